@@ -1,0 +1,15 @@
+// Time is passed in as a value everywhere below the operating-system layer.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace alm::base {
+
+using Nanos = std::int64_t;  // nanoseconds of any monotonic clock
+constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
+constexpr Nanos kMicrosecond = 1'000;
+constexpr Nanos kMillisecond = 1'000'000;
+constexpr Nanos kSecond = 1'000'000'000;
+
+}  // namespace alm::base

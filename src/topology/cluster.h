@@ -1,0 +1,122 @@
+// A cluster: hosts, switches and links as a graph, read from a TOML cluster file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace alm::topology {
+
+enum class Architecture { kOutput, kInput, kShared };
+enum class Switching { kStoreAndForward, kCutThrough };
+enum class FlowControl { kDrop, kBackPressure };
+
+struct Host {
+  std::string name;
+  std::string address;    // empty: resolved or assigned by whoever uses the cluster
+  std::string interface;  // empty: the route to the peers decides
+};
+
+struct Switch {
+  std::string name;
+  Architecture architecture = Architecture::kOutput;
+  Switching switching = Switching::kStoreAndForward;
+  FlowControl flow_control = FlowControl::kDrop;
+  std::uint32_t buffer_packets = 0;  // shared pool; 0: the port queues alone count
+  double backplane_mbit_s = 0;       // 0: carries everything
+};
+
+// Nodes are hosts first, in file order, then switches.
+struct NodeId {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(NodeId, NodeId) = default;
+};
+
+// "up" is from -> to, "down" is to -> from. A queue is the egress queue at the sending end.
+struct Link {
+  NodeId from;
+  NodeId to;
+  double rate_up_mbit_s = 0;
+  double rate_down_mbit_s = 0;
+  double latency_us = 0;
+  std::uint32_t queue_up_packets = 0;
+  std::uint32_t queue_down_packets = 0;
+  double bidirectional_cap_mbit_s = 0;  // 0: none
+};
+
+struct Framing {
+  std::uint32_t mtu_bytes = 1500;
+  // A full packet: frame_bytes(payload) = payload + 28 (IPv4+UDP) + 14 (Ethernet), no preamble:
+  // what a tbf-shaped link counts (design section 7: 1514 bytes carry 1472 of payload).
+  std::uint32_t link_header_bytes = 14;
+};
+
+struct Cluster {
+  std::string name;
+  Framing framing;
+  std::vector<Host> hosts;
+  std::vector<Switch> switches;
+  std::vector<Link> links;
+
+  std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts.size()); }
+  bool is_host(NodeId node) const { return node.value < hosts.size(); }
+  std::optional<base::HostId> find_host(std::string_view host_name) const;
+  const std::string& node_name(NodeId node) const;
+};
+
+// Errors are kBadInput and read "FILE:LINE: key `x`: what is wrong; expected ...".
+base::Result<Cluster> load_cluster(const std::string& path);
+base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name);
+
+// The same hosts and switches with every rate multiplied; writes back what load_cluster reads.
+Cluster scaled(const Cluster& cluster, double factor);
+std::string to_toml(const Cluster& cluster);
+
+// Builders. `groups` gives hosts per leaf, e.g. {8,8,8,8}; one group is a single switch.
+struct TreeSpec {
+  std::vector<std::uint32_t> groups;
+  double host_mbit_s = 100;
+  double uplink_mbit_s = 1000;
+  std::uint32_t host_queue_packets = 43;
+  std::uint32_t uplink_queue_packets = 45;
+  std::uint32_t core_queue_packets = 820;
+};
+Cluster build_tree(const TreeSpec& spec);
+Cluster build_one_switch(std::uint32_t hosts);
+
+// For schedules: position of each host in the switch hierarchy. level[0] is the leaf index of each
+// host, level[1] the index of the switch above the leaf, ... A graph that is not a tree gives an error.
+struct Hierarchy {
+  std::vector<std::vector<std::uint32_t>> level;  // level[l][host]
+};
+base::Result<Hierarchy> hierarchy(const Cluster& cluster);
+
+// A directed link level with what the all-to-all asks of it.
+struct LevelLimit {
+  std::string level;        // "host link", "uplink leaf0 -> core", ...
+  double seconds = 0;       // time the busiest directed link of this level needs
+  std::string busiest;      // its two node names
+  double rate_mbit_s = 0;
+};
+// T >= max over directed links of bytes that must cross it / its rate (reference section 2), with
+// minimal framing: every message cut into packets of mtu - 28 payload bytes, each + 28 + link header.
+// `hosts`: the participants, one rank each. `bytes`: per ordered pair.
+std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
+                                        std::uint64_t bytes);
+double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
+                              std::uint64_t bytes);
+
+// Where the papers' assumptions do not hold here: d1*c1 <= c2, backplanes, queues below one packet.
+std::vector<std::string> assumption_warnings(const Cluster& cluster);
+
+// Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept.
+base::Result<std::vector<std::string>> expand_hostlist(std::string_view list);
+std::string compress_hostlist(std::span<const std::string> names);
+
+}  // namespace alm::topology
