@@ -1,0 +1,122 @@
+"""The `allemande` command.
+
+Every subcommand lives in a module of its own that is imported when it is called, so that `--help`
+and the commands that run once per rank start quickly. A module offers either `app`, a `typer.Typer`
+(a group, or one command with settings of its own), or `command`, a function typer understands.
+
+Commands end early with `typer.Exit(code)`, or raise `allemande.errors.BadInput` (exit 2) and
+`Failed` (exit 1): `main` is the one place that turns these into a message without a traceback.
+Everything after `--` reaches a command untouched.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from allemande import __version__
+from allemande.errors import AllemandeError
+
+EXIT_INTERRUPTED = 130
+
+# name -> (module, help line), in the order `--help` lists them
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": (
+        "allemande.cli.demo",
+        "Boot an emulated cluster, compare MPI_Alltoall with and without allemande.",
+    ),
+    "bench": (
+        "allemande.cli.bench",
+        "Measure MPI_Alltoall candidates side by side in an emulated cluster.",
+    ),
+    "run": ("allemande.cli.run", "Run an MPI launcher with allemande preloaded in every rank."),
+    "preload": ("allemande.cli.preload", "Print the library path for LD_PRELOAD."),
+    "lab": ("allemande.cli.lab", "Build and use clusters emulated on this machine."),
+    "topology": ("allemande.cli.topology", "Show a cluster file: tree, bisection, limits."),
+    "config": ("allemande.cli.config", "Show every option, its value and where it comes from."),
+}
+
+
+def load_command(name: str) -> Any:
+    """Imports the module behind a subcommand and returns its click command."""
+    module_name, help_line = COMMANDS[name]
+    module = importlib.import_module(module_name)
+    sub_app = getattr(module, "app", None)
+    if sub_app is None:
+        sub_app = typer.Typer(add_completion=False)
+        sub_app.command(name)(module.command)
+    click_command = get_command(sub_app)
+    click_command.name = name
+    click_command.help = click_command.help or help_line
+    return click_command
+
+
+class LazyGroup(TyperGroup):
+    """Lists every command from the table; imports only the one that is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, (_, help_line) in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=help_line))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        name, rest = args[0], args[1:]
+        if name not in COMMANDS:
+            close = get_close_matches(name, COMMANDS)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            ctx.fail(f"No such command {name!r}.{hint} Expected one of: {', '.join(COMMANDS)}.")
+        return name, load_command(name), rest
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"allemande {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def allemande(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Faster MPI_Alltoall on networks that congest."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line; returns the exit code (0 done, 1 failed, 2 bad input)."""
+    try:
+        get_command(app).main(
+            args=list(sys.argv[1:] if arguments is None else arguments), prog_name="allemande"
+        )
+    except AllemandeError as error:
+        sys.stdout.flush()
+        print(f"allemande: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            print(stop.code, file=sys.stderr)
+            return 1
+        return stop.code or 0
+    return 0
