@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "wire/header.h"
+#include "wire/seal.h"
 
 namespace alm::transport {
 
@@ -36,7 +37,7 @@ struct Config {
   base::Nanos peer_timeout = 300 * base::kSecond;
 };
 
-using Key = std::array<std::uint64_t, 2>;
+using Key = wire::Key;
 
 struct Identity {
   Key key{};                                  // shared by the set, from MPI's bootstrap

@@ -22,28 +22,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace alm::wire {
 
 constexpr std::size_t kHeaderBytes = 24;
+constexpr std::size_t kChecksumOffset = 16;
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kPathMax = 7;
 
 enum class Type : std::uint8_t {
   kData = 0,   // payload: the bytes of one packet of the block for the receiver
-  kAck = 1,    // payload: bitmap of packets received beyond `acknowledged`, probe echo
-  kProbe = 2,  // asks for an ack; payload: probe number
-  kBye = 3,    // the sender's set is gone: an answer to probes for it
+  kAck = 1,    // payload: control.h, what has come beyond `acknowledged`
+  kProbe = 2,  // payload: control.h; asks for an ack
 };
+constexpr std::uint8_t kTypeMax = 2;
+
+// The sender of this data packet waits for acknowledgements rather than for data: answer at once.
+constexpr std::uint8_t kFlagAckSoon = 1;
+constexpr std::uint8_t kFlagsKnown = kFlagAckSoon;
 
 struct Header {
   Type type = Type::kData;
-  std::uint8_t path = 0;            // 0..7
-  std::uint8_t flags = 0;           // 5 bits
-  std::uint16_t set = 0;            // the receiver's number for the communicator
-  std::uint16_t source = 0;         // the sender's rank in it
-  std::uint16_t exchange = 0;       // low bits of the exchange number
-  std::uint32_t packet = 0;         // packet number inside the block
-  std::uint32_t acknowledged = 0;   // packets 0..acknowledged-1 of `exchange` from the receiver have come
+  std::uint8_t path = 0;           // 0..kPathMax
+  std::uint8_t flags = 0;          // 5 bits, kFlag...
+  std::uint16_t set = 0;           // the receiver's number for the communicator
+  std::uint16_t source = 0;        // the sender's rank in it
+  std::uint16_t exchange = 0;      // low bits of the exchange number; the checksum covers all 64
+  std::uint32_t packet = 0;        // packet number inside the block
+  std::uint32_t acknowledged = 0;  // packets 0..acknowledged-1 of `exchange` from the receiver have come
+
+  friend bool operator==(const Header&, const Header&) = default;
 };
+
+// `acknowledged` when the whole exchange has been received, whatever its size.
+constexpr std::uint32_t kAcknowledgedAll = 0xFFFFFFFFu;
+
+// Writes the 16 bytes before the checksum. Precondition: path <= kPathMax, flags within kFlagsKnown.
+void encode(const Header& header, std::span<std::byte, kHeaderBytes> out);
+
+enum class DecodeError : std::uint8_t { kNone, kTooShort, kVersion, kType, kFlags };
+std::string_view text_of(DecodeError error);
+
+// Reads the fixed fields of a datagram; the checksum is checked by Sealer::verify.
+DecodeError decode(std::span<const std::byte> datagram, Header* out);
 
 }  // namespace alm::wire

@@ -1,0 +1,43 @@
+#include "wire/control.h"
+
+#include <cassert>
+
+#include "wire/bytes.h"
+
+namespace alm::wire {
+
+std::size_t encode_ack(const AckBody& body, std::span<std::byte> out) {
+  assert(out.size() >= kAckBytesMax);
+  store(&out[0], body.echo);
+  store(&out[4], body.seen);
+  std::size_t words = kBitmapWords;
+  while (words > 0 && body.bitmap[words - 1] == 0) --words;
+  for (std::size_t i = 0; i < words; ++i) store(&out[kAckBytesMin + 8 * i], body.bitmap[i]);
+  return kAckBytesMin + 8 * words;
+}
+
+std::optional<AckBody> decode_ack(std::span<const std::byte> in) {
+  if (in.size() < kAckBytesMin || in.size() > kAckBytesMax) return std::nullopt;
+  if ((in.size() - kAckBytesMin) % sizeof(std::uint64_t) != 0) return std::nullopt;
+  AckBody body;
+  body.echo = load<std::uint32_t>(&in[0]);
+  body.seen = load<std::uint32_t>(&in[4]);
+  const std::size_t words = (in.size() - kAckBytesMin) / sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < words; ++i) {
+    body.bitmap[i] = load<std::uint64_t>(&in[kAckBytesMin + 8 * i]);
+  }
+  return body;
+}
+
+std::size_t encode_probe(std::uint32_t number, std::span<std::byte> out) {
+  assert(out.size() >= kProbeBytes);
+  store(&out[0], number);
+  return kProbeBytes;
+}
+
+std::optional<std::uint32_t> decode_probe(std::span<const std::byte> in) {
+  if (in.size() != kProbeBytes) return std::nullopt;
+  return load<std::uint32_t>(&in[0]);
+}
+
+}  // namespace alm::wire

@@ -1,0 +1,43 @@
+// Bodies of control packets.
+//
+// Probe:  probe number (u32)                              4 bytes
+// Ack:    echo (u32) | seen (u32) | bitmap (0..4 x u64)   8..40 bytes
+//   echo    the number of the probe answered, 0 if none
+//   seen    highest packet number received + 1
+//   bitmap  bit i of word w: packet acknowledged + 64 w + i has come
+//
+// All integers little-endian.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace alm::wire {
+
+constexpr std::size_t kBitmapWords = 4;
+constexpr std::uint32_t kBitmapBits = 64 * kBitmapWords;
+constexpr std::size_t kProbeBytes = 4;
+constexpr std::size_t kAckBytesMin = 8;
+constexpr std::size_t kAckBytesMax = kAckBytesMin + 8 * kBitmapWords;
+
+using Bitmap = std::array<std::uint64_t, kBitmapWords>;
+
+struct AckBody {
+  std::uint32_t echo = 0;
+  std::uint32_t seen = 0;
+  Bitmap bitmap{};
+
+  friend bool operator==(const AckBody&, const AckBody&) = default;
+};
+
+// Trailing zero words are left out. Returns the bytes written. Precondition: out fits kAckBytesMax.
+std::size_t encode_ack(const AckBody& body, std::span<std::byte> out);
+std::optional<AckBody> decode_ack(std::span<const std::byte> in);
+
+std::size_t encode_probe(std::uint32_t number, std::span<std::byte> out);
+std::optional<std::uint32_t> decode_probe(std::span<const std::byte> in);
+
+}  // namespace alm::wire

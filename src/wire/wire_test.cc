@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "wire/bytes.h"
+#include "wire/control.h"
+#include "wire/header.h"
+#include "wire/seal.h"
+
+namespace alm::wire {
+namespace {
+
+Header random_header(std::mt19937_64& random) {
+  Header header;
+  header.type = static_cast<Type>(random() % (kTypeMax + 1));
+  header.path = static_cast<std::uint8_t>(random() % (kPathMax + 1));
+  header.flags = static_cast<std::uint8_t>(random() & kFlagsKnown);
+  header.set = static_cast<std::uint16_t>(random());
+  header.source = static_cast<std::uint16_t>(random());
+  header.exchange = static_cast<std::uint16_t>(random());
+  header.packet = static_cast<std::uint32_t>(random());
+  header.acknowledged = static_cast<std::uint32_t>(random());
+  return header;
+}
+
+TEST(Header, RoundTrip) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10'000; ++i) {
+    const Header header = random_header(random);
+    std::array<std::byte, kHeaderBytes> bytes{};
+    encode(header, bytes);
+    Header back;
+    ASSERT_EQ(decode(bytes, &back), DecodeError::kNone);
+    ASSERT_EQ(back, header);
+  }
+}
+
+TEST(Header, LayoutIsTheDocumentedOne) {
+  std::array<std::byte, kHeaderBytes> bytes{};
+  encode(Header{Type::kProbe, 5, kFlagAckSoon, 0x1122, 0x3344, 0x5566, 0x778899AA, 0xBBCCDDEE},
+         bytes);
+  const std::array<int, 16> expected{0x12, 0xA1, 0x22, 0x11, 0x44, 0x33, 0x66, 0x55,
+                                     0xAA, 0x99, 0x88, 0x77, 0xEE, 0xDD, 0xCC, 0xBB};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(std::to_integer<int>(bytes[i]), expected[i]) << "byte " << i;
+  }
+}
+
+TEST(Header, RefusesWhatItDoesNotKnow) {
+  std::array<std::byte, kHeaderBytes> bytes{};
+  encode(Header{}, bytes);
+  Header out;
+  for (std::size_t size = 0; size < kHeaderBytes; ++size) {
+    EXPECT_EQ(decode(std::span(bytes).first(size), &out), DecodeError::kTooShort);
+  }
+  auto version = bytes;
+  version[0] = std::byte{0x20};
+  EXPECT_EQ(decode(version, &out), DecodeError::kVersion);
+  auto type = bytes;
+  type[0] = std::byte{0x13};
+  EXPECT_EQ(decode(type, &out), DecodeError::kType);
+  auto flags = bytes;
+  flags[1] = std::byte{0x02};
+  EXPECT_EQ(decode(flags, &out), DecodeError::kFlags);
+}
+
+TEST(Control, AckRoundTripAndBounds) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 2'000; ++i) {
+    AckBody body{static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()), {}};
+    for (std::size_t word = 0; word < random() % (kBitmapWords + 1); ++word) {
+      body.bitmap[word] = random();
+    }
+    std::array<std::byte, kAckBytesMax> bytes{};
+    const std::size_t size = encode_ack(body, bytes);
+    ASSERT_EQ(decode_ack(std::span(bytes).first(size)), body);
+  }
+  const std::vector<std::byte> zeros(64);
+  for (std::size_t size = 0; size <= zeros.size(); ++size) {
+    const bool valid = size >= kAckBytesMin && size <= kAckBytesMax && size % 8 == 0;
+    EXPECT_EQ(decode_ack(std::span(zeros).first(size)).has_value(), valid) << size;
+    EXPECT_EQ(decode_probe(std::span(zeros).first(size)).has_value(), size == kProbeBytes);
+  }
+}
+
+TEST(Seal, EveryFlippedBitIsFound) {
+  const Sealer sealer({7, 9});
+  std::vector<std::byte> datagram(kHeaderBytes + 300);
+  std::mt19937_64 random(3);
+  for (auto& byte : datagram) byte = static_cast<std::byte>(random());
+  encode(random_header(random), std::span(datagram).first<kHeaderBytes>());
+  const std::span<std::byte> all(datagram);
+  sealer.seal(all.first(kHeaderBytes), all.subspan(kHeaderBytes), 41);
+  ASSERT_TRUE(sealer.verify(datagram, 41));
+  for (std::size_t bit = 0; bit < 8 * datagram.size(); ++bit) {
+    datagram[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    ASSERT_FALSE(sealer.verify(datagram, 41)) << "bit " << bit;
+    datagram[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+  }
+  for (std::size_t size = kHeaderBytes; size < datagram.size(); ++size) {
+    ASSERT_FALSE(sealer.verify(std::span(datagram).first(size), 41)) << "truncated to " << size;
+  }
+}
+
+TEST(Seal, KeyAndFullExchangeNumberMatter) {
+  std::array<std::byte, kHeaderBytes> bytes{};
+  encode(Header{}, bytes);
+  Sealer({1, 2}).seal(bytes, {}, 5);
+  EXPECT_TRUE(Sealer({1, 2}).verify(bytes, 5));
+  EXPECT_FALSE(Sealer({1, 3}).verify(bytes, 5));
+  EXPECT_FALSE(Sealer({2, 2}).verify(bytes, 5));
+  EXPECT_FALSE(Sealer({1, 2}).verify(bytes, 5 + 65536));
+}
+
+TEST(Seal, HeadAndPayloadEqualsTheWholeInOne) {
+  const Sealer sealer({4, 4});
+  std::vector<std::byte> whole(kHeaderBytes + kAckBytesMin, std::byte{0x5A});
+  encode(Header{}, std::span(whole).first<kHeaderBytes>());
+  auto control = whole;
+  sealer.seal(control, {}, 1);
+  auto split = whole;
+  sealer.seal(std::span(split).first(kHeaderBytes), std::span(split).subspan(kHeaderBytes), 1);
+  EXPECT_EQ(control, split);
+}
+
+}  // namespace
+}  // namespace alm::wire
