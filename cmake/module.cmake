@@ -1,8 +1,9 @@
-# alm_module(NAME [SOURCES ...] [TESTS ...] [DEPS ...]): one static library target alm_NAME per
-# module, headers included as <module>/<file>.h from src/, and one test program per x_test.cc.
-# A module without sources is an interface library.
+# alm_module(NAME [SOURCES ...] [TESTS ...] [SLOW_TESTS ...] [DEPS ...]): one static library target
+# alm_NAME per module, headers included as <module>/<file>.h from src/, and one test program per
+# x_test.cc. A module without sources is an interface library. `make test-fast` leaves out what is
+# listed in SLOW_TESTS.
 function(alm_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;SLOW_TESTS;DEPS" ${ARGN})
   if(ARG_SOURCES)
     add_library(alm_${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -14,12 +15,23 @@ function(alm_module name)
   target_link_libraries(alm_${name} ${scope} ${ARG_DEPS})
   if(ALM_BUILD_TESTS)
     foreach(test_source IN LISTS ARG_TESTS)
-      get_filename_component(stem ${test_source} NAME_WE)
-      set(target ${name}_${stem})
-      add_executable(${target} ${test_source})
-      target_link_libraries(${target} PRIVATE alm_${name} GTest::gmock GTest::gtest_main)
-      add_test(NAME ${target} COMMAND ${target})
-      set_tests_properties(${target} PROPERTIES LABELS fast TIMEOUT 240)
+      alm_test(${name} ${test_source} fast 240)
+    endforeach()
+    foreach(test_source IN LISTS ARG_SLOW_TESTS)
+      alm_test(${name} ${test_source} slow 900)
     endforeach()
   endif()
+endfunction()
+
+# One test program of a module. Sanitized builds run several times slower and get the time for it.
+function(alm_test module source label timeout_s)
+  get_filename_component(stem ${source} NAME_WE)
+  set(target ${module}_${stem})
+  if(ALM_SANITIZE)
+    math(EXPR timeout_s "${timeout_s} * 4")
+  endif()
+  add_executable(${target} ${source})
+  target_link_libraries(${target} PRIVATE alm_${module} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${target} COMMAND ${target})
+  set_tests_properties(${target} PROPERTIES LABELS ${label} TIMEOUT ${timeout_s})
 endfunction()

