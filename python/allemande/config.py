@@ -1,0 +1,167 @@
+"""Options, as the C++ side reads them (src/base/options.cc): flag > environment > file > built-in.
+
+The table itself is `allemande.option_table`, made from src/base/options.def.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from allemande.errors import BadInput
+from allemande.option_table import OPTIONS, Option
+
+PREFIX = "ALLEMANDE_"
+CONFIG_VARIABLE = "ALLEMANDE_CONFIG"
+
+Origin = Literal["built-in", "file", "environment", "flag"]
+
+_BY_KEY = {option.key: option for option in OPTIONS}
+_TRUE = {"on", "true", "yes", "1"}
+_FALSE = {"off", "false", "no", "0"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    option: Option
+    value: str  # as text; empty: not set
+    origin: Origin
+    where: str  # the variable, the file and line, or the flag; empty for built-in
+
+
+def check_value(option: Option, where: str, text: str) -> str:
+    """The value in its normal spelling, or BadInput that says what is valid."""
+    if option.kind == "integer":
+        if not (text.isascii() and text.isdigit() and _in_ranges(int(text), option.valid)):
+            raise _bad_value(where, text, f"an integer in {option.valid}")
+        return str(int(text))
+    if option.kind == "flag":
+        if text in _TRUE | _FALSE:
+            return "on" if text in _TRUE else "off"
+        raise _bad_value(where, text, "on or off")
+    if option.kind == "choice":
+        choices = option.valid.split("|")
+        if text not in choices:
+            raise _bad_value(where, text, f"one of {', '.join(choices)}")
+    return text
+
+
+def _bad_value(where: str, text: str, expected: str) -> BadInput:
+    return BadInput(f"{where}: `{text}` is not valid; expected {expected}")
+
+
+def _in_ranges(value: int, ranges: str) -> bool:
+    for one in ranges.split(","):
+        low, _, high = one.partition("..")
+        if int(low) <= value <= int(high or low):
+            return True
+    return False
+
+
+def config_path(environment: Mapping[str, str]) -> Path | None:
+    """The configuration file to read, if there is one."""
+    named = environment.get(CONFIG_VARIABLE, "")
+    if named:
+        if not Path(named).exists():
+            raise BadInput(
+                f"{CONFIG_VARIABLE}: the configuration file {named} does not exist; "
+                "create it, or unset the variable"
+            )
+        return Path(named)
+    home = environment.get("HOME", "")
+    path = Path(home, ".config/allemande/config.toml")
+    return path if home and path.exists() else None
+
+
+def _line_of(text: str, key: str) -> int:
+    """Where a top-level key is set; tomllib does not tell."""
+    pattern = re.compile(rf"^\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[=\].]")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if pattern.match(line):
+            return number
+    return 1
+
+
+def _read_file(path: Path) -> dict[str, Setting]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        number = line.group(1) if line else str(text.count("\n") + 1)
+        raise BadInput(f"{path}:{number}: not valid TOML: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from error
+    settings: dict[str, Setting] = {}
+    for key, value in table.items():
+        place = f"{path}:{_line_of(text, key)}"
+        where = f"{place}: key `{key}`"
+        option = _BY_KEY.get(key)
+        if option is None:
+            raise BadInput(f"{where}: unknown key; valid keys are {', '.join(_BY_KEY)}")
+        if isinstance(value, bool):
+            spelled = "on" if value else "off"
+        elif isinstance(value, (str, int)):
+            spelled = str(value)
+        else:
+            raise BadInput(f"{where}: expected a string, an integer or a boolean")
+        settings[key] = Setting(option, check_value(option, where, spelled), "file", place)
+    return settings
+
+
+def _check_names(environment: Mapping[str, str]) -> None:
+    valid = [CONFIG_VARIABLE, *(option.variable for option in OPTIONS)]
+    for name in environment:
+        if name.startswith(PREFIX) and name not in valid:
+            raise BadInput(
+                f"{name}: unknown environment variable; valid names are {', '.join(valid)}"
+            )
+
+
+def parse_flags(assignments: list[str]) -> dict[str, str]:
+    """`["key=value", ...]`, as given to `--set`, checked against the table."""
+    flags: dict[str, str] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        option = _BY_KEY.get(key)
+        if option is None or not equals:
+            raise BadInput(
+                f"--set {assignment}: expected KEY=VALUE with one of the keys {', '.join(_BY_KEY)}"
+            )
+        flags[key] = check_value(option, f"--set {key}", value)
+    return flags
+
+
+def load(
+    flags: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
+) -> dict[str, Setting]:
+    """The effective value of every option, in the order of the table."""
+    if environment is None:
+        environment = os.environ
+    _check_names(environment)
+    path = config_path(environment)
+    from_file = _read_file(path) if path else {}
+    settings: dict[str, Setting] = {}
+    for option in OPTIONS:
+        key, variable = option.key, option.variable
+        text = environment.get(variable, "")
+        if flags and key in flags:
+            where = f"--set {key}"
+            settings[key] = Setting(option, check_value(option, where, flags[key]), "flag", where)
+        elif text:
+            value = check_value(option, variable, text)
+            settings[key] = Setting(option, value, "environment", variable)
+        else:
+            built_in = Setting(option, option.default, "built-in", "")
+            settings[key] = from_file.get(key, built_in)
+    return settings
+
+
+def to_environment(flags: Mapping[str, str]) -> dict[str, str]:
+    """The variables that hand flags on to the ranks of a job."""
+    return {_BY_KEY[key].variable: value for key, value in flags.items()}

@@ -1,0 +1,193 @@
+"""The options of allemande. Made by tools/make_options.py from src/base/options.def."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# ruff: noqa: E501
+
+
+@dataclass(frozen=True)
+class Option:
+    key: str
+    kind: str  # text, path, integer, choice or flag
+    default: str  # as text; empty: not set
+    valid: str  # integer: ranges "0,576..65535"; choice: "a|b|c"
+    shared: bool  # must be equal on all ranks of a job
+    help: str
+
+    @property
+    def variable(self) -> str:
+        return f"ALLEMANDE_{self.key.upper()}"
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        key="cluster",
+        kind="path",
+        default="",
+        valid="",
+        shared=False,
+        help="Cluster file (TOML) that describes hosts, switches and links. Without it all hosts are taken to hang on one switch.",
+    ),
+    Option(
+        key="disable",
+        kind="flag",
+        default="off",
+        valid="",
+        shared=True,
+        help="Pass every call through to the MPI library, as if allemande were not loaded. For a quick comparison.",
+    ),
+    Option(
+        key="algorithm",
+        kind="choice",
+        default="sync-shuffle",
+        valid="sync-shuffle|group-shuffle|pairwise|shift-exchange|direct|native",
+        shared=True,
+        help="How the exchange is ordered. `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
+    ),
+    Option(
+        key="permutation",
+        kind="choice",
+        default="balanced",
+        valid="balanced|shift|xor|edge-colouring",
+        shared=True,
+        help="Who is whose partner in which step. `balanced` loads every uplink evenly. Leave it alone unless you compare schedules.",
+    ),
+    Option(
+        key="omega",
+        kind="integer",
+        default="0",
+        valid="0..65535",
+        shared=True,
+        help="Partners per round of group-shuffle; 0 picks one. No other algorithm looks at it.",
+    ),
+    Option(
+        key="window_packets",
+        kind="integer",
+        default="0",
+        valid="0..1048576",
+        shared=True,
+        help="Packets one rank may have in flight to all its peers together. 0 takes it from the cluster file: contended buffer / average load. Set it when the file's buffer sizes are guesses and packets are lost.",
+    ),
+    Option(
+        key="grain_packets",
+        kind="integer",
+        default="0",
+        valid="0..64",
+        shared=True,
+        help="Packets sent to one partner before the next one's turn. 0 takes it from link rate and buffer. 1 is the finest interleaving and costs most CPU.",
+    ),
+    Option(
+        key="reliability",
+        kind="choice",
+        default="selective-repeat",
+        valid="selective-repeat|go-back-n",
+        shared=True,
+        help="What is sent again after a loss: the missing packets, or everything since. `go-back-n` is there for study.",
+    ),
+    Option(
+        key="send_rule",
+        kind="choice",
+        default="either",
+        valid="either|receive-clock|unacked",
+        shared=True,
+        help="What opens the window: packets received, packets acknowledged, or either. The pure rules are there for study; `receive-clock` can stall.",
+    ),
+    Option(
+        key="transport",
+        kind="choice",
+        default="auto",
+        valid="auto|udp|mpi",
+        shared=True,
+        help="How the data travels: UDP sockets, or MPI point-to-point messages on fabrics UDP cannot use. `auto` takes UDP and falls back with a warning.",
+    ),
+    Option(
+        key="interface",
+        kind="text",
+        default="",
+        valid="",
+        shared=False,
+        help="Network interface to use, for example eth0. Without it the cluster file, then the route to the peers decides.",
+    ),
+    Option(
+        key="mtu_bytes",
+        kind="integer",
+        default="0",
+        valid="0,576..65535",
+        shared=True,
+        help="Largest IP packet to send. 0 takes the MTU of the route. Lower it when a path in between carries less than the interface says.",
+    ),
+    Option(
+        key="gso",
+        kind="choice",
+        default="auto",
+        valid="auto|on|off",
+        shared=False,
+        help="Hand several packets to the kernel at once (UDP_SEGMENT). `auto` probes; `off` for network drivers that get it wrong.",
+    ),
+    Option(
+        key="gro",
+        kind="choice",
+        default="auto",
+        valid="auto|on|off",
+        shared=False,
+        help="Take several packets from the kernel at once (UDP_GRO). `auto` probes; `off` for network drivers that get it wrong.",
+    ),
+    Option(
+        key="pacing",
+        kind="choice",
+        default="auto",
+        valid="auto|on|off",
+        shared=False,
+        help="Space packets in user space. `auto` does so where the kernel gives no back-pressure (virtual machines, containers).",
+    ),
+    Option(
+        key="init_timeout_s",
+        kind="integer",
+        default="30",
+        valid="1..3600",
+        shared=False,
+        help="How long MPI_Init waits for every rank to turn out to have allemande loaded. Raise it when ranks start minutes apart.",
+    ),
+    Option(
+        key="hello_timeout_ms",
+        kind="integer",
+        default="3000",
+        valid="10..600000",
+        shared=False,
+        help="How long a new communicator waits for UDP packets from every peer before it takes MPI messages instead.",
+    ),
+    Option(
+        key="peer_warning_s",
+        kind="integer",
+        default="10",
+        valid="1..86400",
+        shared=False,
+        help="A peer silent for so long, while it is waited for, is named in a warning.",
+    ),
+    Option(
+        key="peer_timeout_s",
+        kind="integer",
+        default="300",
+        valid="1..86400",
+        shared=False,
+        help="A peer silent for so long, while it is waited for, fails the call. A process stopped in a debugger is silent, too.",
+    ),
+    Option(
+        key="log",
+        kind="choice",
+        default="warning",
+        valid="error|warning|info|debug",
+        shared=False,
+        help="What is written to standard error. `info` tells the decision for each communicator.",
+    ),
+    Option(
+        key="stats",
+        kind="path",
+        default="",
+        valid="",
+        shared=False,
+        help="File for the counters of this rank (JSON), written in MPI_Finalize; `%r` in it stands for the rank.",
+    ),
+)

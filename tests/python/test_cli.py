@@ -1,0 +1,119 @@
+"""The command itself: registry, exit codes, lazy imports, arguments after `--`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import ModuleType
+from typing import Annotated
+
+import pytest
+import typer
+
+from allemande import __version__, cli
+from allemande.errors import BadInput, Failed
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module that stands in for one of the commands."""
+    module = ModuleType("allemande.cli.stand_in")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(cli.COMMANDS, "stand-in", (module.__name__, "Stands in."))
+    return module
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    for name in cli.COMMANDS:
+        assert f" {name} " in printed
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"allemande {__version__}\n"
+
+
+@pytest.mark.parametrize("name", list(cli.COMMANDS))
+def test_every_command_loads_and_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name, "--help"]) == 0
+    assert f"allemande {name}" in capsys.readouterr().out
+
+
+def test_unknown_command_lists_the_valid_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["lap"]) == 2
+    printed = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "Did you mean 'lab'?" in printed
+    assert ", ".join(cli.COMMANDS) in printed
+
+
+@pytest.mark.parametrize("arguments", [["--nope"], ["config", "--nope"], ["config", "extra"]])
+def test_unknown_option_is_bad_input(arguments: list[str]) -> None:
+    assert cli.main(arguments) == 2
+
+
+def test_everything_after_two_dashes_is_untouched(command: ModuleType) -> None:
+    seen: list[str] = []
+
+    def run(words: Annotated[list[str], typer.Argument()], scale: float = 1) -> None:
+        seen.extend([str(scale), *words])
+
+    command.command = run  # type: ignore[attr-defined]
+    arguments = ["mpirun", "--scale", "3", "--help", "--", "./app", "-x"]
+    assert cli.main(["stand-in", "--scale", "2", "--", *arguments]) == 0
+    assert seen == ["2.0", *arguments]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(BadInput("no such host h9"), 2), (Failed("the lab is gone"), 1)]
+)
+def test_errors_become_a_message_and_an_exit_code(
+    error: Exception, code: int, command: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise error
+
+    command.command = fail  # type: ignore[attr-defined]
+    assert cli.main(["stand-in"]) == code
+    captured = capsys.readouterr()
+    assert captured.err == f"allemande: {error}\n"
+    assert captured.out == ""
+
+
+def test_exit_code_of_a_command_is_kept(command: ModuleType) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def leave() -> None:
+        raise typer.Exit(7)
+
+    command.app = app  # type: ignore[attr-defined]
+    assert cli.main(["stand-in"]) == 7
+
+
+def test_interrupt_exits_130(command: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    command.command = interrupted  # type: ignore[attr-defined]
+    assert cli.main(["stand-in"]) == cli.EXIT_INTERRUPTED
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_help_imports_no_command_and_nothing_heavy() -> None:
+    program = (
+        "import sys; from allemande import cli; cli.main(['--help']);"
+        "heavy = {'numpy', 'matplotlib', 'allemande._core', 'tomllib'}"
+        " | {module for module, _ in cli.COMMANDS.values()};"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "allemande", "--version"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, f"allemande {__version__}\n")
