@@ -59,6 +59,7 @@ struct Framing {
 
 struct Cluster {
   std::string name;
+  std::string description;
   Framing framing;
   std::vector<Host> hosts;
   std::vector<Switch> switches;
@@ -74,11 +75,13 @@ struct Cluster {
 base::Result<Cluster> load_cluster(const std::string& path);
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name);
 
-// The same hosts and switches with every rate multiplied; writes back what load_cluster reads.
+// The same hosts and switches with every rate multiplied (backplanes and caps too; queues and
+// latencies stay); writes back what load_cluster reads.
 Cluster scaled(const Cluster& cluster, double factor);
 std::string to_toml(const Cluster& cluster);
 
-// Builders. `groups` gives hosts per leaf, e.g. {8,8,8,8}; one group is a single switch.
+// Builders. `groups` gives hosts per leaf, e.g. {8,8,8,8}; one group is a single switch. Hosts are
+// h0.. in leaf order, switches leaf0.. and core.
 struct TreeSpec {
   std::vector<std::uint32_t> groups;
   double host_mbit_s = 100;
@@ -90,32 +93,77 @@ struct TreeSpec {
 Cluster build_tree(const TreeSpec& spec);
 Cluster build_one_switch(std::uint32_t hosts);
 
+// Any tree: a switch with hosts and switches below it; depth and group sizes may differ. Hosts are
+// numbered depth first, a switch's own hosts before those of its children.
+struct TreeNode {
+  struct Uplink {  // from this switch to the one above; unused at the root
+    double rate_up_mbit_s = 1000;
+    double rate_down_mbit_s = 1000;
+    double latency_us = 0;
+    std::uint32_t queue_up_packets = 45;
+    std::uint32_t queue_down_packets = 820;
+  };
+  Switch
+      node;  // an empty name is filled in: leaf0.. without children, core at the root, else mid0..
+  std::uint32_t hosts = 0;
+  double host_mbit_s = 100;
+  std::uint32_t host_queue_packets = 43;
+  Uplink uplink;
+  std::vector<TreeNode> children;
+};
+Cluster build_tree(const TreeNode& root);
+
 // For schedules: position of each host in the switch hierarchy. level[0] is the leaf index of each
-// host, level[1] the index of the switch above the leaf, ... A graph that is not a tree gives an error.
+// host, level[1] the index of the switch above the leaf, ... and the last level one group of all.
+// Indices are dense, in order of first appearance over the hosts. Partitions are nested: hosts that
+// share level[l] share level[l+1]. The root is the centre of the tree; where a host sits higher
+// than others, its own switch stands in for the levels it lacks below. A graph that is not a tree
+// gives an error.
 struct Hierarchy {
   std::vector<std::vector<std::uint32_t>> level;  // level[l][host]
 };
 base::Result<Hierarchy> hierarchy(const Cluster& cluster);
 
+// What one message of `bytes` occupies on a link with the least framing: packets of mtu - 28
+// payload bytes, the last one as short as it is, each + 28 + link header.
+std::uint64_t framed_bytes(const Framing& framing, std::uint64_t bytes);
+
 // A directed link level with what the all-to-all asks of it.
 struct LevelLimit {
-  std::string level;        // "host link", "uplink leaf0 -> core", ...
-  double seconds = 0;       // time the busiest directed link of this level needs
-  std::string busiest;      // its two node names
+  // "host link up", "leaf uplink down", "level 2 uplink up", ...; "both ways" where a cap joins the
+  // two directions; "trunks out" and "trunks in" for switches joined by more than one path.
+  std::string level;
+  double seconds = 0;   // time the busiest directed link of this level needs
+  std::string busiest;  // its two node names: "leaf0 -> core"
   double rate_mbit_s = 0;
+  double bytes = 0;  // framed bytes that must cross it
 };
 // T >= max over directed links of bytes that must cross it / its rate (reference section 2), with
-// minimal framing: every message cut into packets of mtu - 28 payload bytes, each + 28 + link header.
-// `hosts`: the participants, one rank each. `bytes`: per ordered pair.
+// minimal framing. `hosts`: the participants, one rank each. `bytes`: per ordered pair. In a tree
+// every link is a cut, so the bound is per link; switches joined by several paths are cut around
+// all of a switch's trunks together.
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                         std::uint64_t bytes);
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
                               std::uint64_t bytes);
 
+// The least that must be cut to part the hosts into two halves (sizes differ by one if odd), in
+// links and, apart from that, in bandwidth from one half to the other (001: the two differ).
+struct Bisection {
+  std::uint32_t links = 0;
+  double mbit_s = 0;
+};
+// Exact for trees of any size and for graphs of up to kBisectionSwitchesMax switches; else an
+// error.
+inline constexpr std::uint32_t kBisectionSwitchesMax = 18;
+base::Result<Bisection> bisection(const Cluster& cluster);
+
 // Where the papers' assumptions do not hold here: d1*c1 <= c2, backplanes, queues below one packet.
 std::vector<std::string> assumption_warnings(const Cluster& cluster);
 
-// Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept.
+// Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept. Order is kept both
+// ways: expand(compress(names)) == names. More than kHostlistMax names are refused.
+inline constexpr std::size_t kHostlistMax = 131072;
 base::Result<std::vector<std::string>> expand_hostlist(std::string_view list);
 std::string compress_hostlist(std::span<const std::string> names);
 

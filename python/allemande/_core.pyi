@@ -1,0 +1,167 @@
+"""C++ parts of allemande. Use the Python modules that wrap them."""
+
+from collections.abc import Sequence
+
+
+class Host:
+    """A host of a cluster file."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def address(self) -> str:
+        """Empty if whoever uses the cluster assigns it."""
+
+    @property
+    def interface(self) -> str:
+        """Empty if the route to the peers decides."""
+
+    def __repr__(self) -> str: ...
+
+class Switch:
+    """A switch of a cluster file."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def architecture(self) -> str:
+        """input, output or shared"""
+
+    @property
+    def switching(self) -> str:
+        """cut-through or store-and-forward"""
+
+    @property
+    def flow_control(self) -> str:
+        """drop or back-pressure"""
+
+    @property
+    def buffer_packets(self) -> int:
+        """Shared pool; 0: the port queues alone."""
+
+    @property
+    def backplane_mbit_s(self) -> float:
+        """0: carries everything."""
+
+    def __repr__(self) -> str: ...
+
+class Link:
+    """
+    A link. Up is from_ -> to, down is back; a queue is the egress queue at the sending end.
+    """
+
+    @property
+    def from_(self) -> str: ...
+
+    @property
+    def to(self) -> str: ...
+
+    @property
+    def rate_up_mbit_s(self) -> float: ...
+
+    @property
+    def rate_down_mbit_s(self) -> float: ...
+
+    @property
+    def latency_us(self) -> float: ...
+
+    @property
+    def queue_up_packets(self) -> int: ...
+
+    @property
+    def queue_down_packets(self) -> int: ...
+
+    @property
+    def bidirectional_cap_mbit_s(self) -> float:
+        """0: none."""
+
+    def __repr__(self) -> str: ...
+
+class LevelLimit:
+    """What an all-to-all asks of one level of directed links."""
+
+    @property
+    def level(self) -> str: ...
+
+    @property
+    def seconds(self) -> float:
+        """What the busiest link of the level needs."""
+
+    @property
+    def busiest(self) -> str: ...
+
+    @property
+    def rate_mbit_s(self) -> float: ...
+
+    @property
+    def bytes(self) -> float:
+        """Framed bytes that must cross the busiest link."""
+
+    def __repr__(self) -> str: ...
+
+class Cluster:
+    """Hosts, switches and links. Rates are in Mbit/s."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def mtu_bytes(self) -> int: ...
+
+    @property
+    def link_header_bytes(self) -> int: ...
+
+    @property
+    def hosts(self) -> list[Host]:
+        """In file order."""
+
+    @property
+    def switches(self) -> list[Switch]:
+        """In file order."""
+
+    @property
+    def links(self) -> list[Link]:
+        """In file order."""
+
+    def scaled(self, factor: float) -> Cluster:
+        """
+        The same cluster with every rate multiplied; queues and latencies stay.
+        """
+
+    def to_toml(self) -> str:
+        """The cluster file that reads back as this cluster."""
+
+    def framed_bytes(self, bytes: int) -> int:
+        """What one message occupies on a link, with the least framing."""
+
+    def limit_seconds(self, hosts: Sequence[str] | None, bytes: int) -> float:
+        """
+        The least time an all-to-all of so many bytes per pair takes on these hosts (None: all).
+        """
+
+    def level_limits(self, hosts: Sequence[str] | None, bytes: int) -> list[LevelLimit]:
+        """The same for each level of directed links."""
+
+    def hierarchy(self) -> list[list[int]]:
+        """
+        hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the leaf switch. Raises BadInput if the switches form no tree.
+        """
+
+    def __repr__(self) -> str: ...
+
+def load_cluster(path: str) -> Cluster:
+    """Reads a cluster file."""
+
+def parse_cluster(text: str, source_name: str) -> Cluster:
+    """Reads a cluster file from a string; the name is for messages."""
+
+def expand_hostlist(list: str) -> list[str]:
+    """h[0-2],x -> h0 h1 h2 x (Slurm syntax)."""
+
+def compress_hostlist(names: Sequence[str]) -> str:
+    """h0 h1 h2 x -> h[0-2],x; keeps the order."""

@@ -1,0 +1,43 @@
+"""Clusters: hosts, switches and links, read from a cluster file or by the name of a ready-made one.
+
+>>> cluster = load_cluster("tam-8x4")
+>>> cluster.scaled(0.1).limit_seconds(None, 50_000)
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from allemande import _core
+from allemande._core import (
+    Cluster,
+    Host,
+    LevelLimit,
+    Link,
+    Switch,
+    compress_hostlist,
+    expand_hostlist,
+    parse_cluster,
+)
+from allemande.clusters import find_cluster_file
+
+__all__ = [
+    "Cluster",
+    "Host",
+    "LevelLimit",
+    "Link",
+    "Switch",
+    "compress_hostlist",
+    "expand_hostlist",
+    "load_cluster",
+    "parse_cluster",
+]
+
+
+def load_cluster(cluster: str | os.PathLike[str] | Path) -> Cluster:
+    """Reads a cluster file, given its path or the name of a ready-made one.
+
+    Raises allemande.errors.BadInput with file, line, key and what was expected.
+    """
+    return _core.load_cluster(str(find_cluster_file(os.fspath(cluster))))

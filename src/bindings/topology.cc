@@ -1,0 +1,203 @@
+#include <fmt/core.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <unordered_map>
+
+#include "bindings/bindings.h"
+#include "topology/cluster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace alm::bindings {
+namespace {
+
+using topology::Cluster;
+
+// A link as Python sees it: names instead of node numbers.
+struct NamedLink {
+  std::string from, to;
+  topology::Link link;
+};
+
+std::vector<NamedLink> named_links(const Cluster& cluster) {
+  std::vector<NamedLink> out;
+  out.reserve(cluster.links.size());
+  for (const topology::Link& link : cluster.links) {
+    out.push_back({cluster.node_name(link.from), cluster.node_name(link.to), link});
+  }
+  return out;
+}
+
+// Every host without a list, else those named.
+std::vector<base::HostId> participants(const Cluster& cluster,
+                                       const std::optional<std::vector<std::string>>& names) {
+  std::vector<base::HostId> out;
+  if (!names) {
+    for (std::uint32_t i = 0; i < cluster.host_count(); ++i) out.push_back({i});
+    return out;
+  }
+  std::unordered_map<std::string_view, std::uint32_t> index;
+  for (std::uint32_t i = 0; i < cluster.host_count(); ++i) index[cluster.hosts[i].name] = i;
+  for (const std::string& name : *names) {
+    const auto found = index.find(name);
+    if (found == index.end()) {
+      std::vector<std::string> valid;
+      for (const topology::Host& host : cluster.hosts) valid.push_back(host.name);
+      throw RaisedError{
+          base::bad_input(fmt::format("cluster `{}` has no host `{}`; expected {}", cluster.name,
+                                      name, topology::compress_hostlist(valid)))};
+    }
+    out.push_back({found->second});
+  }
+  return out;
+}
+
+Cluster scaled_checked(const Cluster& cluster, double factor) {
+  if (factor > 0 && factor <= 1e6) return topology::scaled(cluster, factor);
+  throw RaisedError{base::bad_input(fmt::format(
+      "scale {} cannot multiply rates; expected a number above 0, at most 1000000", factor))};
+}
+
+std::string_view architecture(const topology::Switch& node) {
+  switch (node.architecture) {
+    case topology::Architecture::kInput:
+      return "input";
+    case topology::Architecture::kShared:
+      return "shared";
+    case topology::Architecture::kOutput:
+      break;
+  }
+  return "output";
+}
+
+void bind_parts(nb::module_& m) {
+  using topology::Host;
+  using topology::LevelLimit;
+  using topology::Switch;
+  nb::class_<Host>(m, "Host", "A host of a cluster file.")
+      .def_ro("name", &Host::name)
+      .def_ro("address", &Host::address, "Empty if whoever uses the cluster assigns it.")
+      .def_ro("interface", &Host::interface, "Empty if the route to the peers decides.")
+      .def("__repr__", [](const Host& host) { return fmt::format("Host({})", host.name); });
+  nb::class_<Switch>(m, "Switch", "A switch of a cluster file.")
+      .def_ro("name", &Switch::name)
+      .def_prop_ro("architecture", architecture, "input, output or shared")
+      .def_prop_ro(
+          "switching",
+          [](const Switch& node) {
+            return node.switching == topology::Switching::kCutThrough ? "cut-through"
+                                                                      : "store-and-forward";
+          },
+          "cut-through or store-and-forward")
+      .def_prop_ro(
+          "flow_control",
+          [](const Switch& node) {
+            return node.flow_control == topology::FlowControl::kDrop ? "drop" : "back-pressure";
+          },
+          "drop or back-pressure")
+      .def_ro("buffer_packets", &Switch::buffer_packets, "Shared pool; 0: the port queues alone.")
+      .def_ro("backplane_mbit_s", &Switch::backplane_mbit_s, "0: carries everything.")
+      .def("__repr__", [](const Switch& node) { return fmt::format("Switch({})", node.name); });
+  nb::class_<NamedLink>(m, "Link",
+                        "A link. Up is from_ -> to, down is back; a queue is the egress queue at "
+                        "the sending end.")
+      .def_ro("from_", &NamedLink::from)
+      .def_ro("to", &NamedLink::to)
+      .def_prop_ro("rate_up_mbit_s", [](const NamedLink& l) { return l.link.rate_up_mbit_s; })
+      .def_prop_ro("rate_down_mbit_s", [](const NamedLink& l) { return l.link.rate_down_mbit_s; })
+      .def_prop_ro("latency_us", [](const NamedLink& l) { return l.link.latency_us; })
+      .def_prop_ro("queue_up_packets", [](const NamedLink& l) { return l.link.queue_up_packets; })
+      .def_prop_ro("queue_down_packets",
+                   [](const NamedLink& l) { return l.link.queue_down_packets; })
+      .def_prop_ro(
+          "bidirectional_cap_mbit_s",
+          [](const NamedLink& l) { return l.link.bidirectional_cap_mbit_s; }, "0: none.")
+      .def("__repr__",
+           [](const NamedLink& l) { return fmt::format("Link({}, {})", l.from, l.to); });
+  nb::class_<LevelLimit>(m, "LevelLimit", "What an all-to-all asks of one level of directed links.")
+      .def_ro("level", &LevelLimit::level)
+      .def_ro("seconds", &LevelLimit::seconds, "What the busiest link of the level needs.")
+      .def_ro("busiest", &LevelLimit::busiest)
+      .def_ro("rate_mbit_s", &LevelLimit::rate_mbit_s)
+      .def_ro("bytes", &LevelLimit::bytes, "Framed bytes that must cross the busiest link.")
+      .def("__repr__", [](const LevelLimit& limit) {
+        return fmt::format("LevelLimit({}, {} s)", limit.level, limit.seconds);
+      });
+}
+
+void bind_cluster(nb::module_& m) {
+  using Names = std::optional<std::vector<std::string>>;
+  nb::class_<Cluster>(m, "Cluster", "Hosts, switches and links. Rates are in Mbit/s.")
+      .def_ro("name", &Cluster::name)
+      .def_ro("description", &Cluster::description)
+      .def_prop_ro("mtu_bytes", [](const Cluster& c) { return c.framing.mtu_bytes; })
+      .def_prop_ro("link_header_bytes",
+                   [](const Cluster& c) { return c.framing.link_header_bytes; })
+      .def_prop_ro(
+          "hosts", [](const Cluster& c) { return c.hosts; }, "In file order.")
+      .def_prop_ro(
+          "switches", [](const Cluster& c) { return c.switches; }, "In file order.")
+      .def_prop_ro("links", named_links, "In file order.")
+      .def("scaled", scaled_checked, "factor"_a,
+           "The same cluster with every rate multiplied; queues and latencies stay.")
+      .def("to_toml", topology::to_toml, "The cluster file that reads back as this cluster.")
+      .def(
+          "framed_bytes",
+          [](const Cluster& c, std::uint64_t bytes) {
+            return topology::framed_bytes(c.framing, bytes);
+          },
+          "bytes"_a, "What one message occupies on a link, with the least framing.")
+      .def(
+          "limit_seconds",
+          [](const Cluster& c, const Names& hosts, std::uint64_t bytes) {
+            return topology::alltoall_limit_seconds(c, participants(c, hosts), bytes);
+          },
+          "hosts"_a.none(), "bytes"_a,
+          "The least time an all-to-all of so many bytes per pair takes on these hosts (None: "
+          "all).")
+      .def(
+          "level_limits",
+          [](const Cluster& c, const Names& hosts, std::uint64_t bytes) {
+            return topology::alltoall_limits(c, participants(c, hosts), bytes);
+          },
+          "hosts"_a.none(), "bytes"_a, "The same for each level of directed links.")
+      .def(
+          "hierarchy",
+          [](const Cluster& c) { return value_or_raise(topology::hierarchy(c)).level; },
+          "hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the "
+          "leaf switch. Raises BadInput if the switches form no tree.")
+      .def("__repr__", [](const Cluster& c) {
+        return fmt::format("Cluster({}, {} hosts)", c.name, c.hosts.size());
+      });
+}
+
+}  // namespace
+
+void bind_topology(nb::module_& m) {
+  bind_parts(m);
+  bind_cluster(m);
+  m.def(
+      "load_cluster",
+      [](const std::string& path) { return value_or_raise(topology::load_cluster(path)); },
+      "path"_a, "Reads a cluster file.");
+  m.def(
+      "parse_cluster",
+      [](std::string_view text, std::string_view source_name) {
+        return value_or_raise(topology::parse_cluster(text, source_name));
+      },
+      "text"_a, "source_name"_a, "Reads a cluster file from a string; the name is for messages.");
+  m.def(
+      "expand_hostlist",
+      [](std::string_view list) { return value_or_raise(topology::expand_hostlist(list)); },
+      "list"_a, "h[0-2],x -> h0 h1 h2 x (Slurm syntax).");
+  m.def(
+      "compress_hostlist",
+      [](const std::vector<std::string>& names) { return topology::compress_hostlist(names); },
+      "names"_a, "h0 h1 h2 x -> h[0-2],x; keeps the order.");
+}
+
+}  // namespace alm::bindings

@@ -1,0 +1,51 @@
+// The cluster as an undirected graph, walked depth first from the centre of its switches.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "topology/cluster.h"
+
+namespace alm::topology {
+
+struct Edge {
+  std::uint32_t peer = 0;  // node
+  std::uint32_t link = 0;
+};
+
+// Edges of each node, in file order.
+class Adjacency {
+ public:
+  explicit Adjacency(const Cluster& cluster);
+  std::span<const Edge> operator[](std::uint32_t node) const {
+    return std::span(edges_).subspan(begin_[node], begin_[node + 1] - begin_[node]);
+  }
+  std::uint32_t node_count() const { return static_cast<std::uint32_t>(begin_.size() - 1); }
+
+ private:
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t> begin_;
+};
+
+inline constexpr std::uint32_t kNoNode = UINT32_MAX;
+
+// A depth-first spanning tree. `bridge[v]`: the link to v's parent is the only way between v's
+// subtree and the rest; in a tree every link is.
+struct Walk {
+  std::vector<std::uint32_t> order;        // nodes, parents before children
+  std::vector<std::uint32_t> parent;       // by node; kNoNode at the root
+  std::vector<std::uint32_t> parent_link;  // by node
+  std::vector<bool> bridge;                // by node; false at the root
+  std::vector<std::uint32_t> height;       // by node: 0 for hosts, else 1 + the highest child
+};
+Walk walk(const Cluster& cluster, const Adjacency& adjacency);
+
+// Connected, and as many links as a tree has.
+bool is_tree(const Cluster& cluster);
+
+// Rates of a link seen from one end; a cap on both directions together also bounds each.
+double rate_from(const Link& link, std::uint32_t node);
+double rate_towards(const Link& link, std::uint32_t node);
+
+}  // namespace alm::topology

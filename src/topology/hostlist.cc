@@ -1,0 +1,196 @@
+// Slurm hostlist syntax. A number keeps at least the digits of its range's lower bound, so [08-11]
+// is 08 09 10 11 and [8-11] is 8 9 10 11.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "topology/cluster.h"
+
+namespace alm::topology {
+namespace {
+
+constexpr std::size_t kDigitsMax = 18;  // fits std::uint64_t
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  if (digits.empty() || digits.size() > kDigitsMax) return std::nullopt;
+  if (!std::all_of(digits.begin(), digits.end(), is_digit)) return std::nullopt;
+  std::uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+// Appends the numbers of "0-3,7" to `out`.
+base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
+  while (true) {
+    const std::string_view range = ranges.substr(0, ranges.find(','));
+    const std::size_t dash = range.find('-');
+    const std::string_view low_text = range.substr(0, dash);
+    const std::string_view high_text =
+        dash == std::string_view::npos ? low_text : range.substr(dash + 1);
+    const auto low = parse_number(low_text);
+    const auto high = parse_number(high_text);
+    if (!low || !high) {
+      return base::bad_input(fmt::format(
+          "`{}` inside brackets is not a range; expected numbers as in [0-7,9]", range));
+    }
+    if (*low > *high) {
+      return base::bad_input(
+          fmt::format("range `{}` runs backwards; expected the smaller number first", range));
+    }
+    if (*high - *low >= kHostlistMax - std::min(out.size(), kHostlistMax - 1)) {
+      return base::bad_input(
+          fmt::format("range `{}` is too long; expected at most {} names", range, kHostlistMax));
+    }
+    for (std::uint64_t value = *low; value <= *high; ++value) {
+      out.push_back(fmt::format("{:0{}}", value, low_text.size()));
+    }
+    if (range.size() == ranges.size()) return {};
+    ranges.remove_prefix(range.size() + 1);
+  }
+}
+
+// One element between commas; several brackets give the product, the last one running fastest.
+base::Status expand_element(std::string_view element, std::vector<std::string>& out) {
+  if (element.empty()) {
+    return base::bad_input("a name is empty; expected names separated by single commas");
+  }
+  std::vector<std::string> names{""};
+  while (!element.empty()) {
+    const std::size_t open = element.find_first_of("[]");
+    for (std::string& name : names) name += element.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = element.find_first_of("[]", open + 1);
+    if (element[open] == ']' || close == std::string_view::npos || element[close] == '[') {
+      return base::bad_input("brackets do not match; expected names as in h[0-7]");
+    }
+    std::vector<std::string> numbers;
+    if (auto status = expand_ranges(element.substr(open + 1, close - open - 1), numbers); !status) {
+      return status;
+    }
+    if (names.size() * numbers.size() > kHostlistMax) {
+      return base::bad_input(
+          fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+    }
+    std::vector<std::string> product;
+    product.reserve(names.size() * numbers.size());
+    for (const std::string& name : names) {
+      for (const std::string& number : numbers) product.push_back(name + number);
+    }
+    names = std::move(product);
+    element.remove_prefix(close + 1);
+  }
+  if (out.size() + names.size() > kHostlistMax) {
+    return base::bad_input(
+        fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+  }
+  std::move(names.begin(), names.end(), std::back_inserter(out));
+  return {};
+}
+
+// A name around its last number: h12-ib is {"h", "12", "-ib"}; digits are empty if it has none.
+struct Parts {
+  std::string_view prefix, digits, suffix;
+};
+
+Parts split(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && !is_digit(name[end - 1])) --end;
+  std::size_t begin = end;
+  while (begin > 0 && is_digit(name[begin - 1])) --begin;
+  if (end == 0 || end - begin > kDigitsMax) return {name, {}, {}};
+  return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
+}
+
+// Collects names that differ in their number only.
+class Run {
+ public:
+  // False: `parts` does not continue this run.
+  bool add(const Parts& parts) {
+    if (count_ > 0 && (parts.digits.empty() || digits_.empty() || parts.prefix != prefix_ ||
+                       parts.suffix != suffix_)) {
+      return false;
+    }
+    if (count_ == 0) {
+      prefix_ = parts.prefix;
+      suffix_ = parts.suffix;
+      digits_ = low_ = high_ = parts.digits;
+    } else if (parts.digits == fmt::format("{:0{}}", *parse_number(high_) + 1, low_.size())) {
+      high_ = parts.digits;
+    } else {
+      close_range();
+      low_ = high_ = parts.digits;
+    }
+    ++count_;
+    return true;
+  }
+
+  std::string text() {
+    if (count_ == 0) return {};
+    close_range();
+    return count_ == 1 ? fmt::format("{}{}{}", prefix_, ranges_, suffix_)
+                       : fmt::format("{}[{}]{}", prefix_, ranges_, suffix_);
+  }
+
+ private:
+  void close_range() {
+    if (!ranges_.empty()) ranges_ += ',';
+    ranges_ += low_;
+    if (low_ != high_) fmt::format_to(std::back_inserter(ranges_), "-{}", high_);
+  }
+
+  std::string_view prefix_, suffix_, digits_, low_, high_;
+  std::string ranges_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+base::Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+  std::vector<std::string> names;
+  std::size_t begin = 0;
+  bool bracket = false;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (i < list.size()) {
+      const char c = list[i];
+      if (c == '[') bracket = true;
+      if (c == ']') bracket = false;
+      if (static_cast<unsigned char>(c) <= ' ' || c == 127) {
+        return base::bad_input("a space or control character in a list of names; expected none");
+      }
+      if (c != ',' || bracket) continue;
+    }
+    if (auto status = expand_element(list.substr(begin, i - begin), names); !status) {
+      constexpr std::size_t kShown = 60;
+      return base::bad_input(fmt::format("hostlist `{}{}`: {}", list.substr(0, kShown),
+                                         list.size() > kShown ? "..." : "",
+                                         status.error().message));
+    }
+    begin = i + 1;
+  }
+  return names;
+}
+
+std::string compress_hostlist(std::span<const std::string> names) {
+  std::string text;
+  Run run;
+  const auto flush = [&] {
+    const std::string part = run.text();
+    if (!text.empty() && !part.empty()) text += ',';
+    text += part;
+    run = Run();
+  };
+  for (const std::string& name : names) {
+    const Parts parts = split(name);
+    if (run.add(parts)) continue;
+    flush();
+    run.add(parts);
+  }
+  flush();
+  return text;
+}
+
+}  // namespace alm::topology

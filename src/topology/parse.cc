@@ -1,0 +1,381 @@
+// The cluster file, format 1 (docs/cluster-file.md).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unordered_map>
+
+#include "topology/cluster.h"
+#include "topology/section.h"
+
+namespace alm::topology {
+namespace {
+
+constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kQueueDefaultPackets = 1000;
+constexpr std::uint32_t kQueueMaxPackets = 10'000'000;
+constexpr std::uintmax_t kFileBytesMax = 32u << 20;
+constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};
+constexpr Range kRateOrNone{.low = 0, .high = 1e9};
+constexpr Range kLatency{.low = 0, .high = 1e9};
+constexpr std::size_t kNameMax = 63;  // a host name label
+
+bool is_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !name.empty() && name.size() <= kNameMax && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
+
+class Parser {
+ public:
+  Parser(const toml::table& root, std::string_view file) : root_(root), complaints_(file) {}
+
+  base::Result<Cluster> run() {
+    read_top();
+    for_each("switch", [&](Section section) { read_switches(section); });
+    for_each("host", [&](Section section) { read_hosts(section); });
+    if (!complaints_.any()) index_names();
+    links_of_.resize(cluster_.hosts.size() + cluster_.switches.size());
+    for_each("link", [&](Section section) { read_links(section); });
+    if (!complaints_.any()) check_graph();
+    if (complaints_.any()) return complaints_.first();
+    return std::move(cluster_);
+  }
+
+ private:
+  void read_top() {
+    Section top(root_, "", complaints_);
+    top.allow({"format", "name", "description", "framing", "switch", "host", "link"});
+    top.need("format", "format = 1");
+    const auto format = top.integer("format", 0, UINT32_MAX);
+    if (format && *format != kFormat) {
+      top.complain("format", fmt::format("{} is not supported", *format), "format = 1");
+    }
+    top.need("name", "a name for the cluster");
+    cluster_.name = top.text("name").value_or("");
+    if (top.has("name") && !is_name(cluster_.name)) complain_name(top, "name", cluster_.name);
+    cluster_.description = top.text("description").value_or("");
+    if (const toml::node* node = root_.get("framing")) read_framing(*node);
+    top.need("host", "at least one [[host]]");
+  }
+
+  void read_framing(const toml::node& node) {
+    if (!node.is_table()) {
+      Section(root_, "", complaints_)
+          .complain("framing", fmt::format("is {}", describe(node)), "a table [framing]");
+      return;
+    }
+    Section framing(*node.as_table(), "framing", complaints_);
+    framing.allow({"mtu_bytes", "link_header_bytes"});
+    Framing& out = cluster_.framing;
+    out.mtu_bytes = framing.integer("mtu_bytes", 576, 9216).value_or(out.mtu_bytes);
+    out.link_header_bytes =
+        framing.integer("link_header_bytes", 0, 256).value_or(out.link_header_bytes);
+  }
+
+  // Calls `read` with each [[key]] table until something is wrong.
+  template <class Read>
+  void for_each(std::string_view key, Read read) {
+    const toml::node* node = root_.get(key);
+    if (!node || complaints_.any()) return;
+    const auto wrong = [&](std::uint32_t line, const toml::node& found) {
+      complaints_.add(line, key, fmt::format("is {}", describe(found)),
+                      fmt::format("tables [[{}]]", key));
+    };
+    const toml::array* tables = node->as_array();
+    if (!tables) return wrong(node->source().begin.line, *node);
+    for (const toml::node& element : *tables) {
+      const toml::table* table = element.as_table();
+      if (!table) return wrong(element.source().begin.line, element);
+      read(Section(*table, key, complaints_));
+      if (complaints_.any()) return;
+    }
+  }
+
+  void read_switches(Section& section) {
+    section.allow({"name", "architecture", "switching", "flow_control", "buffer_packets",
+                   "backplane_mbit_s"});
+    section.need("name", "one or more switch names, as in leaf[0-3]");
+    Switch node;
+    node.architecture = section.choice("architecture", node.architecture,
+                                       {{"output", Architecture::kOutput},
+                                        {"input", Architecture::kInput},
+                                        {"shared", Architecture::kShared}});
+    node.switching = section.choice("switching", node.switching,
+                                    {{"store-and-forward", Switching::kStoreAndForward},
+                                     {"cut-through", Switching::kCutThrough}});
+    node.flow_control = section.choice(
+        "flow_control", node.flow_control,
+        {{"drop", FlowControl::kDrop}, {"back-pressure", FlowControl::kBackPressure}});
+    node.buffer_packets = section.integer("buffer_packets", 0, kQueueMaxPackets).value_or(0);
+    node.backplane_mbit_s = section.number("backplane_mbit_s", kRateOrNone).value_or(0);
+    for (std::string& name : section.names("name")) {
+      if (!declare(section, name, cluster_.switches.size())) return;
+      node.name = std::move(name);
+      switch_lines_.push_back(section.line());
+      cluster_.switches.push_back(node);
+    }
+  }
+
+  void read_hosts(Section& section) {
+    section.allow({"name", "address", "interface"});
+    section.need("name", "one or more host names, as in h[0-31]");
+    std::vector<std::string> names = section.names("name");
+    std::vector<std::string> addresses = section.names("address");
+    std::vector<std::string> interfaces = section.names("interface");
+    if (!addresses.empty() && addresses.size() != names.size()) {
+      section.complain(
+          "address", fmt::format("gives {} addresses for {} hosts", addresses.size(), names.size()),
+          "one address for each host, as in 10.0.0.[1-32]");
+      return;
+    }
+    if (interfaces.size() > 1 && interfaces.size() != names.size()) {
+      section.complain(
+          "interface",
+          fmt::format("gives {} interfaces for {} hosts", interfaces.size(), names.size()),
+          "one interface for all, or one for each host");
+      return;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!declare(section, names[i], cluster_.hosts.size())) return;
+      Host host;
+      host.name = std::move(names[i]);
+      if (!addresses.empty()) {
+        host.address = std::move(addresses[i]);
+        if (!addresses_.insert({host.address, section.line()}).second) {
+          section.complain("address", fmt::format("`{}` is used twice", host.address),
+                           "a different address for each host");
+          return;
+        }
+      }
+      if (!interfaces.empty()) host.interface = interfaces[interfaces.size() == 1 ? 0 : i];
+      host_lines_.push_back(section.line());
+      cluster_.hosts.push_back(std::move(host));
+    }
+  }
+
+  // Checks a new node's name and the bound on how many there are.
+  bool declare(Section& section, const std::string& name, std::size_t so_far) {
+    if (!is_name(name)) {
+      complain_name(section, "name", name);
+      return false;
+    }
+    const auto [earlier, is_new] = declared_.insert({name, section.line_of("name")});
+    if (!is_new) {
+      section.complain("name",
+                       fmt::format("`{}` is already declared in line {}", name, earlier->second),
+                       "names that differ, among hosts and switches");
+      return false;
+    }
+    if (so_far >= kHostlistMax) {
+      section.complain("name", "declares too many", fmt::format("at most {}", kHostlistMax));
+      return false;
+    }
+    return true;
+  }
+
+  static void complain_name(Section& section, std::string_view key, const std::string& name) {
+    section.complain(
+        key, fmt::format("`{}` is not a name", name),
+        fmt::format("1 to {} letters, digits, dots, dashes and underscores", kNameMax));
+  }
+
+  void index_names() {
+    node_of_.reserve(cluster_.hosts.size() + cluster_.switches.size());
+    std::uint32_t next = 0;
+    for (const Host& host : cluster_.hosts) node_of_.emplace(host.name, NodeId{next++});
+    for (const Switch& node : cluster_.switches) node_of_.emplace(node.name, NodeId{next++});
+  }
+
+  void read_links(Section& section) {
+    section.allow({"from", "to", "rate_mbit_s", "rate_up_mbit_s", "rate_down_mbit_s", "latency_us",
+                   "queue_up_packets", "queue_down_packets", "bidirectional_cap_mbit_s"});
+    section.need("from", "the names at the lower end, as in h[0-7]");
+    section.need("to", "the name at the upper end, as in leaf0");
+    Link link;
+    read_rates(section, link);
+    link.latency_us = section.number("latency_us", kLatency).value_or(0);
+    link.queue_up_packets =
+        section.integer("queue_up_packets", 1, kQueueMaxPackets).value_or(kQueueDefaultPackets);
+    link.queue_down_packets =
+        section.integer("queue_down_packets", 1, kQueueMaxPackets).value_or(kQueueDefaultPackets);
+    link.bidirectional_cap_mbit_s =
+        section.number("bidirectional_cap_mbit_s", kRateOrNone).value_or(0);
+    const std::vector<NodeId> from = nodes(section, "from");
+    const std::vector<NodeId> to = nodes(section, "to");
+    if (complaints_.any()) return;
+    if (from.size() != to.size() && from.size() > 1 && to.size() > 1) {
+      section.complain("to",
+                       fmt::format("{} names in `from` meet {} in `to`", from.size(), to.size()),
+                       "one name, or as many as in `from`");
+      return;
+    }
+    for (std::size_t i = 0; i < std::max(from.size(), to.size()); ++i) {
+      link.from = from[from.size() == 1 ? 0 : i];
+      link.to = to[to.size() == 1 ? 0 : i];
+      if (!attach(section, link)) return;
+    }
+  }
+
+  static void read_rates(Section& section, Link& link) {
+    const bool both = section.has("rate_mbit_s");
+    const std::string_view one_way =
+        section.has("rate_up_mbit_s") ? "rate_up_mbit_s" : "rate_down_mbit_s";
+    if (both && section.has(one_way)) {
+      section.complain(one_way, "stands beside `rate_mbit_s`",
+                       "either rate_mbit_s, or rate_up_mbit_s and rate_down_mbit_s");
+      return;
+    }
+    if (both) {
+      link.rate_up_mbit_s = section.number("rate_mbit_s", kRate).value_or(0);
+      link.rate_down_mbit_s = link.rate_up_mbit_s;
+      return;
+    }
+    if (!section.has("rate_up_mbit_s") && !section.has("rate_down_mbit_s")) {
+      section.need("rate_mbit_s", "the rate of both directions, in Mbit/s");
+      return;
+    }
+    section.need("rate_up_mbit_s", "the rate from `from` to `to`, in Mbit/s");
+    section.need("rate_down_mbit_s", "the rate from `to` to `from`, in Mbit/s");
+    link.rate_up_mbit_s = section.number("rate_up_mbit_s", kRate).value_or(0);
+    link.rate_down_mbit_s = section.number("rate_down_mbit_s", kRate).value_or(0);
+  }
+
+  std::vector<NodeId> nodes(Section& section, std::string_view key) {
+    std::vector<NodeId> result;
+    for (const std::string& name : section.names(key)) {
+      const auto found = node_of_.find(name);
+      if (found == node_of_.end()) {
+        section.complain(key, fmt::format("`{}` is not declared", name),
+                         "names from [[host]] and [[switch]]");
+        return {};
+      }
+      result.push_back(found->second);
+    }
+    return result;
+  }
+
+  bool attach(Section& section, const Link& link) {
+    const auto name = [&](NodeId node) { return cluster_.node_name(node); };
+    if (link.from == link.to) {
+      section.complain("to", fmt::format("`{}` is linked to itself", name(link.to)),
+                       "two different ends");
+      return false;
+    }
+    if (cluster_.is_host(link.from) && cluster_.is_host(link.to)) {
+      section.complain(
+          "to",
+          fmt::format("hosts `{}` and `{}` are linked directly", name(link.from), name(link.to)),
+          "a switch at one end at least");
+      return false;
+    }
+    if (cluster_.links.size() >= 2 * kHostlistMax) {
+      section.complain("from", "declares too many links",
+                       fmt::format("at most {}", 2 * kHostlistMax));
+      return false;
+    }
+    for (const NodeId end : {link.from, link.to}) {
+      std::uint32_t& first_line = links_of_[end.value];
+      if (cluster_.is_host(end) && first_line != 0) {
+        section.complain(
+            end == link.from ? "from" : "to",
+            fmt::format("host `{}` already has a link, in line {}", name(end), first_line),
+            "exactly one link for each host");
+        return false;
+      }
+      first_line = section.line_of("from");
+    }
+    cluster_.links.push_back(link);
+    return true;
+  }
+
+  void check_graph() {
+    for (std::uint32_t i = 0; i < links_of_.size(); ++i) {
+      if (links_of_[i] != 0) continue;
+      const bool host = i < cluster_.hosts.size();
+      complaints_.add(line_of(NodeId{i}), host ? "host.name" : "switch.name",
+                      fmt::format("`{}` has no link", cluster_.node_name(NodeId{i})),
+                      "a [[link]] that names it");
+      return;
+    }
+    check_connected();
+  }
+
+  // One component: any host reaches any other.
+  void check_connected() {
+    std::vector<std::uint32_t> group(links_of_.size());
+    for (std::uint32_t i = 0; i < group.size(); ++i) group[i] = i;
+    const auto find = [&](std::uint32_t node) {
+      while (group[node] != node) node = group[node] = group[group[node]];
+      return node;
+    };
+    for (const Link& link : cluster_.links) group[find(link.from.value)] = find(link.to.value);
+    for (std::uint32_t i = 1; i < group.size(); ++i) {
+      if (find(i) == find(0)) continue;
+      complaints_.add(line_of(NodeId{i}), cluster_.is_host(NodeId{i}) ? "host.name" : "switch.name",
+                      fmt::format("no path leads from `{}` to `{}`", cluster_.node_name(NodeId{0}),
+                                  cluster_.node_name(NodeId{i})),
+                      "links that join all hosts and switches");
+      return;
+    }
+  }
+
+  std::uint32_t line_of(NodeId node) const {
+    return cluster_.is_host(node) ? host_lines_[node.value]
+                                  : switch_lines_[node.value - cluster_.hosts.size()];
+  }
+
+  const toml::table& root_;
+  Complaints complaints_;
+  Cluster cluster_;
+  std::unordered_map<std::string, std::uint32_t> declared_;   // name -> line
+  std::unordered_map<std::string, std::uint32_t> addresses_;  // address -> line
+  std::unordered_map<std::string, NodeId> node_of_;
+  std::vector<std::uint32_t> host_lines_, switch_lines_;
+  std::vector<std::uint32_t> links_of_;  // by node: line of its first link, 0 if none
+};
+
+}  // namespace
+
+base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name) {
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    return base::bad_input(fmt::format("{}:{}: not valid TOML: {}", source_name,
+                                       std::max(error.source().begin.line, std::uint32_t{1}),
+                                       error.description()));
+  }
+  return Parser(parsed.table(), source_name).run();
+}
+
+base::Result<Cluster> load_cluster(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) {
+    return base::bad_input(
+        fmt::format("{}: cannot be read: {}; expected a cluster file", path, error.message()));
+  }
+  if (size > kFileBytesMax) {
+    return base::bad_input(
+        fmt::format("{}: {} bytes is too large; expected a cluster file of at "
+                    "most {}",
+                    path, size, kFileBytesMax));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) {
+    return base::bad_input(
+        fmt::format("{}: cannot be read: {}; expected a cluster file", path, std::strerror(errno)));
+  }
+  return parse_cluster(text.str(), path);
+}
+
+}  // namespace alm::topology

@@ -1,0 +1,130 @@
+#include "topology/section.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "topology/cluster.h"
+
+namespace alm::topology {
+
+void Complaints::add(std::uint32_t line, std::string_view key, std::string_view what,
+                     std::string_view expected) {
+  if (error_) return;
+  error_ = base::bad_input(fmt::format("{}:{}: key `{}`: {}; expected {}", file_,
+                                       std::max(line, std::uint32_t{1}), key, what, expected));
+}
+
+std::string_view describe(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a number";
+    case toml::node_type::boolean:
+      return "true or false";
+    case toml::node_type::array:
+      return "an array";
+    case toml::node_type::table:
+      return "a table";
+    default:
+      return "a date or time";
+  }
+}
+
+std::string Section::path(std::string_view key) const {
+  return name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
+}
+
+std::uint32_t Section::line_of(std::string_view key) const {
+  const toml::node* node = table_.get(key);
+  return node ? node->source().begin.line : line();
+}
+
+void Section::complain(std::string_view key, std::string_view what, std::string_view expected) {
+  complaints_.add(line_of(key), path(key), what, expected);
+}
+
+void Section::allow(std::initializer_list<std::string_view> valid) {
+  // In file order, so that the first wrong line is the one reported.
+  const toml::key* first = nullptr;
+  for (const auto& [key, node] : table_) {
+    if (std::find(valid.begin(), valid.end(), key.str()) != valid.end()) continue;
+    if (!first || key.source().begin < first->source().begin) first = &key;
+  }
+  if (!first) return;
+  std::string list;
+  for (const std::string_view key : valid) {
+    if (!list.empty()) list += ", ";
+    list += key;
+  }
+  complaints_.add(first->source().begin.line, path(first->str()), "is not known", "one of " + list);
+}
+
+void Section::need(std::string_view key, std::string_view expected) {
+  if (!has(key)) complain(key, "is missing", expected);
+}
+
+std::optional<std::string> Section::text(std::string_view key) {
+  const toml::node* node = table_.get(key);
+  if (!node) return std::nullopt;
+  if (const auto* value = node->as_string()) return value->get();
+  complain(key, fmt::format("is {}", describe(*node)), "a string in quotes");
+  return std::nullopt;
+}
+
+std::optional<double> Section::number(std::string_view key, Range range) {
+  const toml::node* node = table_.get(key);
+  if (!node) return std::nullopt;
+  const std::string expected =
+      fmt::format("a number {} {}{}", range.above_low ? "above" : "from", range.low,
+                  fmt::format("{}{}", range.above_low ? ", at most " : " to ", range.high));
+  double value = 0;
+  if (const auto* integer = node->as_integer()) {
+    value = static_cast<double>(integer->get());
+  } else if (const auto* floating = node->as_floating_point()) {
+    value = floating->get();
+  } else {
+    complain(key, fmt::format("is {}", describe(*node)), expected);
+    return std::nullopt;
+  }
+  const bool inside = std::isfinite(value) && value <= range.high &&
+                      (range.above_low ? value > range.low : value >= range.low);
+  if (inside) return value;
+  complain(key, fmt::format("{} is out of range", value), expected);
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> Section::integer(std::string_view key, std::uint32_t low,
+                                              std::uint32_t high) {
+  const toml::node* node = table_.get(key);
+  if (!node) return std::nullopt;
+  const std::string expected = fmt::format("an integer from {} to {}", low, high);
+  const auto* value = node->as_integer();
+  if (!value) {
+    complain(key, fmt::format("is {}", describe(*node)), expected);
+    return std::nullopt;
+  }
+  if (value->get() < low || value->get() > high) {
+    complain(key, fmt::format("{} is out of range", value->get()), expected);
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(value->get());
+}
+
+std::vector<std::string> Section::names(std::string_view key) {
+  const auto list = text(key);
+  if (!list) return {};
+  auto expanded = expand_hostlist(*list);
+  if (expanded) return std::move(expanded).value();
+  const std::string& message = expanded.error().message;
+  const std::size_t at = message.rfind("; expected ");
+  complain(key, message.substr(0, at),
+           at == std::string::npos ? "names as in h[0-7]" : message.substr(at + 11));
+  return {};
+}
+
+}  // namespace alm::topology
