@@ -1,5 +1,5 @@
-// Couples channels with one endpoint: runs exchanges from the calling thread, and answers late peers
-// from a responder thread in between. The responder never calls MPI.
+// Couples channels with one endpoint: runs exchanges from the calling thread, and answers late
+// peers from a responder thread in between. The responder never calls MPI.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,21 @@ struct PeerSet {
 class Driver {
  public:
   // Takes the endpoint; `responder` starts the thread (signals blocked, inert after fork).
-  static base::Result<std::unique_ptr<Driver>> create(std::unique_ptr<Endpoint> endpoint, bool responder = true);
+  static base::Result<std::unique_ptr<Driver>> create(std::unique_ptr<Endpoint> endpoint,
+                                                      bool responder = true);
   ~Driver();  // stops the thread; the sockets close
 
-  // Reserves a set number peers will address us by; then, once keys and addresses are known, add_set.
+  // Reserves a set number peers will address us by; then, once keys and addresses are known,
+  // add_set.
   std::uint16_t reserve_set();
   void add_set(std::uint16_t set, PeerSet peers);
-  void remove_set(std::uint16_t set);  // a dead communicator: its peers' probes are answered with bye
+  void remove_set(
+      std::uint16_t set);  // a dead communicator: its peers' probes are answered with bye
 
-  // Runs one exchange to completion from the calling thread. `progress` is called, holding no lock, at
-  // least every millisecond while waiting (the interposer's PMPI_Test); `deadline` bounds the whole.
-  // Several threads may run exchanges of different sets at once.
-  // kPeerLost names the host; kTimeout is the deadline. Silence warnings go to `warn`.
+  // Runs one exchange to completion from the calling thread. `progress` is called, holding no lock,
+  // at least every millisecond while waiting (the interposer's PMPI_Test); `deadline` bounds the
+  // whole. Several threads may run exchanges of different sets at once. kPeerLost names the host;
+  // kTimeout is the deadline. Silence warnings go to `warn`.
   using Progress = std::function<void()>;
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,

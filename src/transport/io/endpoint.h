@@ -1,8 +1,6 @@
 // UDP sockets of one process: one per path, never per peer. Knows datagrams and addresses, nothing
-// of the protocol.
+// of the protocol. Not thread-safe, except block(), which may run beside everything but close.
 #pragma once
-
-#include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,34 +12,39 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "transport/io/address.h"
 
 namespace alm::io {
 
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-};
-base::Result<Address> make_address(const std::string& numeric, std::uint16_t port);
-std::string to_string(const Address& address);
+constexpr std::uint32_t kPathsMax = 8;  // the header has three bits
 
 struct EndpointOptions {
-  std::string local_address;             // numeric IPv4 or IPv6; empty: chosen by choose_local_address
-  std::uint32_t paths = 1;               // sockets
-  std::uint32_t mtu_bytes = 0;           // 0: from the route's interface
-  std::uint32_t send_buffer_packets = 0; // 0: sized for two trains (POLLOUT fires when half has drained)
-  std::uint32_t receive_buffer_bytes = 4u << 20;
-  double pace_mbit_s = 0;                // user-space pacing where the kernel gives no back-pressure; 0: unknown rate
+  std::string local_address;    // numeric IPv4 or IPv6; empty: choose_local_address("", "")
+  std::uint32_t paths = 1;      // sockets
+  std::uint32_t mtu_bytes = 0;  // 0: from the interface, at most kMtuBytesDefaultMax
+  std::uint32_t send_buffer_packets =
+      0;  // 0: two trains or kSendBufferTime of pace_mbit_s, whichever is more
+  std::uint32_t receive_buffer_bytes = 4u
+                                       << 20;  // of kernel memory: 2304 bytes per 1472-byte packet
+  std::uint32_t receive_packets_min = 128;     // warn when the kernel grants less
+  double pace_mbit_s = 0;  // user-space pacing where the kernel gives no back-pressure; 0: never
   std::uint32_t grain_packets = 1;
   bool allow_gso = true, allow_gro = true;
 };
 
+constexpr std::uint32_t kMtuBytesDefaultMax = 9000;  // loopback would offer 65536
+
 struct EndpointCounters {
   std::uint64_t datagrams_sent = 0, datagrams_received = 0;
   std::uint64_t send_calls = 0, receive_calls = 0, waits = 0;
+  std::uint64_t trains_sent = 0;                  // UDP_SEGMENT sends
   std::uint64_t would_block = 0, no_buffers = 0;  // EAGAIN, ENOBUFS (local, not network loss)
+  std::uint64_t paced = 0;                        // sends the pacer held back
   std::uint64_t receive_overflow = 0;             // SO_RXQ_OVFL
-  std::uint64_t refused = 0;                      // ICMP errors seen
-  std::uint64_t gso_fallbacks = 0;
+  std::uint64_t refused = 0;        // ICMP errors seen, and datagrams given up because of an error
+  std::uint64_t oversized = 0;      // EMSGSIZE: dropped, longer than the interface's MTU
+  std::uint64_t truncated = 0;      // received longer than any buffer
+  std::uint64_t gso_fallbacks = 0;  // destinations that take no train
 };
 
 // One datagram for the network: head and payload are sent back to back.
@@ -49,6 +52,22 @@ struct SendItem {
   const Address* to = nullptr;
   std::uint8_t path = 0;
   std::span<const std::byte> head, payload;
+
+  std::size_t bytes() const { return head.size() + payload.size(); }
+};
+
+struct Ready {
+  bool readable = false;  // a datagram waits
+  bool error = false;     // call clear_errors(), or every further wait returns at once
+  bool woken = false;     // wake_fd is readable
+};
+
+// What one wait blocks on; made under the caller's lock, blocked on without it.
+struct WaitPlan {
+  base::Nanos timeout = 0;
+  bool read = true;
+  int write_fd = -1;
+  int wake_fd = -1;
 };
 
 class Endpoint {
@@ -59,32 +78,45 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   Address local(std::uint32_t path = 0) const;
-  std::uint32_t datagram_bytes() const;  // largest UDP payload of one packet on the route
+  std::uint32_t paths() const;
+  std::uint32_t datagram_bytes() const;  // largest UDP payload of one packet on the interface
+  std::uint32_t receive_buffer_packets()
+      const;  // what the granted receive buffer holds; windows stay below
   std::vector<std::string> warnings() const;  // kernel buffers too small: the sysctl to set
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken.
   // Runs of equal size to one destination go out as one UDP_SEGMENT train.
   std::size_t send(base::Nanos now, std::span<const SendItem> items);
 
+  // After a send that took less than it was given: true when the kernel's own queue is full, so
+  // that reading may wait until it has drained (both take equally long on a symmetric exchange).
+  bool blocked_by_kernel() const;
+
+  // How many packets are worth preparing ahead: what a drained send buffer takes at once.
+  std::uint32_t batch_packets() const;
+
   // Hands every waiting datagram to `sink`; returns how many. Bounded per call.
   using Sink = std::function<void(const Address& from, std::span<const std::byte> datagram)>;
   std::size_t receive(const Sink& sink);
 
-  // Blocks in ppoll until a datagram waits, the kernel (or pacer) takes more when want_write, `wake_fd`
-  // (>= 0) is readable, or the time is reached.
-  void wait(base::Nanos now, base::Nanos until, bool want_write, int wake_fd = -1);
+  // Blocks in ppoll until a datagram waits (when `read`), the kernel (or pacer) takes more (when
+  // `want_write`), `wake_fd` (>= 0) is readable, or the time is reached.
+  WaitPlan plan_wait(base::Nanos now, base::Nanos until, bool want_write, int wake_fd = -1,
+                     bool read = true);
+  Ready block(const WaitPlan& plan) const;
+  Ready wait(base::Nanos now, base::Nanos until, bool want_write, int wake_fd = -1) {
+    return block(plan_wait(now, until, want_write, wake_fd));
+  }
+
+  void clear_errors();
 
   const EndpointCounters& counters() const;
-  void close_in_child();  // after fork
 
  private:
   Endpoint();
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// Address of the interface named, or of the route to `peer`; never loopback unless the peer is this host.
-base::Result<std::string> choose_local_address(const std::string& interface, const std::string& peer);
 
 base::Nanos monotonic_now();
 

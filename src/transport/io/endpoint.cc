@@ -1,0 +1,289 @@
+#include "transport/io/endpoint.h"
+
+#include <fmt/format.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+
+#include "transport/io/pacer.h"
+#include "transport/io/receiver.h"
+#include "transport/io/sender.h"
+#include "transport/io/udp_socket.h"
+
+namespace alm::io {
+namespace {
+
+// What the send buffer and the pacer's burst must bridge: POLLOUT fires at half, and a sleeper on a
+// busy machine takes 100 to 300 us to come back.
+constexpr base::Nanos kSendBufferTime = 600 * base::kMicrosecond;
+constexpr base::Nanos kPaceBurstTime = 150 * base::kMicrosecond;
+constexpr std::uint32_t kEthernetHeaderBytes = 14;
+// How long one sight of packets held by the kernel counts; saves asking on every send.
+constexpr base::Nanos kKernelHoldsFor = base::kMillisecond;
+constexpr base::Nanos kNoBuffersPauseMin = 200 * base::kMicrosecond;
+constexpr base::Nanos kNoBuffersPauseMax = 2 * base::kMillisecond;
+constexpr std::uint32_t kBatchMax = Sender::kItemsPerCall;
+
+std::uint32_t packets_in(base::Nanos time, double mbit_s, std::uint32_t frame_bytes) {
+  return static_cast<std::uint32_t>(
+      std::lround(mbit_s * static_cast<double>(time) / 8000.0 / frame_bytes));
+}
+
+}  // namespace
+
+struct Endpoint::Impl {
+  enum class Blocked { kNo, kKernel, kPaced, kPause };
+
+  EndpointOptions options;
+  std::vector<UdpSocket> sockets;
+  std::vector<std::uint32_t> overflow_seen;
+  std::vector<std::string> warnings;
+  std::uint32_t datagram_bytes = 0;
+  std::uint32_t frame_overhead = 0;
+  std::uint32_t send_buffer_packets = 0;
+  Sender sender;
+  Receiver receiver;
+  Pacer pacer;
+  EndpointCounters counters;
+
+  Blocked blocked = Blocked::kNo;
+  int last_fd = -1;
+  base::Nanos kernel_holds_until = 0;
+  base::Nanos pause_until = 0;
+  base::Nanos pause = kNoBuffersPauseMin;
+
+  base::Status open_sockets(const Address& local);
+  bool kernel_holds(base::Nanos now);
+  std::size_t room_items(base::Nanos now, std::span<const SendItem> items);
+};
+
+base::Nanos monotonic_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * base::kSecond + now.tv_nsec;
+}
+
+Endpoint::Endpoint() : impl_(std::make_unique<Impl>()) {}
+Endpoint::~Endpoint() = default;
+
+base::Result<std::unique_ptr<Endpoint>> Endpoint::open(const EndpointOptions& options) {
+  if (options.paths == 0 || options.paths > kPathsMax) {
+    return base::bad_input(fmt::format("{} paths; 1 to {} are possible", options.paths, kPathsMax));
+  }
+  std::string numeric = options.local_address;
+  if (numeric.empty()) {
+    auto chosen = choose_local_address("", "");
+    if (!chosen) return chosen.error();
+    numeric = chosen.value();
+  }
+  auto local = make_address(numeric, 0);
+  if (!local) return local.error();
+
+  std::unique_ptr<Endpoint> endpoint(new Endpoint);
+  endpoint->impl_->options = options;
+  if (auto status = endpoint->impl_->open_sockets(local.value()); !status) return status.error();
+  return endpoint;
+}
+
+base::Status Endpoint::Impl::open_sockets(const Address& local) {
+  std::uint32_t mtu = options.mtu_bytes;
+  if (mtu == 0) {
+    auto found = interface_mtu(local);
+    if (!found) return found.error();
+    mtu = std::min(found.value(), kMtuBytesDefaultMax);
+  }
+  const std::uint32_t headers = header_bytes(local.family());
+  if (mtu < headers + 256 || mtu > 65'535) {
+    return base::bad_input(
+        fmt::format("MTU {} bytes; {} to 65535 are possible", mtu, headers + 256));
+  }
+  datagram_bytes = mtu - headers;
+  frame_overhead = headers + kEthernetHeaderBytes;
+
+  const std::uint32_t frame = datagram_bytes + frame_overhead;
+  const std::uint32_t grain = std::max(1u, options.grain_packets);
+  send_buffer_packets = options.send_buffer_packets;
+  if (send_buffer_packets == 0) {
+    send_buffer_packets =
+        std::max({4u, 2 * grain, packets_in(kSendBufferTime, options.pace_mbit_s, frame)});
+  }
+  const std::uint32_t burst =
+      std::max({2u, grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
+  pacer = Pacer(options.pace_mbit_s, burst * frame);
+
+  UdpSocketOptions socket_options{.local = local,
+                                  .datagram_bytes = datagram_bytes,
+                                  .send_buffer_packets = send_buffer_packets,
+                                  .receive_buffer_bytes = options.receive_buffer_bytes,
+                                  .receive_packets_min = options.receive_packets_min,
+                                  .gso = options.allow_gso,
+                                  .gro = options.allow_gro};
+  sockets.reserve(options.paths);
+  for (std::uint32_t path = 0; path < options.paths; ++path) {
+    auto socket = UdpSocket::open(socket_options);
+    if (!socket) return socket.error();
+    sockets.push_back(std::move(socket).value());
+  }
+  overflow_seen.assign(sockets.size(), 0);
+  warnings = sockets.front().warnings();
+  last_fd = sockets.front().fd();
+  return {};
+}
+
+Address Endpoint::local(std::uint32_t path) const { return impl_->sockets.at(path).local(); }
+std::uint32_t Endpoint::paths() const { return static_cast<std::uint32_t>(impl_->sockets.size()); }
+std::uint32_t Endpoint::datagram_bytes() const { return impl_->datagram_bytes; }
+std::vector<std::string> Endpoint::warnings() const { return impl_->warnings; }
+const EndpointCounters& Endpoint::counters() const { return impl_->counters; }
+
+std::uint32_t Endpoint::receive_buffer_packets() const {
+  return impl_->sockets.front().receive_buffer_bytes() /
+         kernel_bytes_per_packet(impl_->datagram_bytes);
+}
+
+// Packets that sit in a queueing discipline (or a real NIC's ring) are still charged to the socket.
+// Where they are not (virtio, veth without a shaper), nothing but the pacer keeps us at the link's
+// rate.
+bool Endpoint::Impl::kernel_holds(base::Nanos now) {
+  if (now < kernel_holds_until) return true;
+  int bytes = 0;
+  if (::ioctl(last_fd, SIOCOUTQ, &bytes) == 0 && bytes > 0)
+    kernel_holds_until = now + kKernelHoldsFor;
+  return now < kernel_holds_until;
+}
+
+// How many of the items the pacer lets go now; all of them while the kernel does the holding back.
+std::size_t Endpoint::Impl::room_items(base::Nanos now, std::span<const SendItem> items) {
+  if (!pacer.enabled() || now < kernel_holds_until) return items.size();
+  const std::uint64_t room = pacer.room_bytes(now);
+  if (room == 0) return kernel_holds(now) ? items.size() : 0;
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+  while (count < items.size() && bytes < room) bytes += items[count++].bytes() + frame_overhead;
+  return count;
+}
+
+std::size_t Endpoint::send(base::Nanos now, std::span<const SendItem> items) {
+  Impl& self = *impl_;
+  std::size_t taken = 0;
+  self.blocked = Impl::Blocked::kNo;
+  if (now < self.pause_until) {
+    self.blocked = Impl::Blocked::kPause;
+    return 0;
+  }
+  while (taken < items.size()) {
+    auto batch = items.subspan(taken, std::min(Sender::kItemsPerCall, items.size() - taken));
+    std::size_t count = 1;
+    while (count < batch.size() && batch[count].path == batch[0].path) ++count;
+    count = self.room_items(now, batch.first(count));
+    if (count == 0) {
+      ++self.counters.paced;
+      self.blocked = Impl::Blocked::kPaced;
+      break;
+    }
+    batch = batch.first(count);
+    const UdpSocket& socket = self.sockets[batch[0].path % self.sockets.size()];
+    self.last_fd = socket.fd();
+    const SendResult result = self.sender.send(socket.fd(), socket.gso(), batch, self.counters);
+    if (result.taken > 0) self.pause = kNoBuffersPauseMin;
+    if (self.pacer.enabled()) {
+      std::uint64_t bytes = 0;
+      for (const SendItem& item : batch.first(result.taken))
+        bytes += item.bytes() + self.frame_overhead;
+      self.pacer.sent(now, bytes);
+    }
+    taken += result.taken;
+    if (result.stop == SendResult::Stop::kFull) {
+      self.kernel_holds_until = now + kKernelHoldsFor;
+      self.blocked = Impl::Blocked::kKernel;
+      break;
+    }
+    if (result.stop == SendResult::Stop::kNoBuffers) {
+      // Nothing tells when the queueing discipline has room again; POLLOUT would fire at once.
+      self.pause_until = now + self.pause;
+      self.pause = std::min(2 * self.pause, kNoBuffersPauseMax);
+      self.blocked = Impl::Blocked::kPause;
+      break;
+    }
+  }
+  return taken;
+}
+
+bool Endpoint::blocked_by_kernel() const { return impl_->blocked == Impl::Blocked::kKernel; }
+
+std::uint32_t Endpoint::batch_packets() const {
+  // Half of the send buffer is what POLLOUT announces. Without a kernel that blocks, a batch is
+  // only there to save system calls.
+  const bool held = impl_->kernel_holds_until > 0 || impl_->pacer.enabled();
+  const std::uint32_t half = std::max(impl_->send_buffer_packets / 2, impl_->options.grain_packets);
+  return held ? std::clamp(half, 1u, kBatchMax) : kBatchMax / 2;
+}
+
+std::size_t Endpoint::receive(const Sink& sink) {
+  std::size_t datagrams = 0;
+  for (std::size_t path = 0; path < impl_->sockets.size(); ++path) {
+    datagrams += impl_->receiver.receive(impl_->sockets[path].fd(), impl_->overflow_seen[path],
+                                         sink, impl_->counters);
+  }
+  return datagrams;
+}
+
+// The errno of an ICMP message may have been swallowed by a partly successful sendmmsg; its entry
+// in the error queue stays and keeps POLLERR up.
+void Endpoint::clear_errors() {
+  for (const UdpSocket& socket : impl_->sockets) {
+    impl_->counters.refused += drain_error_queue(socket.fd());
+  }
+}
+
+WaitPlan Endpoint::plan_wait(base::Nanos now, base::Nanos until, bool want_write, int wake_fd,
+                             bool read) {
+  ++impl_->counters.waits;
+  WaitPlan plan{.timeout = 0, .read = read, .write_fd = -1, .wake_fd = wake_fd};
+  if (want_write) {
+    switch (impl_->blocked) {
+      case Impl::Blocked::kNo:
+      case Impl::Blocked::kKernel:
+        plan.write_fd = impl_->last_fd;
+        break;
+      case Impl::Blocked::kPaced:
+        until = std::min(until, impl_->pacer.allowed_at());
+        break;
+      case Impl::Blocked::kPause:
+        until = std::min(until, impl_->pause_until);
+        break;
+    }
+  }
+  plan.timeout = until == base::kNever ? base::kNever : std::max<base::Nanos>(0, until - now);
+  return plan;
+}
+
+Ready Endpoint::block(const WaitPlan& plan) const {
+  std::array<pollfd, kPathsMax + 1> fds;
+  nfds_t count = 0;
+  for (const UdpSocket& socket : impl_->sockets) {
+    short events = plan.read ? POLLIN : 0;
+    if (socket.fd() == plan.write_fd) events |= POLLOUT;
+    fds[count++] = {socket.fd(), events, 0};
+  }
+  const nfds_t sockets = count;
+  if (plan.wake_fd >= 0) fds[count++] = {plan.wake_fd, POLLIN, 0};
+  const timespec timeout{plan.timeout / base::kSecond, plan.timeout % base::kSecond};
+  const int ready =
+      ::ppoll(fds.data(), count, plan.timeout == base::kNever ? nullptr : &timeout, nullptr);
+  Ready result;
+  if (ready <= 0) return result;
+  for (nfds_t i = 0; i < sockets; ++i) {
+    result.readable |= (fds[i].revents & POLLIN) != 0;
+    result.error |= (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+  }
+  result.woken = count > sockets && fds[sockets].revents != 0;
+  return result;
+}
+
+}  // namespace alm::io

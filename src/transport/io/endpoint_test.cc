@@ -1,0 +1,246 @@
+#include "transport/io/endpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "transport/io/sender.h"
+
+namespace alm::io {
+namespace {
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
+  std::minstd_rand random(seed + 1);
+  std::vector<std::byte> result(bytes);
+  for (auto& b : result) b = static_cast<std::byte>(random() & 0xff);
+  return result;
+}
+
+struct Case {
+  const char* address;
+  bool gso, gro;
+  std::uint32_t paths;
+  std::uint32_t mtu;
+};
+
+class EndpointTransfer : public testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<Endpoint> open() {
+    EndpointOptions options;
+    options.local_address = GetParam().address;
+    options.allow_gso = GetParam().gso;
+    options.allow_gro = GetParam().gro;
+    options.paths = GetParam().paths;
+    options.mtu_bytes = GetParam().mtu;
+    options.grain_packets = 8;
+    auto endpoint = Endpoint::open(options);
+    EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
+    return std::move(endpoint).value();
+  }
+};
+
+// Trains, single datagrams, short last segments and empty payloads all arrive as the datagrams they
+// were.
+TEST_P(EndpointTransfer, EveryDatagramArrivesAsSent) {
+  auto a = open(), b = open();
+  ASSERT_EQ(a->datagram_bytes(), GetParam().mtu - (std::strchr(GetParam().address, ':') ? 48 : 28));
+  const std::size_t full = a->datagram_bytes();
+  const std::size_t sizes[] = {full, full, full, 100, 24,   full, full, full,
+                               full, full, full, 1,   full, 24,   24,   24};
+  std::vector<Address> to;
+  for (std::uint32_t path = 0; path < b->paths(); ++path) to.push_back(b->local(path));
+
+  std::map<std::string, int> expected, arrived;
+  std::uint32_t sequence = 0;
+  std::size_t received = 0, sent_total = 0;
+  auto receive = [&] {
+    received += b->receive([&](const Address& from, std::span<const std::byte> datagram) {
+      EXPECT_EQ(to_numeric_string(from), GetParam().address);
+      ++arrived[std::string(reinterpret_cast<const char*>(datagram.data()), datagram.size())];
+    });
+  };
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::vector<std::byte>> storage;
+    std::vector<SendItem> items;
+    for (const std::size_t size : sizes) {
+      storage.push_back(pattern(size, ++sequence));
+      ++expected[std::string(reinterpret_cast<const char*>(storage.back().data()), size)];
+    }
+    for (std::size_t i = 0; i < storage.size(); ++i) {
+      const auto path = static_cast<std::uint8_t>((i / 4) % to.size());
+      const std::size_t head = std::min<std::size_t>(24, storage[i].size());
+      items.push_back({&to[path], path, std::span(storage[i]).first(head),
+                       std::span(storage[i]).subspan(head)});
+    }
+    std::size_t sent = 0;
+    while (sent < items.size()) {
+      sent += a->send(monotonic_now(), std::span(items).subspan(sent));
+      receive();
+    }
+    sent_total += sent;
+  }
+  for (int i = 0; i < 200 && received < sent_total; ++i) {
+    b->wait(monotonic_now(), monotonic_now() + 10 * base::kMillisecond, false);
+    receive();
+  }
+  EXPECT_EQ(arrived, expected);
+  EXPECT_EQ(a->counters().datagrams_sent, sent_total);
+  EXPECT_EQ(b->counters().datagrams_received, sent_total);
+  EXPECT_EQ(b->counters().receive_overflow, 0U);
+  if (GetParam().gso) {
+    EXPECT_GT(a->counters().trains_sent, 0U);
+  } else {
+    EXPECT_EQ(a->counters().trains_sent, 0U);
+  }
+  if (GetParam().gso && GetParam().gro) {
+    EXPECT_LT(b->counters().receive_calls, sent_total);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Loopback, EndpointTransfer,
+    testing::Values(Case{"127.0.0.1", true, true, 1, 1500}, Case{"127.0.0.1", false, true, 1, 1500},
+                    Case{"127.0.0.1", true, false, 1, 1500},
+                    Case{"127.0.0.1", false, false, 1, 1500},
+                    Case{"127.0.0.1", true, true, 4, 1500}, Case{"127.0.0.1", true, true, 1, 9000},
+                    Case{"::1", true, true, 1, 1500}, Case{"::1", false, false, 2, 9000}));
+
+EndpointOptions loopback() {
+  EndpointOptions options;
+  options.local_address = "127.0.0.1";
+  options.mtu_bytes = 1500;
+  return options;
+}
+
+TEST(Endpoint, LoopbackMtuIsCapped) {
+  auto options = loopback();
+  options.mtu_bytes = 0;
+  EXPECT_EQ(Endpoint::open(options).value()->datagram_bytes(), kMtuBytesDefaultMax - 28);
+}
+
+TEST(Endpoint, RefusesBadOptions) {
+  auto options = loopback();
+  options.paths = 9;
+  EXPECT_FALSE(Endpoint::open(options).ok());
+  options = loopback();
+  options.mtu_bytes = 100;
+  EXPECT_FALSE(Endpoint::open(options).ok());
+  options = loopback();
+  options.local_address = "203.0.113.5";
+  auto foreign = Endpoint::open(options);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_THAT(foreign.error().message, testing::HasSubstr("203.0.113.5"));
+}
+
+TEST(Endpoint, OversizedDatagramIsDroppedAndCounted) {
+  auto a = Endpoint::open(loopback()).value();
+  auto b = Endpoint::open(loopback()).value();
+  const auto big = pattern(65'530, 1);  // above what UDP carries at all
+  const auto small = pattern(10, 2);
+  const Address to = b->local();
+  const SendItem items[] = {{&to, 0, big, {}}, {&to, 0, small, {}}};
+  EXPECT_EQ(a->send(monotonic_now(), items), 2U);
+  EXPECT_EQ(a->counters().oversized, 1U);
+  std::size_t bytes = 0;
+  b->wait(monotonic_now(), monotonic_now() + base::kSecond, false);
+  b->receive([&](const Address&, std::span<const std::byte> d) { bytes += d.size(); });
+  EXPECT_EQ(bytes, 10U);
+}
+
+// A closed port answers with ICMP: counted, and neither sending nor waiting stumbles over it.
+TEST(Endpoint, ClosedPortIsSurvived) {
+  auto a = Endpoint::open(loopback()).value();
+  auto gone = Endpoint::open(loopback()).value();
+  const Address dead = gone->local();
+  gone.reset();
+  auto b = Endpoint::open(loopback()).value();
+  const Address alive = b->local();
+  const auto bytes = pattern(100, 1);
+  std::size_t received = 0;
+  for (int i = 0; i < 50; ++i) {
+    const SendItem items[] = {{&dead, 0, bytes, {}}, {&alive, 0, bytes, {}}};
+    std::size_t sent = 0;
+    while (sent < 2) sent += a->send(monotonic_now(), std::span(items).subspan(sent));
+    received += b->receive([](const Address&, std::span<const std::byte>) {});
+  }
+  for (int i = 0; i < 20; ++i) {
+    if (a->wait(monotonic_now(), monotonic_now() + base::kMillisecond, false).error)
+      a->clear_errors();
+  }
+  received += b->receive([](const Address&, std::span<const std::byte>) {});
+  EXPECT_EQ(received, 50U);
+  EXPECT_GT(a->counters().refused, 0U);
+  EXPECT_FALSE(a->wait(monotonic_now(), monotonic_now(), false).error);
+}
+
+TEST(Endpoint, UnroutableDestinationDoesNotBlockOthers) {
+  auto options = loopback();
+  auto a = Endpoint::open(options).value();
+  auto b = Endpoint::open(options).value();
+  const auto bytes = pattern(100, 1);
+  // A socket bound to 127.0.0.1 cannot send off the host (EINVAL or ENETUNREACH).
+  const Address far = make_address("203.0.113.5", 9).value();
+  const Address near = b->local();
+  const SendItem items[] = {{&far, 0, bytes, {}}, {&far, 0, bytes, {}}, {&near, 0, bytes, {}}};
+  EXPECT_EQ(a->send(monotonic_now(), items), 3U);
+  EXPECT_GE(a->counters().refused, 2U);
+  EXPECT_EQ(a->counters().gso_fallbacks, 1U);
+  b->wait(monotonic_now(), monotonic_now() + base::kSecond, false);
+  EXPECT_EQ(b->receive([](const Address&, std::span<const std::byte>) {}), 1U);
+}
+
+TEST(Endpoint, PacingHoldsTheRateWhereTheKernelDoesNot) {
+  auto options = loopback();
+  options.pace_mbit_s = 20;
+  auto a = Endpoint::open(options).value();
+  auto b = Endpoint::open(options).value();
+  const auto bytes = pattern(1472, 1);
+  const Address to = b->local();
+  const std::vector<SendItem> items(200, SendItem{&to, 0, bytes, {}});
+  const base::Nanos start = monotonic_now();
+  std::size_t sent = 0, received = 0;
+  while (sent < items.size()) {
+    const base::Nanos now = monotonic_now();
+    sent += a->send(now, std::span(items).subspan(sent));
+    received += b->receive([](const Address&, std::span<const std::byte>) {});
+    if (sent < items.size()) a->wait(now, now + base::kSecond, true);
+  }
+  received += b->receive([](const Address&, std::span<const std::byte>) {});
+  // 200 frames of 1514 bytes at 20.2 Mbit/s; not faster than the rate allows.
+  EXPECT_GT(monotonic_now() - start, 110 * base::kMillisecond);
+  EXPECT_EQ(received, 200U);
+  EXPECT_GT(a->counters().paced, 0U);
+}
+
+TEST(Endpoint, WaitEndsOnTimeDataAndWake) {
+  auto a = Endpoint::open(loopback()).value();
+  auto b = Endpoint::open(loopback()).value();
+  const base::Nanos start = monotonic_now();
+  EXPECT_FALSE(a->wait(start, start + 2 * base::kMillisecond, false).readable);
+  EXPECT_GE(monotonic_now() - start, 2 * base::kMillisecond);
+  EXPECT_FALSE(a->wait(start, start, false).readable);
+  const auto bytes = pattern(10, 1);
+  const Address to = a->local();
+  const SendItem item{&to, 0, bytes, {}};
+  ASSERT_EQ(b->send(monotonic_now(), {&item, 1}), 1U);
+  EXPECT_TRUE(a->wait(monotonic_now(), base::kNever, false).readable);
+}
+
+TEST(TrainRefusals, RemembersAndGivesUpOnAllBeyondItsBound) {
+  TrainRefusals refusals;
+  EXPECT_TRUE(refusals.empty());
+  for (std::uint16_t port = 1; port <= 64; ++port)
+    refusals.add(make_address("198.18.0.1", port).value());
+  EXPECT_TRUE(refusals.contains(make_address("198.18.0.1", 64).value()));
+  EXPECT_FALSE(refusals.contains(make_address("198.18.0.1", 65).value()));
+  refusals.add(make_address("198.18.0.1", 65).value());
+  EXPECT_TRUE(refusals.contains(make_address("198.18.0.1", 1000).value()));
+}
+
+}  // namespace
+}  // namespace alm::io

@@ -1,0 +1,65 @@
+// The MPI functions used, as pointers into the MPI library of the process, and its predefined
+// handles. Compiled once per MPI ABI. Nothing here refers to a symbol of an MPI library: a
+// preloaded library must load into mpirun and sh too, and mpi4py keeps libmpi out of the global
+// scope.
+#pragma once
+
+#include <mpi.h>
+
+// Debian and PyPI build MPICH with different sonames and Open MPI exports its handles as data: all
+// are looked up by name (src/mpi/abi/library.cc).
+#define ALM_MPI_FUNCTIONS(X) \
+  X(Init)                    \
+  X(Init_thread)             \
+  X(Finalize)                \
+  X(Abort)                   \
+  X(Alltoall)                \
+  X(Allgather)               \
+  X(Allreduce)               \
+  X(Reduce)                  \
+  X(Ibarrier)                \
+  X(Isend)                   \
+  X(Irecv)                   \
+  X(Test)                    \
+  X(Testsome)                \
+  X(Wait)                    \
+  X(Cancel)                  \
+  X(Comm_size)               \
+  X(Comm_rank)               \
+  X(Comm_test_inter)         \
+  X(Comm_split)              \
+  X(Comm_dup)                \
+  X(Comm_free)               \
+  X(Comm_create_keyval)      \
+  X(Comm_free_keyval)        \
+  X(Comm_set_attr)           \
+  X(Comm_get_attr)           \
+  X(Comm_call_errhandler)    \
+  X(Add_error_class)         \
+  X(Add_error_code)          \
+  X(Add_error_string)        \
+  X(Type_size_x)             \
+  X(Type_get_extent_x)       \
+  X(Type_get_true_extent_x)  \
+  X(Type_get_envelope)       \
+  X(Pack)                    \
+  X(Unpack)
+
+namespace alm::io {
+
+struct MpiApi {
+#define ALM_MPI_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
+  ALM_MPI_FUNCTIONS(ALM_MPI_DECLARE)
+#undef ALM_MPI_DECLARE
+#if MPI_VERSION >= 4
+  decltype(&PMPI_Alltoall_c) Alltoall_c = nullptr;
+#endif
+
+  MPI_Comm comm_world{}, comm_self{}, comm_null{};
+  MPI_Datatype byte{}, uint64{};
+  MPI_Datatype datatype_null{};
+  MPI_Request request_null{};
+  MPI_Op sum{}, min{};
+};
+
+}  // namespace alm::io

@@ -1,0 +1,50 @@
+// Token bucket in user space, for hosts whose kernel holds nothing back (virtio, plain veth, many
+// containers): a virtual-time form (GCRA). `theoretical_` is when the link would have sent all that
+// was handed over; a packet may go while that is at most one burst ahead of now.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace alm::io {
+
+class Pacer {
+ public:
+  Pacer() = default;
+  // One per cent above the link's rate, so that the link and not the pacer is the limit.
+  Pacer(double rate_mbit_s, std::uint32_t burst_bytes)
+      : nanos_per_byte_(rate_mbit_s > 0 ? 8000.0 / (rate_mbit_s * 1.01) : 0),
+        burst_(static_cast<base::Nanos>(nanos_per_byte_ * burst_bytes)) {}
+
+  bool enabled() const { return nanos_per_byte_ > 0; }
+  bool allows(base::Nanos now) const { return theoretical_ - now < burst_; }
+  base::Nanos allowed_at() const { return theoretical_ - burst_ + 1; }
+
+  // Bytes that may go now without waiting; at least one packet when allows().
+  std::uint64_t room_bytes(base::Nanos now) const {
+    const base::Nanos ahead = std::max<base::Nanos>(0, theoretical_ - now);
+    return ahead >= burst_
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(burst_ - ahead) / nanos_per_byte_);
+  }
+
+  void sent(base::Nanos now, std::uint64_t bytes) {
+    theoretical_ = std::max(theoretical_, now) + nanos(bytes) + 1;
+    // While the kernel is the one that holds back, debt means nothing: keep it small, so that a
+    // later change to pacing does not begin with a long pause.
+    theoretical_ = std::min(theoretical_, now + 2 * burst_ + nanos(65'536));
+  }
+
+ private:
+  base::Nanos nanos(std::uint64_t bytes) const {
+    return static_cast<base::Nanos>(nanos_per_byte_ * static_cast<double>(bytes));
+  }
+
+  double nanos_per_byte_ = 0;
+  base::Nanos burst_ = 0;
+  base::Nanos theoretical_ = 0;
+};
+
+}  // namespace alm::io

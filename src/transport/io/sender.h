@@ -1,0 +1,73 @@
+// Turns a list of datagrams into as few system calls as the kernel allows: sendmmsg over messages,
+// each one datagram or one UDP_SEGMENT train. Allocates nothing after construction.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "transport/io/endpoint.h"
+
+namespace alm::io {
+
+struct SendResult {
+  enum class Stop {
+    kNone,       // everything was taken
+    kFull,       // the socket's buffer: wait for POLLOUT
+    kNoBuffers,  // the queueing discipline, or memory: wait a little
+  };
+  std::size_t taken = 0;
+  Stop stop = Stop::kNone;
+};
+
+// Destinations that refused a train (EIO: no checksum offload on the way out; EINVAL, EMSGSIZE:
+// segment size). They get single datagrams from then on.
+class TrainRefusals {
+ public:
+  void add(const Address& to);
+  bool contains(const Address& to) const;
+  bool empty() const { return list_.empty() && !all_; }
+
+ private:
+  static constexpr std::size_t kMax = 64;  // beyond: nobody gets trains
+  std::vector<Address> list_;
+  bool all_ = false;
+};
+
+class Sender {
+ public:
+  static constexpr std::size_t kItemsPerCall = 64;
+  static constexpr std::size_t kTrainSegmentsMax = 64;  // UDP_MAX_SEGMENTS of the oldest kernels
+  static constexpr std::size_t kTrainBytesMax = 65'000;
+
+  Sender();
+
+  // All of `items` (at most kItemsPerCall) go through `fd`, which their path names.
+  SendResult send(int fd, bool gso, std::span<const SendItem> items, EndpointCounters& counters);
+
+ private:
+  std::size_t build(bool gso, std::span<const SendItem> items);
+  std::size_t train_length(std::span<const SendItem> items) const;
+  void survive(int fd, int error, std::span<const SendItem> items, EndpointCounters& counters,
+               std::size_t& given_up);
+
+  struct alignas(cmsghdr) SegmentControl {
+    std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
+  };
+  std::array<mmsghdr, kItemsPerCall> messages_{};
+  std::array<std::uint16_t, kItemsPerCall> segments_{};
+  std::array<iovec, 2 * kItemsPerCall> parts_{};
+  std::array<SegmentControl, kItemsPerCall> controls_{};
+  TrainRefusals refusals_;
+  bool retried_ = false;  // the soft error at the head of the list has been seen once
+};
+
+// Empties the socket's error queue (IP_RECVERR); returns how many entries it held.
+std::size_t drain_error_queue(int fd);
+
+}  // namespace alm::io
