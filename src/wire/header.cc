@@ -36,12 +36,12 @@ DecodeError decode(std::span<const std::byte> datagram, Header* out) {
   if (datagram.size() < kHeaderBytes) return DecodeError::kTooShort;
   const auto first = std::to_integer<std::uint8_t>(datagram[0]);
   const auto second = std::to_integer<std::uint8_t>(datagram[1]);
-  if ((first >> 4) != kVersion) return DecodeError::kVersion;
-  if ((first & 0x0F) > kTypeMax) return DecodeError::kType;
+  if ((first >> 4) != kVersion) return DecodeError::kOtherVersion;
+  if ((first & 0x0F) > kTypeMax) return DecodeError::kUnknownType;
   out->type = static_cast<Type>(first & 0x0F);
   out->path = static_cast<std::uint8_t>(second >> kPathShift);
   out->flags = static_cast<std::uint8_t>(second & kFlagsMask);
-  if ((out->flags & ~kFlagsKnown) != 0) return DecodeError::kFlags;
+  if ((out->flags & ~kFlagsKnown) != 0) return DecodeError::kUnknownFlags;
   out->set = load<std::uint16_t>(&datagram[kSetOffset]);
   out->source = load<std::uint16_t>(&datagram[kSourceOffset]);
   out->exchange = load<std::uint16_t>(&datagram[kExchangeOffset]);
@@ -52,11 +52,16 @@ DecodeError decode(std::span<const std::byte> datagram, Header* out) {
 
 std::string_view text_of(DecodeError error) {
   switch (error) {
-    case DecodeError::kNone: return "valid";
-    case DecodeError::kTooShort: return "shorter than a header";
-    case DecodeError::kVersion: return "unknown version";
-    case DecodeError::kType: return "unknown type";
-    case DecodeError::kFlags: return "unknown flags";
+    case DecodeError::kNone:
+      return "valid";
+    case DecodeError::kTooShort:
+      return "shorter than a header";
+    case DecodeError::kOtherVersion:
+      return "unknown version";
+    case DecodeError::kUnknownType:
+      return "unknown type";
+    case DecodeError::kUnknownFlags:
+      return "unknown flags";
   }
   return "unknown";
 }

@@ -44,13 +44,14 @@ constexpr std::uint8_t kFlagsKnown = kFlagAckSoon;
 
 struct Header {
   Type type = Type::kData;
-  std::uint8_t path = 0;           // 0..kPathMax
-  std::uint8_t flags = 0;          // 5 bits, kFlag...
-  std::uint16_t set = 0;           // the receiver's number for the communicator
-  std::uint16_t source = 0;        // the sender's rank in it
-  std::uint16_t exchange = 0;      // low bits of the exchange number; the checksum covers all 64
-  std::uint32_t packet = 0;        // packet number inside the block
-  std::uint32_t acknowledged = 0;  // packets 0..acknowledged-1 of `exchange` from the receiver have come
+  std::uint8_t path = 0;       // 0..kPathMax
+  std::uint8_t flags = 0;      // 5 bits, kFlag...
+  std::uint16_t set = 0;       // the receiver's number for the communicator
+  std::uint16_t source = 0;    // the sender's rank in it
+  std::uint16_t exchange = 0;  // low bits of the exchange number; the checksum covers all 64
+  std::uint32_t packet = 0;    // packet number inside the block
+  std::uint32_t acknowledged =
+      0;  // packets 0..acknowledged-1 of `exchange` from the receiver have come
 
   friend bool operator==(const Header&, const Header&) = default;
 };
@@ -58,10 +59,17 @@ struct Header {
 // `acknowledged` when the whole exchange has been received, whatever its size.
 constexpr std::uint32_t kAcknowledgedAll = 0xFFFFFFFFu;
 
-// Writes the 16 bytes before the checksum. Precondition: path <= kPathMax, flags within kFlagsKnown.
+// Writes the 16 bytes before the checksum. Precondition: path <= kPathMax, flags within
+// kFlagsKnown.
 void encode(const Header& header, std::span<std::byte, kHeaderBytes> out);
 
-enum class DecodeError : std::uint8_t { kNone, kTooShort, kVersion, kType, kFlags };
+enum class DecodeError : std::uint8_t {
+  kNone,
+  kTooShort,
+  kOtherVersion,
+  kUnknownType,
+  kUnknownFlags
+};
 std::string_view text_of(DecodeError error);
 
 // Reads the fixed fields of a datagram; the checksum is checked by Sealer::verify.

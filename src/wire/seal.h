@@ -1,4 +1,5 @@
-// The keyed 64-bit checksum of a datagram: peer cookie and integrity check in one (design section 5).
+// The keyed 64-bit checksum of a datagram: peer cookie and integrity check in one (design section
+// 5).
 //
 //   body  = XXH3(secret, payload)
 //   check = XXH3(secret, header[0..16) | exchange number (64 bit) | body)

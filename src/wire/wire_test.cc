@@ -57,13 +57,13 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
   }
   auto version = bytes;
   version[0] = std::byte{0x20};
-  EXPECT_EQ(decode(version, &out), DecodeError::kVersion);
+  EXPECT_EQ(decode(version, &out), DecodeError::kOtherVersion);
   auto type = bytes;
   type[0] = std::byte{0x13};
-  EXPECT_EQ(decode(type, &out), DecodeError::kType);
+  EXPECT_EQ(decode(type, &out), DecodeError::kUnknownType);
   auto flags = bytes;
   flags[1] = std::byte{0x02};
-  EXPECT_EQ(decode(flags, &out), DecodeError::kFlags);
+  EXPECT_EQ(decode(flags, &out), DecodeError::kUnknownFlags);
 }
 
 TEST(Control, AckRoundTripAndBounds) {

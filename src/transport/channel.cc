@@ -1,0 +1,176 @@
+#include "transport/channel.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace alm::transport {
+namespace {
+
+template <class Blocks>
+auto* block_of(const Blocks& blocks, PeerId peer) {
+  return blocks.base + (blocks.size.empty() ? blocks.stride * peer : blocks.displacement[peer]);
+}
+
+template <class Blocks>
+BlockSizes sizes_of(const Blocks& blocks) {
+  return {blocks.bytes, blocks.size};
+}
+
+}  // namespace
+
+struct Channel::Impl {
+  Impl(const Config& config, Identity id)
+      : identity(std::move(id)),
+        sealer(identity.key),
+        engine(config, identity.self, static_cast<std::uint32_t>(identity.remote_set.size())),
+        tail_at(identity.remote_set.size()) {}
+
+  struct Held {
+    PeerId peer;
+    std::uint32_t packet;
+    std::uint32_t length;
+    std::size_t at;
+  };
+
+  void place(PeerId peer, std::uint32_t packet, std::span<const std::byte> payload) const {
+    std::memcpy(block_of(exchange.recv, peer) + std::uint64_t{packet} * engine.packet_bytes(),
+                payload.data(), payload.size());
+  }
+
+  Identity identity;
+  wire::Sealer sealer;
+  Engine engine;
+  Exchange exchange;
+
+  // Data of the next exchange, as it came.
+  std::vector<Held> held;
+  std::vector<std::byte> held_bytes;
+
+  // What was unacknowledged when the caller's buffers were given back. tail_at[peer] is where byte
+  // 0 of its block would lie.
+  std::vector<std::byte> tail_bytes;
+  std::vector<std::ptrdiff_t> tail_at;
+};
+
+Channel::Channel(const Config& config, Identity identity)
+    : impl_(std::make_unique<Impl>(config, std::move(identity))) {}
+Channel::~Channel() = default;
+Channel::Channel(Channel&&) noexcept = default;
+Channel& Channel::operator=(Channel&&) noexcept = default;
+
+void Channel::start(base::Nanos now, const Exchange& exchange) {
+  impl_->exchange = exchange;
+  impl_->engine.start(now, exchange.rounds, sizes_of(exchange.send), sizes_of(exchange.recv));
+  for (const Impl::Held& held : impl_->held) {
+    if (!impl_->engine.replay(held.peer, held.packet, held.length)) continue;
+    impl_->place(held.peer, held.packet,
+                 std::span(impl_->held_bytes).subspan(held.at, held.length));
+  }
+  impl_->held.clear();
+  impl_->held_bytes.clear();
+}
+
+bool Channel::complete() const { return impl_->engine.complete(); }
+
+void Channel::release(base::Nanos now) {
+  impl_->tail_bytes.clear();
+  const BlockSizes sizes = sizes_of(impl_->exchange.send);
+  const std::uint64_t packet_bytes = impl_->engine.packet_bytes();
+  for (PeerId peer = 0; peer < impl_->tail_at.size(); ++peer) {
+    const Engine::Range range = impl_->engine.unacknowledged(peer);
+    if (range.first == range.last) continue;
+    const std::uint64_t begin = range.first * packet_bytes;
+    const std::uint64_t end = std::min(range.last * packet_bytes, sizes.of(peer));
+    const std::byte* block = block_of(impl_->exchange.send, peer);
+    impl_->tail_at[peer] =
+        static_cast<std::ptrdiff_t>(impl_->tail_bytes.size()) - static_cast<std::ptrdiff_t>(begin);
+    impl_->tail_bytes.insert(impl_->tail_bytes.end(), block + begin, block + end);
+  }
+  impl_->engine.release(now);
+  impl_->exchange = Exchange{};
+}
+
+void Channel::abandon() {
+  impl_->engine.abandon();
+  impl_->exchange = Exchange{};
+  impl_->held.clear();
+  impl_->held_bytes.clear();
+}
+
+bool Channel::on_datagram(base::Nanos now, std::span<const std::byte> datagram) {
+  Counters& counters = impl_->engine.counters();
+  wire::Header header;
+  if (wire::decode(datagram, &header) != wire::DecodeError::kNone ||
+      header.set != impl_->identity.local_set || header.source == impl_->identity.self ||
+      header.source >= impl_->identity.remote_set.size()) {
+    ++counters.rejected_malformed;
+    return false;
+  }
+  const std::uint64_t exchange = impl_->engine.expand(header.exchange);
+  if (!impl_->sealer.verify(datagram, exchange)) {
+    ++counters.rejected_checksum;
+    return false;
+  }
+  const std::span<const std::byte> payload = datagram.subspan(wire::kHeaderBytes);
+  const auto length = static_cast<std::uint32_t>(payload.size());
+  switch (impl_->engine.on_packet(now, header, exchange, length, payload)) {
+    case Verdict::kPlace:
+      impl_->place(header.source, header.packet, payload);
+      break;
+    case Verdict::kHold:
+      impl_->held.push_back({header.source, header.packet, length, impl_->held_bytes.size()});
+      impl_->held_bytes.insert(impl_->held_bytes.end(), payload.begin(), payload.end());
+      break;
+    case Verdict::kNothing:
+      break;
+  }
+  return true;
+}
+
+std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
+  std::size_t count = 0;
+  Emission emission;
+  while (count < out.size() && impl_->engine.next(now, &emission)) {
+    Outgoing& datagram = out[count++];
+    emission.header.set = impl_->identity.remote_set[emission.peer];
+    emission.header.source = static_cast<std::uint16_t>(impl_->identity.self);
+    datagram.peer = emission.peer;
+    datagram.path = emission.header.path;
+    wire::encode(emission.header, std::span(datagram.head_storage).first<wire::kHeaderBytes>());
+    std::size_t head_bytes = wire::kHeaderBytes;
+    datagram.payload = {};
+    switch (emission.body) {
+      case Emission::Body::kControl:
+        std::memcpy(&datagram.head_storage[head_bytes], emission.control.data(),
+                    emission.control_bytes);
+        head_bytes += emission.control_bytes;
+        break;
+      case Emission::Body::kBlock:
+        datagram.payload = {block_of(impl_->exchange.send, emission.peer) + emission.offset,
+                            emission.length};
+        break;
+      case Emission::Body::kTail:
+        datagram.payload =
+            std::span<const std::byte>(impl_->tail_bytes)
+                .subspan(static_cast<std::size_t>(impl_->tail_at[emission.peer] +
+                                                  static_cast<std::ptrdiff_t>(emission.offset)),
+                         emission.length);
+        break;
+    }
+    datagram.head_bytes = static_cast<std::uint8_t>(head_bytes);
+    impl_->sealer.seal(std::span(datagram.head_storage).first(head_bytes), datagram.payload,
+                       emission.exchange);
+  }
+  return count;
+}
+
+base::Nanos Channel::deadline(base::Nanos /*now*/) const { return impl_->engine.deadline(); }
+bool Channel::settled() const { return impl_->engine.settled(); }
+std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
+  return impl_->engine.check_peers(now);
+}
+const Counters& Channel::counters() const { return impl_->engine.counters(); }
+const Config& Channel::config() const { return impl_->engine.config(); }
+const Identity& Channel::identity() const { return impl_->identity; }
+
+}  // namespace alm::transport

@@ -1,0 +1,49 @@
+// What the engine and the channel are told at the start, and what they count.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace alm::transport {
+
+using PeerId = std::uint32_t;  // rank in the set
+
+enum class Reliability { kSelectiveRepeat, kGoBackN };
+enum class SendRule {
+  kEither,
+  kReceiveClock,
+  kUnacked
+};  // design section 5; the pure ones for study
+
+struct Config {
+  std::uint32_t datagram_bytes = 1472;  // UDP payload of a full packet, header included
+  std::uint32_t window_packets = 16;    // W_g, over all peers
+  std::uint32_t grain_packets = 1;      // train length g
+  base::Nanos packet_time = 12'000;     // one full frame on the host link
+  Reliability reliability = Reliability::kSelectiveRepeat;
+  SendRule send_rule = SendRule::kEither;
+  std::uint32_t retransmit_budget_packets = 4;        // retransmissions outstanding at once
+  std::uint64_t early_bytes_max = 8u << 20;           // held for an exchange not yet entered
+  base::Nanos timer_jitter = 4 * base::kMillisecond;  // added to cycle-based timers
+  base::Nanos peer_warning = 10 * base::kSecond;
+  base::Nanos peer_timeout = 300 * base::kSecond;
+};
+
+struct Counters {
+  std::uint64_t data_sent = 0;  // first transmissions
+  std::uint64_t data_retransmitted = 0;
+  std::uint64_t acks_sent = 0, probes_sent = 0;
+  std::uint64_t data_received = 0;  // new packets
+  std::uint64_t duplicates_received = 0;
+  std::uint64_t early_held = 0, early_dropped = 0;
+  std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
+};
+
+struct PeerFailure {
+  PeerId peer = 0;
+  base::Nanos silent = 0;
+  bool fatal = false;  // false: the warning at peer_warning, reported once per silence
+};
+
+}  // namespace alm::transport

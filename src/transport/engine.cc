@@ -1,0 +1,158 @@
+#include "transport/engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace alm::transport {
+namespace {
+
+// Bytes around the payload of a datagram on the link: IPv4, UDP, Ethernet.
+constexpr std::uint64_t kFramingBytes = 42;
+
+}  // namespace
+
+Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
+    : config_(config),
+      self_(self),
+      packet_bytes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
+      peers_(peers),
+      asides_(peers) {
+  assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
+  assert(config.window_packets >= 1 && config.grain_packets >= 1);
+  assert(config.retransmit_budget_packets >= 1);
+  assert(self < peers && peers <= 65536);
+}
+
+std::uint32_t Engine::packets_of(std::uint64_t bytes) const {
+  const std::uint64_t packets = (bytes + packet_bytes_ - 1) / packet_bytes_;
+  assert(packets < wire::kAcknowledgedAll);
+  return static_cast<std::uint32_t>(packets);
+}
+
+std::uint32_t Engine::length_of(std::uint64_t bytes, std::uint32_t packet) const {
+  const std::uint64_t offset = std::uint64_t{packet} * packet_bytes_;
+  assert(offset < bytes);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes_, bytes - offset));
+}
+
+void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send,
+                   const BlockSizes& recv) {
+  assert(!running_ && !abandoned_);
+  assert(rounds.send_begin.size() == rounds.recv_begin.size());
+  ++entered_;
+  running_ = true;
+  started_ = now;
+  next_check_ = now;
+  rounds_ = rounds;
+  send_sizes_ = send;
+  recv_sizes_ = recv;
+  eta_ = 0;
+  banked_ = 0;
+  early_bytes_ = 0;
+  send_left_ = 0;
+  recv_left_ = 0;
+  std::uint64_t largest = 0;
+  for (PeerId id = 0; id < peers_.size(); ++id) {
+    Peer& peer = peers_[id];
+    peer.send = SendWindow{};
+    peer.recv = ReceiveWindow{};
+    asides_[id].early = ReceiveWindow{};
+    peer.quiet_since = now;
+    peer.wait_since = now;
+    peer.backoff = 0;
+    peer.warned = false;
+    peer.probe_of_tail = true;
+    if (id == self_) continue;
+    largest = std::max({largest, send.of(id), recv.of(id)});
+    peer.send.total = packets_of(send.of(id));
+    peer.recv.total = packets_of(recv.of(id));
+    send_left_ += peer.send.total;
+    recv_left_ += peer.recv.total;
+  }
+
+  const std::size_t rounds_count = rounds.send_begin.empty() ? 0 : rounds.send_begin.size() - 1;
+  round_recv_left_.assign(rounds_count, 0);
+  std::size_t partners_max = 0;
+  for (std::size_t round = 0; round < rounds_count; ++round) {
+    for (std::uint32_t i = rounds.recv_begin[round]; i < rounds.recv_begin[round + 1]; ++i) {
+      Peer& peer = peers_[rounds.recv[i]];
+      peer.round = static_cast<std::uint32_t>(round);
+      round_recv_left_[round] += peer.recv.total;
+    }
+    partners_max = std::max<std::size_t>(partners_max,
+                                         rounds.send_begin[round + 1] - rounds.send_begin[round]);
+  }
+
+  const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
+  const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
+  nominal_cycle_ = static_cast<base::Nanos>(partners_max * config_.grain_packets) *
+                   config_.packet_time * static_cast<base::Nanos>(frame) /
+                   static_cast<base::Nanos>(full);
+  cycle_ = nominal_cycle_;
+  last_wrap_ = now;
+  round_ = 0;
+  load_round();
+  timer_at(now + 2 * cycle() + config_.timer_jitter);
+}
+
+bool Engine::complete() const {
+  return running_ && send_left_ == 0 && recv_left_ == 0 && tail_unacked_ == 0;
+}
+
+void Engine::release(base::Nanos now) {
+  assert(complete());
+  for (PeerId id = 0; id < peers_.size(); ++id) {
+    asides_[id].tail = peers_[id].send;
+    peers_[id].send = SendWindow{};
+    peers_[id].probe_of_tail = true;
+  }
+  tail_sizes_ = send_sizes_;
+  if (!send_sizes_.each.empty()) {
+    tail_bytes_.assign(send_sizes_.each.begin(), send_sizes_.each.end());
+    tail_sizes_.each = tail_bytes_;
+  }
+  tail_unacked_ = unacked_;
+  running_ = false;
+  done_below_ = entered_;
+  rounds_ = Rounds{};
+  send_sizes_ = BlockSizes{};
+  recv_sizes_ = BlockSizes{};
+  if (tail_unacked_ > 0 || owing_ > 0) timer_at(now + cycle());
+}
+
+void Engine::abandon() {
+  abandoned_ = true;
+  running_ = false;
+  for (PeerId id = 0; id < peers_.size(); ++id) {
+    peers_[id] = Peer{};
+    asides_[id] = Aside{};
+  }
+  rounds_ = Rounds{};
+  send_sizes_ = BlockSizes{};
+  recv_sizes_ = BlockSizes{};
+  turn_.clear();
+  ack_queue_.clear();
+  resend_queue_.clear();
+  probe_queue_.clear();
+  unacked_ = tail_unacked_ = send_left_ = recv_left_ = owing_ = 0;
+  resends_ = 0;
+  next_timer_ = base::kNever;
+}
+
+bool Engine::settled() const {
+  return !running_ && unacked_ == 0 && owing_ == 0 && ack_queue_.empty();
+}
+
+std::uint64_t Engine::expand(std::uint16_t low) const {
+  constexpr std::uint64_t kSpace = 65536;
+  const std::uint64_t near = (entered_ & ~(kSpace - 1)) | low;
+  if (near > entered_ + kSpace / 2 && near >= kSpace) return near - kSpace;
+  if (near + kSpace / 2 < entered_) return near + kSpace;
+  return near;
+}
+
+Engine::Range Engine::unacknowledged(PeerId peer) const {
+  return {peers_[peer].send.acked, peers_[peer].send.next};
+}
+
+}  // namespace alm::transport

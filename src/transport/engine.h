@@ -1,0 +1,231 @@
+// The protocol of one rank towards a set of peers, without bytes, sockets or clocks.
+//
+// Sending. Inside a round, trains of `grain` packets go to the partners in turn (synchronous
+// shuffle, 000 Alg 1); a round ends when everything of it has been sent and received. A packet may
+// be sent while eta < W or unacked < W (design section 5): eta rises with each first transmission
+// and falls with each new packet received (000 Alg 2), so a symmetric exchange clocks itself; the
+// count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0; what a
+// late starter receives meanwhile is banked up to W and given back one for every two arrivals, so
+// that it never releases a burst.
+//
+// Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
+// or probe of exchange e says that its sender has completed all before e. Where neither is due
+// within one cycle of the schedule, an explicit ack goes out; at once when packets come out of
+// order or the sender asks for it.
+//
+// Losing. A packet is resent on evidence only: something sent later on the same path has come
+// (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
+// counts as lost again only on evidence newer than the latest resend.
+//
+// Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes:
+//   delayed ack   1 cycle + jitter/4 while an exchange runs, 1 cycle + 25 ms after it
+//   probe         2 cycles + jitter while packets are unacknowledged, 4 cycles + 100 ms after the
+//                 exchange (the receiver that misses something asks), 3 cycles + 2 jitter while
+//                 data is awaited; doubled for each probe unanswered, at most 1 s
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "transport/config.h"
+#include "transport/windows.h"
+#include "wire/control.h"
+#include "wire/header.h"
+
+namespace alm::transport {
+
+// Rounds of partners, as in plan::Plan (transport does not know plans). Must outlive the exchange.
+struct Rounds {
+  std::span<const PeerId> send, recv;
+  std::span<const std::uint32_t> send_begin, recv_begin;  // rounds + 1 entries
+  bool interleaved = true;
+};
+
+// Bytes per peer: one figure for all, or one each.
+struct BlockSizes {
+  std::uint64_t uniform = 0;
+  std::span<const std::uint64_t> each;
+  std::uint64_t of(PeerId peer) const { return each.empty() ? uniform : each[peer]; }
+};
+
+// What to put on the network: header fields, and where the bytes are.
+struct Emission {
+  enum class Body : std::uint8_t { kBlock, kTail, kControl };
+  PeerId peer = 0;
+  Body body = Body::kControl;
+  std::uint8_t control_bytes = 0;
+  wire::Header header;
+  std::uint64_t exchange = 0;  // all 64 bits of header.exchange
+  std::uint64_t offset = 0;    // in the block for `peer`
+  std::uint32_t length = 0;
+  std::array<std::byte, wire::kAckBytesMax> control;
+};
+
+enum class Verdict : std::uint8_t {
+  kPlace,    // new data of the running exchange: copy to its offset
+  kHold,     // data of the next exchange: keep until start()
+  kNothing,  // control packet, duplicate, or dropped
+};
+
+class Engine {
+ public:
+  Engine(const Config& config, PeerId self, std::uint32_t peers);
+
+  std::uint32_t packet_bytes() const { return packet_bytes_; }
+  std::uint32_t packets_of(std::uint64_t bytes) const;
+  std::uint32_t length_of(std::uint64_t bytes, std::uint32_t packet) const;
+
+  void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv);
+  bool running() const { return running_; }
+  bool complete() const;
+  void release(base::Nanos now);
+  void abandon();
+  bool settled() const;
+
+  // The full exchange number nearest to the ones in use.
+  std::uint64_t expand(std::uint16_t low) const;
+  // One authentic packet. `length`: payload bytes; `body`: those of a control packet.
+  Verdict on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                    std::uint32_t length, std::span<const std::byte> body);
+  // Data held since before start(), after it. False: it does not fit the exchange, drop it.
+  bool replay(PeerId peer, std::uint32_t packet, std::uint32_t length);
+
+  // The next datagram to send now, if there is one.
+  bool next(base::Nanos now, Emission* out);
+  base::Nanos deadline() const { return next_timer_; }
+
+  std::optional<PeerFailure> check_peers(base::Nanos now);
+
+  // Unacknowledged part of the block for `peer`: packets [first, last) of the running exchange.
+  struct Range {
+    std::uint32_t first = 0, last = 0;
+  };
+  Range unacknowledged(PeerId peer) const;
+
+  const Counters& counters() const { return counters_; }
+  Counters& counters() { return counters_; }
+  const Config& config() const { return config_; }
+
+ private:
+  // What the hot path touches per peer.
+  struct Peer {
+    SendWindow send;
+    ReceiveWindow recv;
+    base::Nanos heard = 0;        // last authentic packet
+    base::Nanos quiet_since = 0;  // last send, ack progress or probe: the sender's probe timer
+    base::Nanos wait_since = 0;   // last data or probe: the receiver's probe timer
+    base::Nanos owed_since = base::kNever;  // first data not yet acknowledged
+    std::uint32_t probe_number = 0;
+    std::uint32_t probe_next = 0;  // `next` when it was sent
+    std::uint32_t echo = 0;        // probe to answer
+    std::uint32_t round = 0;       // round its data belongs to
+    std::uint8_t backoff = 0;
+    bool ack_queued = false, resend_queued = false, probe_queued = false;
+    bool resent_since_probe = false, probe_of_tail = false, warned = false;
+  };
+  static constexpr std::uint8_t kBackoffMax = 10;
+  static_assert(sizeof(Peer) <= 192, "hot state per peer (design section 5)");
+  // The rest: the exchange before and the one after.
+  struct Aside {
+    SendWindow tail;
+    ReceiveWindow early;
+    std::uint64_t owed_exchange = 0;
+    std::uint64_t reply_exchange = 0;
+  };
+
+  // engine_receive.cc
+  Verdict on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                  std::uint32_t length);
+  bool accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std::uint64_t bytes);
+  Verdict hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std::uint32_t length,
+                     std::uint64_t exchange, bool ack_soon);
+  void owe(base::Nanos now, PeerId id, std::uint64_t exchange);
+  void heard(base::Nanos now, PeerId id);
+  void paid(PeerId id);
+  void reply(PeerId id, std::uint64_t exchange, std::uint32_t echo);
+  void credit();
+  // engine_ack.cc
+  SendWindow* window_of(PeerId id, std::uint64_t exchange);
+  void implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange);
+  void apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint32_t cumulative,
+                 const wire::AckBody* body);
+  void merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
+                 const wire::AckBody& body);
+  std::uint64_t tail_exchange() const;
+  bool has_tail() const;
+  void queue_probe(PeerId id);
+  bool emit_ack(base::Nanos now, Emission* out);
+  bool emit_resend(base::Nanos now, Emission* out);
+  bool emit_probe(base::Nanos now, Emission* out);
+  // engine_send.cc
+  bool emit_data(base::Nanos now, Emission* out);
+  bool may_send() const;
+  bool choose_partner(base::Nanos now);
+  void load_round();
+  void next_partner(base::Nanos now);
+  std::uint32_t train_length() const;
+  void fill_data(Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
+                 std::uint64_t exchange, bool tail);
+  // engine_timers.cc
+  void scan_timers(base::Nanos now);
+  base::Nanos scan_peer(base::Nanos now, PeerId id);
+  base::Nanos cycle() const { return cycle_; }
+  base::Nanos ack_delay() const;
+  base::Nanos probe_delay(const Peer& peer) const;
+  base::Nanos wait_delay(const Peer& peer) const;
+  void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
+
+  std::uint64_t current() const { return entered_ - 1; }  // running, or the latest one
+
+  Config config_;
+  PeerId self_;
+  std::uint32_t packet_bytes_;
+  std::vector<Peer> peers_;
+  std::vector<Aside> asides_;
+
+  // Exchanges are numbered from 0. entered_ of them have been started; all below done_below_ are
+  // complete here. Early data belongs to number entered_.
+  std::uint64_t entered_ = 0;
+  std::uint64_t done_below_ = 0;
+  bool running_ = false;
+  bool abandoned_ = false;
+  Rounds rounds_;
+  BlockSizes send_sizes_, recv_sizes_, tail_sizes_;
+  std::vector<std::uint64_t> tail_bytes_;  // block sizes of the tail, when not uniform
+
+  // Position in the schedule.
+  std::size_t round_ = 0;
+  std::vector<PeerId> turn_;    // the round's partners with packets left, in order
+  std::uint32_t position_ = 0;  // in turn_
+  std::uint32_t train_left_ = 0;
+  std::uint64_t send_left_ = 0;  // packets, all rounds
+  std::vector<std::uint64_t> round_recv_left_;
+  std::uint64_t recv_left_ = 0;  // packets, all rounds
+
+  // Windows over all peers, in packets.
+  std::uint32_t eta_ = 0;
+  std::uint32_t banked_ = 0;
+  bool bank_turn_ = false;
+  std::uint64_t unacked_ = 0;  // running exchange and tail
+  std::uint64_t tail_unacked_ = 0;
+  std::uint32_t resends_ = 0;  // outstanding retransmissions
+  std::uint64_t early_bytes_ = 0;
+  std::uint64_t owing_ = 0;  // peers with owed_since set
+
+  std::deque<PeerId> ack_queue_, resend_queue_, probe_queue_;
+
+  base::Nanos started_ = 0;
+  base::Nanos cycle_ = 0;  // measured, at least the nominal one
+  base::Nanos nominal_cycle_ = 0;
+  base::Nanos last_wrap_ = 0;
+  base::Nanos next_timer_ = base::kNever;
+  base::Nanos next_check_ = 0;
+  Counters counters_;
+};
+
+}  // namespace alm::transport

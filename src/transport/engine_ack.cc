@@ -1,0 +1,203 @@
+// Acknowledgements, loss evidence, resends and probes.
+#include <algorithm>
+#include <cassert>
+
+#include "transport/engine.h"
+
+namespace alm::transport {
+
+std::uint64_t Engine::tail_exchange() const { return running_ ? entered_ - 2 : entered_ - 1; }
+
+bool Engine::has_tail() const { return running_ ? entered_ >= 2 : entered_ >= 1; }
+
+SendWindow* Engine::window_of(PeerId id, std::uint64_t exchange) {
+  if (running_ && exchange == current()) return &peers_[id].send;
+  if (has_tail() && exchange == tail_exchange()) return &asides_[id].tail;
+  return nullptr;
+}
+
+void Engine::implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange) {
+  if (has_tail() && tail_exchange() < exchange) {
+    apply_ack(now, id, tail_exchange(), wire::kAcknowledgedAll, nullptr);
+  }
+  if (running_ && current() < exchange) {
+    apply_ack(now, id, current(), wire::kAcknowledgedAll, nullptr);
+  }
+}
+
+void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint32_t cumulative,
+                       const wire::AckBody* body) {
+  SendWindow* window = window_of(id, exchange);
+  if (window == nullptr) return;
+  if (cumulative == wire::kAcknowledgedAll && window->exhausted()) cumulative = window->total;
+  if (cumulative > window->next) {
+    ++counters_.rejected_malformed;
+    return;
+  }
+  const bool tail = window == &asides_[id].tail;
+  const std::uint32_t unacked_before = window->outstanding();
+  const std::uint32_t resends_before = window->resends_outstanding();
+  if (unacked_before == 0) return;
+
+  if (cumulative > window->acked) window->advance_acked(cumulative);
+  if (body != nullptr) merge_ack(*window, peers_[id], tail, cumulative, *body);
+
+  const std::uint32_t newly = unacked_before - window->outstanding();
+  unacked_ -= newly;
+  if (tail) tail_unacked_ -= newly;
+  resends_ += window->resends_outstanding();
+  resends_ -= resends_before;
+  if (newly > 0) {
+    peers_[id].quiet_since = now;
+    peers_[id].backoff = 0;
+  }
+  if (window->next_resend() < window->next && !peers_[id].resend_queued) {
+    peers_[id].resend_queued = true;
+    resend_queue_.push_back(id);
+  }
+}
+
+void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
+                       const wire::AckBody& body) {
+  if (window.acked - cumulative < kSpanMax) {  // otherwise older than anything of interest
+    wire::Bitmap beyond = body.bitmap;
+    shift_down(beyond, window.acked - cumulative);
+    const std::uint32_t open = window.next - window.acked;
+    for (std::uint32_t bit = 0; bit < std::min(open, kSpanMax); ++bit) {
+      if (test_bit(beyond, bit)) set_bit(window.sacked, bit);
+    }
+    window.advance_acked(window.acked);
+  }
+  std::uint32_t evidence = std::min(body.seen, window.next);
+  bool new_epoch = evidence > window.epoch_next;
+  const bool answers_probe =
+      body.echo != 0 && body.echo == peer.probe_number && peer.probe_of_tail == tail;
+  if (answers_probe) {
+    evidence = std::max(evidence, std::min(peer.probe_next, window.next));
+    new_epoch = new_epoch || !peer.resent_since_probe;
+  }
+  if (new_epoch) window.resend_cursor = window.acked;
+  window.lost_limit = std::max(window.lost_limit, evidence);
+}
+
+bool Engine::emit_ack(base::Nanos now, Emission* out) {
+  if (ack_queue_.empty()) return false;
+  const PeerId id = ack_queue_.front();
+  ack_queue_.pop_front();
+  Peer& peer = peers_[id];
+  Aside& aside = asides_[id];
+  peer.ack_queued = false;
+  const std::uint64_t exchange = aside.reply_exchange;
+  wire::AckBody body;
+  body.echo = peer.echo;
+  peer.echo = 0;
+
+  out->header = wire::Header{};
+  out->header.type = wire::Type::kAck;
+  out->header.exchange = static_cast<std::uint16_t>(exchange);
+  const ReceiveWindow* window = nullptr;
+  if (exchange < done_below_) {
+    out->header.acknowledged = wire::kAcknowledgedAll;
+  } else if (running_ && exchange == current()) {
+    window = &peer.recv;
+  } else if (exchange == entered_) {
+    window = &aside.early;
+  }
+  if (window != nullptr) {
+    out->header.acknowledged = window->cumulative;
+    body.seen = window->seen;
+    body.bitmap = window->beyond;
+  }
+  out->peer = id;
+  out->body = Emission::Body::kControl;
+  out->exchange = exchange;
+  out->offset = 0;
+  out->length = 0;
+  out->control_bytes = static_cast<std::uint8_t>(wire::encode_ack(body, out->control));
+  if (aside.owed_exchange <= exchange) paid(id);
+  ++counters_.acks_sent;
+  static_cast<void>(now);
+  return true;
+}
+
+bool Engine::emit_resend(base::Nanos now, Emission* out) {
+  while (!resend_queue_.empty()) {
+    const PeerId id = resend_queue_.front();
+    Peer& peer = peers_[id];
+    SendWindow& behind = asides_[id].tail;
+    const bool tail = behind.next_resend() < behind.next;
+    SendWindow& window = tail ? behind : peer.send;
+    const std::uint32_t packet = window.next_resend();
+    if (packet >= window.next) {
+      peer.resend_queued = false;
+      resend_queue_.pop_front();
+      continue;
+    }
+    if (resends_ >= config_.retransmit_budget_packets) return false;
+    fill_data(out, id, window, packet, tail ? tail_exchange() : current(), tail);
+    out->header.flags |= wire::kFlagAckSoon;
+    resends_ -= window.resends_outstanding();
+    window.resend_cursor = packet + 1;
+    window.epoch_next = window.next;
+    resends_ += window.resends_outstanding();
+    peer.resent_since_probe = true;
+    peer.quiet_since = now;
+    timer_at(now + 2 * cycle() + config_.timer_jitter);
+    ++counters_.data_retransmitted;
+    resend_queue_.pop_front();
+    resend_queue_.push_back(id);
+    return true;
+  }
+  return false;
+}
+
+void Engine::queue_probe(PeerId id) {
+  if (peers_[id].probe_queued) return;
+  peers_[id].probe_queued = true;
+  probe_queue_.push_back(id);
+}
+
+bool Engine::emit_probe(base::Nanos now, Emission* out) {
+  while (!probe_queue_.empty()) {
+    const PeerId id = probe_queue_.front();
+    probe_queue_.pop_front();
+    Peer& peer = peers_[id];
+    peer.probe_queued = false;
+    const SendWindow& behind = asides_[id].tail;
+    const bool tail = behind.outstanding() > 0;
+    if (!tail && !running_) continue;  // answered meanwhile
+    const std::uint64_t exchange = tail ? tail_exchange() : current();
+    const SendWindow& window = tail ? behind : peer.send;
+
+    if (++peer.probe_number == 0) peer.probe_number = 1;  // 0 means no probe
+    peer.probe_next = window.next;
+    peer.probe_of_tail = tail;
+    peer.resent_since_probe = false;
+    peer.quiet_since = now;
+    peer.wait_since = now;
+    if (peer.backoff < kBackoffMax) ++peer.backoff;
+
+    out->header = wire::Header{};
+    out->header.type = wire::Type::kProbe;
+    out->header.exchange = static_cast<std::uint16_t>(exchange);
+    out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
+    out->peer = id;
+    out->body = Emission::Body::kControl;
+    out->exchange = exchange;
+    out->offset = 0;
+    out->length = 0;
+    out->control_bytes =
+        static_cast<std::uint8_t>(wire::encode_probe(peer.probe_number, out->control));
+    ++counters_.probes_sent;
+    return true;
+  }
+  return false;
+}
+
+bool Engine::next(base::Nanos now, Emission* out) {
+  if (abandoned_) return false;
+  if (now >= next_timer_) scan_timers(now);
+  return emit_ack(now, out) || emit_resend(now, out) || emit_probe(now, out) || emit_data(now, out);
+}
+
+}  // namespace alm::transport

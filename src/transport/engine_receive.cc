@@ -1,0 +1,172 @@
+// What arrives: data to place, hold or drop, and the acknowledgements it gives rise to.
+#include <algorithm>
+
+#include "transport/engine.h"
+
+namespace alm::transport {
+
+Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                          std::uint32_t length, std::span<const std::byte> body) {
+  if (abandoned_) return Verdict::kNothing;
+  const PeerId id = header.source;
+  if (header.type == wire::Type::kAck) {
+    const auto ack = wire::decode_ack(body);
+    if (!ack) {
+      ++counters_.rejected_malformed;
+      return Verdict::kNothing;
+    }
+    heard(now, id);
+    apply_ack(now, id, exchange, header.acknowledged, &*ack);
+    return Verdict::kNothing;
+  }
+  if (header.type == wire::Type::kProbe) {
+    const auto number = wire::decode_probe(body);
+    if (!number) {
+      ++counters_.rejected_malformed;
+      return Verdict::kNothing;
+    }
+    heard(now, id);
+    implied_ack(now, id, exchange);
+    apply_ack(now, id, exchange, header.acknowledged, nullptr);
+    reply(id, exchange, *number);
+    // It waits for data we count as sent: ask what it lacks.
+    const SendWindow* window = window_of(id, exchange);
+    if (window != nullptr && window->outstanding() > 0 && now - peers_[id].quiet_since > cycle()) {
+      queue_probe(id);
+    }
+    return Verdict::kNothing;
+  }
+  heard(now, id);
+  implied_ack(now, id, exchange);
+  apply_ack(now, id, exchange, header.acknowledged, nullptr);
+  return on_data(now, header, exchange, length);
+}
+
+void Engine::heard(base::Nanos now, PeerId id) {
+  peers_[id].heard = now;
+  peers_[id].warned = false;
+}
+
+Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                        std::uint32_t length) {
+  const PeerId id = header.source;
+  if (exchange < done_below_) {
+    // Our acknowledgement got lost.
+    ++counters_.duplicates_received;
+    reply(id, exchange, 0);
+    return Verdict::kNothing;
+  }
+  const bool ack_soon = (header.flags & wire::kFlagAckSoon) != 0;
+  if (exchange == entered_) return hold_early(now, id, header.packet, length, exchange, ack_soon);
+  if (exchange > entered_) {
+    ++counters_.early_dropped;
+    return Verdict::kNothing;
+  }
+  Peer& peer = peers_[id];
+  const bool hole_before = peer.recv.hole();
+  if (!accept(peer, header.packet, length, recv_sizes_.of(id))) {
+    if (header.packet < peer.recv.total) reply(id, exchange, 0);
+    return Verdict::kNothing;
+  }
+  peer.wait_since = now;
+  owe(now, id, exchange);
+  if (ack_soon || hole_before || peer.recv.hole()) reply(id, exchange, 0);
+  return Verdict::kPlace;
+}
+
+bool Engine::accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std::uint64_t bytes) {
+  if (packet >= peer.recv.total || length != length_of(bytes, packet)) {
+    ++counters_.rejected_malformed;
+    return false;
+  }
+  if (peer.recv.has(packet)) {
+    ++counters_.duplicates_received;
+    return false;
+  }
+  const bool in_order = packet == peer.recv.cumulative;
+  peer.recv.seen = std::max(peer.recv.seen, packet + 1);
+  if (!peer.recv.in_span(packet) || (config_.reliability == Reliability::kGoBackN && !in_order)) {
+    ++counters_.rejected_stale;
+    return false;
+  }
+  peer.recv.add(packet);
+  --recv_left_;
+  --round_recv_left_[peer.round];
+  ++counters_.data_received;
+  credit();
+  return true;
+}
+
+bool Engine::replay(PeerId id, std::uint32_t packet, std::uint32_t length) {
+  return accept(peers_[id], packet, length, recv_sizes_.of(id));
+}
+
+Verdict Engine::hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std::uint32_t length,
+                           std::uint64_t exchange, bool ack_soon) {
+  ReceiveWindow& early = asides_[id].early;
+  if (length == 0 || length > packet_bytes_) {
+    ++counters_.rejected_malformed;
+    return Verdict::kNothing;
+  }
+  if (early.has(packet)) {
+    ++counters_.duplicates_received;
+    reply(id, exchange, 0);
+    return Verdict::kNothing;
+  }
+  const bool in_order = packet == early.cumulative;
+  const bool takes = early.in_span(packet) &&
+                     (config_.reliability == Reliability::kSelectiveRepeat || in_order) &&
+                     early_bytes_ + length <= config_.early_bytes_max;
+  if (!takes) {
+    ++counters_.early_dropped;
+    return Verdict::kNothing;
+  }
+  early.seen = std::max(early.seen, packet + 1);
+  early.add(packet);
+  early_bytes_ += length;
+  ++counters_.early_held;
+  owe(now, id, exchange);
+  if (ack_soon || early.hole()) reply(id, exchange, 0);
+  return Verdict::kHold;
+}
+
+void Engine::owe(base::Nanos now, PeerId id, std::uint64_t exchange) {
+  Peer& peer = peers_[id];
+  asides_[id].owed_exchange = exchange;
+  if (peer.owed_since != base::kNever) return;
+  peer.owed_since = now;
+  ++owing_;
+  timer_at(now + ack_delay());
+}
+
+void Engine::paid(PeerId id) {
+  if (peers_[id].owed_since == base::kNever) return;
+  peers_[id].owed_since = base::kNever;
+  --owing_;
+}
+
+void Engine::reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
+  Peer& peer = peers_[id];
+  asides_[id].reply_exchange = exchange;
+  if (echo != 0) peer.echo = echo;
+  if (peer.ack_queued) return;
+  peer.ack_queued = true;
+  ack_queue_.push_back(id);
+}
+
+// eta falls with each new packet (000 Alg 2), clamped at 0. What a late starter received before it
+// sent is banked and given back one for every second arrival, never as a burst.
+void Engine::credit() {
+  if (eta_ == 0) {
+    banked_ = std::min(banked_ + 1, config_.window_packets);
+    return;
+  }
+  --eta_;
+  if (banked_ == 0 || eta_ == 0) return;
+  bank_turn_ = !bank_turn_;
+  if (!bank_turn_) return;
+  --eta_;
+  --banked_;
+}
+
+}  // namespace alm::transport

@@ -1,0 +1,117 @@
+// The schedule and the send rule: which data packet goes next, and whether it may.
+#include <cassert>
+#include <limits>
+
+#include "transport/engine.h"
+
+namespace alm::transport {
+
+bool Engine::may_send() const {
+  const bool by_receive_clock = eta_ < config_.window_packets;
+  const bool by_acks = unacked_ < config_.window_packets;
+  switch (config_.send_rule) {
+    case SendRule::kEither:
+      return by_receive_clock || by_acks;
+    case SendRule::kReceiveClock:
+      return by_receive_clock;
+    case SendRule::kUnacked:
+      return by_acks;
+  }
+  return false;
+}
+
+void Engine::load_round() {
+  turn_.clear();
+  position_ = 0;
+  train_left_ = train_length();
+  if (round_ >= round_recv_left_.size()) return;
+  for (std::uint32_t i = rounds_.send_begin[round_]; i < rounds_.send_begin[round_ + 1]; ++i) {
+    if (!peers_[rounds_.send[i]].send.exhausted()) turn_.push_back(rounds_.send[i]);
+  }
+}
+
+std::uint32_t Engine::train_length() const {
+  return rounds_.interleaved ? config_.grain_packets : std::numeric_limits<std::uint32_t>::max();
+}
+
+void Engine::next_partner(base::Nanos now) {
+  train_left_ = train_length();
+  if (++position_ < turn_.size()) return;
+  position_ = 0;
+  // Timers count the cycles of the exchange as it really runs: an oversubscribed uplink stretches
+  // them. One stalled cycle must not stretch them without end.
+  constexpr base::Nanos kStretchMax = 16;
+  const base::Nanos sample = std::min(now - last_wrap_, kStretchMax * nominal_cycle_);
+  cycle_ = std::max(nominal_cycle_, cycle_ + (sample - cycle_) / 4);
+  last_wrap_ = now;
+}
+
+bool Engine::choose_partner(base::Nanos now) {
+  for (;;) {
+    if (turn_.empty()) {
+      if (round_ >= round_recv_left_.size() || round_recv_left_[round_] > 0) return false;
+      ++round_;
+      load_round();
+      continue;
+    }
+    std::size_t blocked = 0;
+    while (!turn_.empty() && blocked <= turn_.size()) {
+      const SendWindow& window = peers_[turn_[position_]].send;
+      if (window.exhausted()) {
+        turn_.erase(turn_.begin() + position_);
+        train_left_ = train_length();
+        if (position_ >= turn_.size()) position_ = 0;
+        continue;
+      }
+      if (train_left_ > 0 && window.may_advance()) return true;
+      next_partner(now);
+      ++blocked;
+    }
+    if (!turn_.empty()) return false;
+  }
+}
+
+bool Engine::emit_data(base::Nanos now, Emission* out) {
+  if (!running_ || send_left_ == 0 || !may_send() || !choose_partner(now)) return false;
+  const PeerId id = turn_[position_];
+  Peer& peer = peers_[id];
+  const std::uint32_t packet = peer.send.next;
+  const bool on_acks = eta_ >= config_.window_packets;
+  fill_data(out, id, peer.send, packet, current(), false);
+  ++peer.send.next;
+  // Ask where this rank waits for the answer: sending by acks alone, a block far ahead of its acks,
+  // or the end of a block to a peer that has nothing to send us.
+  if (on_acks || peer.send.next - peer.send.acked >= kSpanMax / 2 ||
+      (peer.send.exhausted() && peer.recv.total == 0)) {
+    out->header.flags |= wire::kFlagAckSoon;
+  }
+  --train_left_;
+  --send_left_;
+  ++eta_;
+  ++unacked_;
+  ++counters_.data_sent;
+  timer_at(now + 2 * cycle() + config_.timer_jitter);
+  peer.quiet_since = now;
+  return true;
+}
+
+void Engine::fill_data(Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
+                       std::uint64_t exchange, bool tail) {
+  assert(packet < window.total);
+  Peer& peer = peers_[id];
+  out->peer = id;
+  out->body = tail ? Emission::Body::kTail : Emission::Body::kBlock;
+  out->control_bytes = 0;
+  out->exchange = exchange;
+  out->offset = std::uint64_t{packet} * packet_bytes_;
+  out->length = length_of((tail ? tail_sizes_ : send_sizes_).of(id), packet);
+  out->header = wire::Header{};
+  out->header.type = wire::Type::kData;
+  out->header.exchange = static_cast<std::uint16_t>(exchange);
+  out->header.packet = packet;
+  // A tail belongs to a complete exchange.
+  out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
+  if (asides_[id].owed_exchange <= exchange) paid(id);
+}
+
+}  // namespace alm::transport

@@ -1,0 +1,83 @@
+// Timers are lazy: next_timer_ is a lower bound for the earliest one; when it passes, all peers are
+// looked at and it is computed anew. Activity only moves timers later, so it costs nothing per
+// packet.
+#include <algorithm>
+
+#include "transport/engine.h"
+
+namespace alm::transport {
+namespace {
+
+constexpr base::Nanos kIdleAckDelay = 25 * base::kMillisecond;
+constexpr base::Nanos kIdleProbeDelay = 100 * base::kMillisecond;
+constexpr base::Nanos kKeepAlive = base::kSecond;
+constexpr base::Nanos kCheckEvery = 50 * base::kMillisecond;
+
+}  // namespace
+
+base::Nanos Engine::ack_delay() const {
+  return running_ ? cycle() + config_.timer_jitter / 4 : cycle() + kIdleAckDelay;
+}
+
+base::Nanos Engine::probe_delay(const Peer& peer) const {
+  const base::Nanos first =
+      running_ ? 2 * cycle() + config_.timer_jitter : 4 * cycle() + kIdleProbeDelay;
+  return std::min(first << peer.backoff, std::max(first, kKeepAlive));
+}
+
+base::Nanos Engine::wait_delay(const Peer& peer) const {
+  // A partner of a later round has no reason to send yet; it is only kept alive.
+  if (peer.round > round_) return kKeepAlive;
+  const base::Nanos first = 3 * cycle() + 2 * config_.timer_jitter;
+  return std::min(first << peer.backoff, std::max(first, kKeepAlive));
+}
+
+void Engine::scan_timers(base::Nanos now) {
+  next_timer_ = base::kNever;
+  for (PeerId id = 0; id < peers_.size(); ++id) {
+    if (id != self_) timer_at(scan_peer(now, id));
+  }
+}
+
+base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
+  Peer& peer = peers_[id];
+  base::Nanos due = base::kNever;
+  if (peer.owed_since != base::kNever) {
+    const base::Nanos at = peer.owed_since + ack_delay();
+    if (now >= at) {
+      reply(id, asides_[id].owed_exchange, 0);
+    } else {
+      due = at;
+    }
+  }
+  const bool unacked = peer.send.outstanding() > 0 || asides_[id].tail.outstanding() > 0;
+  const bool awaited = running_ && !peer.recv.complete();
+  if (!unacked && !awaited) return due;
+  base::Nanos at = base::kNever;
+  if (unacked) at = peer.quiet_since + probe_delay(peer);
+  if (awaited) at = std::min(at, peer.wait_since + wait_delay(peer));
+  if (now < at) return std::min(due, at);
+  queue_probe(id);
+  // The next look comes no earlier than the shortest probe interval.
+  return std::min(due, now + 2 * cycle() + config_.timer_jitter);
+}
+
+std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {
+  if (!running_ || now < next_check_) return std::nullopt;
+  for (PeerId id = 0; id < peers_.size(); ++id) {
+    if (id == self_) continue;
+    Peer& peer = peers_[id];
+    const bool awaited =
+        !peer.recv.complete() || asides_[id].tail.outstanding() > 0 || peer.send.outstanding() > 0;
+    if (!awaited) continue;
+    const base::Nanos silent = now - std::max(peer.heard, started_);
+    const bool fatal = silent >= config_.peer_timeout;
+    if (!fatal && (peer.warned || silent < config_.peer_warning)) continue;
+    peer.warned = true;
+    return PeerFailure{id, silent, fatal};
+  }
+  next_check_ = now + kCheckEvery;
+  return std::nullopt;
+}
+
+}  // namespace alm::transport
