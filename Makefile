@@ -105,6 +105,7 @@ test-tsan: build/tsan/build.ninja ## C++ tests under ThreadSanitizer
 
 .PHONY: lint
 lint: build/release/build.ninja ## formatting, static checks, layers, spelling
+	ninja -C build/release --quiet build.ninja
 	tools/lint.sh
 
 .PHONY: format

@@ -1,0 +1,81 @@
+"""The layer check refuses what docs/architecture.md forbids."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def check(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "tools/check_layers.py", root], capture_output=True, text=True
+    )
+
+
+def write(root: Path, name: str, text: str) -> None:
+    path = root / "src" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_this_repository_passes() -> None:
+    done = check(ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "include", "complaint"),
+    [
+        ("transport/engine.cc", '"topology/cluster.h"', "transport must not use topology"),
+        ("transport/engine.cc", '"transport/io/endpoint.h"', "must not use transport/io"),
+        ("transport/engine.cc", "<sys/socket.h>", "takes time, randomness"),
+        ("transport/engine.h", "<chrono>", "takes time, randomness"),
+        ("base/time.h", '"wire/header.h"', "base must not use wire"),
+        ("schedule/shift.cc", '"plan/plan.h"', "schedule must not use plan"),
+        ("plan/plan.cc", '"transport/channel.h"', "plan must not use transport"),
+        ("plan/plan.cc", "<mpi.h>", "know MPI"),
+        ("transport/io/udp.cc", "<mpi.h>", "know MPI"),
+        ("topology/cluster.cc", "<nanobind/nanobind.h>", "knows Python"),
+        ("mpi/init.cc", "<Python.h>", "knows Python"),
+        ("plan/plan.cc", '"plan.h"', "names no module"),
+        ("wire/wire_test.cc", '"transport/channel.h"', "wire must not use transport"),
+        ("elsewhere/x.cc", "<vector>", "belongs to no module"),
+    ],
+)
+def test_a_bad_include_is_rejected(name: str, include: str, complaint: str, tmp_path: Path) -> None:
+    write(tmp_path, name, f"// why\n#include {include}\n")
+    done = check(tmp_path)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert f"src/{name}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "include"),
+    [
+        ("transport/engine.cc", '"wire/header.h"'),
+        ("transport/io/endpoint.cc", "<sys/socket.h>"),
+        ("transport/io/mpi_p2p.cc", "<mpi.h>"),
+        ("mpi/init.cc", '"transport/io/driver.h"'),
+        ("bindings/module.cc", "<nanobind/nanobind.h>"),
+        ("topology/cluster.cc", '"base/result.h"'),
+        ("transport/engine_test.cc", "<random>"),
+    ],
+)
+def test_an_allowed_include_passes(name: str, include: str, tmp_path: Path) -> None:
+    write(tmp_path, name, f"#include {include}\n")
+    done = check(tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_long_file_is_warned_of_and_then_refused(tmp_path: Path) -> None:
+    write(tmp_path, "base/long.cc", "int x;\n" * 550)
+    done = check(tmp_path)
+    assert (done.returncode, "550 lines" in done.stderr) == (0, True)
+    write(tmp_path, "base/long.cc", "int x;\n" * 601)
+    assert check(tmp_path).returncode == 1

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Rejects an #include the layer table does not allow, and source files that have grown too long.
+
+The table is docs/architecture.md's: a module uses itself, `base` and the modules listed here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# `mpi` and `capi` name the topology: plan's interface hands out and takes clusters.
+LAYERS: dict[str, set[str]] = {
+    "base": set(),
+    "topology": set(),
+    "routing": {"topology"},
+    "schedule": {"routing", "topology"},
+    "model": {"topology"},
+    "plan": {"schedule", "routing", "model", "topology"},
+    "wire": set(),
+    "transport": {"wire"},
+    "transport/io": {"transport", "wire"},
+    "sim": {"routing", "topology"},
+    "harness": {"sim", "transport", "wire", "routing", "topology"},
+    "mpi": {"plan", "topology", "transport", "transport/io"},
+    "capi": {"plan", "topology", "transport", "transport/io"},
+    "bindings": {"harness", "plan", "sim", "model", "schedule", "routing", "topology"},
+}
+
+# Modules without sockets, clocks, threads or random state of their own: what they need of the
+# operating system comes in as a value.
+PURE = {"wire", "transport", "schedule", "routing", "model", "plan", "sim", "harness"}
+IMPURE_HEADER = re.compile(
+    r"(sys|netinet|arpa|linux|net)/.*|(unistd|poll|pthread|fcntl|signal|time|ifaddrs|netdb)\.h"
+    r"|thread|mutex|shared_mutex|condition_variable|future|chrono|random|fstream|iostream"
+)
+MPI_HEADER = re.compile(r"mpi(-ext)?\.h")
+PYTHON_HEADER = re.compile(r"(nanobind|pybind11)/.*|Python\.h")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+
+LINES_WARN = 500
+LINES_MAX = 600
+COUNTED_SUFFIXES = {".h", ".cc", ".c", ".py", ".sh"}
+
+
+def module_of(path: str) -> str | None:
+    """The module a path below src/ belongs to: `transport/io/x.h` -> `transport/io`."""
+    folder = path.rpartition("/")[0]
+    while folder:
+        if folder in LAYERS:
+            return folder
+        folder = folder.rpartition("/")[0]
+    return None
+
+
+def check_include(source: Path, module: str, own: str | None, system: str | None) -> str | None:
+    """What is wrong with one #include, or nothing. `source` is relative to src/."""
+    if own is not None:
+        target = module_of(own)
+        if target is None:
+            return f'"{own}" names no module; write "<module>/<file>"'
+        if target not in {module, "base"} | LAYERS[module]:
+            allowed = ", ".join(sorted(LAYERS[module] | {"base"} - {module})) or "nothing"
+            return f'"{own}": {module} must not use {target}; it may use {allowed}'
+        return None
+    assert system is not None
+    if MPI_HEADER.fullmatch(system):
+        io_file = module == "transport/io" and source.name.startswith("mpi_")
+        if module != "mpi" and not io_file:
+            return f"<{system}>: only src/mpi and src/transport/io/mpi_* know MPI"
+    if PYTHON_HEADER.fullmatch(system) and module != "bindings":
+        return f"<{system}>: only src/bindings knows Python"
+    # A test may hold a file or a clock; the module may not.
+    is_test = source.stem.endswith("_test")
+    if module in PURE and not is_test and IMPURE_HEADER.fullmatch(system):
+        return f"<{system}>: {module} takes time, randomness and the outside world as values"
+    return None
+
+
+def layer_problems(src: Path) -> Iterator[str]:
+    files = sorted(path for suffix in ("h", "cc", "c", "def") for path in src.rglob(f"*.{suffix}"))
+    for path in files:
+        relative = path.relative_to(src)
+        module = module_of(relative.as_posix())
+        if module is None:
+            yield f"{path}: belongs to no module of the layer table in tools/check_layers.py"
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            include = INCLUDE.match(line)
+            if include is None:
+                continue
+            problem = check_include(relative, module, include[1], include[2])
+            if problem:
+                yield f"{path}:{number}: {problem}"
+
+
+def length_problems(root: Path) -> Iterator[tuple[bool, str]]:
+    """(fatal, message) for each long file."""
+    for folder in ("src", "include", "python", "tests", "tools", "bench"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in COUNTED_SUFFIXES or not path.is_file():
+                continue
+            lines = path.read_text().count("\n")
+            if lines > LINES_WARN:
+                yield lines > LINES_MAX, f"{path}: {lines} lines; split it below {LINES_WARN}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("root", nargs="?", type=Path, default=ROOT, help="the repository")
+    root: Path = parser.parse_args().root
+    failures = list(layer_problems(root / "src"))
+    for fatal, message in length_problems(root):
+        if fatal:
+            failures.append(message)
+        else:
+            print(f"warning: {message}", file=sys.stderr)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
