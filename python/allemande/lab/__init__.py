@@ -1,0 +1,3 @@
+from allemande.lab.session import Lab
+
+__all__ = ["Lab"]

@@ -1,0 +1,293 @@
+"""The first process of a lab: builds it from a plan, keeps it, and takes it along when it ends.
+
+    python init.py < plan and then lines     > status lines
+
+It starts as an ordinary process, makes the lab's user (when not root), PID, mount and IPC
+namespaces and forks; the child is process 1 in there. Every namespace of a host is held by a process
+of its own, a child of process 1. When process 1 ends for whatever reason, even kill -9, the kernel
+kills all of them and everything started in the lab, and with them go namespaces, links and mounts.
+
+Standard input carries the plan as one line of JSON. After that its end means that whoever booted
+the lab is gone: process 1 removes the lab's directory and exits. The line `keep` before the end
+means that the lab stays until it is told to go.
+Standard output carries lines of JSON: {"pid": …} as seen from outside, then {"ready": …} or
+{"error": …}.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import mmap
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from . import calls, qdisc
+
+TOOLS = ("ip", "bridge", "tc")
+
+
+def say(message: dict[str, Any]) -> None:
+    os.write(1, json.dumps(message).encode() + b"\n")
+
+
+def read_line(descriptor: int) -> bytes:
+    """One line at a time: whoever writes waits for an answer before the next."""
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        part = os.read(descriptor, 65536)
+        if not part:
+            break
+        line += part
+    return bytes(line)
+
+
+def enter_new_namespaces() -> None:
+    user, group = os.geteuid(), os.getegid()
+    if user != 0:
+        calls.unshare(calls.CLONE_NEWUSER)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    calls.unshare(calls.CLONE_NEWPID | calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
+
+
+def private_mounts(directory: Path) -> None:
+    """What programs leave in shared memory or in temporary files goes with the lab."""
+    calls.mount("none", "/", None, calls.MS_REC | calls.MS_PRIVATE)
+    calls.mount("proc", "/proc", "proc", calls.MS_NOSUID | calls.MS_NODEV)
+    for target in ("/dev/shm", str(directory / "tmp")):
+        calls.mount("tmpfs", target, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, "mode=1777")
+    calls.mount(str(directory / "hosts"), "/etc/hosts", None, calls.MS_BIND)
+
+
+def apply(settings: dict[str, str], optional: bool) -> None:
+    for name, value in settings.items():
+        try:
+            Path("/proc/sys", name).write_text(value)
+        except OSError as error:
+            if not optional and not isinstance(error, FileNotFoundError):
+                raise OSError(error.errno, f"/proc/sys/{name}: {error.strerror}") from error
+
+
+def batch(tool: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    done = subprocess.run(
+        [tool, "-batch", "-"], input="\n".join(lines), text=True, capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        raise OSError(f"{tool}: {done.stderr.strip()}")
+
+
+class Holder:
+    """A child that makes the namespaces of one host, or of all switches, and stays in them."""
+
+    def __init__(self, entry: dict[str, Any], offloads: bool) -> None:
+        self.host: str | None = entry["host"]
+        self.name = self.host or "the switches"
+        self.entry = entry
+        self.offloads = offloads
+        to_child, self.to_child = os.pipe()
+        self.from_child, from_child = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.to_child)
+            os.close(self.from_child)
+            self.hold(to_child, from_child)
+        os.close(to_child)
+        os.close(from_child)
+
+    def hold(self, commands: int, results: int) -> None:
+        """In the child: never returns."""
+        try:
+            calls.set_process_name(self.name)
+            calls.unshare(calls.CLONE_NEWNET | calls.CLONE_NEWUTS | calls.CLONE_NEWNS)
+            if self.host is not None:
+                socket.sethostname(self.host)
+            # /sys/class/net shows the namespace it was mounted in; libraries list devices there.
+            calls.mount("sysfs", "/sys", "sysfs", calls.MS_NOSUID | calls.MS_NODEV)
+            apply(self.entry["settings"], optional=False)
+            os.write(results, b"\n")
+            finished = False
+            while not finished:
+                command = json.loads(read_line(commands))
+                self.carry_out(command)
+                finished = command["finish"]
+                if not finished:
+                    os.write(results, b"\n")
+        except BaseException as error:
+            os.write(results, f"{self.name}: {error}\n".encode())
+            os._exit(1)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.write(results, b"\n")
+        os.closerange(3, results + 1)
+        while True:
+            signal.pause()
+
+    def carry_out(self, command: dict[str, Any]) -> None:
+        for tool in TOOLS:
+            batch(tool, command.get(tool, []))
+        if command["finish"]:
+            apply(self.entry["optional_settings"], optional=True)
+            for _, device in self.entry["ports"]:
+                calls.set_offloads(device, self.offloads)
+
+    def tell(self, command: dict[str, Any]) -> None:
+        os.write(self.to_child, json.dumps(command).encode() + b"\n")
+
+    def wait(self) -> None:
+        answer = read_line(self.from_child)
+        if answer != b"\n":
+            raise OSError(answer.decode().strip() or f"{self.name}: its process ended early")
+
+    def settle(self) -> None:
+        """Waits for the last command and lets go of the pipes."""
+        self.wait()
+        os.close(self.to_child)
+        os.close(self.from_child)
+
+
+class Sampler:
+    """The longest queue seen at each port, looked at every `period_s`.
+
+    Lives in a shared file of one 32-bit number per port, so that others can read and reset it.
+    """
+
+    def __init__(self, path: Path, port_count: int, period_s: float) -> None:
+        self.period_s = period_s
+        self.due = time.monotonic() + period_s
+        self.watched: list[tuple[socket.socket, dict[int, int]]] = []
+        with path.open("w+b") as file:
+            file.truncate(max(4 * port_count, 4))
+            self.file = mmap.mmap(file.fileno(), 0)
+
+    def watch(self, pid: int, ports: list[list[Any]]) -> None:
+        calls.setns(f"/proc/{pid}/ns/net", calls.CLONE_NEWNET)
+        indices = {socket.if_nametoindex(device): index for index, device in ports}
+        self.watched.append((qdisc.open_socket(), indices))
+
+    def sample(self) -> None:
+        for netlink, indices in self.watched:
+            for ifindex, counters in qdisc.dump(netlink).items():
+                if counters.queued_packets and ifindex in indices:
+                    at = 4 * indices[ifindex]
+                    if counters.queued_packets > struct.unpack_from("I", self.file, at)[0]:
+                        struct.pack_into("I", self.file, at, counters.queued_packets)
+        self.due = time.monotonic() + self.period_s
+
+
+def build(plan: dict[str, Any]) -> list[Holder]:
+    """All namespaces at once, then the links between them, then each namespace's own settings."""
+    holders = [Holder(entry, plan["offloads"]) for entry in plan["namespaces"]]
+    for holder in holders:
+        holder.wait()
+    # "{0}" in a command is the process that holds the first namespace's, and so on.
+    pids = [holder.pid for holder in holders]
+    switches = holders[-1]
+    switches.tell({"ip": [line.format(*pids) for line in plan["links"]], "finish": False})
+    switches.wait()
+    for holder in holders:
+        holder.tell({**{tool: holder.entry[tool] for tool in TOOLS}, "finish": True})
+    # The switches first: when they fail, every host loses its link and complains of that.
+    for holder in reversed(holders):
+        holder.settle()
+    return holders
+
+
+def reap() -> list[int]:
+    ended = []
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if pid == 0:
+            return ended
+        ended.append(pid)
+
+
+def remove(directory: Path) -> None:
+    calls.unmount(str(directory / "tmp"))
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def keep(plan: dict[str, Any], holders: list[Holder], sampler: Sampler | None) -> None:
+    """Until the boot's parent is gone or a holder is; returns when the lab should end."""
+    held = {holder.pid for holder in holders}
+    wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake_write)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    poll = select.poll()
+    poll.register(wake_read, select.POLLIN)
+    poll.register(0, select.POLLIN)
+    if held.intersection(reap()):
+        return
+    while True:
+        timeout = None
+        if sampler is not None:
+            timeout = max(0, (sampler.due - time.monotonic()) * 1000)
+        for descriptor, _ in poll.poll(timeout):
+            if descriptor == 0:
+                if read_line(0) != b"keep\n":
+                    remove(Path(plan["directory"]))
+                    return
+                poll.unregister(0)
+            else:
+                os.read(wake_read, 4096)
+                if held.intersection(reap()):
+                    return
+        if sampler is not None and time.monotonic() >= sampler.due:
+            sampler.sample()
+
+
+def first_process(plan: dict[str, Any]) -> None:
+    directory = Path(plan["directory"])
+    try:
+        calls.set_process_name("lab " + directory.name)
+        os.chdir("/")
+        private_mounts(directory)
+        holders = build(plan)
+        sampler = None
+        if plan["sample_period_s"] > 0:
+            sampler = Sampler(directory / "high-water", plan["port_count"], plan["sample_period_s"])
+            for holder in holders:
+                sampler.watch(holder.pid, holder.entry["ports"])
+    except Exception as error:
+        say({"error": str(error)})
+        return
+    say({"ready": [holder.pid for holder in holders]})
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    os.close(null)
+    gc.freeze()
+    keep(plan, holders, sampler)
+
+
+def main() -> None:
+    plan = json.loads(read_line(0))
+    try:
+        enter_new_namespaces()
+    except OSError as error:
+        say({"error": str(error), "stage": "namespaces"})
+        sys.exit(1)
+    pid = os.fork()
+    if pid == 0:
+        first_process(plan)
+        os._exit(0)
+    say({"pid": pid})
+
+
+if __name__ == "__main__":
+    main()

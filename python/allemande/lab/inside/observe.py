@@ -1,0 +1,116 @@
+"""Reads every counter of a lab, from inside: the lab's state as one line of JSON on
+standard input, the counters as one line on standard output.
+
+The counters are those of the kernel since boot; whoever wants those of a run subtracts.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import calls, qdisc
+
+# Columns of /proc/net/softnet_stat, hexadecimal.
+SOFTNET_PROCESSED, SOFTNET_DROPPED, SOFTNET_SQUEEZED, SOFTNET_CPU = 0, 1, 2, 12
+
+
+def softnet() -> list[dict[str, int]]:
+    """Per processor, of the whole machine: the kernel keeps no other."""
+    rows = []
+    for number, line in enumerate(Path("/proc/net/softnet_stat").read_text().splitlines()):
+        values = [int(value, 16) for value in line.split()]
+        rows.append(
+            {
+                "cpu": values[SOFTNET_CPU] if len(values) > SOFTNET_CPU else number,
+                "softnet_processed": values[SOFTNET_PROCESSED],
+                "softnet_dropped": values[SOFTNET_DROPPED],
+                "softnet_squeezed": values[SOFTNET_SQUEEZED],
+            }
+        )
+    return rows
+
+
+def protocol_table(path: str) -> dict[str, int]:
+    """/proc/net/snmp and netstat: a line of names, then a line of values, per protocol."""
+    found: dict[str, int] = {}
+    lines = Path(path).read_text().splitlines()
+    for names, values in zip(lines[0::2], lines[1::2], strict=True):
+        protocol, _, rest = names.partition(":")
+        for name, value in zip(rest.split(), values.split()[1:], strict=True):
+            found[f"{protocol}.{name}"] = int(value)
+    return found
+
+
+def host_counters() -> dict[str, int]:
+    snmp = protocol_table("/proc/self/net/snmp")
+    netstat = protocol_table("/proc/self/net/netstat")
+    snmp6 = dict(line.split() for line in Path("/proc/self/net/snmp6").read_text().splitlines())
+    return {
+        "udp_received": snmp["Udp.InDatagrams"] + int(snmp6.get("Udp6InDatagrams", 0)),
+        "udp_sent": snmp["Udp.OutDatagrams"] + int(snmp6.get("Udp6OutDatagrams", 0)),
+        "receive_buffer_drops": snmp["Udp.RcvbufErrors"] + int(snmp6.get("Udp6RcvbufErrors", 0)),
+        "send_buffer_drops": snmp["Udp.SndbufErrors"] + int(snmp6.get("Udp6SndbufErrors", 0)),
+        "tcp_retransmitted": snmp["Tcp.RetransSegs"],
+        "tcp_timeouts": netstat["TcpExt.TCPTimeouts"],
+    }
+
+
+def device_counters() -> dict[str, tuple[int, int, int]]:
+    """device -> bytes, packets and drops on the way out."""
+    counters = {}
+    for line in Path("/proc/self/net/dev").read_text().splitlines()[2:]:
+        device, _, values = line.partition(":")
+        columns = [int(value) for value in values.split()]
+        counters[device.strip()] = (columns[8], columns[9], columns[11])
+    return counters
+
+
+def port_counters(ports: list[list[Any]], high_water: bytes) -> list[dict[str, int]]:
+    devices = device_counters()
+    with qdisc.open_socket() as netlink:
+        queues = qdisc.dump(netlink)
+    rows = []
+    for index, device in ports:
+        sent_bytes, sent_packets, dropped = devices[device]
+        queued = 0
+        queue = queues.get(socket.if_nametoindex(device))
+        if queue is not None:
+            sent_bytes, sent_packets = queue.sent_bytes, queue.sent_packets
+            dropped, queued = queue.dropped_packets, queue.queued_packets
+        seen = 0
+        if len(high_water) >= 4 * (index + 1):
+            seen = struct.unpack_from("I", high_water, 4 * index)[0]
+        rows.append(
+            {
+                "port": index,
+                "sent_packets": sent_packets,
+                "sent_bytes": sent_bytes,
+                "dropped_packets": dropped,
+                "queued_packets": queued,
+                "queue_seen": max(seen, queued),
+            }
+        )
+    return rows
+
+
+def observe(state: dict[str, Any]) -> dict[str, Any]:
+    path = Path(state["directory"], "high-water")
+    high_water = path.read_bytes() if path.exists() else b""
+    ports: list[dict[str, int]] = []
+    hosts: dict[str, dict[str, int]] = {}
+    for holder in state["holders"]:
+        calls.setns(f"/proc/{holder['pid']}/ns/net", calls.CLONE_NEWNET)
+        ports += port_counters(holder["ports"], high_water)
+        if holder["host"] is not None:
+            hosts[holder["host"]] = host_counters()
+    ports.sort(key=lambda row: row["port"])
+    return {"ports": ports, "hosts": hosts, "cpus": softnet()}
+
+
+def main() -> None:
+    print(json.dumps(observe(json.loads(sys.stdin.readline()))))

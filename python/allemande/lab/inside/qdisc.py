@@ -1,0 +1,88 @@
+"""Queueing discipline counters over rtnetlink: a dump costs microseconds where `tc -s` costs a
+process."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+
+NLMSG_ERROR = 2
+NLMSG_DONE = 3
+NLM_F_REQUEST_DUMP = 0x1 | 0x300
+RTM_NEWQDISC = 36
+RTM_GETQDISC = 38
+TC_H_ROOT = 0xFFFFFFFF
+TCA_STATS2 = 7
+TCA_STATS_BASIC = 1
+TCA_STATS_QUEUE = 3
+
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_TC = struct.Struct("=BxxxiIII")  # family, ifindex, handle, parent, info
+_ATTRIBUTE = struct.Struct("=HH")
+_BASIC = struct.Struct("=QI")  # bytes, packets
+_QUEUE = struct.Struct("=IIIII")  # packets, bytes, drops, requeues, overlimits
+_REQUEST = _HEADER.pack(
+    _HEADER.size + _TC.size, RTM_GETQDISC, NLM_F_REQUEST_DUMP, 1, 0
+) + _TC.pack(0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Of a device's root discipline; what its child queue holds and drops is counted here too."""
+
+    sent_bytes: int
+    sent_packets: int
+    queued_packets: int
+    dropped_packets: int
+
+
+def open_socket() -> socket.socket:
+    """Speaks to the network namespace this process is in now, whereever it goes later."""
+    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
+
+
+def _attributes(data: memoryview) -> dict[int, memoryview]:
+    found = {}
+    offset = 0
+    while offset + _ATTRIBUTE.size <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, offset)
+        if length < _ATTRIBUTE.size:
+            break
+        found[kind & 0x3FFF] = data[offset + _ATTRIBUTE.size : offset + length]
+        offset += (length + 3) & ~3
+    return found
+
+
+def _counters(message: memoryview) -> Counters | None:
+    statistics = _attributes(message[_TC.size :]).get(TCA_STATS2)
+    if statistics is None:
+        return None
+    parts = _attributes(statistics)
+    if TCA_STATS_BASIC not in parts or TCA_STATS_QUEUE not in parts:
+        return None
+    sent_bytes, sent_packets = _BASIC.unpack_from(parts[TCA_STATS_BASIC])
+    queued, _, dropped, _, _ = _QUEUE.unpack_from(parts[TCA_STATS_QUEUE])
+    return Counters(sent_bytes, sent_packets, queued, dropped)
+
+
+def dump(netlink: socket.socket) -> dict[int, Counters]:
+    """interface index -> counters of its root discipline."""
+    netlink.send(_REQUEST)
+    result: dict[int, Counters] = {}
+    while True:
+        data = memoryview(netlink.recv(65536))
+        offset = 0
+        while offset + _HEADER.size <= len(data):
+            length, kind, _, _, _ = _HEADER.unpack_from(data, offset)
+            if kind == NLMSG_DONE:
+                return result
+            if kind == NLMSG_ERROR or length < _HEADER.size:
+                raise OSError("the kernel refused to list queueing disciplines")
+            message = data[offset + _HEADER.size : offset + length]
+            _, ifindex, _, parent, _ = _TC.unpack_from(message)
+            if kind == RTM_NEWQDISC and parent == TC_H_ROOT:
+                counters = _counters(message)
+                if counters is not None:
+                    result[ifindex] = counters
+            offset += (length + 3) & ~3

@@ -1,0 +1,274 @@
+"""The network a lab builds: every link end as a port with its rate, queue, device and addresses.
+
+A port is the egress side of one link end: what leaves the node there is shaped to the link's rate
+and waits in a queue counted in packets. Hosts have one device, `eth0`; the ports of all switches
+are `p0`, `p1`, … in one namespace.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections import deque
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from allemande.errors import BadInput
+
+# RFC 2544's range for network tests: never routed, so nothing real can be meant.
+IPV4_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
+# A unique local prefix (RFC 4193); exists inside the namespaces only.
+IPV6_NETWORK = ipaddress.IPv6Network("fd00:a11e:3a4d:e::/64")
+
+HOST_DEVICE = "eth0"
+
+
+@dataclass(frozen=True)
+class Link:
+    """`up` is what `node_from` sends, `down` what `node_to` sends."""
+
+    node_from: str
+    node_to: str
+    rate_up_mbit_s: float
+    rate_down_mbit_s: float
+    queue_up_packets: int
+    queue_down_packets: int
+    latency_us: float = 0
+    bidirectional_cap_mbit_s: float = 0
+
+
+@dataclass(frozen=True)
+class Switch:
+    name: str
+    architecture: str = "output"
+    switching: str = "store-and-forward"
+    flow_control: str = "drop"
+    buffer_packets: int = 0
+    backplane_mbit_s: float = 0
+
+
+@dataclass(frozen=True)
+class Port:
+    """The sending end of a link: `node` sends to `peer` through `device`."""
+
+    index: int
+    node: str
+    peer: str
+    device: str
+    rate_mbit_s: float
+    queue_packets: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.node} -> {self.peer}"
+
+
+@dataclass(frozen=True)
+class Network:
+    name: str
+    hosts: tuple[str, ...]
+    switches: tuple[Switch, ...]
+    links: tuple[Link, ...]
+    mtu_bytes: int = 1500
+    link_header_bytes: int = 14
+
+    def scaled(self, factor: float) -> Network:
+        """Every rate times `factor`; queues, in packets, stay."""
+        links = tuple(
+            replace(
+                link,
+                rate_up_mbit_s=link.rate_up_mbit_s * factor,
+                rate_down_mbit_s=link.rate_down_mbit_s * factor,
+                bidirectional_cap_mbit_s=link.bidirectional_cap_mbit_s * factor,
+            )
+            for link in self.links
+        )
+        switches = tuple(
+            replace(switch, backplane_mbit_s=switch.backplane_mbit_s * factor)
+            for switch in self.switches
+        )
+        return replace(self, links=links, switches=switches)
+
+    def host_index(self, host: str) -> int:
+        return self.hosts.index(host)
+
+    def ipv4(self, host: str) -> str:
+        return str(IPV4_NETWORK[self.host_index(host) + 1])
+
+    def ipv6(self, host: str) -> str:
+        return str(IPV6_NETWORK[self.host_index(host) + 1])
+
+    def mac(self, host: str) -> str:
+        """Locally administered; c6:12 are the first octets of 198.18."""
+        return "02:c6:12:" + self.host_index(host).to_bytes(3).hex(":")
+
+    def ports(self) -> list[Port]:
+        """Two per link, in file order: first the `from` end's, then the `to` end's."""
+        ports: list[Port] = []
+        is_host = set(self.hosts)
+        switch_ports = 0
+        for link in self.links:
+            for node, peer, rate, queue in (
+                (link.node_from, link.node_to, link.rate_up_mbit_s, link.queue_up_packets),
+                (link.node_to, link.node_from, link.rate_down_mbit_s, link.queue_down_packets),
+            ):
+                device = HOST_DEVICE
+                if node not in is_host:
+                    device = f"p{switch_ports}"
+                    switch_ports += 1
+                ports.append(Port(len(ports), node, peer, device, rate, queue))
+        return ports
+
+    def routes(self) -> dict[str, dict[str, Port]]:
+        """switch -> host -> the port towards it, along a shortest path.
+
+        Among equally short ones the choice is the host's index modulo their number, so that
+        destinations spread over parallel links and every packet of a pair takes one path.
+        """
+        ports_of: dict[str, list[Port]] = {}
+        for port in self.ports():
+            ports_of.setdefault(port.node, []).append(port)
+        hosts = set(self.hosts)
+        routes: dict[str, dict[str, Port]] = {switch.name: {} for switch in self.switches}
+        for index, host in enumerate(self.hosts):
+            distance = {host: 0}
+            frontier = deque([host])
+            while frontier:
+                node = frontier.popleft()
+                if node in hosts and node != host:
+                    continue  # hosts do not forward
+                for port in ports_of.get(node, ()):
+                    if port.peer not in distance:
+                        distance[port.peer] = distance[node] + 1
+                        frontier.append(port.peer)
+            for switch in self.switches:
+                nearer = [
+                    port
+                    for port in ports_of.get(switch.name, ())
+                    if (port.peer not in hosts or port.peer == host)
+                    and distance.get(port.peer, -1) == distance.get(switch.name, 0) - 1
+                ]
+                if nearer:
+                    routes[switch.name][host] = nearer[index % len(nearer)]
+        return routes
+
+    def check(self, source: str) -> None:
+        """Refuses what namespaces cannot be built from."""
+        attached = {host: 0 for host in self.hosts}
+        for link in self.links:
+            for node in (link.node_from, link.node_to):
+                if node in attached:
+                    attached[node] += 1
+        wrong = [host for host, count in attached.items() if count != 1]
+        if wrong:
+            raise BadInput(
+                f"{source}: the lab gives a host one interface, but {', '.join(wrong[:4])} "
+                f"has {attached[wrong[0]]} links; expected exactly one link per host"
+            )
+        long_names = [host for host in self.hosts if len(host) > 63]
+        if long_names:
+            raise BadInput(f"{source}: host name {long_names[0]!r} is longer than 63 characters")
+
+    def notes(self) -> list[str]:
+        """What the file asks for and a bridge with token buckets does not give."""
+        notes = []
+        if any(link.latency_us for link in self.links):
+            notes.append("link latencies are not emulated: this lab adds none")
+        if any(link.bidirectional_cap_mbit_s for link in self.links):
+            notes.append("bidirectional caps are not emulated: each direction has its own rate")
+        if any(switch.architecture != "output" for switch in self.switches):
+            notes.append(
+                "switches are output-queued with a buffer per port here; input-buffered and "
+                "shared-buffer switches exist in the simulator only"
+            )
+        if any(switch.flow_control != "drop" for switch in self.switches):
+            notes.append("back-pressure between switches is not emulated: full queues drop")
+        if any(switch.backplane_mbit_s for switch in self.switches):
+            notes.append("switch backplanes are not emulated: they carry everything")
+        return notes
+
+    def to_toml(self, description: str) -> str:
+        """A cluster file with every name spelt out, addresses and interfaces filled in."""
+        lines = [
+            "format = 1",
+            f'name = "{self.name}"',
+            f'description = "{description}"',
+            "",
+            "[framing]",
+            f"mtu_bytes = {self.mtu_bytes}",
+            f"link_header_bytes = {self.link_header_bytes}",
+        ]
+        for switch in self.switches:
+            lines += ["", "[[switch]]", f'name = "{switch.name}"']
+            lines += [f'architecture = "{switch.architecture}"']
+            lines += [f'switching = "{switch.switching}"']
+            lines += [f'flow_control = "{switch.flow_control}"']
+            if switch.buffer_packets:
+                lines += [f"buffer_packets = {switch.buffer_packets}"]
+            if switch.backplane_mbit_s:
+                lines += [f"backplane_mbit_s = {switch.backplane_mbit_s:.12g}"]
+        for host in self.hosts:
+            lines += ["", "[[host]]", f'name = "{host}"', f'address = "{self.ipv4(host)}"']
+            lines += [f'interface = "{HOST_DEVICE}"']
+        for link in self.links:
+            lines += ["", "[[link]]", f'from = "{link.node_from}"', f'to = "{link.node_to}"']
+            lines += [f"rate_up_mbit_s = {link.rate_up_mbit_s:.12g}"]
+            lines += [f"rate_down_mbit_s = {link.rate_down_mbit_s:.12g}"]
+            lines += [f"queue_up_packets = {link.queue_up_packets}"]
+            lines += [f"queue_down_packets = {link.queue_down_packets}"]
+            if link.latency_us:
+                lines += [f"latency_us = {link.latency_us:.12g}"]
+            if link.bidirectional_cap_mbit_s:
+                lines += [f"bidirectional_cap_mbit_s = {link.bidirectional_cap_mbit_s:.12g}"]
+        return "\n".join(lines) + "\n"
+
+
+def _expand(text: str) -> list[str]:
+    import re
+
+    names: list[str] = []
+    for item in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
+        match = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", item)
+        if not match:
+            names.append(item)
+            continue
+        for part in match[2].split(","):
+            low, _, high = part.partition("-")
+            for number in range(int(low), int(high or low) + 1):
+                names.append(f"{match[1]}{str(number).zfill(len(low))}{match[3]}")
+    return names
+
+
+def load_network(path: Path) -> Network:
+    table = tomllib.loads(path.read_text())
+    framing = table.get("framing", {})
+    links = []
+    for entry in table.get("link", []):
+        froms, tos = _expand(entry["from"]), _expand(entry["to"])
+        if len(froms) == len(tos) > 1:
+            pairs = list(zip(froms, tos, strict=True))
+        else:
+            pairs = [(a, b) for a in froms for b in tos]
+        for a, b in pairs:
+            links.append(
+                Link(
+                    a,
+                    b,
+                    entry.get("rate_up_mbit_s", entry.get("rate_mbit_s")),
+                    entry.get("rate_down_mbit_s", entry.get("rate_mbit_s")),
+                    entry.get("queue_up_packets", 1000),
+                    entry.get("queue_down_packets", 1000),
+                    entry.get("latency_us", 0),
+                    entry.get("bidirectional_cap_mbit_s", 0),
+                )
+            )
+    return Network(
+        table["name"],
+        tuple(n for e in table.get("host", []) for n in _expand(e["name"])),
+        tuple(
+            Switch(**{**e, "name": n}) for e in table.get("switch", []) for n in _expand(e["name"])
+        ),
+        tuple(links),
+        framing.get("mtu_bytes", 1500),
+        framing.get("link_header_bytes", 14),
+    )

@@ -1,0 +1,155 @@
+"""Which labs run: one directory per lab under a directory of the user's own.
+
+    BASE/NAME/state.json     what others need to enter it; written when it is up
+    BASE/NAME/boot.json      who is booting it, until then
+    BASE/NAME/cluster.toml   the effective cluster file
+    BASE/NAME/tmp            a private tmpfs inside the lab, empty outside
+
+A lab is alive while the process in its state is, with the same start time. Entries of dead ones
+are removed by whoever looks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from allemande.errors import BadInput, Failed
+
+
+# An entry that does not say whose it is, is being made or being removed this very moment.
+HALF_MADE_S = 60
+
+
+def base_directory() -> Path:
+    """Private to the user: what is in there decides which processes get killed and entered."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
+        base = Path(runtime, "allemande")
+    elif os.geteuid() == 0:
+        base = Path("/run/allemande")
+    else:
+        base = Path(f"/tmp/allemande-{os.geteuid()}")
+    try:
+        base.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise Failed(f"cannot make {base} for the lab: {error.strerror}") from error
+    status = base.lstat()
+    private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not private or status.st_mode & 0o077:
+        raise Failed(
+            f"{base} is not a directory that only you can use (mode 0700, your own); "
+            "remove it, or set XDG_RUNTIME_DIR"
+        )
+    return base
+
+
+def start_time(pid: int) -> int | None:
+    """In clock ticks since boot; with the process id it names a process for good."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The second field, the name, may hold spaces and parentheses.
+    fields = text[text.rindex(")") + 2 :].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def process(pid: int) -> dict[str, int]:
+    return {"pid": pid, "start": start_time(pid) or 0}
+
+
+def is_alive(entry: dict[str, int]) -> bool:
+    return start_time(entry["pid"]) == entry["start"]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content))
+    part.rename(path)
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0
+
+
+def prune() -> None:
+    for directory in base_directory().iterdir():
+        state = _read(directory / "state.json")
+        owner = state["init"] if state else _read(directory / "boot.json")
+        dead = not is_alive(owner) if owner else _age_s(directory) > HALF_MADE_S
+        if dead:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def claim(wanted: str, exact: bool) -> Path:
+    """Makes the directory of a new lab: `wanted`, or with a number where that is taken."""
+    if not wanted or not wanted.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise BadInput(
+            f"lab name {wanted!r}: expected letters, digits, '-', '_' and '.', for example demo-1"
+        )
+    if wanted.startswith((".", "-")):
+        raise BadInput(f"lab name {wanted!r} must start with a letter or a digit")
+    prune()
+    base = base_directory()
+    number = 1
+    while True:
+        name = wanted if number == 1 else f"{wanted}-{number}"
+        directory = base / name
+        # Appears with its owner in it, so that nobody prunes or trips over a half-made entry.
+        staging = base / f".{name}.{os.getpid()}"
+        staging.mkdir(mode=0o700)
+        write(staging / "boot.json", process(os.getpid()))
+        try:
+            staging.rename(directory)
+        except OSError as error:
+            shutil.rmtree(staging)
+            if exact:
+                raise BadInput(
+                    f"a lab named {name!r} is running already; `allemande lab down {name}` "
+                    "ends it, or choose another --name"
+                ) from error
+            number += 1
+            continue
+        return directory
+
+
+def running() -> list[dict[str, Any]]:
+    """The states of all labs that are up, by name."""
+    prune()
+    states = [_read(directory / "state.json") for directory in sorted(base_directory().iterdir())]
+    return [state for state in states if state is not None]
+
+
+def find(name: str | None) -> dict[str, Any]:
+    states = running()
+    names = [state["name"] for state in states]
+    if name is None:
+        if len(states) == 1:
+            return states[0]
+        if not states:
+            raise BadInput("no lab is running; `allemande lab up CLUSTER` boots one")
+        raise BadInput(f"several labs are running, say which: {', '.join(names)}")
+    for state in states:
+        if state["name"] == name:
+            return state
+    known = ", ".join(names) if names else "none"
+    raise BadInput(f"no lab named {name!r} is running; running: {known}")

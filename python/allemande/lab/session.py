@@ -1,0 +1,327 @@
+"""A running lab, from the outside: boot it, run commands on its hosts, read its counters, end it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from allemande.errors import BadInput, Failed
+from allemande.lab import load, preflight, registry, scripts
+from allemande.lab.network import Network, load_network
+from allemande.lab.stats import Stats
+
+SAMPLE_PERIOD_S = 0.05
+DOWN_TIMEOUT_S = 20
+
+# The lab's own processes need the standard library only, and start faster without site-packages.
+_INSIDE = str(Path(__file__).parent)
+_PYTHON = (sys.executable, "-I", "-S", "-c")
+
+
+def _inside_program(module: str) -> list[str]:
+    code = f"import sys; sys.path.insert(0, {_INSIDE!r}); from inside.{module} import main; main()"
+    return [*_PYTHON, code]
+
+
+class Lab:
+    """Use as a context manager: the end of the block, or of this process, ends the lab.
+
+    with Lab.boot("tam-8x4", scale=0.1) as lab:
+        lab.exec("h3", ["hostname"])
+    """
+
+    def __init__(self, state: dict[str, Any], boot: subprocess.Popen[bytes] | None = None) -> None:
+        self._state = state
+        self._boot = boot  # its standard input is the life line of a lab that ends with us
+        self.name: str = state["name"]
+        self.scale: float = state["scale"]
+        self.directory = Path(state["directory"])
+        self.cluster_file = self.directory / "cluster.toml"  # the effective one
+        self.network: Network = load_network(self.cluster_file)
+        self.notes: list[str] = state["notes"]
+        self._pids = {
+            holder["host"]: holder["pid"] for holder in state["holders"] if holder["host"]
+        }
+
+    # ---- life ----------------------------------------------------------------------------------
+
+    @classmethod
+    def boot(
+        cls,
+        cluster: str | Path,
+        *,
+        scale: float = 1.0,
+        name: str | None = None,
+        persistent: bool = False,
+        shape: bool = True,
+        offloads: bool = False,
+        congestion_control: str = "cubic",
+        sample_period_s: float = SAMPLE_PERIOD_S,
+        force: bool = False,
+    ) -> Lab:
+        """Boots `cluster`, a file or the name of a ready-made one, with every rate times `scale`.
+
+        `shape=False` leaves the links as fast and as deep as the machine makes them. `offloads`
+        keeps segmentation offloads on. `persistent`: survives this process until `close`.
+        `sample_period_s=0` turns the look at the queues off. `force` skips the processor check.
+        """
+        if not 0 < scale <= 1000:
+            raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
+        preflight.check()
+        path = find_cluster(cluster)
+        network = load_network(path).scaled(scale)
+        network.check(str(path))
+        if shape and not force:
+            load.check(network, scale, len(os.sched_getaffinity(0)))
+        plan = scripts.boot_plan(
+            network, shape=shape, offloads=offloads, congestion_control=congestion_control
+        )
+        directory = registry.claim(name or network.name, exact=name is not None)
+        process: subprocess.Popen[bytes] | None = None
+        try:
+            _write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
+            process = _start(directory)
+            plan |= {"directory": str(directory), "sample_period_s": sample_period_s}
+            init, pids = _build(process, plan, directory)
+            holders = [
+                {"host": entry["host"], "pid": pid, "ports": entry["ports"]}
+                for entry, pid in zip(plan["namespaces"], pids, strict=True)
+            ]
+            state: dict[str, Any] = {
+                "name": directory.name,
+                "cluster": str(path),
+                "scale": scale,
+                "shaped": shape,
+                "persistent": persistent,
+                "rootless": os.geteuid() != 0,
+                "directory": str(directory),
+                "init": registry.process(init),
+                "holders": holders,
+                "notes": network.notes(),
+            }
+            registry.write(directory / "state.json", state)
+            (directory / "boot.json").unlink()
+            if persistent:
+                assert process.stdin is not None
+                process.stdin.write(b"keep\n")
+                process.stdin.close()
+                return cls(state)
+            return cls(state, process)
+        except BaseException:
+            if process is not None:
+                _end(process)
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+
+    @classmethod
+    def attach(cls, name: str | None = None) -> Lab:
+        """A lab that runs already; without a name the only one."""
+        return cls(registry.find(name))
+
+    def close(self) -> None:
+        """Ends the lab and everything in it; returns when its processes are gone."""
+        kill_and_wait(self._state["init"])
+        if self._boot is not None:
+            _end(self._boot)
+            self._boot = None
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ---- use -----------------------------------------------------------------------------------
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return self.network.hosts
+
+    @property
+    def processors(self) -> int:
+        return len(os.sched_getaffinity(0))
+
+    @property
+    def rootless(self) -> bool:
+        return bool(self._state["rootless"])
+
+    @property
+    def agent(self) -> Path:
+        """Inside the lab: `AGENT HOST COMMAND…` does what `ssh HOST COMMAND…` does elsewhere."""
+        return self.directory / "lab-agent"
+
+    def _enter(self) -> list[str]:
+        """Into the lab's user, PID, mount and IPC namespaces, dying with the caller's thread.
+
+        The kernel forgets the parent-death signal when credentials change, so the user namespace
+        is entered first.
+        """
+        target = str(self._state["init"]["pid"])
+        user = ["nsenter", "-t", target, "-U", "--preserve-credentials", "--"]
+        return [
+            *(user if self.rootless else []),
+            *("setpriv", "--pdeathsig", "KILL", "nsenter", "-t", target, "-p", "-m", "-i", "--"),
+            *("setpriv", "--pdeathsig", "KILL"),
+        ]
+
+    def command(
+        self,
+        host: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+    ) -> list[str]:
+        """The command line that runs `argv` on `host`."""
+        if host not in self._pids:
+            close = get_close_matches(host, self.hosts, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise BadInput(
+                f"lab {self.name!r} has no host {host!r}; {hint}"
+                f"expected one of: {', '.join(self.hosts)}"
+            )
+        if not registry.is_alive(self._state["init"]):
+            raise Failed(f"lab {self.name!r} is not running any more")
+        settings = {"TMPDIR": str(self.directory / "tmp"), **(env or {})}
+        return [
+            *self._enter(),
+            *("nsenter", "-t", str(self._pids[host]), "-m", "-n", "-u", "--"),
+            *("env", "-C", str(cwd or Path.cwd())),
+            *(f"{key}={value}" for key, value in settings.items()),
+            *argv,
+        ]
+
+    def popen(
+        self,
+        host: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        **options: Any,
+    ) -> subprocess.Popen[Any]:
+        """As subprocess.Popen. The command is killed when the calling thread ends."""
+        return subprocess.Popen(self.command(host, argv, env=env, cwd=cwd), **options)
+
+    def exec(
+        self,
+        host: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        **options: Any,
+    ) -> subprocess.CompletedProcess[Any]:
+        """As subprocess.run; with a `timeout` the command is killed when it is over."""
+        return subprocess.run(self.command(host, argv, env=env, cwd=cwd), **options)
+
+    def stats(self) -> Stats:
+        """Every counter as it stands; `later.since(earlier)` gives those of a run."""
+        done = subprocess.run(
+            [*self._enter(), *_inside_program("observe")],
+            input=json.dumps(self._state),
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise Failed(f"cannot read the counters of lab {self.name!r}: {done.stderr.strip()}")
+        return Stats.from_observation(
+            self.name, self.network, json.loads(done.stdout), bool(self._state["shaped"])
+        )
+
+    def reset_queue_seen(self) -> None:
+        """Forgets the longest queues seen so far."""
+        path = self.directory / "high-water"
+        if path.exists():
+            with path.open("r+b") as file:
+                file.write(bytes(path.stat().st_size))
+
+
+def find_cluster(cluster: str | Path) -> Path:
+    path = Path(cluster)
+    if path.is_file():
+        return path
+    raise BadInput(f"no cluster file {str(cluster)!r}")
+
+
+def kill_and_wait(entry: Mapping[str, int]) -> None:
+    """By pid and start time, so that nobody else's process is meant."""
+    try:
+        descriptor = os.pidfd_open(entry["pid"])
+    except ProcessLookupError:
+        return
+    try:
+        if registry.start_time(entry["pid"]) != entry["start"]:
+            return
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(DOWN_TIMEOUT_S * 1000):
+            raise Failed(f"process {entry['pid']} of the lab does not end, though killed")
+    finally:
+        os.close(descriptor)
+
+
+def _write_files(directory: Path, network: Network, description: str) -> None:
+    (directory / "tmp").mkdir()
+    (directory / "hosts").write_text(scripts.hosts_file(network))
+    (directory / "cluster.toml").write_text(network.to_toml(description))
+
+
+def _start(directory: Path) -> subprocess.Popen[bytes]:
+    with (directory / "log").open("wb") as log:
+        return subprocess.Popen(
+            _inside_program("init"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is ours to handle
+        )
+
+
+def _build(
+    process: subprocess.Popen[bytes], plan: dict[str, Any], directory: Path
+) -> tuple[int, list[int]]:
+    """Sends the plan; returns the first process as seen from here, and the holders."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps(plan).encode() + b"\n")
+    process.stdin.flush()
+    init = 0
+    for line in process.stdout:
+        message = json.loads(line)
+        if "pid" in message:
+            init = message["pid"]
+            process.wait()
+        elif "ready" in message:
+            return init, message["ready"]
+        elif message.get("stage") == "namespaces":
+            raise Failed(preflight.no_namespaces(message["error"]))
+        else:
+            raise Failed(f"the lab cannot be built: {message['error']}")
+    log = (directory / "log").read_text().strip()
+    raise Failed(f"the lab's first process ended while building: {log or 'it left no message'}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Closing the life line ends what is still alive."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    process.wait()
