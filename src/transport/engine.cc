@@ -56,6 +56,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     Peer& peer = peers_[id];
     peer.send = SendWindow{};
     peer.recv = ReceiveWindow{};
+    const ReceiveWindow early = asides_[id].early;
     asides_[id].early = ReceiveWindow{};
     peer.quiet_since = now;
     peer.wait_since = now;
@@ -66,6 +67,9 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     largest = std::max({largest, send.of(id), recv.of(id)});
     peer.send.total = packets_of(send.of(id));
     peer.recv.total = packets_of(recv.of(id));
+    // Early data lost or refused is asked for now; the ack leaves after the held data is replayed.
+    peer.recv.seen = std::min(early.seen, peer.recv.total);
+    if (early.hole()) reply(id, current(), 0);
     send_left_ += peer.send.total;
     recv_left_ += peer.recv.total;
   }
@@ -112,6 +116,8 @@ void Engine::release(base::Nanos now) {
     tail_sizes_.each = tail_bytes_;
   }
   tail_unacked_ = unacked_;
+  tail_resends_ = resends_;
+  resends_ = 0;
   running_ = false;
   done_below_ = entered_;
   rounds_ = Rounds{};
@@ -135,7 +141,7 @@ void Engine::abandon() {
   resend_queue_.clear();
   probe_queue_.clear();
   unacked_ = tail_unacked_ = send_left_ = recv_left_ = owing_ = 0;
-  resends_ = 0;
+  resends_ = tail_resends_ = 0;
   next_timer_ = base::kNever;
 }
 

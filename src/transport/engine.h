@@ -213,7 +213,9 @@ class Engine {
   bool bank_turn_ = false;
   std::uint64_t unacked_ = 0;  // running exchange and tail
   std::uint64_t tail_unacked_ = 0;
-  std::uint32_t resends_ = 0;  // outstanding retransmissions
+  // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
+  // for a peer that waits for our tail.
+  std::uint32_t resends_ = 0, tail_resends_ = 0;
   std::uint64_t early_bytes_ = 0;
   std::uint64_t owing_ = 0;  // peers with owed_since set
 

@@ -45,8 +45,9 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   const std::uint32_t newly = unacked_before - window->outstanding();
   unacked_ -= newly;
   if (tail) tail_unacked_ -= newly;
-  resends_ += window->resends_outstanding();
-  resends_ -= resends_before;
+  std::uint32_t& resends = tail ? tail_resends_ : resends_;
+  resends += window->resends_outstanding();
+  resends -= resends_before;
   if (newly > 0) {
     peers_[id].quiet_since = now;
     peers_[id].backoff = 0;
@@ -88,25 +89,24 @@ bool Engine::emit_ack(base::Nanos now, Emission* out) {
   Aside& aside = asides_[id];
   peer.ack_queued = false;
   const std::uint64_t exchange = aside.reply_exchange;
-  wire::AckBody body;
-  body.echo = peer.echo;
+  const std::uint32_t echo = peer.echo;
   peer.echo = 0;
 
   out->header = wire::Header{};
   out->header.type = wire::Type::kAck;
   out->header.exchange = static_cast<std::uint16_t>(exchange);
-  const ReceiveWindow* window = nullptr;
+  wire::AckBody body;
   if (exchange < done_below_) {
     out->header.acknowledged = wire::kAcknowledgedAll;
+    body.echo = echo;
   } else if (running_ && exchange == current()) {
-    window = &peer.recv;
+    out->header.acknowledged = peer.recv.cumulative;
+    body = {echo, peer.recv.seen, peer.recv.beyond};
   } else if (exchange == entered_) {
-    window = &aside.early;
-  }
-  if (window != nullptr) {
-    out->header.acknowledged = window->cumulative;
-    body.seen = window->seen;
-    body.bitmap = window->beyond;
+    // What is held, but no evidence of loss: nobody waits for the rest yet, and what was refused
+    // for want of room would be refused again.
+    out->header.acknowledged = aside.early.cumulative;
+    body.bitmap = aside.early.beyond;
   }
   out->peer = id;
   out->body = Emission::Body::kControl;
@@ -121,8 +121,9 @@ bool Engine::emit_ack(base::Nanos now, Emission* out) {
 }
 
 bool Engine::emit_resend(base::Nanos now, Emission* out) {
-  while (!resend_queue_.empty()) {
+  for (std::size_t looks = resend_queue_.size(); looks > 0; --looks) {
     const PeerId id = resend_queue_.front();
+    resend_queue_.pop_front();
     Peer& peer = peers_[id];
     SendWindow& behind = asides_[id].tail;
     const bool tail = behind.next_resend() < behind.next;
@@ -130,22 +131,21 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     const std::uint32_t packet = window.next_resend();
     if (packet >= window.next) {
       peer.resend_queued = false;
-      resend_queue_.pop_front();
       continue;
     }
-    if (resends_ >= config_.retransmit_budget_packets) return false;
+    resend_queue_.push_back(id);
+    std::uint32_t& resends = tail ? tail_resends_ : resends_;
+    if (resends >= config_.retransmit_budget_packets) continue;
     fill_data(out, id, window, packet, tail ? tail_exchange() : current(), tail);
     out->header.flags |= wire::kFlagAckSoon;
-    resends_ -= window.resends_outstanding();
+    resends -= window.resends_outstanding();
     window.resend_cursor = packet + 1;
     window.epoch_next = window.next;
-    resends_ += window.resends_outstanding();
+    resends += window.resends_outstanding();
     peer.resent_since_probe = true;
     peer.quiet_since = now;
     timer_at(now + 2 * cycle() + config_.timer_jitter);
     ++counters_.data_retransmitted;
-    resend_queue_.pop_front();
-    resend_queue_.push_back(id);
     return true;
   }
   return false;

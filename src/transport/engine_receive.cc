@@ -117,11 +117,11 @@ Verdict Engine::hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std
   const bool takes = early.in_span(packet) &&
                      (config_.reliability == Reliability::kSelectiveRepeat || in_order) &&
                      early_bytes_ + length <= config_.early_bytes_max;
+  early.seen = std::max(early.seen, packet + 1);
   if (!takes) {
     ++counters_.early_dropped;
     return Verdict::kNothing;
   }
-  early.seen = std::max(early.seen, packet + 1);
   early.add(packet);
   early_bytes_ += length;
   ++counters_.early_held;

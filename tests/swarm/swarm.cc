@@ -1,0 +1,291 @@
+#include "swarm.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+namespace alm::swarm {
+namespace {
+
+constexpr std::byte kUntouched{0xEE};
+
+std::byte pattern(std::uint64_t exchange, PeerId from, PeerId to, std::uint64_t offset) {
+  std::uint64_t mixed =
+      (exchange * 1000003 + from * 8191 + to * 131 + offset) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::byte>(mixed >> 56);
+}
+
+// Rounds of shift partners, in a few shapes.
+struct OwnedRounds {
+  std::vector<PeerId> send, recv;
+  std::vector<std::uint32_t> send_begin{0}, recv_begin{0};
+
+  OwnedRounds(Rounds kind, PeerId self, PeerId ranks) {
+    const PeerId partners = ranks - 1;
+    PeerId per_round = partners;
+    if (kind == Rounds::kPairwise) per_round = 1;
+    if (kind == Rounds::kGroup) per_round = std::max<PeerId>(1, partners / 3);
+    for (PeerId i = 1; i <= partners; ++i) {
+      send.push_back((self + i) % ranks);
+      recv.push_back((self + ranks - i) % ranks);
+      if (i % per_round == 0 || i == partners) {
+        send_begin.push_back(i);
+        recv_begin.push_back(i);
+      }
+    }
+  }
+  transport::Rounds view(bool interleaved) const {
+    return {send, recv, send_begin, recv_begin, interleaved};
+  }
+};
+
+class RankUnderTest {
+ public:
+  RankUnderTest(const Scenario& scenario, PeerId self)
+      : scenario_(scenario), self_(self), rounds_(scenario.rounds, self, scenario.ranks) {
+    transport::Identity identity;
+    identity.key = {scenario.seed, 77};
+    identity.self = self;
+    identity.local_set = static_cast<std::uint16_t>(100 + self);
+    for (PeerId peer = 0; peer < scenario.ranks; ++peer) {
+      identity.remote_set.push_back(static_cast<std::uint16_t>(100 + peer));
+    }
+    channel_ = std::make_unique<transport::Channel>(scenario.config, identity);
+    enter_at_ = scenario.think[0][self];
+  }
+
+  bool finished() const { return next_exchange_ == scenario_.exchanges && !inside_; }
+  transport::Channel& channel() { return *channel_; }
+  base::Nanos wake() const { return inside_ || finished() ? base::kNever : enter_at_; }
+
+  // Enters and leaves exchanges as time goes by. A wrong byte fills `failure`.
+  void step(base::Nanos now, std::string* failure) {
+    if (!inside_ && !finished() && now >= enter_at_) enter(now);
+    if (inside_ && channel_->complete()) leave(now, failure);
+  }
+
+ private:
+  std::uint64_t bytes(PeerId from, PeerId to) const {
+    return from == to ? 0 : scenario_.bytes[next_exchange_][from * scenario_.ranks + to];
+  }
+
+  void enter(base::Nanos now) {
+    const PeerId ranks = scenario_.ranks;
+    send_size_.assign(ranks, 0);
+    recv_size_.assign(ranks, 0);
+    send_at_.assign(ranks, 0);
+    recv_at_.assign(ranks, 0);
+    std::uint64_t send_total = 0, recv_total = 0;
+    for (PeerId peer = 0; peer < ranks; ++peer) {
+      send_at_[peer] = send_total;
+      recv_at_[peer] = recv_total;
+      send_total += send_size_[peer] = bytes(self_, peer);
+      recv_total += recv_size_[peer] = bytes(peer, self_);
+    }
+    send_.resize(send_total);
+    recv_.assign(recv_total, kUntouched);
+    for (PeerId peer = 0; peer < ranks; ++peer) {
+      for (std::uint64_t i = 0; i < send_size_[peer]; ++i) {
+        send_[send_at_[peer] + i] = pattern(next_exchange_, self_, peer, i);
+      }
+    }
+    transport::Exchange exchange;
+    exchange.rounds = rounds_.view(scenario_.rounds != Rounds::kDirect);
+    exchange.send = {send_.data(), 0, 0, send_at_, send_size_};
+    exchange.recv = {recv_.data(), 0, 0, recv_at_, recv_size_};
+    channel_->start(now, exchange);
+    inside_ = true;
+  }
+
+  void leave(base::Nanos now, std::string* failure) {
+    channel_->release(now);
+    for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
+      for (std::uint64_t i = 0; i < recv_size_[peer]; ++i) {
+        if (recv_[recv_at_[peer] + i] == pattern(next_exchange_, peer, self_, i)) continue;
+        std::ostringstream text;
+        text << "exchange " << next_exchange_ << ": rank " << self_ << " has a wrong byte " << i
+             << " of " << recv_size_[peer] << " from rank " << peer;
+        *failure = text.str();
+        return;
+      }
+    }
+    // The program is free to overwrite its send buffer now.
+    std::fill(send_.begin(), send_.end(), kUntouched);
+    inside_ = false;
+    if (++next_exchange_ < scenario_.exchanges) {
+      enter_at_ = now + scenario_.think[next_exchange_][self_];
+    }
+  }
+
+  const Scenario& scenario_;
+  PeerId self_;
+  OwnedRounds rounds_;
+  std::unique_ptr<transport::Channel> channel_;
+  std::uint32_t next_exchange_ = 0;
+  bool inside_ = false;
+  base::Nanos enter_at_ = 0;
+  std::vector<std::uint64_t> send_size_, recv_size_, send_at_, recv_at_;
+  std::vector<std::byte> send_, recv_;
+};
+
+void add(transport::Counters& total, const transport::Counters& one) {
+  total.data_sent += one.data_sent;
+  total.data_retransmitted += one.data_retransmitted;
+  total.acks_sent += one.acks_sent;
+  total.probes_sent += one.probes_sent;
+  total.data_received += one.data_received;
+  total.duplicates_received += one.duplicates_received;
+  total.early_held += one.early_held;
+  total.early_dropped += one.early_dropped;
+  total.rejected_checksum += one.rejected_checksum;
+  total.rejected_malformed += one.rejected_malformed;
+  total.rejected_stale += one.rejected_stale;
+}
+
+}  // namespace
+
+Outcome run(const Scenario& scenario) {
+  Network network(scenario.ranks, scenario.faults, scenario.config.packet_time, scenario.port_queue,
+                  scenario.seed);
+  std::vector<RankUnderTest> ranks;
+  ranks.reserve(scenario.ranks);
+  for (PeerId rank = 0; rank < scenario.ranks; ++rank) ranks.emplace_back(scenario, rank);
+
+  Outcome outcome;
+  base::Nanos now = 0;
+  const auto drive = [&](PeerId rank) {
+    ranks[rank].step(now, &outcome.failure);
+    transport::Outgoing datagram;
+    while (network.takes(now, rank) && ranks[rank].channel().pull(now, {&datagram, 1}) == 1) {
+      network.send(now, rank, datagram);
+    }
+    ranks[rank].step(now, &outcome.failure);
+  };
+  // When a rank has something to do although nothing arrives.
+  const auto wake = [&](PeerId rank) {
+    base::Nanos at = std::min(ranks[rank].wake(), ranks[rank].channel().deadline(now));
+    if (!network.takes(now, rank)) at = std::min(at, network.takes_at(rank));
+    return std::max(at, now + 1);
+  };
+  using Wake = std::pair<base::Nanos, PeerId>;
+  std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes;
+  std::vector<base::Nanos> planned(scenario.ranks, base::kNever);
+  const auto plan = [&](PeerId rank) {
+    const base::Nanos at = wake(rank);
+    if (at >= base::kNever || at == planned[rank]) return;
+    planned[rank] = at;
+    wakes.push({at, rank});
+  };
+  for (PeerId rank = 0; rank < scenario.ranks; ++rank) {
+    drive(rank);
+    plan(rank);
+  }
+
+  while (outcome.failure.empty()) {
+    const bool all_finished =
+        std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.finished(); });
+    if (all_finished && outcome.finished == 0) outcome.finished = now;
+    if (all_finished && std::all_of(ranks.begin(), ranks.end(),
+                                    [](auto& rank) { return rank.channel().settled(); })) {
+      outcome.settled = now;
+      break;
+    }
+    const base::Nanos wake_at = wakes.empty() ? base::kNever : wakes.top().first;
+    const base::Nanos next = std::min(network.next_time(), wake_at);
+    if (next == base::kNever || next > scenario.time_max) {
+      std::ostringstream text;
+      text << "stalled at " << static_cast<double>(now) * 1e-9 << " s, ranks not finished:";
+      for (PeerId rank = 0; rank < scenario.ranks; ++rank) {
+        if (!ranks[rank].finished()) text << ' ' << rank;
+      }
+      outcome.failure = text.str();
+      break;
+    }
+    now = next;
+    PeerId rank = 0;
+    if (network.next_time() <= wake_at) {
+      const auto arrival = network.pop();
+      if (!arrival) continue;
+      rank = arrival->to;
+      ranks[rank].channel().on_datagram(now, arrival->bytes);
+    } else {
+      rank = wakes.top().second;
+      wakes.pop();
+      if (planned[rank] == now) planned[rank] = base::kNever;
+    }
+    drive(rank);
+    plan(rank);
+  }
+  for (auto& rank : ranks) add(outcome.total, rank.channel().counters());
+  outcome.dropped = network.dropped();
+  return outcome;
+}
+
+Scenario random_scenario(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  const auto real = [&](double max) { return std::uniform_real_distribution<>(0, max)(random); };
+  Scenario scenario;
+  scenario.seed = seed;
+  scenario.ranks = static_cast<PeerId>(2 + below(7));
+  scenario.exchanges = static_cast<std::uint32_t>(2 + below(7));
+  scenario.config.datagram_bytes = static_cast<std::uint32_t>(80 + below(120));
+  scenario.config.window_packets = static_cast<std::uint32_t>(1 + below(below(2) != 0 ? 6 : 40));
+  scenario.config.grain_packets = static_cast<std::uint32_t>(1 + below(below(3) == 0 ? 8 : 1));
+  scenario.config.packet_time = 1'000;
+  scenario.config.timer_jitter = static_cast<base::Nanos>(10'000 + below(500'000));
+  scenario.config.retransmit_budget_packets = static_cast<std::uint32_t>(1 + below(6));
+  scenario.config.reliability =
+      below(4) == 0 ? transport::Reliability::kGoBackN : transport::Reliability::kSelectiveRepeat;
+  if (below(6) == 0) scenario.config.send_rule = transport::SendRule::kUnacked;
+  if (below(8) == 0) scenario.config.early_bytes_max = 200;
+  scenario.config.peer_timeout = base::kNever / 4;
+  scenario.config.peer_warning = base::kNever / 4;
+  scenario.rounds = static_cast<Rounds>(below(4));
+  if (below(5) != 0) scenario.faults.drop = real(below(4) == 0 ? 0.3 : 0.05);
+  if (below(2) != 0) scenario.faults.duplicate = real(0.1);
+  if (below(2) != 0) scenario.faults.reorder = real(0.2);
+  if (below(3) == 0) scenario.faults.corrupt = real(0.1);
+  scenario.faults.delay = static_cast<base::Nanos>(500 + below(20'000));
+  scenario.faults.delay_spread = static_cast<base::Nanos>(1 + below(100'000));
+  if (below(3) == 0) scenario.port_queue = static_cast<std::uint32_t>(1 + below(20));
+
+  const std::uint64_t payload = scenario.config.datagram_bytes - 24;
+  for (std::uint32_t exchange = 0; exchange < scenario.exchanges; ++exchange) {
+    const std::uint64_t shape = below(7);
+    const std::uint64_t largest = 1 + below(payload * (below(10) == 0 ? 400 : 12));
+    const PeerId hot = static_cast<PeerId>(below(scenario.ranks));
+    auto& matrix = scenario.bytes.emplace_back(scenario.ranks * scenario.ranks);
+    for (PeerId from = 0; from < scenario.ranks; ++from) {
+      for (PeerId to = 0; to < scenario.ranks; ++to) {
+        std::uint64_t& cell = matrix[from * scenario.ranks + to];
+        if (shape <= 1) cell = largest;                             // the complete exchange
+        if (shape == 2) cell = below(largest + 1);                  // random
+        if (shape == 3) cell = from == hot ? largest : 0;           // one to all
+        if (shape == 4) cell = to == hot ? largest : below(20);     // hot receiver
+        if (shape == 5) cell = below(3) == 0 ? below(largest) : 0;  // sparse
+        if (shape == 6) cell = 0;
+      }
+    }
+    auto& think = scenario.think.emplace_back(scenario.ranks);
+    for (auto& time : think) {
+      time = below(3) == 0 ? static_cast<base::Nanos>(below(2'000'000)) : 0;
+      if (below(40) == 0) time += static_cast<base::Nanos>(below(800'000'000));
+    }
+  }
+  return scenario;
+}
+
+std::string describe(const Scenario& scenario) {
+  std::ostringstream text;
+  text << scenario.ranks << " ranks, " << scenario.exchanges << " exchanges, window "
+       << scenario.config.window_packets << ", grain " << scenario.config.grain_packets
+       << (scenario.config.reliability == transport::Reliability::kGoBackN ? ", go-back-N" : "")
+       << ", drop " << scenario.faults.drop << ", reorder " << scenario.faults.reorder
+       << ", corrupt " << scenario.faults.corrupt << ", port queue " << scenario.port_queue;
+  return text.str();
+}
+
+}  // namespace alm::swarm

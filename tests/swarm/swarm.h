@@ -1,0 +1,44 @@
+// A swarm: some ranks, some exchanges one after the other, a seeded network between them. Every
+// byte received is checked; virtual time is bounded, so a stall is a failure and not a hang.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "network.h"
+#include "transport/channel.h"
+
+namespace alm::swarm {
+
+enum class Rounds { kSync, kPairwise, kGroup, kDirect };
+
+struct Scenario {
+  PeerId ranks = 4;
+  std::uint32_t exchanges = 3;
+  transport::Config config;
+  Faults faults;
+  std::uint32_t port_queue = 0;
+  Rounds rounds = Rounds::kSync;
+  // bytes[exchange][from * ranks + to]
+  std::vector<std::vector<std::uint64_t>> bytes;
+  // think[exchange][rank]: computing before it enters the exchange
+  std::vector<std::vector<base::Nanos>> think;
+  std::uint64_t seed = 0;
+  base::Nanos time_max = 600 * base::kSecond;
+};
+
+Scenario random_scenario(std::uint64_t seed);
+std::string describe(const Scenario& scenario);
+
+struct Outcome {
+  std::string failure;       // empty: every exchange complete, every byte right
+  base::Nanos finished = 0;  // last exchange complete everywhere
+  base::Nanos settled = 0;
+  transport::Counters total;
+  std::uint64_t dropped = 0;
+};
+Outcome run(const Scenario& scenario);
+
+}  // namespace alm::swarm

@@ -1,0 +1,105 @@
+// Seeded swarms. ALLEMANDE_SWARM_EXCHANGES sets how many exchanges run, ALLEMANDE_SWARM_SEED runs
+// the one scenario a failure has printed.
+#include "swarm.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace alm::swarm {
+namespace {
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void expect_success(std::uint64_t seed, std::uint64_t* exchanges) {
+  const Scenario scenario = random_scenario(seed);
+  *exchanges += scenario.exchanges;
+  const Outcome outcome = run(scenario);
+  ASSERT_EQ(outcome.failure, "") << describe(scenario) << "\nreplay: ALLEMANDE_SWARM_SEED=" << seed
+                                 << " build/release/tests/swarm/swarm_test --gtest_filter=Swarm.*";
+}
+
+TEST(Swarm, EveryExchangeCompletesWithEveryByteRight) {
+  std::uint64_t exchanges = 0;
+  if (std::getenv("ALLEMANDE_SWARM_SEED") != nullptr) {
+    expect_success(number_from("ALLEMANDE_SWARM_SEED", 0), &exchanges);
+    return;
+  }
+  const std::uint64_t wanted = number_from("ALLEMANDE_SWARM_EXCHANGES", 10'000);
+  for (std::uint64_t seed = 1; exchanges < wanted; ++seed) {
+    expect_success(seed, &exchanges);
+    if (HasFatalFailure()) return;
+  }
+}
+
+Scenario uniform(PeerId ranks, std::uint64_t packets, std::uint32_t window) {
+  Scenario scenario;
+  scenario.ranks = ranks;
+  scenario.exchanges = 1;
+  scenario.seed = 1;
+  scenario.config.datagram_bytes = 124;
+  scenario.config.packet_time = 100'000;
+  scenario.config.timer_jitter = base::kMillisecond;
+  scenario.config.window_packets = window;
+  scenario.faults.delay = 50'000;
+  scenario.port_queue = 43;
+  scenario.bytes = {std::vector<std::uint64_t>(ranks * ranks, packets * 100)};
+  scenario.think = {std::vector<base::Nanos>(ranks, 0)};
+  return scenario;
+}
+
+// 000 Eq 2: k (p-1) packet times, plus the latency of the last one, when nobody is late.
+TEST(Pair, LosslessNetworkReachesTheBoundWithoutRetransmission) {
+  for (const PeerId ranks : {2u, 3u, 8u, 16u}) {
+    for (const std::uint64_t packets : {1u, 7u, 100u}) {
+      const Scenario scenario = uniform(ranks, packets, 8);
+      const Outcome outcome = run(scenario);
+      ASSERT_EQ(outcome.failure, "");
+      EXPECT_EQ(outcome.total.data_retransmitted, 0u);
+      EXPECT_EQ(outcome.dropped, 0u);
+      const base::Nanos bound =
+          static_cast<base::Nanos>(packets * (ranks - 1)) * scenario.config.packet_time + 200'000;
+      EXPECT_LE(outcome.finished, bound + bound / 100) << ranks << " ranks, " << packets;
+    }
+  }
+}
+
+TEST(Pair, LateRanksCostTheirLatenessAndLittleMore) {
+  Scenario scenario = uniform(16, 50, 6);
+  for (PeerId rank = 0; rank < scenario.ranks; ++rank) {
+    scenario.think[0][rank] = static_cast<base::Nanos>(rank % 5) * 400'000;
+  }
+  const Outcome outcome = run(scenario);
+  ASSERT_EQ(outcome.failure, "");
+  EXPECT_EQ(outcome.total.data_retransmitted, 0u);
+  const base::Nanos bound = 15 * 50 * scenario.config.packet_time + 1'600'000;
+  EXPECT_LE(outcome.finished, bound + bound / 20);
+}
+
+// Design section 5: the receive clock alone stalls for good under loss; either rule does not.
+TEST(Rule, TheReceiveClockAloneStallsWhereEitherRuleDoesNot) {
+  Scenario scenario = uniform(4, 60, 2);
+  scenario.time_max = 60 * base::kSecond;
+  // One rank sends to all and receives nothing.
+  for (PeerId from = 1; from < 4; ++from) {
+    for (PeerId to = 0; to < 4; ++to) scenario.bytes[0][from * 4 + to] = 0;
+  }
+  EXPECT_EQ(run(scenario).failure, "");
+  scenario.config.send_rule = transport::SendRule::kReceiveClock;
+  EXPECT_NE(run(scenario).failure, "");
+}
+
+TEST(Replay, TheSameSeedGivesTheSameRun) {
+  for (const std::uint64_t seed : {3u, 17u, 99u}) {
+    const Outcome first = run(random_scenario(seed));
+    const Outcome second = run(random_scenario(seed));
+    EXPECT_EQ(first.settled, second.settled);
+    EXPECT_EQ(first.total.data_retransmitted, second.total.data_retransmitted);
+  }
+}
+
+}  // namespace
+}  // namespace alm::swarm
