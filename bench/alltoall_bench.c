@@ -5,7 +5,7 @@
 // One call: fill the send buffer, barrier, t0, MPI_Alltoall, t1, check. Only the exchange is inside
 // t0..t1; its time is the largest over the ranks (each rank's own clock, started by the barrier).
 // Rank 0 writes JSON lines: one `start`, one `call` per exchange, one `size` with the counters of
-// the timed calls of a size, one `end`. A file without `end` is a run that did not finish.
+// all calls of a size, one `end`. A file without `end` is a run that did not finish.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -245,6 +245,9 @@ static void run_size(const struct world* world, const struct options* options, i
   struct cpu_ticks unused = {0, 0};
   uint64_t call = 0;
   const uint64_t size_key = pattern_key(options->seed, index, (int)size);
+  // The counters take in the warm-up, the times do not.
+  const struct host_counters before = read_host_counters();
+  MPI_Barrier(world->comm);
   for (long i = 0; i < options->warmup; ++i) {
     report_call(
         world, size, true,
@@ -252,8 +255,6 @@ static void run_size(const struct world* world, const struct options* options, i
     ++call;
   }
   struct cpu_ticks cpu = {0, 0};
-  const struct host_counters before = read_host_counters();
-  MPI_Barrier(world->comm);
   // Every rank sees the same reduced times, so all stop after the same call without being told.
   double elapsed = 0;
   long calls = 0;

@@ -1,4 +1,4 @@
-// Counters read around the timed calls of a size: what the host's network namespace sent and lost
+// Counters read around the calls of a size: what the host's network namespace sent and lost
 // (/proc/self/net), what the machine dropped before any socket saw it (softnet), how idle it was.
 #pragma once
 

@@ -1,0 +1,1 @@
+"""Measures MPI_Alltoall candidates side by side: same cluster, same run, every byte checked."""

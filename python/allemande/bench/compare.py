@@ -1,0 +1,74 @@
+"""A whole comparison: cluster, limits, lab, rounds, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from allemande.bench.candidates import Candidate
+from allemande.bench.figures import Figure, warnings
+from allemande.bench.formats import Setting
+from allemande.bench.lab_bed import open_lab
+from allemande.bench.machine import describe_setting
+from allemande.bench.progress import ConsoleProgress
+from allemande.bench.runner import Effort, Runner
+from allemande.errors import BadInput
+from allemande.topology import Cluster
+
+MEBIBYTE = 1024 * 1024
+LIBRARY_MEBIBYTES = 40  # what one rank of either library keeps for itself
+
+
+@dataclass(frozen=True)
+class Comparison:
+    figures: list[Figure]
+    setting: Setting
+    warnings: list[str]
+    failed: bool  # wrong bytes, or a candidate that could not be measured
+
+
+def check_memory(hosts: int, size_max: int, available_mebibytes: float) -> None:
+    """Each rank holds a send and a receive buffer of hosts x size bytes."""
+    needed = hosts * (2 * hosts * size_max / MEBIBYTE + LIBRARY_MEBIBYTES)
+    if needed > available_mebibytes:
+        raise BadInput(
+            f"{hosts} hosts with {size_max} bytes per pair need about {needed:.0f} MiB of memory "
+            f"and {available_mebibytes:.0f} MiB are free; use smaller --sizes or a smaller cluster"
+        )
+
+
+def available_mebibytes() -> float:
+    with open("/proc/meminfo", encoding="ascii") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name == "MemAvailable":
+                return float(value.split()[0]) / 1024
+    return float("inf")
+
+
+def compare(
+    cluster: Cluster,
+    scale: float,
+    sizes: Sequence[int],
+    candidates: Sequence[Candidate],
+    effort: Effort,
+) -> Comparison:
+    check_memory(len(cluster.hosts), max(sizes), available_mebibytes())
+    scaled = cluster.scaled(scale)
+    limits_s = {size: scaled.limit_seconds(None, size) for size in sizes}
+    with ConsoleProgress() as progress, open_lab(cluster, scale) as bed:
+        runner = Runner(bed, candidates, limits_s, effort, progress)
+        figures = runner.run()
+    outcome = runner.outcome
+    versions = [outcome.mpi_versions[library] for library in sorted(outcome.mpi_versions)]
+    lines = warnings(figures)
+    for name, reasons in outcome.failures.items():
+        lines += [f"{name}: a run failed: {reason}" for reason in reasons]
+    unmeasured = any(figure.median_s is None for figure in figures)
+    wrong = any(figure.wrong_bytes for figure in figures)
+    return Comparison(
+        figures,
+        describe_setting(cluster, scale, versions),
+        lines,
+        failed=wrong or unmeasured or bool(outcome.failures),
+    )

@@ -1,0 +1,153 @@
+"""From the runs' records to the figures that are shown: one per candidate and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from allemande.bench.candidates import Candidate
+from allemande.bench.records import SizeRecord
+
+# Below this the processor, not the links, may be the limit (stock libraries spin: not for them).
+CPU_IDLE_MIN = 0.2
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The median and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> float:
+        """Distance between the quartiles, as a part of the median."""
+        return (self.high - self.low) / self.median if self.median else 0.0
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    low, median, high = np.percentile(np.asarray(values, dtype=float), [25, 50, 75])
+    return Summary(float(median), float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the result; `None` where a candidate gave nothing that counts."""
+
+    candidate: str
+    stock: bool
+    library: str
+    size: int
+    median_s: float | None
+    limit_s: float
+    fraction_of_limit: float | None
+    packets: int  # sent by all hosts, warm-up included; TCP segments for stock
+    retransmitted: int
+    wrong_bytes: int
+    low_s: float | None = None  # quartiles
+    high_s: float | None = None
+    spread: float | None = None
+    calls: int = 0
+    rounds: int = 0
+    ratio_to_best_stock: float | None = None  # best stock's median / this median: above 1 is faster
+    frames: int = 0  # Ethernet frames sent by all hosts, acknowledgements included
+    dropped: int = 0  # of these, lost on the way
+    accelerated: bool = False  # by allemande; without it the calls went to the library
+    cpu_idle: float | None = None
+    void: bool = False
+    void_reason: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def packets_of(candidate: Candidate, record: SizeRecord) -> tuple[int, int]:
+    """Packets and how many of them were sent again, as the candidate's own protocol counts them."""
+    counters = record.counters
+    if candidate.stock:
+        again = counters.get("tcp_retransmitted", 0)
+        return counters.get("tcp_segments", 0) + again, again
+    return counters.get("allemande_packets", 0), counters.get("allemande_retransmitted", 0)
+
+
+def make_figure(
+    candidate: Candidate,
+    size: int,
+    limit_s: float,
+    records: Iterable[SizeRecord],
+    failure: str | None = None,
+) -> Figure:
+    """`records`: one per round. Void rounds are left out as long as any other is there."""
+    every = [record for record in records if record.seconds]
+    valid = [record for record in every if record.void_reason is None]
+    used = valid or every
+    seconds = [value for record in used for value in record.seconds]
+    summary = summarise(seconds) if seconds else None
+    idle = sum(record.cpu_idle_s for record in used)
+    total = sum(record.cpu_total_s for record in used)
+    counts = [packets_of(candidate, record) for record in used]
+    frames = sum(record.counters.get("frames_sent", 0) for record in used)
+    received = sum(record.counters.get("frames_received", 0) for record in used)
+    reason = failure if summary is None else None
+    if summary is not None and not valid:
+        reason = every[-1].void_reason
+    return Figure(
+        candidate=candidate.name,
+        stock=candidate.stock,
+        library=candidate.library,
+        size=size,
+        median_s=summary.median if summary else None,
+        limit_s=limit_s,
+        fraction_of_limit=limit_s / summary.median if summary else None,
+        packets=sum(packets for packets, _ in counts),
+        retransmitted=sum(again for _, again in counts),
+        wrong_bytes=sum(record.wrong_bytes for record in every),
+        low_s=summary.low if summary else None,
+        high_s=summary.high if summary else None,
+        spread=summary.spread if summary else None,
+        calls=len(seconds),
+        rounds=len(used),
+        frames=frames,
+        dropped=max(0, frames - received),
+        accelerated=any(record.counters.get("allemande_exchanges", 0) > 0 for record in used),
+        cpu_idle=idle / total if total > 0 else None,
+        void=reason is not None,
+        void_reason=reason,
+    )
+
+
+def with_ratios(figures: Sequence[Figure]) -> list[Figure]:
+    """Adds what each is against the fastest stock candidate of its size."""
+    best: dict[int, float] = {}
+    for figure in figures:
+        if figure.stock and figure.median_s is not None and not figure.void:
+            best[figure.size] = min(figure.median_s, best.get(figure.size, figure.median_s))
+    return [
+        replace(figure, ratio_to_best_stock=best[figure.size] / figure.median_s)
+        if figure.median_s and figure.size in best
+        else figure
+        for figure in figures
+    ]
+
+
+def warnings(figures: Iterable[Figure]) -> list[str]:
+    """What a reader must know before using the figures."""
+    lines: list[str] = []
+    for figure in figures:
+        where = f"{figure.candidate}, {figure.size} bytes"
+        if figure.wrong_bytes:
+            lines.append(f"{where}: {figure.wrong_bytes} WRONG BYTES")
+        if figure.void:
+            lines.append(f"{where}: void: {figure.void_reason}")
+        if not figure.stock and not figure.accelerated and figure.median_s is not None:
+            lines.append(f"{where}: allemande passed the calls through to {figure.library}")
+        if not figure.stock and figure.cpu_idle is not None and figure.cpu_idle < CPU_IDLE_MIN:
+            lines.append(
+                f"{where}: processors only {figure.cpu_idle:.0%} idle, expected at least "
+                f"{CPU_IDLE_MIN:.0%}: the links may not be the limit; use a smaller --scale"
+            )
+    return lines

@@ -1,0 +1,181 @@
+"""The same figures as a table for people, as markdown, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from allemande.bench.figures import Figure
+from allemande.bench.sizes import format_size
+
+MISSING = "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+HEADINGS = ("size", "candidate", "median", "spread", "of limit", "vs stock", "idle")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where and when the figures were measured; shown with them, always."""
+
+    cluster: str
+    hosts: int
+    scale: float
+    host_link: str
+    date: str
+    machine: str
+    versions: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        return [
+            f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} ({self.host_link})",
+            f"{self.date}, {self.machine}",
+            *self.versions,
+        ]
+
+
+def format_seconds(value: float | None) -> str:
+    """Three digits that count: 1.28 s, 25.9 ms."""
+    if value is None:
+        return MISSING
+    if value >= 1:
+        return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
+    if value >= 1e-3:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value * 1e6:.3g} µs"
+
+
+def format_part(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1%}"
+
+
+def format_ratio(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.2f}{TIMES}"
+
+
+def format_spread(value: float | None) -> str:
+    return MISSING if value is None else f"±{value / 2:.1%}"
+
+
+def cells(figure: Figure) -> tuple[str, ...]:
+    """The columns after the size, as text."""
+    median = format_seconds(figure.median_s)
+    return (
+        figure.candidate,
+        f"{median} (void)" if figure.void and figure.median_s is not None else median,
+        format_spread(figure.spread),
+        format_part(figure.fraction_of_limit),
+        format_ratio(figure.ratio_to_best_stock),
+        MISSING if figure.cpu_idle is None else f"{figure.cpu_idle:.0%}",
+    )
+
+
+def by_size(figures: Sequence[Figure]) -> Iterator[tuple[int, list[Figure]]]:
+    for size in sorted({figure.size for figure in figures}):
+        yield size, [figure for figure in figures if figure.size == size]
+
+
+def best_of(figures: Sequence[Figure]) -> Figure | None:
+    counted = [f for f in figures if f.median_s is not None and not f.void]
+    return min(counted, key=lambda f: f.median_s or 0.0, default=None)
+
+
+def style_of(figure: Figure, best: Figure | None) -> str:
+    if figure.wrong_bytes:
+        return "bold red"
+    if figure.void or figure.median_s is None:
+        return "dim"
+    return "bold green" if figure is best else ""
+
+
+def rich_table(figures: Sequence[Figure], title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for heading in HEADINGS:
+        table.add_column(
+            heading, justify="left" if heading == "candidate" else "right", no_wrap=True
+        )
+    for size, group in by_size(figures):
+        best = best_of(group)
+        table.add_row(
+            format_size(size),
+            Text("limit", style="cyan"),
+            Text(format_seconds(group[0].limit_s), style="cyan"),
+            "",
+            Text("100.0%", style="cyan"),
+            "",
+            "",
+        )
+        for index, figure in enumerate(group):
+            table.add_row(
+                "",
+                *cells(figure),
+                style=style_of(figure, best),
+                end_section=index == len(group) - 1,
+            )
+    return table
+
+
+def markdown(figures: Sequence[Figure], setting: Setting) -> str:
+    """One row per candidate, one column per size: what the README holds."""
+    sizes = [size for size, _ in by_size(figures)]
+    limits = {figure.size: figure.limit_s for figure in figures}
+    names = list(dict.fromkeys(figure.candidate for figure in figures))
+    found = {(figure.candidate, figure.size): figure for figure in figures}
+    rows = [
+        "| candidate | " + " | ".join(format_size(size) for size in sizes) + " |",
+        "|---|" + "---:|" * len(sizes),
+        "| physical limit | " + " | ".join(format_seconds(limits[s]) for s in sizes) + " |",
+    ]
+    for name in names:
+        row = []
+        for size in sizes:
+            figure = found[name, size]
+            if figure.median_s is None:
+                row.append(MISSING)
+                continue
+            text = f"{format_seconds(figure.median_s)} ({figure.fraction_of_limit:.0%})"
+            if figure.void:
+                text += " void"
+            row.append(text if figure.stock else f"**{text}**")
+        rows.append(f"| {name} | " + " | ".join(row) + " |")
+    note = (
+        "Median time of one MPI_Alltoall, in brackets the part of the physical limit. "
+        "Every received byte was checked."
+    )
+    return "\n".join([*rows, "", f"{note} {'. '.join(setting.lines())}.", ""])
+
+
+def to_json(figures: Sequence[Figure]) -> str:
+    return json.dumps([figure.as_json() for figure in figures], indent=2) + "\n"
+
+
+def to_csv(figures: Sequence[Figure]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [item.name for item in fields(Figure)], lineterminator="\n")
+    writer.writeheader()
+    for figure in figures:
+        writer.writerow(figure.as_json())
+    return text.getvalue()
+
+
+def print_result(
+    console: Console, figures: Sequence[Figure], setting: Setting, notes: Sequence[str]
+) -> None:
+    """The table with everything a reader must know beside it."""
+    if not console.is_terminal:
+        console.width = max(console.width, 120)  # a file has no edge to wrap at
+    console.print(rich_table(figures, setting.lines()[0]))
+    checked = sum(figure.calls for figure in figures)
+    wrong = sum(figure.wrong_bytes for figure in figures)
+    verdict = "every byte was right" if wrong == 0 else f"[bold red]{wrong} WRONG BYTES[/]"
+    for line in (*setting.lines()[1:], f"{checked} timed calls checked: {verdict}"):
+        console.print(line, highlight=False, soft_wrap=True)
+    for note in notes:
+        console.print(Text(f"warning: {note}", style="yellow"), soft_wrap=True)

@@ -1,0 +1,274 @@
+"""Runs candidates in turns, so that every ratio comes from one run under the same conditions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from allemande.bench.candidates import Candidate
+from allemande.bench.figures import Figure, make_figure, with_ratios
+from allemande.bench.program import build_program
+from allemande.bench.records import RunRecord, SizeRecord, add_own_counters
+
+POLL_S = 0.05
+STOP_S = 5.0
+REPEATS_OF_VOID_MAX = 2
+FAILURES_MAX = 2  # after so many failed launches a candidate is left out of the later rounds
+# No record for so long means a hang: the slowest stock call seen is 11 times the limit.
+SILENCE_S = 60.0
+SILENCE_LIMITS = 40.0
+STDERR_LINES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: per round and size, at least `calls` calls and `seconds` of them."""
+
+    rounds: int = 3
+    warmup: int = 1
+    calls: int = 2
+    calls_max: int = 200
+    seconds: float = 1.0
+    seconds_max: float = 30.0
+
+    def arguments(self) -> list[str]:
+        return [
+            *("--warmup", str(self.warmup)),
+            *("--min-calls", str(self.calls)),
+            *("--max-calls", str(self.calls_max)),
+            *("--min-seconds", str(self.seconds)),
+            *("--max-seconds", str(self.seconds_max)),
+        ]
+
+    def expected_s(self, call_s: float) -> float:
+        """Time one size takes in one round when a call takes `call_s`."""
+        calls = max(self.calls, min(self.calls_max, self.seconds / call_s if call_s else 0))
+        return call_s * (calls + self.warmup)
+
+
+class Bed(Protocol):
+    """Where candidates run: an emulated cluster, or anything else that launches ranks."""
+
+    def command(
+        self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
+    ) -> list[str]:
+        """The command that starts one rank of `program` per host with `environment` added."""
+
+
+class Progress(Protocol):
+    """Told what is going on; `done_s` and `total_s` are in expected seconds."""
+
+    def show(self, text: str, done_s: float, total_s: float) -> None: ...
+
+
+@dataclass
+class Outcome:
+    """Everything measured so far."""
+
+    records: dict[tuple[str, int], list[SizeRecord]] = field(default_factory=dict)
+    failures: dict[str, list[str]] = field(default_factory=dict)
+    mpi_versions: dict[str, str] = field(default_factory=dict)
+    repeated: int = 0
+
+    def of(self, candidate: Candidate, size: int) -> list[SizeRecord]:
+        return self.records.setdefault((candidate.name, size), [])
+
+
+def stop_process(process: subprocess.Popen[bytes]) -> None:
+    """Asks the launcher to end its ranks, then insists; it leads a process group of its own."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(STOP_S)
+            return
+        except ProcessLookupError:
+            process.wait()
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def follow(
+    process: subprocess.Popen[bytes],
+    path: Path,
+    silence_s: float,
+    heard: Callable[[RunRecord], None],
+) -> tuple[RunRecord, str | None]:
+    """Reads the records as they are written, until the process ends or falls silent."""
+    run = RunRecord()
+    pending = ""
+    last = time.monotonic()
+    with path.open(encoding="utf-8") as file:
+        while True:
+            ended = process.poll() is not None
+            text = file.read()
+            if text:
+                last = time.monotonic()
+                *lines, pending = (pending + text).split("\n")
+                for line in lines:
+                    run.take(line)
+                heard(run)
+            elif ended:
+                return run, None
+            elif time.monotonic() - last > silence_s:
+                stop_process(process)
+                return run, f"no call completed for {silence_s:.0f} s"
+            else:
+                time.sleep(POLL_S)
+
+
+def last_lines(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return "\n".join(lines[-STDERR_LINES_SHOWN:])
+
+
+class Runner:
+    """One comparison: candidates x sizes, in rounds."""
+
+    def __init__(
+        self,
+        bed: Bed,
+        candidates: Sequence[Candidate],
+        limits_s: Mapping[int, float],
+        effort: Effort,
+        progress: Progress,
+    ) -> None:
+        self.bed_ = bed
+        self.candidates_ = candidates
+        self.limits_s_ = limits_s
+        self.effort_ = effort
+        self.progress_ = progress
+        self.outcome = Outcome()
+        self.launch_s_: dict[str, float] = {}
+        self.done_s_ = 0.0
+        self.left_: list[Candidate] = []
+
+    def run(self) -> list[Figure]:
+        programs = {
+            library: build_program(library)
+            for library in sorted({candidate.library for candidate in self.candidates_})
+        }
+        self.left_ = [c for _ in range(self.effort_.rounds) for c in self.candidates_]
+        for turn in range(self.effort_.rounds):
+            for candidate in self.candidates_:
+                if len(self.failures_of(candidate)) < FAILURES_MAX:
+                    self.turn(candidate, programs[candidate.library], turn)
+                self.left_.pop(0)
+        return self.figures()
+
+    def failures_of(self, candidate: Candidate) -> list[str]:
+        return self.outcome.failures.get(candidate.name, [])
+
+    def figures(self) -> list[Figure]:
+        return with_ratios(
+            [
+                make_figure(
+                    candidate,
+                    size,
+                    limit_s,
+                    self.outcome.of(candidate, size),
+                    (self.failures_of(candidate) or ["did not run"])[-1],
+                )
+                for size, limit_s in sorted(self.limits_s_.items())
+                for candidate in self.candidates_
+            ]
+        )
+
+    def expected_call_s(self, candidate: Candidate, size: int) -> float:
+        seen = [s for record in self.outcome.of(candidate, size) for s in record.seconds]
+        if seen:
+            return sum(seen) / len(seen)
+        return self.limits_s_[size] * (4.0 if candidate.stock else 1.2)
+
+    def expected_s(self, candidate: Candidate) -> float:
+        calls = (
+            self.effort_.expected_s(self.expected_call_s(candidate, size))
+            for size in self.limits_s_
+        )
+        return self.launch_s_.get(candidate.library, 4.0) + sum(calls)
+
+    def tell(self, text: str, since: float) -> None:
+        elapsed = time.monotonic() - since
+        first, *rest = self.left_
+        total = self.done_s_ + max(elapsed, self.expected_s(first))
+        total += sum(self.expected_s(candidate) for candidate in rest)
+        self.progress_.show(text, self.done_s_ + elapsed, total)
+
+    def turn(self, candidate: Candidate, program: Path, turn: int) -> None:
+        """One launch of a candidate; sizes that came out void are run again, a few times."""
+        start = time.monotonic()
+        sizes = sorted(self.limits_s_)
+        for repeat in range(REPEATS_OF_VOID_MAX + 1):
+            last = repeat == REPEATS_OF_VOID_MAX
+            label = f"round {turn + 1}/{self.effort_.rounds}  {candidate.name}"
+            run = self.launch(candidate, program, sizes, turn * 10 + repeat, label)
+            void: list[int] = []
+            for record in run.sizes.values():
+                if record.void_reason and record.complete and not last and not record.wrong_bytes:
+                    void.append(record.size)
+                    self.outcome.repeated += 1
+                else:
+                    self.outcome.of(candidate, record.size).append(record)
+            if not void:
+                break
+            sizes = void
+        self.done_s_ += time.monotonic() - start
+
+    def launch(
+        self, candidate: Candidate, program: Path, sizes: Sequence[int], seed: int, label: str
+    ) -> RunRecord:
+        with tempfile.TemporaryDirectory(prefix="allemande-bench-") as folder:
+            records = Path(folder) / "records.jsonl"
+            errors = Path(folder) / "stderr"
+            records.touch()
+            arguments = [
+                str(program),
+                *("--sizes", ",".join(str(size) for size in sizes)),
+                *self.effort_.arguments(),
+                *("--seed", str(seed)),
+                *("--output", str(records)),
+            ]
+            environment = dict(candidate.environment)
+            if not candidate.stock:
+                environment["ALLEMANDE_STATS"] = str(Path(folder) / "stats.%r.json")
+            command = self.bed_.command(candidate, arguments, environment)
+            start = time.monotonic()
+
+            def heard(run: RunRecord) -> None:
+                if run.ranks and candidate.library not in self.launch_s_:
+                    self.launch_s_[candidate.library] = time.monotonic() - start
+                size = max(run.sizes, default=0)
+                self.tell(f"{label}  {size} B" if size else label, start)
+
+            self.tell(label, start)
+            silence_s = SILENCE_S + SILENCE_LIMITS * max(self.limits_s_.values())
+            with errors.open("wb") as stderr:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stderr,
+                    stderr=stderr,
+                    start_new_session=True,
+                )
+                try:
+                    run, failure = follow(process, records, silence_s, heard)
+                finally:
+                    if process.poll() is None:
+                        stop_process(process)
+            if failure is None and (process.returncode != 0 or not run.finished):
+                failure = f"ended with status {process.returncode}"
+            if failure:
+                reasons = self.outcome.failures.setdefault(candidate.name, [])
+                reasons.append(f"{failure}: {last_lines(errors)}")
+            stats = sorted(Path(folder).glob("stats.*.json"))
+            add_own_counters(run, (path.read_text(encoding="utf-8") for path in stats))
+            if run.mpi_version:
+                self.outcome.mpi_versions[candidate.library] = run.mpi_version
+            return run

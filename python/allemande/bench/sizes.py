@@ -1,0 +1,34 @@
+"""Message sizes as the user writes them: `100,1000,50K`; K and M are powers of ten."""
+
+from __future__ import annotations
+
+import re
+
+from allemande.errors import BadInput
+
+SIZE_BYTES_MAX = 2**31 - 1  # MPI_Alltoall counts are int
+FACTORS = {"": 1, "k": 1000, "m": 1000_000}
+DEFAULT_SIZES = "100,1000,10000,50000,200000"
+
+
+def parse_size(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([kKmM]?)[bB]?", text.strip())
+    size = int(match[1]) * FACTORS[match[2].lower()] if match else 0
+    if not 1 <= size <= SIZE_BYTES_MAX:
+        raise BadInput(
+            f"size {text.strip()!r} is not valid; expected bytes from 1 to {SIZE_BYTES_MAX}, "
+            "with an optional K (1000) or M (1000000), separated by commas: 100,1000,50K"
+        )
+    return size
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Ascending and each once, so that the cheap sizes warm the connections for the dear ones."""
+    return sorted({parse_size(item) for item in text.split(",")})
+
+
+def format_size(size: int) -> str:
+    for factor, unit in ((1000_000, "MB"), (1000, "KB")):
+        if size >= factor and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} B"

@@ -1,0 +1,128 @@
+"""`allemande bench`: candidates side by side in one emulated cluster."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allemande.errors import BadInput
+
+STDOUT = "-"
+
+
+def check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise BadInput(f"{name} {value:g} is not valid; expected {low:g} to {high:g}")
+
+
+def check_outputs(outputs: dict[str, str | None]) -> None:
+    """At most one on standard output, and files where files can be."""
+    on_stdout = [name for name, target in outputs.items() if target == STDOUT]
+    if len(on_stdout) > 1:
+        raise BadInput(f"{' and '.join(on_stdout)} cannot both be '-'; expected one, or files")
+    for name, target in outputs.items():
+        if target not in (None, STDOUT) and not Path(target).resolve().parent.is_dir():
+            raise BadInput(f"{name} {target}: its folder does not exist; expected a writable file")
+
+
+def write_output(target: str | None, text: str) -> None:
+    if target == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    elif target is not None:
+        Path(target).write_text(text, encoding="utf-8")
+
+
+def command(
+    lab: Annotated[
+        str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
+    ] = "tam-8x4",
+    scale: Annotated[
+        float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
+    ] = 0.1,
+    sizes: Annotated[
+        str, typer.Option(help="Bytes to each other rank, separated by commas; K and M allowed.")
+    ] = "100,1000,10000,50000,200000",
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Candidates, separated by commas; those with allemande take options: "
+            "allemande+openmpi:window_packets=7. Default: all."
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="How often the candidates take turns.")] = 3,
+    calls: Annotated[int, typer.Option(help="Timed calls per size and round, at least.")] = 2,
+    seconds: Annotated[
+        float, typer.Option(help="Seconds of timed calls per size and round, at least.")
+    ] = 1.0,
+    warmup: Annotated[int, typer.Option(help="Calls before the timed ones, per size.")] = 1,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")
+    ] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a Markdown table; '-' is stdout.")
+    ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with a plot; '-' is stdout.")
+    ] = None,
+) -> None:
+    """Measure MPI_Alltoall candidates side by side in an emulated cluster.
+
+    The candidates take turns in one lab, so that every ratio comes from one run. Every byte of
+    every call is checked; a wrong one makes the command exit with 1.
+    """
+    from allemande.bench.candidates import parse_candidates
+    from allemande.bench.sizes import parse_sizes
+
+    check_range("--scale", scale, 1e-4, 1000)
+    check_range("--rounds", rounds, 1, 1000)
+    check_range("--calls", calls, 1, 10000)
+    check_range("--seconds", seconds, 0, 3600)
+    check_range("--warmup", warmup, 0, 1000)
+    check_outputs({"--json": json, "--csv": csv, "--markdown": markdown, "--html": html})
+    candidates = parse_candidates(against or [])
+    size_list = parse_sizes(sizes)
+
+    from allemande.topology import load_cluster
+
+    cluster = load_cluster(lab)
+
+    from rich.console import Console
+
+    from allemande.bench import formats
+    from allemande.bench.compare import compare
+    from allemande.bench.runner import Effort
+
+    effort = Effort(
+        rounds=rounds,
+        warmup=warmup,
+        calls=calls,
+        calls_max=max(calls, Effort.calls_max),
+        seconds=seconds,
+        seconds_max=max(seconds, Effort.seconds_max),
+    )
+    result = compare(cluster, scale, size_list, candidates, effort)
+
+    wants_stdout = STDOUT in (json, csv, markdown, html)
+    formats.print_result(
+        Console(stderr=wants_stdout), result.figures, result.setting, result.warnings
+    )
+    write_output(json, formats.to_json(result.figures))
+    write_output(csv, formats.to_csv(result.figures))
+    write_output(markdown, formats.markdown(result.figures, result.setting))
+    if html is not None:
+        from allemande.report.page import build_page
+        from allemande.report.plot import render
+
+        svg = render(result.figures, "svg")
+        line = shlex.join(["allemande", *sys.argv[1:]])
+        write_output(html, build_page(result.figures, result.setting, svg, line))
+    if result.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Plots and self-contained pages of measured figures."""

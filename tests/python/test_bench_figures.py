@@ -1,0 +1,192 @@
+"""From recorded runs to the figures and their four shapes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from allemande.bench import formats
+from allemande.bench.candidates import parse_candidates
+from allemande.bench.figures import Figure, make_figure, summarise, warnings, with_ratios
+from allemande.bench.machine import processor, short_version
+from allemande.bench.records import SizeRecord, add_own_counters, read_run
+
+RECORDED = Path(__file__).parents[1] / "fixtures" / "bench"
+LIMITS = {1000: 0.026, 10_000: 0.255}
+REQUIRED_KEYS = (
+    "candidate",
+    "stock",
+    "library",
+    "size",
+    "median_s",
+    "limit_s",
+    "fraction_of_limit",
+    "packets",
+    "retransmitted",
+    "wrong_bytes",
+)
+SETTING = formats.Setting(
+    "tam-8x4", 32, 0.1, "host links 10 Mbit/s", "2026-11-20", "2 x CPU", ("Open MPI v5.0.11",)
+)
+
+
+def recorded_figures(names: str = "openmpi,allemande+openmpi") -> list[Figure]:
+    figures = []
+    for candidate in parse_candidates([names]):
+        text = (RECORDED / f"{candidate.name.replace('+', '_')}.jsonl").read_text()
+        run = read_run(text)
+        for size, limit_s in LIMITS.items():
+            figures.append(make_figure(candidate, size, limit_s, [run.size(size)]))
+    return with_ratios(figures)
+
+
+def record(seconds: list[float], **counters: int) -> SizeRecord:
+    return SizeRecord(1000, seconds, [], 0, counters, 1.0, 2.0, complete=True)
+
+
+def test_a_recorded_run_is_read() -> None:
+    run = read_run((RECORDED / "openmpi.jsonl").read_text())
+    assert run.finished
+    assert run.ranks == 32
+    assert run.mpi_version.startswith("Open MPI v5.0.11")
+    assert run.size(1000).seconds == [0.09, 0.088, 0.092]
+    assert run.size(1000).warmup_seconds == [0.15]
+    assert run.size(10_000).counters["tcp_retransmitted"] == 420
+
+
+def test_a_run_that_broke_off_keeps_what_it_measured() -> None:
+    lines = (RECORDED / "openmpi.jsonl").read_text().splitlines()
+    run = read_run("\n".join([*lines[:3], lines[3][:20], "mpirun noticed that a rank died"]))
+    assert not run.finished
+    assert run.size(1000).seconds == [0.09]
+    assert not run.size(1000).complete
+
+
+def test_the_counters_of_all_ranks_are_added_up() -> None:
+    run = read_run((RECORDED / "allemande_openmpi.jsonl").read_text())
+    before = run.size(10_000).counters["allemande_packets"]
+    rank = (RECORDED / "stats.json").read_text()
+    add_own_counters(run, [rank, rank])
+    assert run.size(10_000).counters["allemande_packets"] == before + 2 * 868
+    assert run.size(10_000).counters["allemande_retransmitted"] == 3 + 2
+
+
+def test_summary_is_median_and_quartiles() -> None:
+    summary = summarise([4.0, 1.0, 2.0, 3.0, 100.0])
+    assert (summary.low, summary.median, summary.high) == (2.0, 3.0, 4.0)
+    assert summary.spread == pytest.approx(2 / 3)
+
+
+def test_figures_against_limit_and_best_stock() -> None:
+    small, large, our_small, our_large = recorded_figures()
+    assert small.median_s == 0.09
+    assert small.fraction_of_limit == pytest.approx(0.026 / 0.09)
+    assert our_small.ratio_to_best_stock == pytest.approx(0.09 / 0.03)
+    assert large.ratio_to_best_stock == 1.0
+    assert (large.packets, large.retransmitted, large.dropped) == (41_000 + 420, 420, 420)
+    assert (our_large.packets, our_large.retransmitted) == (20_832, 3)
+    assert our_large.cpu_idle == pytest.approx(0.6)
+
+
+def test_void_rounds_do_not_count_while_there_are_others() -> None:
+    candidate = parse_candidates(["openmpi"])[0]
+    bad, good = record([9.0], softnet_drops=3), record([1.0, 1.0])
+    mixed = make_figure(candidate, 1000, 0.5, [bad, good])
+    assert (mixed.median_s, mixed.void, mixed.rounds) == (1.0, False, 1)
+    void = make_figure(candidate, 1000, 0.5, [bad])
+    assert void.void
+    assert void.void_reason == "3 packets dropped by the machine's softnet queue"
+
+
+def test_the_best_stock_is_never_void_or_ours() -> None:
+    stock, other, ours = parse_candidates(["openmpi,mpich,allemande+openmpi"])
+    figures = with_ratios(
+        [
+            make_figure(stock, 1000, 0.5, [record([4.0])]),
+            make_figure(other, 1000, 0.5, [record([2.0], receive_buffer_drops=1)]),
+            make_figure(ours, 1000, 0.5, [record([1.0])]),
+        ]
+    )
+    assert [figure.ratio_to_best_stock for figure in figures] == [1.0, 2.0, 4.0]
+
+
+def test_a_candidate_that_failed_has_no_figure_but_a_reason() -> None:
+    candidate = parse_candidates(["mpich"])[0]
+    figure = make_figure(candidate, 1000, 0.5, [], "ended with status 1")
+    assert (figure.median_s, figure.fraction_of_limit, figure.calls) == (None, None, 0)
+    assert warnings([figure]) == ["mpich, 1000 bytes: void: ended with status 1"]
+    json.loads(formats.to_json([figure]))
+
+
+def test_warnings_name_wrong_bytes_and_busy_processors() -> None:
+    ours = parse_candidates(["allemande+mpich"])[0]
+    busy = SizeRecord(1000, [1.0], [], 7, {}, 0.1, 2.0, complete=True)
+    lines = warnings([make_figure(ours, 1000, 0.5, [busy])])
+    assert lines[0] == "allemande+mpich, 1000 bytes: 7 WRONG BYTES"
+    assert "passed the calls through to mpich" in lines[1]
+    assert "only 5% idle" in lines[2]
+
+
+def test_json_is_one_array_with_the_promised_keys() -> None:
+    array = json.loads(formats.to_json(recorded_figures()))
+    assert isinstance(array, list)
+    assert [(entry["candidate"], entry["size"]) for entry in array] == [
+        ("openmpi", 1000),
+        ("openmpi", 10_000),
+        ("allemande+openmpi", 1000),
+        ("allemande+openmpi", 10_000),
+    ]
+    for entry in array:
+        assert tuple(entry)[: len(REQUIRED_KEYS)] == REQUIRED_KEYS
+        assert entry["wrong_bytes"] == 0
+
+
+def test_csv_holds_the_same_figures_as_json() -> None:
+    figures = recorded_figures()
+    rows = list(csv.DictReader(io.StringIO(formats.to_csv(figures))))
+    array = json.loads(formats.to_json(figures))
+    assert [float(row["median_s"]) for row in rows] == [entry["median_s"] for entry in array]
+    assert list(rows[0]) == list(array[0])
+
+
+def test_markdown_has_candidates_as_rows_and_says_when_and_where() -> None:
+    text = formats.markdown(recorded_figures(), SETTING)
+    lines = text.splitlines()
+    assert lines[0] == "| candidate | 1 KB | 10 KB |"
+    assert lines[2] == "| physical limit | 26 ms | 255 ms |"
+    assert lines[4].startswith("| allemande+openmpi | **30 ms (87%)** |")
+    assert "2026-11-20" in text
+    assert "scale 0.1" in text
+
+
+def test_the_table_fits_a_terminal_of_80_columns() -> None:
+    output = io.StringIO()
+    Console(file=output, width=80).print(formats.rich_table(recorded_figures(), "title"))
+    text = output.getvalue()
+    assert "…" not in text
+    assert "allemande+openmpi" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, formats.MISSING),
+        (12.345, "12.3 s"),
+        (123.4, "123 s"),
+        (0.0123456, "12.3 ms"),
+        (5e-5, "50 µs"),
+    ],
+)
+def test_seconds_have_three_digits(value: float | None, text: str) -> None:
+    assert formats.format_seconds(value) == text
+
+
+def test_versions_and_processor_are_shortened() -> None:
+    assert short_version("Open MPI v5.0.11, package: x") == "Open MPI v5.0.11"
+    assert short_version("MPICH Version:      5.0.2") == "MPICH 5.0.2"
+    assert processor("processor : 0\nmodel name\t: Some   CPU\n") == "Some CPU"

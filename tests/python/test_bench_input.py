@@ -1,0 +1,104 @@
+"""What a user may write, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from allemande.bench.candidates import CANDIDATES, NAMES, parse_candidates, split_list
+from allemande.bench.compare import check_memory
+from allemande.bench.sizes import format_size, parse_sizes
+from allemande.cli import main
+from allemande.errors import BadInput
+
+
+def test_sizes_are_sorted_and_unique() -> None:
+    assert parse_sizes("1000,100, 50K,1M,100") == [100, 1000, 50_000, 1_000_000]
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "10,", "ten", "3G", "2147483648", "1e3"])
+def test_bad_sizes_are_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="expected bytes from 1 to 2147483647"):
+        parse_sizes(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(100, "100 B"), (1000, "1 KB"), (1500, "1500 B"), (2_000_000, "2 MB")]
+)
+def test_sizes_are_shown_short(size: int, text: str) -> None:
+    assert format_size(size) == text
+
+
+def test_no_candidate_means_all() -> None:
+    assert parse_candidates([]) == list(CANDIDATES)
+
+
+def test_options_stay_with_their_candidate() -> None:
+    text = "openmpi,allemande+openmpi:window=7,algorithm=pairwise,mpich:ucx,mpich"
+    assert split_list(text) == [
+        "openmpi",
+        "allemande+openmpi:window=7,algorithm=pairwise",
+        "mpich:ucx",
+        "mpich",
+    ]
+    ours = parse_candidates([text])[1]
+    assert ours.environment["ALLEMANDE_WINDOW_PACKETS"] == "7"
+    assert ours.environment["ALLEMANDE_ALGORITHM"] == "pairwise"
+    assert (ours.stock, ours.library) == (False, "openmpi")
+
+
+def test_stock_candidates_get_their_best_settings() -> None:
+    by_name = {candidate.name: candidate for candidate in CANDIDATES}
+    for name in NAMES:
+        if by_name[name].library == "openmpi":
+            assert " ".join(by_name[name].launcher_arguments).startswith("--bind-to none")
+            assert "mpi_yield_when_idle" in by_name[name].launcher_arguments
+    assert by_name["openmpi:linear-sync"].launcher_arguments[-1] == "4"
+    assert by_name["mpich"].environment["FI_PROVIDER"] == "tcp"
+    assert by_name["mpich:ucx"].environment["UCX_TLS"] == "tcp,self"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "openmp",
+            r"unknown candidate 'openmp'; did you mean 'openmpi'\? expected some of: openmpi",
+        ),
+        ("openmpi:window=7", "unknown candidate"),
+        ("", "unknown candidate ''"),
+        ("mpich,mpich", "'mpich' is given twice"),
+        ("allemande+mpich:colour=red", "no option is called 'colour'; expected one of: cluster, "),
+        ("allemande+mpich:window=red", "`red` is not valid; expected an integer"),
+        ("allemande+mpich:window", "'window' is not valid; expected option=value"),
+    ],
+)
+def test_bad_candidates_are_refused(text: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        parse_candidates([text])
+
+
+def test_too_little_memory_is_said_before_anything_starts() -> None:
+    check_memory(32, 200_000, 4000)
+    with pytest.raises(BadInput, match="use smaller --sizes"):
+        check_memory(32, 100_000_000, 4000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sizes", "ten"], "size 'ten' is not valid"),
+        (["--against", "nobody"], "unknown candidate 'nobody'"),
+        (["--lab", "tam-9x9"], "no cluster is called 'tam-9x9'"),
+        (["--scale", "0"], "--scale 0 is not valid"),
+        (["--rounds", "0"], "--rounds 0 is not valid"),
+        (["--json", "-", "--csv", "-"], "--json and --csv cannot both be '-'"),
+        (["--json", "/nowhere/x.json"], "its folder does not exist"),
+    ],
+)
+def test_bad_input_exits_with_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *arguments]) == 2
+    output = capsys.readouterr()
+    assert message in output.err
+    assert output.out == ""

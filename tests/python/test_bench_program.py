@@ -1,0 +1,102 @@
+"""The benchmark program itself: it times, it counts, and above all it notices wrong bytes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from allemande.bench.program import build_program, find_root
+from allemande.bench.records import RunRecord, read_run
+
+LAUNCHERS = {
+    "openmpi": (
+        *("--allow-run-as-root", "--oversubscribe", "--bind-to", "none"),
+        *("--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "sm,self"),
+    ),
+    "mpich": (),
+}
+# Flips one bit of what rank 1 receives, in the third exchange only.
+SABOTEUR = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+int MPI_Alltoall(const void *s, int sc, MPI_Datatype st, void *r, int rc, MPI_Datatype rt,
+                 MPI_Comm c) {
+  static int calls = 0;
+  int rank = 0;
+  int (*next)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm) =
+      dlsym(RTLD_NEXT, "MPI_Alltoall");
+  int result = next(s, sc, st, r, rc, rt, c);
+  MPI_Comm_rank(c, &rank);
+  if (++calls == 3 && rank == 1) ((unsigned char *)r)[rc + 3] ^= 0x10;
+  return result;
+}
+"""
+
+
+def run(library: str, arguments: list[str], preload: Path | None = None) -> tuple[int, str, str]:
+    root = find_root()
+    environment = {**os.environ, "LD_PRELOAD": str(preload)} if preload else dict(os.environ)
+    command = [
+        str(root / ".mpi" / library / "bin" / "mpirun"),
+        *LAUNCHERS[library],
+        *("-n", "2", str(build_program(library))),
+        *arguments,
+    ]
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    return result.returncode, result.stdout, result.stderr
+
+
+def good_run(library: str, *arguments: str) -> RunRecord:
+    status, output, errors = run(library, list(arguments))
+    assert status == 0, errors
+    record = read_run(output)
+    assert record.finished
+    return record
+
+
+@pytest.mark.parametrize("library", LAUNCHERS)
+def test_every_size_is_timed_and_right(library: str) -> None:
+    record = good_run(library, "--sizes", "1,7,4096,100001", "--max-calls", "3", "--warmup", "2")
+    assert record.ranks == 2
+    assert sorted(record.sizes) == [1, 7, 4096, 100_001]
+    for size in record.sizes.values():
+        assert (len(size.seconds), len(size.warmup_seconds)) == (3, 2)
+        assert size.wrong_bytes == 0
+        assert size.complete
+        assert {"frames_sent", "tcp_retransmitted", "softnet_drops"} <= set(size.counters)
+
+
+def test_calls_go_on_until_the_least_time_is_reached() -> None:
+    few = good_run("mpich", "--sizes", "8", "--min-calls", "4", "--min-seconds", "0")
+    assert len(few.size(8).seconds) == 4
+    capped = good_run("mpich", "--sizes", "8", "--max-calls", "9", "--min-seconds", "30")
+    assert len(capped.size(8).seconds) == 9
+
+
+def test_one_flipped_bit_is_one_wrong_byte(tmp_path: Path) -> None:
+    source, library = tmp_path / "saboteur.c", tmp_path / "saboteur.so"
+    source.write_text(SABOTEUR)
+    mpicc = find_root() / ".mpi/openmpi/bin/mpicc"
+    command = [str(mpicc), "-shared", "-fPIC", "-o", str(library), str(source)]
+    subprocess.run(command, check=True)
+    arguments = ["--sizes", "1000", "--warmup", "0", "--min-calls", "4"]
+    status, output, errors = run("openmpi", arguments, library)
+    assert status == 0, errors
+    assert read_run(output).size(1000).wrong_bytes == 1
+    assert "rank 1: 1 of 1000 bytes from rank 1 are wrong, the first at offset 3" in errors
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--sizes", "0"], ["--sizes", "ten"], ["--sizes", "1", "--colour", "red"]]
+)
+def test_bad_options_are_refused(arguments: list[str]) -> None:
+    status, output, errors = run("mpich", arguments)
+    assert status != 0
+    assert output == ""
+    assert "usage: alltoall_bench" in errors
