@@ -188,6 +188,6 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="File for the counters of this rank (JSON), written in MPI_Finalize; `%r` in it stands for the rank.",
+        help="File for the counters (JSON), summed over all ranks and written in MPI_Finalize. With `%r` in the name, which stands for the rank, each rank writes its own.",
     ),
 )
