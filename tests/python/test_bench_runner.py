@@ -1,0 +1,169 @@
+"""Rounds, repeats of void runs, failures and hangs, with a stand-in for the benchmark program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from allemande.bench import runner as runner_module
+from allemande.bench.candidates import Candidate, parse_candidates
+from allemande.bench.progress import ConsoleProgress, format_left
+from allemande.bench.runner import Effort, Runner
+
+# Behaves as the program: options in, records out; the launch number picks what goes wrong.
+STAND_IN = """
+import json, os, sys, time
+from pathlib import Path
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+behaviour = json.loads(os.environ["BEHAVIOUR"])
+with open(options["--output"], "w") as out:
+    def write(**entry):
+        print(json.dumps(entry), file=out, flush=True)
+    write(type="start", ranks=4, mpi="Stand-in MPI 1.0")
+    for size in map(int, options["--sizes"].split(",")):
+        write(type="call", size=size, warmup=True, seconds=9, wrong_bytes=0)
+        if behaviour.get("hang"):
+            time.sleep(60)
+        for _ in range(int(options["--min-calls"])):
+            write(type="call", size=size, warmup=False, seconds=behaviour["seconds"],
+                  wrong_bytes=behaviour.get("wrong", 0))
+        drops = behaviour.get("drops", 0)
+        write(type="size", size=size, calls=1, softnet_drops=drops, cpu_idle_s=1, cpu_total_s=2)
+        if behaviour.get("die"):
+            print("a rank died", file=sys.stderr)
+            sys.exit(3)
+    write(type="end")
+if "ALLEMANDE_STATS" in os.environ:
+    sizes = [dict(bytes=10, exchanges=2, packets=30, retransmitted=1)]
+    for rank in range(4):
+        path = Path(os.environ["ALLEMANDE_STATS"].replace("%r", str(rank)))
+        path.write_text(json.dumps(dict(sizes=sizes)))
+"""
+
+
+class FakeBed:
+    """Runs the stand-in here; keeps which candidates were launched with which sizes."""
+
+    def __init__(self, behaviours: Mapping[str, Sequence[str]]) -> None:
+        self.behaviours = {name: list(texts) for name, texts in behaviours.items()}
+        self.launches: list[tuple[str, str]] = []
+
+    def command(
+        self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
+    ) -> list[str]:
+        texts = self.behaviours[candidate.name]
+        text = texts.pop(0) if len(texts) > 1 else texts[0]
+        self.launches.append((candidate.name, program[program.index("--sizes") + 1]))
+        settings = [f"{name}={value}" for name, value in environment.items()]
+        return ["env", f"BEHAVIOUR={text}", *settings, sys.executable, "-c", STAND_IN, *program]
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.parts: list[float] = []
+
+    def show(self, text: str, done_s: float, total_s: float) -> None:
+        self.parts.append(done_s / total_s)
+
+
+@pytest.fixture(autouse=True)
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_module, "build_program", lambda library: Path(f"/{library}"))
+
+
+def make_runner(bed: FakeBed, sizes: Sequence[int] = (10,), rounds: int = 2) -> Runner:
+    candidates = parse_candidates([",".join(bed.behaviours)])
+    effort = Effort(rounds=rounds, calls=2)
+    return Runner(bed, candidates, dict.fromkeys(sizes, 0.5), effort, Watcher())
+
+
+def test_candidates_take_turns() -> None:
+    bed = FakeBed({"openmpi": ['{"seconds": 2}'], "allemande+mpich": ['{"seconds": 1}']})
+    runner = make_runner(bed, sizes=(10, 20))
+    figures = runner.run()
+    assert [name for name, _ in bed.launches] == ["openmpi", "allemande+mpich"] * 2
+    assert {sizes for _, sizes in bed.launches} == {"10,20"}
+    assert [(f.size, f.candidate) for f in figures] == [
+        (10, "openmpi"),
+        (10, "allemande+mpich"),
+        (20, "openmpi"),
+        (20, "allemande+mpich"),
+    ]
+    assert (figures[0].median_s, figures[0].calls, figures[0].rounds) == (2.0, 4, 2)
+    assert figures[1].ratio_to_best_stock == 2.0
+    assert (figures[1].packets, figures[1].retransmitted) == (2 * 4 * 30, 2 * 4)
+    assert figures[1].accelerated
+    assert not figures[0].accelerated
+    assert runner.outcome.mpi_versions["mpich"] == "Stand-in MPI 1.0"
+
+
+def test_progress_only_grows_to_its_end() -> None:
+    bed = FakeBed({"openmpi": ['{"seconds": 0.001}']})
+    runner = make_runner(bed)
+    runner.run()
+    watcher = runner.progress_
+    assert isinstance(watcher, Watcher)
+    assert watcher.parts
+    assert all(0 <= part <= 1 for part in watcher.parts)
+
+
+def test_a_void_run_is_repeated() -> None:
+    bed = FakeBed({"mpich": ['{"seconds": 9, "drops": 4}', '{"seconds": 1}']})
+    figure = make_runner(bed, rounds=1).run()[0]
+    assert len(bed.launches) == 2
+    assert (figure.median_s, figure.void) == (1.0, False)
+
+
+def test_a_run_that_stays_void_is_shown_as_such() -> None:
+    bed = FakeBed({"mpich": ['{"seconds": 9, "drops": 4}']})
+    figure = make_runner(bed, rounds=1).run()[0]
+    assert len(bed.launches) == 1 + runner_module.REPEATS_OF_VOID_MAX
+    assert (figure.median_s, figure.void) == (9.0, True)
+
+
+def test_wrong_bytes_are_never_repeated_away() -> None:
+    bed = FakeBed({"mpich": ['{"seconds": 9, "drops": 4, "wrong": 5}', '{"seconds": 1}']})
+    figure = make_runner(bed, rounds=1).run()[0]
+    assert len(bed.launches) == 1
+    assert figure.wrong_bytes == 10
+
+
+def test_a_candidate_that_keeps_failing_is_left_out() -> None:
+    bed = FakeBed({"openmpi": ['{"seconds": 1}'], "mpich": ['{"seconds": 1, "die": 1}']})
+    runner = make_runner(bed, sizes=(10, 20), rounds=4)
+    figures = runner.run()
+    names = [name for name, _ in bed.launches]
+    assert (names.count("openmpi"), names.count("mpich")) == (4, 2)
+    assert runner.outcome.failures["mpich"][0] == "ended with status 3: a rank died"
+    by_key = {(figure.candidate, figure.size): figure for figure in figures}
+    assert by_key["mpich", 10].median_s == 1.0
+    assert by_key["mpich", 20].median_s is None
+    assert by_key["mpich", 20].void_reason == "ended with status 3: a rank died"
+
+
+def test_a_hang_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_module, "SILENCE_S", 0.5)
+    monkeypatch.setattr(runner_module, "SILENCE_LIMITS", 0.0)
+    bed = FakeBed({"openmpi": ['{"seconds": 1, "hang": 1}']})
+    runner = make_runner(bed, rounds=1)
+    figure = runner.run()[0]
+    assert figure.median_s is None
+    assert "no call completed" in (figure.void_reason or "")
+
+
+def test_nothing_is_shown_when_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    with ConsoleProgress() as progress:
+        progress.show("round 1", 1.0, 10.0)
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(125.2, "about 2 min 05 s left"), (9.6, "about 10 s left"), (-3, "about 0 s left")],
+)
+def test_time_left_is_readable(seconds: float, text: str) -> None:
+    assert format_left(seconds) == text
