@@ -3,6 +3,8 @@ busy measures them instead of its links."""
 
 from __future__ import annotations
 
+import math
+
 from allemande.errors import BadInput
 from allemande.lab.network import Network
 
@@ -43,7 +45,6 @@ def check(network: Network, scale: float, processors: int) -> None:
 
 def round_down(value: float) -> float:
     """To two significant digits, so that the scale named in a message is one that passes."""
-    import math
-
     digits = 1 - math.floor(math.log10(value))
-    return math.floor(value * 10**digits) / 10**digits
+    factor = float(10**digits)
+    return math.floor(value * factor) / factor

@@ -8,12 +8,12 @@ are `p0`, `p1`, … in one namespace.
 from __future__ import annotations
 
 import ipaddress
-import tomllib
 from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from allemande.errors import BadInput
+from allemande.topology import load_cluster
 
 # RFC 2544's range for network tests: never routed, so nothing real can be meant.
 IPV4_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
@@ -154,7 +154,7 @@ class Network:
 
     def check(self, source: str) -> None:
         """Refuses what namespaces cannot be built from."""
-        attached = {host: 0 for host in self.hosts}
+        attached = dict.fromkeys(self.hosts, 0)
         for link in self.links:
             for node in (link.node_from, link.node_to):
                 if node in attached:
@@ -223,52 +223,36 @@ class Network:
         return "\n".join(lines) + "\n"
 
 
-def _expand(text: str) -> list[str]:
-    import re
-
-    names: list[str] = []
-    for item in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
-        match = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", item)
-        if not match:
-            names.append(item)
-            continue
-        for part in match[2].split(","):
-            low, _, high = part.partition("-")
-            for number in range(int(low), int(high or low) + 1):
-                names.append(f"{match[1]}{str(number).zfill(len(low))}{match[3]}")
-    return names
-
-
-def load_network(path: Path) -> Network:
-    table = tomllib.loads(path.read_text())
-    framing = table.get("framing", {})
-    links = []
-    for entry in table.get("link", []):
-        froms, tos = _expand(entry["from"]), _expand(entry["to"])
-        if len(froms) == len(tos) > 1:
-            pairs = list(zip(froms, tos, strict=True))
-        else:
-            pairs = [(a, b) for a in froms for b in tos]
-        for a, b in pairs:
-            links.append(
-                Link(
-                    a,
-                    b,
-                    entry.get("rate_up_mbit_s", entry.get("rate_mbit_s")),
-                    entry.get("rate_down_mbit_s", entry.get("rate_mbit_s")),
-                    entry.get("queue_up_packets", 1000),
-                    entry.get("queue_down_packets", 1000),
-                    entry.get("latency_us", 0),
-                    entry.get("bidirectional_cap_mbit_s", 0),
-                )
-            )
+def load_network(cluster: str | Path) -> Network:
+    """Reads a cluster file, given its path or the name of a ready-made one."""
+    read = load_cluster(cluster)
     return Network(
-        table["name"],
-        tuple(n for e in table.get("host", []) for n in _expand(e["name"])),
+        read.name,
+        tuple(host.name for host in read.hosts),
         tuple(
-            Switch(**{**e, "name": n}) for e in table.get("switch", []) for n in _expand(e["name"])
+            Switch(
+                switch.name,
+                switch.architecture,
+                switch.switching,
+                switch.flow_control,
+                switch.buffer_packets,
+                switch.backplane_mbit_s,
+            )
+            for switch in read.switches
         ),
-        tuple(links),
-        framing.get("mtu_bytes", 1500),
-        framing.get("link_header_bytes", 14),
+        tuple(
+            Link(
+                link.from_,
+                link.to,
+                link.rate_up_mbit_s,
+                link.rate_down_mbit_s,
+                link.queue_up_packets,
+                link.queue_down_packets,
+                link.latency_us,
+                link.bidirectional_cap_mbit_s,
+            )
+            for link in read.links
+        ),
+        read.mtu_bytes,
+        read.link_header_bytes,
     )

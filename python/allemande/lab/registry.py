@@ -21,7 +21,6 @@ from typing import Any
 
 from allemande.errors import BadInput, Failed
 
-
 # An entry that does not say whose it is, is being made or being removed this very moment.
 HALF_MADE_S = 60
 

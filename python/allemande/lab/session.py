@@ -1,4 +1,4 @@
-"""A running lab, from the outside: boot it, run commands on its hosts, read its counters, end it."""
+"""A lab from the outside: boot it, run commands on its hosts, read its counters, end it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from allemande.clusters import find_cluster_file
 from allemande.errors import BadInput, Failed
-from allemande.lab import load, preflight, registry, scripts
+from allemande.lab import load, mpi, preflight, registry, scripts
 from allemande.lab.network import Network, load_network
 from allemande.lab.stats import Stats
 
@@ -78,7 +79,7 @@ class Lab:
         if not 0 < scale <= 1000:
             raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
         preflight.check()
-        path = find_cluster(cluster)
+        path = find_cluster_file(os.fspath(cluster)).absolute()
         network = load_network(path).scaled(scale)
         network.check(str(path))
         if shape and not force:
@@ -109,6 +110,7 @@ class Lab:
                 "holders": holders,
                 "notes": network.notes(),
             }
+            _write_agent(directory, network, pids)
             registry.write(directory / "state.json", state)
             (directory / "boot.json").unlink()
             if persistent:
@@ -231,6 +233,55 @@ class Lab:
         """As subprocess.run; with a `timeout` the command is killed when it is over."""
         return subprocess.run(self.command(host, argv, env=env, cwd=cwd), **options)
 
+    def mpi_command(
+        self,
+        library: str,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+        netmod: str = "ofi",
+        preload: Path | None = None,
+        cwd: str | Path | None = None,
+    ) -> list[str]:
+        """The command line that runs `argv` as `n` MPI ranks, one per host unless there are more.
+
+        `env` goes to every rank, and so do our own ALLEMANDE_ variables. With `preload`, the
+        library to put into every rank, ALLEMANDE_CLUSTER names the effective cluster file.
+        `arguments` are the launcher's own.
+        """
+        ranks = len(self.hosts) if n is None else n
+        if ranks < 1:
+            raise BadInput(f"-n {ranks}: expected a number of ranks from 1 on")
+        slots = -(-ranks // len(self.hosts))
+        hosts = self.directory / f"hosts.{library}.{slots}"
+        if not hosts.exists():
+            part = hosts.with_name(f"{hosts.name}.{os.getpid()}")
+            part.write_text(mpi.hostfile(self.hosts, slots, library))
+            part.rename(hosts)
+        line, settings = mpi.launch(
+            library,
+            ranks,
+            argv,
+            agent=self.agent,
+            hosts=hosts,
+            env=mpi.forwarded(self.cluster_file, env or {}, preload),
+            arguments=arguments,
+            netmod=netmod,
+        )
+        # What the caller sets for the ranks may be meant for the launcher's side as well.
+        own = {name: value for name, value in (env or {}).items() if name != "LD_PRELOAD"}
+        return self.command(self.hosts[0], line, env={**settings, **own}, cwd=cwd)
+
+    def run(
+        self, library: str, n: int | None, argv: Sequence[str], **options: Any
+    ) -> subprocess.CompletedProcess[Any]:
+        """Runs `argv` under MPI; options of `mpi_command`, the rest go to subprocess.run."""
+        names = ("env", "arguments", "netmod", "preload", "cwd")
+        chosen = {name: options.pop(name) for name in names if name in options}
+        return subprocess.run(self.mpi_command(library, n, argv, **chosen), **options)
+
     def stats(self) -> Stats:
         """Every counter as it stands; `later.since(earlier)` gives those of a run."""
         done = subprocess.run(
@@ -252,13 +303,6 @@ class Lab:
         if path.exists():
             with path.open("r+b") as file:
                 file.write(bytes(path.stat().st_size))
-
-
-def find_cluster(cluster: str | Path) -> Path:
-    path = Path(cluster)
-    if path.is_file():
-        return path
-    raise BadInput(f"no cluster file {str(cluster)!r}")
 
 
 def kill_and_wait(entry: Mapping[str, int]) -> None:
@@ -283,6 +327,12 @@ def _write_files(directory: Path, network: Network, description: str) -> None:
     (directory / "tmp").mkdir()
     (directory / "hosts").write_text(scripts.hosts_file(network))
     (directory / "cluster.toml").write_text(network.to_toml(description))
+
+
+def _write_agent(directory: Path, network: Network, pids: list[int]) -> None:
+    agent = directory / "lab-agent"
+    agent.write_text(mpi.agent_script(dict(zip(network.hosts, pids, strict=False))))
+    agent.chmod(0o755)
 
 
 def _start(directory: Path) -> subprocess.Popen[bytes]:

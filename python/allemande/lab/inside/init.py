@@ -3,7 +3,7 @@
     python init.py < plan and then lines     > status lines
 
 It starts as an ordinary process, makes the lab's user (when not root), PID, mount and IPC
-namespaces and forks; the child is process 1 in there. Every namespace of a host is held by a process
+namespaces and forks; the child is process 1 in there. A host's namespaces are held by a process
 of its own, a child of process 1. When process 1 ends for whatever reason, even kill -9, the kernel
 kills all of them and everything started in the lab, and with them go namespaces, links and mounts.
 
@@ -207,7 +207,7 @@ def build(plan: dict[str, Any]) -> list[Holder]:
 
 
 def reap() -> list[int]:
-    ended = []
+    ended: list[int] = []
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)

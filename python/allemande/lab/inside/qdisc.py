@@ -22,9 +22,9 @@ _TC = struct.Struct("=BxxxiIII")  # family, ifindex, handle, parent, info
 _ATTRIBUTE = struct.Struct("=HH")
 _BASIC = struct.Struct("=QI")  # bytes, packets
 _QUEUE = struct.Struct("=IIIII")  # packets, bytes, drops, requeues, overlimits
-_REQUEST = _HEADER.pack(
-    _HEADER.size + _TC.size, RTM_GETQDISC, NLM_F_REQUEST_DUMP, 1, 0
-) + _TC.pack(0, 0, 0, 0, 0)
+_REQUEST = _HEADER.pack(_HEADER.size + _TC.size, RTM_GETQDISC, NLM_F_REQUEST_DUMP, 1, 0) + _TC.pack(
+    0, 0, 0, 0, 0
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""How an MPI job is started on a lab's hosts, without sshd and with each library at its best.
+
+The launcher runs on the first host; it reaches the others through its own remote shell hook, for
+which the lab has an agent. Settings go through the environment, so that arguments override them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from allemande.errors import BadInput, Failed
+from allemande.lab.network import HOST_DEVICE
+
+LIBRARIES = ("openmpi", "mpich")
+NETMODS = ("ofi", "ucx")
+
+# The lab's processes are root inside their namespaces, whoever started it; Open MPI asks twice.
+OPENMPI_ROOT = {
+    f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1"
+    for prefix in ("OMPI", "PRTE")
+    for suffix in ("", "_CONFIRM")
+}
+# TCP over the emulated links alone; a rank that waits gives its processor to the others.
+OPENMPI_SETTINGS = {
+    **OPENMPI_ROOT,
+    "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+    "PRTE_MCA_prte_if_include": HOST_DEVICE,
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,tcp",
+    "OMPI_MCA_btl_tcp_if_include": HOST_DEVICE,
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+MPICH_SETTINGS = {
+    "FI_PROVIDER": "tcp",
+    "FI_TCP_IFACE": HOST_DEVICE,
+    "UCX_TLS": "tcp,self",
+    "UCX_NET_DEVICES": HOST_DEVICE,
+    "MPIR_CVAR_NOLOCAL": "1",
+}
+
+
+def prefix(library: str) -> Path:
+    """Where `make setup` puts the library."""
+    if library not in LIBRARIES:
+        raise BadInput(f"unknown MPI library {library!r}; expected one of: {', '.join(LIBRARIES)}")
+    path = Path(__file__).resolve().parents[3] / ".mpi" / library
+    if not (path / "bin" / "mpirun").exists():
+        raise Failed(f"{path}/bin/mpirun is missing; `make setup` installs {library} there")
+    return path
+
+
+def agent_script(pids: Mapping[str, int]) -> str:
+    """A remote shell as launchers expect one: options, host, then words for the host's shell."""
+    cases = "\n".join(f"  {host}) pid={pid} ;;" for host, pid in pids.items())
+    return f"""#!/bin/sh
+# Runs a command on a host of this lab: lab-agent [ssh options] HOST COMMAND...
+while :; do
+  case $1 in
+    -[bceilmopDFIJLRSWw]) shift 2 ;;
+    -*) shift ;;
+    *) break ;;
+  esac
+done
+case $1 in
+{cases}
+  *) echo "lab-agent: no host '$1' in this lab" >&2; exit 255 ;;
+esac
+shift
+exec nsenter -t "$pid" -m -n -u -- env -C "$PWD" /bin/sh -c "$*"
+"""
+
+
+def forwarded(cluster_file: Path, env: Mapping[str, str], preload: Path | None) -> dict[str, str]:
+    """What every rank must see, whatever the launcher does with its own environment."""
+    found = {name: value for name, value in os.environ.items() if name.startswith("ALLEMANDE_")}
+    if preload is not None:
+        found["LD_PRELOAD"] = str(preload)
+        found["ALLEMANDE_CLUSTER"] = str(cluster_file)
+    return {**found, **env}
+
+
+def hostfile(hosts: Sequence[str], slots: int, library: str) -> str:
+    if library == "openmpi":
+        return "".join(f"{host} slots={slots}\n" for host in hosts)
+    return "".join(f"{host}:{slots}\n" for host in hosts)
+
+
+def launch(
+    library: str,
+    ranks: int,
+    argv: Sequence[str],
+    *,
+    agent: Path,
+    hosts: Path,
+    env: Mapping[str, str],
+    arguments: Sequence[str] = (),
+    netmod: str = "ofi",
+) -> tuple[list[str], dict[str, str]]:
+    """The launcher's command line and its settings. `env` is what every rank gets.
+
+    `arguments` go to the launcher after ours. Ranks go to the hosts in turns.
+    """
+    if netmod not in NETMODS:
+        raise BadInput(f"unknown MPICH netmod {netmod!r}; expected one of: {', '.join(NETMODS)}")
+    mpirun = str(prefix(library) / "bin" / "mpirun")
+    if library == "openmpi":
+        settings = {**OPENMPI_SETTINGS, "PRTE_MCA_plm_ssh_agent": str(agent)}
+        line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks)]
+        line += ["--map-by", "node", "--bind-to", "none"]
+        line += [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
+    else:
+        settings = {**MPICH_SETTINGS, "MPIR_CVAR_CH4_NETMOD": netmod}
+        line = [mpirun, "-launcher", "ssh", "-launcher-exec", str(agent), "-iface", HOST_DEVICE]
+        line += ["-f", str(hosts), "-n", str(ranks)]
+        line += [word for name, value in env.items() for word in ("-genv", name, value)]
+    return [*line, *arguments, *argv], settings
