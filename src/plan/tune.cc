@@ -1,0 +1,233 @@
+// Window, grain and their bounds from the cluster file (000 Eq 3 and 4, reference section 3).
+//
+// Eq 3 for any link: with n of the p participants on one side, n(p-n) packets cross it each way in
+// the p-1 steps of one item, nu = n(p-n)/(p-1) per step; a host link has nu = 1. Each link has two
+// egress queues, one per direction; the port with the least B_L / nu gives the window.
+// Switches joined by several paths: the trunks of one switch are taken to share its traffic evenly.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "plan/plan.h"
+#include "topology/graph.h"
+
+namespace alm::plan {
+namespace {
+
+using topology::Adjacency;
+using topology::Cluster;
+using topology::Edge;
+using topology::kNoNode;
+using topology::Link;
+using topology::NodeId;
+
+constexpr std::uint32_t kIpUdpBytes = 28;      // IPv4 20 + UDP 8
+constexpr std::uint32_t kGsoBytesMax = 65507;  // what one UDP_SEGMENT send may carry
+constexpr std::uint32_t kGsoSegmentsMax = 64;  // UDP_MAX_SEGMENTS
+// A train fills the link for as long as one full frame does at 1 Gbit/s: a send call costs a few
+// microseconds, so that one core keeps up and slower links keep the packet shuffle of the papers.
+constexpr double kTrainUs = 12.112;
+constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter of the queue
+constexpr double kTolerance = 1e-9;            // of rates computed in two ways
+
+std::uint32_t at_least_one(double value) {
+  constexpr double kMost = 1e9;  // queues are 32-bit counts
+  return static_cast<std::uint32_t>(std::clamp(std::floor(value + kTolerance), 1.0, kMost));
+}
+
+class Tuner {
+ public:
+  Tuner(const Cluster& cluster, std::span<const base::HostId> hosts)
+      : cluster_(cluster),
+        adjacency_(cluster),
+        walk_(topology::walk(cluster, adjacency_)),
+        p_(static_cast<double>(hosts.size())),
+        hosts_(hosts),
+        below_(adjacency_.node_count(), 0) {
+    for (const base::HostId host : hosts) below_[host.value] += 1;
+  }
+
+  Tuning run() {
+    out_.mtu_bytes = cluster_.framing.mtu_bytes;
+    set_host_rate();
+    set_latency();
+    set_window();
+    set_grain();
+    if (out_.window_packets < out_.window_packets_min) warn_window();
+    return std::move(out_);
+  }
+
+ private:
+  double frame_us(double rate_mbit_s) const {
+    constexpr double kBitsPerByte = 8;
+    return (cluster_.framing.mtu_bytes + cluster_.framing.link_header_bytes) * kBitsPerByte /
+           rate_mbit_s;
+  }
+
+  // The exchange is symmetric, so that its slowest link sets the pace of everybody.
+  void set_host_rate() {
+    for (const base::HostId host : hosts_) {
+      double rate = 0;
+      for (const Edge& edge : adjacency_[host.value]) {
+        const Link& link = cluster_.links[edge.link];
+        rate =
+            std::max(rate, std::min(rate_from(link, host.value), rate_towards(link, host.value)));
+      }
+      if (rate > 0 && (out_.host_rate_mbit_s == 0 || rate < out_.host_rate_mbit_s)) {
+        out_.host_rate_mbit_s = rate;
+      }
+    }
+    if (out_.host_rate_mbit_s > 0) out_.packet_time_us = frame_us(out_.host_rate_mbit_s);
+  }
+
+  // A cut-through switch passes the head of a frame on at once; all others wait for its tail.
+  double hop_us(std::uint32_t node, const Link& link) const {
+    const bool cut_through = !cluster_.is_host(NodeId{node}) &&
+                             cluster_.switches[node - cluster_.host_count()].switching ==
+                                 topology::Switching::kCutThrough;
+    return link.latency_us + (cut_through ? 0 : frame_us(rate_from(link, node)));
+  }
+
+  // Participant farthest from `start` and how long a frame takes to it.
+  std::pair<std::uint32_t, double> farthest(std::uint32_t start) const {
+    using Entry = std::pair<double, std::uint32_t>;
+    std::vector<double> best(adjacency_.node_count(), -1);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+    open.push({0, start});
+    while (!open.empty()) {
+      const auto [time, node] = open.top();
+      open.pop();
+      if (best[node] >= 0) continue;
+      best[node] = time;
+      for (const Edge& edge : adjacency_[node]) {
+        open.push({time + hop_us(node, cluster_.links[edge.link]), edge.peer});
+      }
+    }
+    std::pair<std::uint32_t, double> out{start, 0};
+    for (const base::HostId host : hosts_) {
+      if (best[host.value] > out.second) out = {host.value, best[host.value]};
+    }
+    return out;
+  }
+
+  // Twice to the farthest: in a tree that is the longest way.
+  void set_latency() {
+    if (hosts_.empty()) return;
+    const auto [end, time] = farthest(hosts_.front().value);
+    out_.latency_us = std::max(time, farthest(end).second);
+    if (out_.packet_time_us > 0) {
+      out_.window_packets_min = static_cast<std::uint32_t>(
+          std::max(1.0, std::ceil(out_.latency_us / out_.packet_time_us - kTolerance)));
+    }
+  }
+
+  void set_window() {
+    if (p_ < 2) return;
+    for (auto it = walk_.order.rbegin(); it != walk_.order.rend(); ++it) {
+      const std::uint32_t node = *it, parent = walk_.parent[node];
+      if (parent == kNoNode) continue;
+      if (walk_.bridge[node]) {
+        const Link& link = cluster_.links[walk_.parent_link[node]];
+        consider(link, node, parent, below_[node], 1);
+        consider(link, parent, node, below_[node], 1);
+      }
+      below_[parent] += below_[node];
+    }
+    for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
+      consider_trunks(node);
+    }
+  }
+
+  // The links of a switch to others that are on a cycle, hence alternatives to each other.
+  void consider_trunks(std::uint32_t node) {
+    double inside = 0;
+    std::vector<Edge> trunks;
+    for (const Edge& edge : adjacency_[node]) {
+      if (cluster_.is_host(NodeId{edge.peer})) {
+        inside += below_[edge.peer];
+      } else if (!is_bridge(node, edge)) {
+        trunks.push_back(edge);
+      }
+    }
+    for (const Edge& edge : trunks) {
+      const Link& link = cluster_.links[edge.link];
+      consider(link, node, edge.peer, inside, static_cast<double>(trunks.size()));
+      consider(link, edge.peer, node, inside, static_cast<double>(trunks.size()));
+    }
+  }
+
+  bool is_bridge(std::uint32_t node, const Edge& edge) const {
+    const std::uint32_t child = walk_.parent_link[node] == edge.link ? node : edge.peer;
+    return walk_.parent_link[child] == edge.link && walk_.bridge[child];
+  }
+
+  // The egress port at `from` towards `to`, on one of `paths` that share what crosses between
+  // `inside` participants and the rest.
+  void consider(const Link& link, std::uint32_t from, std::uint32_t to, double inside,
+                double paths) {
+    if (cluster_.is_host(NodeId{from})) return;  // a host's own queue stops it, it loses nothing
+    const double nu = inside * (p_ - inside) / (p_ - 1) / paths;
+    if (nu <= 0) return;
+    const double queue = queue_at(link, from);
+    double rate = rate_from(link, from);
+    if (link.bidirectional_cap_mbit_s > 0) rate = std::min(rate, link.bidirectional_cap_mbit_s / 2);
+    const bool is_limit = nu * out_.host_rate_mbit_s > rate * (1 + kTolerance);
+    const double share = is_limit ? std::max(nu, std::min(inside, p_ - inside) / paths) : nu;
+    const std::uint32_t window = at_least_one(queue / share);
+    if (!out_.contended_port.empty() && window >= out_.window_packets) return;
+    out_.nu = nu;
+    out_.window_packets = window;
+    out_.window_with_acks = at_least_one(queue / (2 * nu));
+    out_.contended_port =
+        cluster_.node_name(NodeId{from}) + " -> " + cluster_.node_name(NodeId{to});
+    contended_queue_ = queue;
+  }
+
+  double queue_at(const Link& link, std::uint32_t from) const {
+    const double own = link.from.value == from ? link.queue_up_packets : link.queue_down_packets;
+    const double pool = cluster_.switches[from - cluster_.host_count()].buffer_packets;
+    return pool > 0 ? std::min(own, pool) : own;
+  }
+
+  void set_grain() {
+    if (out_.packet_time_us <= 0) return;
+    const std::uint32_t payload =
+        std::max<std::uint32_t>(cluster_.framing.mtu_bytes, kIpUdpBytes + 1) - kIpUdpBytes;
+    const std::uint32_t by_kernel = std::clamp(kGsoBytesMax / payload, 1u, kGsoSegmentsMax);
+    const std::uint32_t by_window = std::max(1u, out_.window_packets / kTrainsPerWindow);
+    const auto by_rate = static_cast<std::uint32_t>(
+        std::clamp(std::ceil(kTrainUs / out_.packet_time_us - kTolerance), 1.0,
+                   static_cast<double>(kGsoSegmentsMax)));
+    out_.grain_packets = std::min({by_rate, by_window, by_kernel});
+  }
+
+  void warn_window() {
+    out_.warnings.push_back(fmt::format(
+        "window of {} packets (queue of {} packets at {}, nu = {:.2f}) is below the {} packets "
+        "(L/g) that keep a host busy over {:.0f} us: expect at most {:.0f} % of the bandwidth; a "
+        "longer queue there would help",
+        out_.window_packets, contended_queue_, out_.contended_port, out_.nu,
+        out_.window_packets_min, out_.latency_us,
+        100.0 * out_.window_packets / out_.window_packets_min));
+  }
+
+  const Cluster& cluster_;
+  Adjacency adjacency_;
+  topology::Walk walk_;
+  double p_;
+  std::span<const base::HostId> hosts_;
+  std::vector<double> below_;  // participants, by node
+  double contended_queue_ = 0;
+  Tuning out_;
+};
+
+}  // namespace
+
+Tuning tune(const Cluster& cluster, std::span<const base::HostId> hosts) {
+  return Tuner(cluster, hosts).run();
+}
+
+}  // namespace alm::plan

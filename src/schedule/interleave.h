@@ -1,0 +1,22 @@
+// The interleaved order: all ranks in a row, each group of each level spread evenly over it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "schedule/grouping.h"
+
+namespace alm::schedule {
+
+// A row in which item g appears shares[g] times, as evenly as can be: among the first k places it
+// stands k * shares[g] / total times, give or take less than one (the chairman assignment).
+// With equal shares it is 0 1 2 .. 0 1 2 ..
+std::vector<std::uint32_t> fair_sequence(std::span<const std::uint32_t> shares);
+
+// Fair among the coarsest groups, then within each of them among its subgroups, and so on down.
+// Two levels of equal groups give 000 Eq 5: place = floor(r / d1) + (r mod d1) * d2.
+std::vector<base::Rank> interleaved(const Grouping& grouping);
+
+}  // namespace alm::schedule

@@ -1,0 +1,31 @@
+// For tests: whether a schedule is one, and what it loads the uplinks with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace alm::schedule {
+
+// Empty, or the first thing that is wrong.
+std::string check_valid(const Schedule& schedule);
+
+std::uint32_t idle_ranks(const Schedule& schedule, std::uint32_t step);
+
+// Packets out of and into each group of a level in one step.
+struct Load {
+  std::vector<std::uint32_t> out, in;  // [group]
+};
+Load uplink_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
+                 std::uint32_t step);
+
+// The most that `window` consecutive steps put on one uplink of a level, in either direction.
+std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
+                         std::uint32_t window);
+
+// The group of a level each rank is in.
+std::vector<std::uint32_t> group_of_rank(const Grouping& grouping, std::size_t level);
+
+}  // namespace alm::schedule

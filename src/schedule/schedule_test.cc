@@ -1,0 +1,156 @@
+// Properties every schedule has, for p = 2..257: every pair exactly once, nobody sends or receives
+// twice in a step, pairing symmetric where claimed.
+#include "schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+
+#include "schedule/interleave.h"
+#include "schedule/schedule_check.h"
+
+namespace alm::schedule {
+namespace {
+
+constexpr std::uint32_t kRanksMax = 257;
+
+TEST(Schedule, ShiftIsValid) {
+  for (std::uint32_t p = 2; p <= kRanksMax; ++p) {
+    const SchedulePtr shift = make_shift(p);
+    EXPECT_EQ(shift->steps(), p - 1);
+    ASSERT_EQ(check_valid(*shift), "") << "p = " << p;
+  }
+}
+
+TEST(Schedule, XorIsValid) {
+  for (std::uint32_t p = 2; p <= kRanksMax; ++p) {
+    const SchedulePtr exchange = make_xor(p);
+    EXPECT_EQ(exchange->steps(), std::bit_ceil(p) - 1);
+    ASSERT_EQ(check_valid(*exchange), "") << "p = " << p;
+  }
+}
+
+TEST(Schedule, EdgeColouringIsValid) {
+  for (std::uint32_t p = 2; p <= kRanksMax; ++p) {
+    const SchedulePtr colouring = make_edge_colouring(p);
+    EXPECT_EQ(colouring->steps(), p % 2 == 0 ? p - 1 : p);
+    ASSERT_EQ(check_valid(*colouring), "") << "p = " << p;
+    // One idle rank per step for odd p, none for even p.
+    for (std::uint32_t step = 0; step < colouring->steps(); ++step) {
+      ASSERT_EQ(idle_ranks(*colouring, step), p % 2) << "p = " << p;
+    }
+  }
+}
+
+// 000 Figure 2: six hosts, five steps of three matches in which everybody meets everybody.
+TEST(Schedule, EdgeColouringOfSixHostsIsTheTournamentOfFigure2) {
+  const SchedulePtr colouring = make_edge_colouring(6);
+  const std::vector<std::vector<std::uint32_t>> golden = {
+      {5, 4, 3, 2, 1, 0}, {1, 0, 4, 5, 2, 3}, {2, 5, 0, 4, 3, 1},
+      {3, 2, 1, 0, 5, 4}, {4, 3, 5, 1, 0, 2},
+  };
+  ASSERT_EQ(colouring->steps(), golden.size());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> matches;
+  for (std::uint32_t step = 0; step < golden.size(); ++step) {
+    for (std::uint32_t rank = 0; rank < 6; ++rank) {
+      EXPECT_EQ(colouring->send_to({rank}, step).value, golden[step][rank]);
+      matches.insert(std::minmax(rank, golden[step][rank]));
+    }
+  }
+  EXPECT_EQ(matches.size(), 15u);
+}
+
+TEST(Schedule, OneRankHasNoSteps) {
+  EXPECT_EQ(make_shift(1)->steps(), 0u);
+  EXPECT_EQ(make_xor(1)->steps(), 0u);
+  EXPECT_EQ(make_edge_colouring(1)->steps(), 0u);
+  EXPECT_EQ(make_balanced(Grouping::one_switch(1))->steps(), 0u);
+}
+
+TEST(Remap, TwoLevelsOfEqualGroupsGiveEquation5) {
+  for (const auto& [d1, d2] : {std::pair{8u, 4u}, {8u, 3u}, {6u, 4u}, {4u, 4u}, {1u, 7u}}) {
+    const std::vector<base::Rank> row =
+        interleaved(Grouping::of_leaves(std::vector<std::uint32_t>(d2, d1)));
+    for (std::uint32_t r = 0; r < d1 * d2; ++r) {
+      EXPECT_EQ(row[r / d1 + r % d1 * d2].value, r) << d1 << "x" << d2;
+    }
+  }
+}
+
+// Equal leaves: at most d1 packets on an uplink in a step, (d2-1) d1 in d2 consecutive steps.
+TEST(Remap, KeepsTheWindowBoundOfEquation5) {
+  for (std::uint32_t d1 = 1; d1 <= 16; ++d1) {
+    for (std::uint32_t d2 = 2; d2 <= 9; ++d2) {
+      const Grouping grouping = Grouping::of_leaves(std::vector<std::uint32_t>(d2, d1));
+      const auto check = [&](SchedulePtr inner) {
+        const SchedulePtr remapped = make_remapped(std::move(inner), grouping);
+        ASSERT_EQ(check_valid(*remapped), "");
+        EXPECT_LE(worst_load(*remapped, grouping, 0, 1), d1) << d1 << "x" << d2;
+        EXPECT_LE(worst_load(*remapped, grouping, 0, d2), (d2 - 1) * d1) << d1 << "x" << d2;
+      };
+      check(make_shift(d1 * d2));
+      if (std::has_single_bit(d2)) check(make_xor(d1 * d2));
+    }
+  }
+}
+
+// What the remap is for: without it the hosts of a leaf all cross in all of these steps.
+TEST(Remap, ImprovesOnPlainShiftAndXor) {
+  const Grouping grouping = Grouping::of_leaves(std::vector<std::uint32_t>(4, 8));
+  EXPECT_EQ(worst_load(*make_shift(32), grouping, 0, 4), 32u);
+  EXPECT_EQ(worst_load(*make_xor(32), grouping, 0, 4), 32u);
+  EXPECT_EQ(worst_load(*make_remapped(make_shift(32), grouping), grouping, 0, 4), 24u);
+  EXPECT_EQ(worst_load(*make_remapped(make_xor(32), grouping), grouping, 0, 4), 24u);
+  EXPECT_EQ(worst_load(*make_edge_colouring(32), grouping, 0, 4), 32u);
+  EXPECT_EQ(worst_load(*make_remapped(make_edge_colouring(32), grouping), grouping, 0, 4), 26u);
+}
+
+TEST(FairSequence, StaysWithinOnePlaceOfTheIdeal) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::uint32_t> shares(1 + random() % 12);
+    for (std::uint32_t& share : shares) share = 1 + static_cast<std::uint32_t>(random()) % 40;
+    const std::uint32_t total = std::accumulate(shares.begin(), shares.end(), 0u);
+    const std::vector<std::uint32_t> row = fair_sequence(shares);
+    ASSERT_EQ(row.size(), total);
+    std::vector<std::uint32_t> taken(shares.size(), 0);
+    for (std::uint32_t k = 1; k <= total; ++k) {
+      ++taken[row[k - 1]];
+      for (std::size_t item = 0; item < shares.size(); ++item) {
+        const double ideal = double(k) * shares[item] / total;
+        ASSERT_LT(std::abs(taken[item] - ideal), 1.0) << "round " << round << " place " << k;
+      }
+    }
+  }
+}
+
+TEST(Grouping, RefusesGroupsThatAreNotNested) {
+  const std::vector<std::vector<std::uint32_t>> crossed = {{0, 0, 1, 1}, {0, 1, 0, 1}};
+  const auto grouping = Grouping::make(4, crossed);
+  ASSERT_FALSE(grouping.ok());
+  EXPECT_NE(grouping.error().message.find("expected nested groups"), std::string::npos);
+}
+
+TEST(Grouping, RefusesTheWrongLength) {
+  const std::vector<std::vector<std::uint32_t>> two = {{0, 1}};
+  EXPECT_FALSE(Grouping::make(3, two).ok());
+}
+
+TEST(Grouping, DropsLevelsThatSayNothing) {
+  const std::vector<std::vector<std::uint32_t>> chain = {{5, 2, 5, 2}, {1, 0, 1, 0}, {0, 0, 0, 0}};
+  const auto grouping = Grouping::make(4, chain);
+  ASSERT_TRUE(grouping.ok());
+  ASSERT_EQ(grouping.value().levels(), 1u);
+  EXPECT_TRUE(grouping.value().equal_leaves());
+  const std::vector<base::Rank> order = {{1}, {3}, {0}, {2}};
+  EXPECT_TRUE(std::equal(order.begin(), order.end(), grouping.value().order().begin()));
+}
+
+}  // namespace
+}  // namespace alm::schedule
