@@ -1,5 +1,9 @@
 // Couples channels with one endpoint: runs exchanges from the calling thread, and answers late
 // peers from a responder thread in between. The responder never calls MPI.
+//
+// One lock guards channels and endpoint. Of the threads inside run(), one drives: it reads, hands
+// datagrams to the channels they name, sends what all channels have to send, and blocks in ppoll
+// without the lock. The others wait for their exchange to finish or for the driver's place.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +21,35 @@ namespace alm::io {
 struct PeerSet {
   transport::Identity identity;
   transport::Config config;
-  std::vector<std::vector<Address>> addresses;  // [peer][path]
+  std::vector<std::vector<Address>> addresses;  // [peer][path]; self's may be empty
   std::vector<std::string> host_names;          // [peer], for messages
+};
+
+struct DriverCounters {
+  std::uint64_t unknown_set = 0;  // datagrams from outside, or for a set that is gone: unanswered
+  std::uint64_t exchanges = 0;
+  std::uint64_t responder_turns = 0;  // times the responder took the sockets over
 };
 
 class Driver {
  public:
-  // Takes the endpoint; `responder` starts the thread (signals blocked, inert after fork).
+  // Takes the endpoint; `responder` starts the thread (signals blocked).
+  // In a forked child every call fails or does nothing, and the destructor leaves all alone.
   static base::Result<std::unique_ptr<Driver>> create(std::unique_ptr<Endpoint> endpoint,
                                                       bool responder = true);
   ~Driver();  // stops the thread; the sockets close
 
   // Reserves a set number peers will address us by; then, once keys and addresses are known,
-  // add_set.
+  // add_set. 0 when all 65535 numbers are taken.
   std::uint16_t reserve_set();
   void add_set(std::uint16_t set, PeerSet peers);
-  void remove_set(
-      std::uint16_t set);  // a dead communicator: its peers' probes are answered with bye
+  // A dead communicator. Its channel goes on answering late peers for a while. Not while it runs.
+  void remove_set(std::uint16_t set);
 
   // Runs one exchange to completion from the calling thread. `progress` is called, holding no lock,
-  // at least every millisecond while waiting (the interposer's PMPI_Test); `deadline` bounds the
-  // whole. Several threads may run exchanges of different sets at once. kPeerLost names the host;
-  // kTimeout is the deadline. Silence warnings go to `warn`.
+  // at least every millisecond while waiting (the interposer's PMPI_Test); it must not throw.
+  // `deadline` bounds the whole. Several threads may run exchanges of different sets at once.
+  // kPeerLost names the host; kTimeout is the deadline. Silence warnings go to `warn`.
   using Progress = std::function<void()>;
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
@@ -49,6 +60,7 @@ class Driver {
 
   transport::Counters counters(std::uint16_t set) const;
   EndpointCounters endpoint_counters() const;
+  DriverCounters driver_counters() const;
   const Endpoint& endpoint() const;
 
  private:

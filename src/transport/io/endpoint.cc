@@ -218,10 +218,12 @@ bool Endpoint::blocked_by_kernel() const { return impl_->blocked == Impl::Blocke
 
 std::uint32_t Endpoint::batch_packets() const {
   // Half of the send buffer is what POLLOUT announces. Without a kernel that blocks, a batch is
-  // only there to save system calls.
+  // only there to save system calls. Whole trains in any case.
+  const std::uint32_t grain = std::clamp(impl_->options.grain_packets, 1u, kBatchMax);
   const bool held = impl_->kernel_holds_until > 0 || impl_->pacer.enabled();
-  const std::uint32_t half = std::max(impl_->send_buffer_packets / 2, impl_->options.grain_packets);
-  return held ? std::clamp(half, 1u, kBatchMax) : kBatchMax / 2;
+  const std::uint32_t packets =
+      std::min(held ? impl_->send_buffer_packets / 2 : kBatchMax / 2, kBatchMax);
+  return std::max(1u, packets / grain) * grain;
 }
 
 std::size_t Endpoint::receive(const Sink& sink) {

@@ -1,0 +1,352 @@
+#include "transport/io/driver.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "transport/io/driver_impl.h"
+#include "wire/bytes.h"
+
+namespace alm::io {
+namespace {
+
+constexpr base::Nanos kProgressInterval = base::kMillisecond;
+constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
+constexpr std::chrono::milliseconds kTurnInterval{1};
+// Batches sent before the sockets are read again.
+constexpr int kBatchesPerTurn = 4;
+constexpr std::size_t kSetOffset = 2;  // of Header::set
+
+double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
+
+base::Error forked() {
+  return {base::ErrorCode::kUnsupported,
+          "this process was forked from the one that opened the sockets; exchanges are not "
+          "possible in it"};
+}
+
+}  // namespace
+
+Wake::Wake() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Wake::~Wake() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void Wake::kick() {
+  if (!asleep_ || kicked_) return;
+  const std::uint64_t one = 1;
+  kicked_ = ::write(fd_, &one, sizeof one) == sizeof one;
+}
+
+void Wake::awake() {
+  asleep_ = false;
+  if (!kicked_) return;
+  std::uint64_t count = 0;
+  kicked_ = ::read(fd_, &count, sizeof count) < 0 && errno == EINTR;
+}
+
+Driver::Impl::Impl(std::unique_ptr<Endpoint> taken)
+    : endpoint(std::move(taken)), owner(::getpid()) {
+  sink = [this](const Address&, std::span<const std::byte> datagram) { route(datagram); };
+}
+
+bool Driver::Impl::in_owner() const { return ::getpid() == owner; }
+
+Driver::Driver() = default;
+
+base::Result<std::unique_ptr<Driver>> Driver::create(std::unique_ptr<Endpoint> endpoint,
+                                                     bool responder) {
+  std::unique_ptr<Driver> driver(new Driver);
+  driver->impl_ = std::make_unique<Impl>(std::move(endpoint));
+  if (driver->impl_->driver_wake.fd() < 0 || driver->impl_->responder_poll.fd() < 0) {
+    return base::io_error(fmt::format("cannot open an eventfd: {}", std::strerror(errno)));
+  }
+  if (responder) driver->impl_->start_responder();
+  return driver;
+}
+
+Driver::~Driver() {
+  if (impl_ == nullptr) return;
+  if (!impl_->in_owner()) {
+    // The thread does not exist here and the lock may be held by it for ever: leave all as it is.
+    static_cast<void>(impl_.release());
+    return;
+  }
+  impl_->stop_responder();
+}
+
+std::uint16_t Driver::reserve_set() {
+  if (!impl_->in_owner()) return 0;
+  const Lock lock(impl_->mutex);
+  return impl_->sets.reserve();
+}
+
+void Driver::add_set(std::uint16_t set, PeerSet peers) {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  impl_->sets.add(set, std::move(peers));
+}
+
+void Driver::remove_set(std::uint16_t set) {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  SetEntry* gone = impl_->sets.retire(set);
+  if (gone == nullptr) return;
+  assert(!gone->running);
+  impl_->outbox.drop(*gone);
+  impl_->sets.drop(gone);
+}
+
+base::Status Driver::run(std::uint16_t set, const transport::Exchange& exchange,
+                         const Progress& progress, const Warn& warn, base::Nanos deadline) {
+  Impl& self = *impl_;
+  if (!self.in_owner()) return forked();
+  Lock lock(self.mutex);
+  SetEntry* entry = self.sets.find(set);
+  if (entry == nullptr)
+    return base::bad_input(fmt::format("no peers are registered under set {}", set));
+  if (entry->running) return base::bad_input(fmt::format("set {} already runs an exchange", set));
+  if (entry->failure) return *entry->failure;
+  self.begin_call();
+  self.now = monotonic_now();
+  entry->running = true;
+  entry->finished = false;
+  entry->channel.start(self.now, exchange);
+  entry->attention = true;
+  Call call{entry, progress, warn, deadline, self.now, self.now, self.now + kCheckInterval};
+  self.serve(lock, call);
+  entry->running = false;
+  ++self.counters.exchanges;
+  self.end_call(self.now);
+  return std::move(call.status);
+}
+
+bool Driver::settle(base::Nanos deadline, const Progress& progress) {
+  Impl& self = *impl_;
+  if (!self.in_owner()) return false;
+  Lock lock(self.mutex);
+  self.begin_call();
+  self.now = monotonic_now();
+  const Warn silent;
+  Call call{nullptr, progress, silent, deadline, self.now, self.now, base::kNever};
+  self.serve(lock, call);
+  self.end_call(self.now);
+  return self.all_settled();
+}
+
+void Driver::Impl::begin_call() {
+  ++calls;
+  ++calls_begun;
+  responder_poll.kick();
+}
+
+void Driver::Impl::end_call(base::Nanos at) {
+  --calls;
+  last_call_end = at;
+  if (!responder_deep || calls > 0) return;
+  responder_deep = false;
+  responder_wake.notify_one();
+}
+
+void Driver::Impl::serve(Lock& lock, Call& call) {
+  while (!call.over) {
+    if (driving) {
+      await_turn(lock, call);
+      continue;
+    }
+    driving = true;
+    drive(lock, call);
+    driving = false;
+    if (waiting > 0) turn_over.notify_all();
+  }
+}
+
+void Driver::Impl::drive(Lock& lock, Call& call) {
+  bool read = true;
+  while (true) {
+    now = monotonic_now();
+    if (read) receive();
+    const bool more = pump();
+    finish_complete();
+    update(lock, call);
+    if (call.over) return;
+    read = true;
+    if (more) continue;
+    base::Nanos until = std::min({earliest_deadline(), call.deadline, call.next_check});
+    if (call.progress) until = std::min(until, call.last_progress + kProgressInterval);
+    block(lock, until, driver_wake, &read);
+  }
+}
+
+// Another thread drives, this exchange too.
+void Driver::Impl::await_turn(Lock& lock, Call& call) {
+  // It may sleep without knowing what we have to send.
+  if (call.entry == nullptr || call.entry->attention) driver_wake.kick();
+  ++waiting;
+  turn_over.wait_for(lock, kTurnInterval,
+                     [&] { return !driving || (call.entry && call.entry->finished); });
+  --waiting;
+  now = monotonic_now();
+  update(lock, call);
+}
+
+void Driver::Impl::receive() { endpoint->receive(sink); }
+
+void Driver::Impl::route(std::span<const std::byte> datagram) {
+  SetEntry* entry = nullptr;
+  if (datagram.size() >= wire::kHeaderBytes) {
+    entry = sets.find(wire::load<std::uint16_t>(datagram.data() + kSetOffset));
+  }
+  if (entry == nullptr) {
+    ++counters.unknown_set;
+  } else if (entry->channel.on_datagram(now, datagram)) {
+    entry->attention = true;
+  }
+}
+
+// Sends what the channels have to send until they, or the kernel, have enough. True: there is more.
+bool Driver::Impl::pump() {
+  const auto& live = sets.live();
+  for (int batch = 0; batch < kBatchesPerTurn; ++batch) {
+    if (outbox.empty()) {
+      const std::size_t limit = endpoint->batch_packets();
+      for (std::size_t i = 0; i < live.size() && outbox.room() > 0; ++i) {
+        SetEntry& entry = *live[(turn + i) % live.size()];
+        if (entry.attention || entry.deadline <= now) outbox.fill(now, entry, limit);
+      }
+      ++turn;
+      if (outbox.empty()) return false;
+    }
+    outbox.flush(now, *endpoint);
+    if (!outbox.empty()) return false;
+  }
+  return true;
+}
+
+void Driver::Impl::finish_complete() {
+  bool other = false;
+  for (SetEntry* entry : sets.live()) {
+    if (!entry->running || entry->finished || entry->failure || entry->queued > 0) continue;
+    if (!entry->channel.complete()) continue;
+    entry->channel.release(now);
+    entry->attention = true;
+    entry->finished = true;
+    other = true;
+  }
+  if (other && waiting > 0) turn_over.notify_all();
+}
+
+base::Nanos Driver::Impl::earliest_deadline() const {
+  base::Nanos earliest = base::kNever;
+  for (const SetEntry* entry : sets.live()) earliest = std::min(earliest, entry->deadline);
+  return earliest;
+}
+
+bool Driver::Impl::all_settled() const {
+  return std::all_of(sets.live().begin(), sets.live().end(), [](const SetEntry* entry) {
+    return entry->failure || (entry->queued == 0 && entry->channel.settled());
+  });
+}
+
+// Whether the call is over, and what its thread owes its caller: progress, warnings, a look at the
+// peers.
+void Driver::Impl::update(Lock& lock, Call& call) {
+  SetEntry* entry = call.entry;
+  call.over = entry != nullptr ? entry->finished : all_settled();
+  if (call.over) return;
+  if (now >= call.deadline) {
+    if (entry != nullptr) {
+      fail(call,
+           {base::ErrorCode::kTimeout, fmt::format("the exchange was not complete after {:.1f} s",
+                                                   seconds(now - call.begun))});
+    }
+    call.over = true;
+    return;
+  }
+  if (call.progress && now - call.last_progress >= kProgressInterval) {
+    call.last_progress = now;
+    lock.unlock();
+    call.progress();
+    lock.lock();
+    now = monotonic_now();
+  }
+  if (now < call.next_check || entry == nullptr || entry->finished) return;
+  call.next_check = now + kCheckInterval;
+  std::vector<std::string> warnings;
+  const transport::Config& config = entry->channel.config();
+  while (const auto silent = entry->channel.check_peers(now)) {
+    const std::string who =
+        fmt::format("rank {} on {}", silent->peer, entry->host_names[silent->peer]);
+    if (silent->fatal) {
+      fail(call, {base::ErrorCode::kPeerLost,
+                  fmt::format("{} is lost: silent for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", who,
+                              seconds(silent->silent))});
+      break;
+    }
+    warnings.push_back(
+        fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
+                    who, seconds(silent->silent), seconds(config.peer_timeout)));
+  }
+  if (warnings.empty() || !call.warn) return;
+  lock.unlock();
+  for (const std::string& text : warnings) call.warn(text);
+  lock.lock();
+}
+
+void Driver::Impl::fail(Call& call, base::Error error) {
+  outbox.drop(*call.entry);
+  call.entry->channel.abandon();
+  call.entry->attention = false;
+  call.entry->deadline = base::kNever;
+  call.entry->failure = error;
+  call.status = std::move(error);
+  call.over = true;
+}
+
+// Blocks without the lock. Sets `read` to whether the sockets are worth reading.
+void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) {
+  // With the kernel's queue full there is nothing to do with what comes in: let it gather until
+  // half has drained. That halves the wake-ups of a busy host.
+  const bool want_write = !outbox.empty();
+  const bool poll_read = !(want_write && endpoint->blocked_by_kernel());
+  const base::Nanos begin = monotonic_now();
+  if (!poll_read) until = std::min(until, begin + kProgressInterval);  // should it never drain
+  const WaitPlan plan = endpoint->plan_wait(begin, until, want_write, wake.fd(), poll_read);
+  wake.sleep();
+  lock.unlock();
+  const Ready ready = endpoint->block(plan);
+  lock.lock();
+  wake.awake();
+  if (ready.error) endpoint->clear_errors();
+  *read = ready.readable || !poll_read;
+}
+
+transport::Counters Driver::counters(std::uint16_t set) const {
+  if (!impl_->in_owner()) return {};
+  const Lock lock(impl_->mutex);
+  const SetEntry* entry = impl_->sets.find(set);
+  return entry == nullptr ? transport::Counters{} : entry->channel.counters();
+}
+
+EndpointCounters Driver::endpoint_counters() const {
+  if (!impl_->in_owner()) return {};
+  const Lock lock(impl_->mutex);
+  return impl_->endpoint->counters();
+}
+
+DriverCounters Driver::driver_counters() const {
+  if (!impl_->in_owner()) return {};
+  const Lock lock(impl_->mutex);
+  return impl_->counters;
+}
+
+const Endpoint& Driver::endpoint() const { return *impl_->endpoint; }
+
+}  // namespace alm::io

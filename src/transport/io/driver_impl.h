@@ -1,0 +1,104 @@
+// The state behind Driver; included by driver.cc and responder.cc only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "transport/io/driver.h"
+#include "transport/io/outbox.h"
+#include "transport/io/set_table.h"
+
+namespace alm::io {
+
+// An eventfd that ends another thread's ppoll. At most one write per wait.
+class Wake {
+ public:
+  Wake();
+  ~Wake();
+  Wake(const Wake&) = delete;
+  Wake& operator=(const Wake&) = delete;
+
+  int fd() const { return fd_; }
+  // All under the driver's lock.
+  void sleep() { asleep_ = true; }
+  void kick();
+  void awake();
+
+ private:
+  int fd_;
+  bool asleep_ = false, kicked_ = false;
+};
+
+using Lock = std::unique_lock<std::mutex>;
+
+// One thread inside run() or settle().
+struct Call {
+  SetEntry* entry;  // null: settle
+  const Driver::Progress& progress;
+  const Driver::Warn& warn;
+  base::Nanos deadline;
+  base::Nanos begun;
+  base::Nanos last_progress;
+  base::Nanos next_check;
+  base::Status status{};
+  bool over = false;
+};
+
+struct Driver::Impl {
+  explicit Impl(std::unique_ptr<Endpoint> taken);
+
+  bool in_owner() const;  // false in a forked child
+
+  // driver.cc
+  void begin_call();
+  void end_call(base::Nanos now);
+  void serve(Lock& lock, Call& call);
+  void drive(Lock& lock, Call& call);
+  void await_turn(Lock& lock, Call& call);
+  bool pump();
+  void receive();
+  void route(std::span<const std::byte> datagram);
+  void finish_complete();
+  base::Nanos earliest_deadline() const;
+  bool all_settled() const;
+  void update(Lock& lock, Call& call);
+  void fail(Call& call, base::Error error);
+  void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
+
+  // responder.cc
+  void start_responder();
+  void stop_responder();
+  void respond();
+  void respond_while_away(Lock& lock);
+
+  mutable std::mutex mutex;
+  std::unique_ptr<Endpoint> endpoint;
+  Endpoint::Sink sink;
+  SetTable sets;
+  Outbox outbox;
+  DriverCounters counters;
+  base::Nanos now = 0;   // read once per turn
+  std::size_t turn = 0;  // the set that is pulled first
+  pid_t owner;
+
+  bool driving = false;
+  std::condition_variable turn_over;
+  int waiting = 0;
+  Wake driver_wake;
+
+  std::thread responder;
+  std::condition_variable responder_wake;
+  Wake responder_poll;
+  bool stop = false;
+  bool responder_deep = false;  // sleeps until the call in progress ends
+  int calls = 0;                // threads inside run() or settle()
+  std::uint64_t calls_begun = 0;
+  base::Nanos last_call_end = 0;
+};
+
+}  // namespace alm::io

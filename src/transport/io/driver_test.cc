@@ -1,0 +1,332 @@
+#include "transport/io/driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+namespace alm::io {
+namespace {
+
+using transport::Exchange;
+using transport::PeerId;
+
+std::unique_ptr<Endpoint> open_endpoint(bool gso = true) {
+  EndpointOptions options;
+  options.local_address = "127.0.0.1";
+  options.mtu_bytes = 1500;
+  options.grain_packets = 4;
+  options.allow_gso = gso;
+  auto endpoint = Endpoint::open(options);
+  EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
+  return std::move(endpoint).value();
+}
+
+// `ranks` drivers in this process, each with `sets` communicators of all of them.
+class Cluster {
+ public:
+  explicit Cluster(std::uint32_t ranks, std::size_t sets = 1, const transport::Config& config = {},
+                   bool responder = true) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      drivers_.push_back(Driver::create(open_endpoint(rank % 2 == 0), responder).value());
+    }
+    for (std::size_t s = 0; s < sets; ++s) {
+      std::vector<std::uint16_t> numbers;
+      for (auto& driver : drivers_) {
+        if (numbers.size() % 2 == 1) driver->reserve_set();  // numbers differ between ranks
+        numbers.push_back(driver->reserve_set());
+      }
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        PeerSet peers;
+        peers.identity = {{0x1234 + s, 0x5678}, rank, numbers[rank], numbers};
+        peers.config = config;
+        peers.config.grain_packets = 4;
+        for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+          peers.addresses.push_back({drivers_[peer]->endpoint().local()});
+          peers.host_names.push_back("h0" + std::to_string(peer));
+        }
+        drivers_[rank]->add_set(numbers[rank], std::move(peers));
+      }
+      numbers_.push_back(std::move(numbers));
+    }
+  }
+
+  Driver& driver(std::uint32_t rank) { return *drivers_[rank]; }
+  std::uint16_t set(std::uint32_t rank, std::size_t s = 0) const { return numbers_[s][rank]; }
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(drivers_.size()); }
+  void destroy(std::uint32_t rank) { drivers_[rank].reset(); }
+
+ private:
+  std::vector<std::unique_ptr<Driver>> drivers_;
+  std::vector<std::vector<std::uint16_t>> numbers_;
+};
+
+// One rank's side of a uniform exchange in one round; fills and checks the bytes.
+class Side {
+ public:
+  Side(Cluster& cluster, std::uint32_t rank, std::uint64_t bytes, std::size_t s = 0)
+      : cluster_(cluster), rank_(rank), bytes_(bytes), set_index_(s) {
+    for (PeerId i = 1; i < cluster.ranks(); ++i) {
+      send_.push_back((rank + i) % cluster.ranks());
+      recv_.push_back((rank + cluster.ranks() - i) % cluster.ranks());
+    }
+    begin_ = {0, static_cast<std::uint32_t>(send_.size())};
+    out_.resize(bytes * cluster.ranks());
+    in_.resize(bytes * cluster.ranks());
+  }
+
+  base::Status run(unsigned iteration, const Driver::Progress& progress = {},
+                   const Driver::Warn& warn = {}, base::Nanos deadline = base::kNever) {
+    for (PeerId peer = 0; peer < cluster_.ranks(); ++peer)
+      fill(out_.data() + peer * bytes_, rank_, peer, iteration);
+    std::fill(in_.begin(), in_.end(), std::byte{0xEE});
+    Exchange exchange;
+    exchange.rounds = {send_, recv_, begin_, begin_, true};
+    exchange.send = {out_.data(), bytes_, bytes_, {}, {}};
+    exchange.recv = {in_.data(), bytes_, bytes_, {}, {}};
+    return cluster_.driver(rank_).run(cluster_.set(rank_, set_index_), exchange, progress, warn,
+                                      deadline);
+  }
+
+  bool check(unsigned iteration) const {
+    std::vector<std::byte> expected(bytes_);
+    for (PeerId peer = 0; peer < cluster_.ranks(); ++peer) {
+      if (peer == rank_) continue;
+      fill(expected.data(), peer, rank_, iteration);
+      if (std::memcmp(expected.data(), in_.data() + peer * bytes_, bytes_) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  void fill(std::byte* at, PeerId from, PeerId to, unsigned iteration) const {
+    std::uint32_t value =
+        from * 7919 + to * 104'729 + iteration * 1'299'709 + static_cast<std::uint32_t>(set_index_);
+    for (std::uint64_t i = 0; i < bytes_; ++i) {
+      value = value * 1'664'525 + 1'013'904'223;
+      at[i] = static_cast<std::byte>(value >> 24);
+    }
+  }
+
+  Cluster& cluster_;
+  std::uint32_t rank_;
+  std::uint64_t bytes_;
+  std::size_t set_index_;
+  std::vector<PeerId> send_, recv_;
+  std::vector<std::uint32_t> begin_;
+  std::vector<std::byte> out_, in_;
+};
+
+void run_all(Cluster& cluster, std::uint64_t bytes, unsigned iterations, std::size_t sets = 1) {
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < cluster.ranks(); ++rank) {
+    for (std::size_t s = 0; s < sets; ++s) {
+      threads.emplace_back([&cluster, rank, bytes, iterations, s] {
+        Side side(cluster, rank, bytes, s);
+        for (unsigned i = 0; i < iterations; ++i) {
+          const base::Status status = side.run(
+              i, [] {}, {}, monotonic_now() + 60 * base::kSecond);
+          ASSERT_TRUE(status.ok()) << status.error().message;
+          ASSERT_TRUE(side.check(i)) << "rank " << rank << " set " << s << " iteration " << i;
+        }
+      });
+    }
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(Driver, ThousandsOfSmallExchanges) {
+  Cluster cluster(2);
+  run_all(cluster, 100, 3000);
+  EXPECT_EQ(cluster.driver(0).driver_counters().exchanges, 3000U);
+  EXPECT_EQ(cluster.driver(0).driver_counters().unknown_set, 0U);
+}
+
+TEST(Driver, LargeExchangeOfSeveralRanks) {
+  Cluster cluster(5);
+  run_all(cluster, 300'000, 4);
+  for (std::uint32_t rank = 0; rank < 5; ++rank) {
+    EXPECT_EQ(cluster.driver(rank).endpoint_counters().receive_overflow, 0U);
+  }
+}
+
+TEST(Driver, EmptyBlocks) {
+  Cluster cluster(3);
+  run_all(cluster, 0, 50);
+}
+
+TEST(Driver, TwoSetsFromTwoThreads) {
+  Cluster cluster(2, 2);
+  run_all(cluster, 5'000, 500, 2);
+}
+
+TEST(Driver, ThreeSetsThreeRanksWithoutResponder) {
+  Cluster cluster(3, 3, {}, false);
+  run_all(cluster, 20'000, 50, 3);
+}
+
+TEST(Driver, LatePeerIsWaitedFor) {
+  Cluster cluster(2);
+  std::atomic<int> progressed = 0;
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    Side side(cluster, 1, 50'000);
+    ASSERT_TRUE(side.run(0).ok());
+    ASSERT_TRUE(side.check(0));
+  });
+  Side side(cluster, 0, 50'000);
+  ASSERT_TRUE(side.run(0, [&] { ++progressed; }).ok());
+  EXPECT_TRUE(side.check(0));
+  EXPECT_GT(progressed, 20);  // at least every millisecond, on a machine that may be busy
+  late.join();
+}
+
+// A rank that leaves for a while still answers: its peer gets what it lacks from the responder.
+TEST(Driver, SettlesThroughTheRespondersOfAbsentRanks) {
+  Cluster cluster(3);
+  run_all(cluster, 10'000, 3);
+  EXPECT_TRUE(cluster.driver(0).settle(monotonic_now() + 5 * base::kSecond, {}));
+  EXPECT_TRUE(cluster.driver(1).settle(monotonic_now() + 5 * base::kSecond, [] {}));
+}
+
+TEST(Driver, ResponderTakesOverOnlyWhenAway) {
+  Cluster cluster(2);
+  run_all(cluster, 100, 10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_GE(cluster.driver(0).driver_counters().responder_turns, 1U);
+  run_all(cluster, 100, 10);
+}
+
+TEST(Driver, SilentPeerIsNamedThenLost) {
+  transport::Config config;
+  config.peer_warning = 200 * base::kMillisecond;
+  config.peer_timeout = 600 * base::kMillisecond;
+  Cluster cluster(2, 1, config);
+  cluster.destroy(1);
+  // Its address must not be looked up again: only rank 0 is used from here on.
+  std::vector<std::string> warnings;
+  Side side(cluster, 0, 1000);
+  const base::Status status =
+      side.run(0, {}, [&](const std::string& text) { warnings.push_back(text); });
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, base::ErrorCode::kPeerLost);
+  EXPECT_THAT(status.error().message, testing::HasSubstr("rank 1 on h01"));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], testing::HasSubstr("rank 1 on h01 silent for 0."));
+  EXPECT_THAT(warnings[0], testing::HasSubstr("ALLEMANDE_PEER_TIMEOUT_S"));
+  EXPECT_FALSE(side.run(1).ok());  // stays lost
+}
+
+TEST(Driver, DeadlineEndsTheExchange) {
+  Cluster cluster(2);
+  Side side(cluster, 0, 1000);
+  const base::Status status = side.run(
+      0, [] {}, {}, monotonic_now() + 50 * base::kMillisecond);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, base::ErrorCode::kTimeout);
+}
+
+TEST(Driver, UnknownAndBusySetsAreRefused) {
+  Cluster cluster(2);
+  Exchange exchange;
+  EXPECT_EQ(cluster.driver(0).run(999, exchange, {}, {}).error().code, base::ErrorCode::kBadInput);
+}
+
+TEST(Driver, RemovedSetsAreForgottenInTurn) {
+  Cluster cluster(2, 40);
+  run_all(cluster, 100, 2, 40);
+  for (std::size_t s = 0; s < 40; ++s) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      cluster.driver(rank).remove_set(cluster.set(rank, s));
+      cluster.driver(rank).remove_set(cluster.set(rank, s));  // twice does no harm
+    }
+  }
+  EXPECT_EQ(cluster.driver(0).counters(cluster.set(0, 0)).data_sent, 0U);   // gone
+  EXPECT_GT(cluster.driver(0).counters(cluster.set(0, 39)).data_sent, 0U);  // still answers
+}
+
+// Random bytes, truncations of real headers and well-formed headers with a wrong key: counted,
+// unanswered.
+TEST(Driver, GarbageIsCountedAndUnanswered) {
+  Cluster cluster(2);
+  auto stranger = open_endpoint();
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> thrown = 0, replies = 0;
+  std::thread noise([&] {
+    std::minstd_rand random(7);
+    const Address to = cluster.driver(0).endpoint().local();
+    const std::uint16_t set = cluster.set(0);
+    std::vector<std::byte> bytes(1472);
+    while (!stop) {
+      for (auto& b : bytes) b = static_cast<std::byte>(random());
+      std::size_t length = random() % bytes.size();
+      if (random() % 2 == 0) {  // looks right up to the checksum
+        bytes[0] = static_cast<std::byte>((wire::kVersion << 4) | (random() % 3));
+        bytes[1] = std::byte{0};
+        std::memcpy(&bytes[2], &set, sizeof set);
+        bytes[4] = std::byte{1};
+        bytes[5] = std::byte{0};
+        length = 24 + random() % 1000;
+      }
+      const SendItem item{&to, 0, std::span(bytes).first(length), {}};
+      thrown += stranger->send(monotonic_now(), {&item, 1});
+      replies += stranger->receive([](const Address&, std::span<const std::byte>) {});
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  run_all(cluster, 3'000, 1500);
+  while (thrown < 200) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  stop = true;
+  noise.join();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  replies += stranger->receive([](const Address&, std::span<const std::byte>) {});
+  EXPECT_EQ(replies, 0U);
+  const auto counters = cluster.driver(0).counters(cluster.set(0));
+  EXPECT_GT(cluster.driver(0).driver_counters().unknown_set, 0U);
+  EXPECT_GT(counters.rejected_checksum + counters.rejected_malformed, 0U);
+}
+
+TEST(Driver, InertInAForkedChild) {
+  Cluster cluster(2);
+  run_all(cluster, 1000, 5);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Side side(cluster, 0, 1000);
+    const bool refused = !side.run(5).ok() && !cluster.driver(0).settle(base::kNever, {}) &&
+                         cluster.driver(0).reserve_set() == 0;
+    cluster.driver(0).remove_set(cluster.set(0));
+    cluster.destroy(0);  // touches nothing, joins nothing
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  Cluster* parent = &cluster;
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([parent, rank] {
+      Side side(*parent, rank, 1000);
+      for (unsigned i = 5; i < 20; ++i) {
+        ASSERT_TRUE(side.run(i).ok());
+        ASSERT_TRUE(side.check(i));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(Driver, DestroyedCleanlyWhileIdleAndAway) {
+  for (int i = 0; i < 20; ++i) {
+    Cluster cluster(2);
+    if (i % 2 == 0) run_all(cluster, 100, 3);
+    if (i % 4 < 2) std::this_thread::sleep_for(std::chrono::milliseconds(12));
+  }
+}
+
+}  // namespace
+}  // namespace alm::io

@@ -1,0 +1,72 @@
+// The responder: keeps the sockets alive while the program is outside the library.
+//
+// Programs call in tight loops, where waking a thread at the end of each call would cost more than
+// the call. So it sleeps in short timed waits while calls are frequent, looks at the sockets only
+// when the program has been away for kAway, and sleeps without a timer through a call that has
+// outlasted a tick: the end of such a call wakes it.
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "transport/io/driver_impl.h"
+
+namespace alm::io {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{8};
+constexpr base::Nanos kAway = 5 * base::kMillisecond;
+
+}  // namespace
+
+void Driver::Impl::start_responder() {
+  // Signals belong to the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  responder = std::thread([this] { respond(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Driver::Impl::stop_responder() {
+  if (!responder.joinable()) return;
+  {
+    const Lock lock(mutex);
+    stop = true;
+    responder_poll.kick();
+    responder_wake.notify_one();
+  }
+  responder.join();
+}
+
+void Driver::Impl::respond() {
+  Lock lock(mutex);
+  std::uint64_t call_seen = 0;
+  while (!stop) {
+    if (calls > 0 && call_seen == calls_begun) {
+      responder_deep = true;
+      responder_wake.wait(lock, [this] { return stop || !responder_deep; });
+    } else if (calls > 0 || monotonic_now() - last_call_end < kAway) {
+      call_seen = calls_begun;
+      responder_wake.wait_for(lock, kTick);
+    } else {
+      respond_while_away(lock);
+    }
+  }
+}
+
+void Driver::Impl::respond_while_away(Lock& lock) {
+  ++counters.responder_turns;
+  bool read = true;
+  while (!stop && calls == 0) {
+    now = monotonic_now();
+    if (read) receive();
+    const bool more = pump();
+    read = true;
+    if (more) continue;
+    block(lock, earliest_deadline(), responder_poll, &read);
+  }
+}
+
+}  // namespace alm::io

@@ -1,0 +1,57 @@
+#include "transport/io/set_table.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "transport/io/driver.h"
+
+namespace alm::io {
+
+SetEntry::SetEntry(std::uint16_t set, PeerSet&& peers)
+    : number(set),
+      channel(peers.config, std::move(peers.identity)),
+      addresses(std::move(peers.addresses)),
+      host_names(std::move(peers.host_names)) {}
+
+std::uint16_t SetTable::reserve() {
+  // Numbers are used in turn, so that a number does not soon mean another set to a late datagram. 0
+  // is never given out.
+  constexpr std::uint32_t kNumbers = std::numeric_limits<std::uint16_t>::max();
+  for (std::uint32_t tried = 0; tried < kNumbers; ++tried) {
+    last_ = last_ == kNumbers ? std::uint16_t{1} : static_cast<std::uint16_t>(last_ + 1);
+    if (taken_.size() <= last_) taken_.resize(last_ + 1U);
+    if (taken_[last_]) continue;
+    taken_[last_] = true;
+    return last_;
+  }
+  return 0;
+}
+
+void SetTable::add(std::uint16_t set, PeerSet&& peers) {
+  assert(set < taken_.size() && taken_[set] && find(set) == nullptr);
+  if (slots_.size() <= set) slots_.resize(set + 1U);
+  slots_[set] = std::make_unique<SetEntry>(set, std::move(peers));
+  live_.push_back(slots_[set].get());
+}
+
+SetEntry* SetTable::retire(std::uint16_t set) {
+  SetEntry* entry = find(set);
+  if (entry == nullptr) {  // reserved, never added
+    if (set < taken_.size()) taken_[set] = false;
+    return nullptr;
+  }
+  if (std::find(retired_.begin(), retired_.end(), entry) != retired_.end()) return nullptr;
+  retired_.push_back(entry);
+  return retired_.size() > kRetiredMax ? retired_.front() : nullptr;
+}
+
+void SetTable::drop(SetEntry* entry) {
+  assert(entry->queued == 0);
+  std::erase(retired_, entry);
+  std::erase(live_, entry);
+  taken_[entry->number] = false;
+  slots_[entry->number].reset();
+}
+
+}  // namespace alm::io

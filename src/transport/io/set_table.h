@@ -1,0 +1,58 @@
+// The sets of one process by number, those still answering after their communicator died included.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/channel.h"
+#include "transport/io/address.h"
+
+namespace alm::io {
+
+struct PeerSet;
+
+struct SetEntry {
+  SetEntry(std::uint16_t set, PeerSet&& peers);
+
+  std::uint16_t number;
+  transport::Channel channel;
+  std::vector<std::vector<Address>> addresses;
+  std::vector<std::string> host_names;
+  bool attention = false;  // something came or began: pull
+  base::Nanos deadline = base::kNever;
+  std::size_t queued = 0;              // datagrams pulled and not yet taken by the kernel
+  bool running = false;                // inside run()
+  bool finished = false;               // complete and released
+  std::optional<base::Error> failure;  // final: the set cannot run again
+};
+
+class SetTable {
+ public:
+  std::uint16_t reserve();  // 0: none left
+  void add(std::uint16_t set, PeerSet&& peers);
+  SetEntry* find(std::uint16_t set) const {
+    return set < slots_.size() ? slots_[set].get() : nullptr;
+  }
+  const std::vector<SetEntry*>& live() const { return live_; }
+
+  // Marks the set dead. It keeps answering (its peers may still miss a packet or our last
+  // acknowledgement) until kRetiredMax others have died after it. Returns the entry that is to go
+  // for good now; the caller makes sure nothing of it is queued, then calls drop().
+  SetEntry* retire(std::uint16_t set);
+  void drop(SetEntry* entry);
+
+ private:
+  static constexpr std::size_t kRetiredMax = 16;
+  std::vector<std::unique_ptr<SetEntry>> slots_;
+  std::vector<bool> taken_;  // reserved or in use
+  std::vector<SetEntry*> live_;
+  std::deque<SetEntry*> retired_;
+  std::uint16_t last_ = 0;
+};
+
+}  // namespace alm::io
