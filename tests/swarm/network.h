@@ -24,13 +24,14 @@ struct Faults {
   base::Nanos delay_spread = 0;                 // reordered datagrams wait up to this longer
 };
 
-// Bytes on the way to one rank.
+// Something on the way to one rank: bytes, or header fields alone.
+template <class Packet>
 struct Arrival {
   base::Nanos when;
   std::uint64_t sequence;  // total order among equal times
   PeerId to;
   bool at_port;  // still to pass the rate-limited port of the switch
-  std::vector<std::byte> bytes;
+  Packet packet;
   friend bool operator>(const Arrival& a, const Arrival& b) {
     return a.when != b.when ? a.when > b.when : a.sequence > b.sequence;
   }
@@ -38,8 +39,11 @@ struct Arrival {
 
 // The non-blocking switch of the papers: one packet per packet time leaves a host, and one reaches
 // it. port_queue packets wait at the port to a host, the rest is dropped; 0: no rate limit at all.
+template <class Packet>
 class Network {
  public:
+  using Arrived = Arrival<Packet>;
+
   Network(PeerId ranks, const Faults& faults, base::Nanos packet_time, std::uint32_t port_queue,
           std::uint64_t seed)
       : faults_(faults),
@@ -56,7 +60,9 @@ class Network {
   }
   base::Nanos takes_at(PeerId from) const { return egress_free_[from] - packet_time_; }
 
-  void send(base::Nanos now, PeerId from, const transport::Outgoing& datagram) {
+  // `corrupt` damages a copy of the packet; packets without bytes pass unharmed.
+  template <class Corrupt>
+  void send(base::Nanos now, PeerId from, PeerId to, Packet packet, const Corrupt& corrupt) {
     if (chance(faults_.drop)) {
       ++dropped_;
       return;
@@ -67,24 +73,18 @@ class Network {
       when = egress_free_[from] + faults_.delay;
     }
     if (chance(faults_.reorder)) when += uniform(faults_.delay_spread);
-    std::vector<std::byte> bytes(datagram.head().begin(), datagram.head().end());
-    bytes.insert(bytes.end(), datagram.payload.begin(), datagram.payload.end());
     if (chance(faults_.duplicate)) {
-      push({when + uniform(faults_.delay_spread), 0, datagram.peer, port_queue_ > 0, bytes});
+      push({when + uniform(faults_.delay_spread), 0, to, port_queue_ > 0, packet});
     }
-    if (chance(faults_.corrupt)) {
-      const std::size_t bit = random_() % (8 * bytes.size());
-      bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
-      if (chance(0.3)) bytes.resize(random_() % bytes.size());
-    }
-    push({when, 0, datagram.peer, port_queue_ > 0, std::move(bytes)});
+    if (chance(faults_.corrupt)) corrupt(packet, random_);
+    push({when, 0, to, port_queue_ > 0, std::move(packet)});
   }
 
   bool empty() const { return arrivals_.empty(); }
   base::Nanos next_time() const { return empty() ? base::kNever : arrivals_.top().when; }
   // The earliest event: a datagram for its rank, or none where it only moved inside the network.
-  std::optional<Arrival> pop() {
-    Arrival arrival = arrivals_.top();
+  std::optional<Arrived> pop() {
+    Arrived arrival = arrivals_.top();
     arrivals_.pop();
     if (!arrival.at_port) return arrival;
     base::Nanos& free = port_free_[arrival.to];
@@ -107,7 +107,7 @@ class Network {
   base::Nanos uniform(base::Nanos below) {
     return below <= 0 ? 0 : static_cast<base::Nanos>(random_() % static_cast<std::uint64_t>(below));
   }
-  void push(Arrival arrival) {
+  void push(Arrived arrival) {
     arrival.sequence = sequence_++;
     arrivals_.push(std::move(arrival));
   }
@@ -117,7 +117,7 @@ class Network {
   std::uint32_t port_queue_;
   std::mt19937_64 random_;
   std::vector<base::Nanos> egress_free_, port_free_;
-  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
+  std::priority_queue<Arrived, std::vector<Arrived>, std::greater<>> arrivals_;
   std::uint64_t sequence_ = 0;
   std::uint64_t dropped_ = 0;
 };

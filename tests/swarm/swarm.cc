@@ -41,10 +41,60 @@ struct OwnedRounds {
   }
 };
 
-class RankUnderTest {
+using Bytes = std::vector<std::byte>;
+
+// What both forms of a rank share: when it enters which exchange.
+class Program {
  public:
-  RankUnderTest(const Scenario& scenario, PeerId self)
-      : scenario_(scenario), self_(self), rounds_(scenario.rounds, self, scenario.ranks) {
+  Program(const Scenario& scenario, PeerId self)
+      : scenario_(scenario),
+        self_(self),
+        rounds_(scenario.rounds, self, scenario.ranks),
+        send_size_(scenario.ranks),
+        recv_size_(scenario.ranks),
+        enter_at_(scenario.think[0][self]) {}
+
+  bool finished() const { return next_exchange_ == scenario_.exchanges && !inside_; }
+  base::Nanos wake() const { return inside_ || finished() ? base::kNever : enter_at_; }
+
+ protected:
+  bool enters(base::Nanos now) {
+    if (inside_ || finished() || now < enter_at_) return false;
+    inside_ = true;
+    for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
+      send_size_[peer] = bytes(self_, peer);
+      recv_size_[peer] = bytes(peer, self_);
+    }
+    return true;
+  }
+  void leaves(base::Nanos now) {
+    inside_ = false;
+    if (++next_exchange_ < scenario_.exchanges) {
+      enter_at_ = now + scenario_.think[next_exchange_][self_];
+    }
+  }
+  transport::Rounds rounds() const { return rounds_.view(scenario_.rounds != Rounds::kDirect); }
+
+  const Scenario& scenario_;
+  PeerId self_;
+  OwnedRounds rounds_;
+  std::uint32_t next_exchange_ = 0;
+  bool inside_ = false;
+  std::vector<std::uint64_t> send_size_, recv_size_;
+
+ private:
+  std::uint64_t bytes(PeerId from, PeerId to) const {
+    return from == to ? 0 : scenario_.bytes[next_exchange_][from * scenario_.ranks + to];
+  }
+
+  base::Nanos enter_at_;
+};
+
+class RankWithBytes : public Program {
+ public:
+  using Packet = Bytes;
+
+  RankWithBytes(const Scenario& scenario, PeerId self) : Program(scenario, self) {
     transport::Identity identity;
     identity.key = {scenario.seed, 77};
     identity.self = self;
@@ -53,36 +103,50 @@ class RankUnderTest {
       identity.remote_set.push_back(static_cast<std::uint16_t>(100 + peer));
     }
     channel_ = std::make_unique<transport::Channel>(scenario.config, identity);
-    enter_at_ = scenario.think[0][self];
   }
 
-  bool finished() const { return next_exchange_ == scenario_.exchanges && !inside_; }
-  transport::Channel& channel() { return *channel_; }
-  base::Nanos wake() const { return inside_ || finished() ? base::kNever : enter_at_; }
+  base::Nanos deadline(base::Nanos now) const { return channel_->deadline(now); }
+  bool settled() const { return channel_->settled(); }
+  const transport::Counters& counters() const { return channel_->counters(); }
 
   // Enters and leaves exchanges as time goes by. A wrong byte fills `failure`.
   void step(base::Nanos now, std::string* failure) {
-    if (!inside_ && !finished() && now >= enter_at_) enter(now);
-    if (inside_ && channel_->complete()) leave(now, failure);
+    if (enters(now)) start(now);
+    if (inside_ && channel_->complete()) finish(now, failure);
+  }
+
+  bool pull(base::Nanos now, PeerId* to, Packet* packet) {
+    transport::Outgoing datagram;
+    if (channel_->pull(now, {&datagram, 1}) == 0) return false;
+    *to = datagram.peer;
+    packet->assign(datagram.head().begin(), datagram.head().end());
+    packet->insert(packet->end(), datagram.payload.begin(), datagram.payload.end());
+    return true;
+  }
+  void arrive(base::Nanos now, const Packet& packet) { channel_->on_datagram(now, packet); }
+  static wire::Header header_of(const Packet& packet) {
+    wire::Header header;
+    wire::decode(packet, &header);
+    header.set = 0;
+    return header;
+  }
+  static void corrupt(Packet& packet, std::mt19937_64& random) {
+    const std::size_t bit = random() % (8 * packet.size());
+    packet[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    if (random() % 3 == 0) packet.resize(random() % packet.size());
   }
 
  private:
-  std::uint64_t bytes(PeerId from, PeerId to) const {
-    return from == to ? 0 : scenario_.bytes[next_exchange_][from * scenario_.ranks + to];
-  }
-
-  void enter(base::Nanos now) {
+  void start(base::Nanos now) {
     const PeerId ranks = scenario_.ranks;
-    send_size_.assign(ranks, 0);
-    recv_size_.assign(ranks, 0);
     send_at_.assign(ranks, 0);
     recv_at_.assign(ranks, 0);
     std::uint64_t send_total = 0, recv_total = 0;
     for (PeerId peer = 0; peer < ranks; ++peer) {
       send_at_[peer] = send_total;
       recv_at_[peer] = recv_total;
-      send_total += send_size_[peer] = bytes(self_, peer);
-      recv_total += recv_size_[peer] = bytes(peer, self_);
+      send_total += send_size_[peer];
+      recv_total += recv_size_[peer];
     }
     send_.resize(send_total);
     recv_.assign(recv_total, kUntouched);
@@ -92,14 +156,13 @@ class RankUnderTest {
       }
     }
     transport::Exchange exchange;
-    exchange.rounds = rounds_.view(scenario_.rounds != Rounds::kDirect);
+    exchange.rounds = rounds();
     exchange.send = {send_.data(), 0, 0, send_at_, send_size_};
     exchange.recv = {recv_.data(), 0, 0, recv_at_, recv_size_};
     channel_->start(now, exchange);
-    inside_ = true;
   }
 
-  void leave(base::Nanos now, std::string* failure) {
+  void finish(base::Nanos now, std::string* failure) {
     channel_->release(now);
     for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
       for (std::uint64_t i = 0; i < recv_size_[peer]; ++i) {
@@ -113,21 +176,56 @@ class RankUnderTest {
     }
     // The program is free to overwrite its send buffer now.
     std::fill(send_.begin(), send_.end(), kUntouched);
-    inside_ = false;
-    if (++next_exchange_ < scenario_.exchanges) {
-      enter_at_ = now + scenario_.think[next_exchange_][self_];
-    }
+    leaves(now);
   }
 
-  const Scenario& scenario_;
-  PeerId self_;
-  OwnedRounds rounds_;
   std::unique_ptr<transport::Channel> channel_;
-  std::uint32_t next_exchange_ = 0;
-  bool inside_ = false;
-  base::Nanos enter_at_ = 0;
-  std::vector<std::uint64_t> send_size_, recv_size_, send_at_, recv_at_;
+  std::vector<std::uint64_t> send_at_, recv_at_;
   std::vector<std::byte> send_, recv_;
+};
+
+class RankWithoutBytes : public Program {
+ public:
+  using Packet = transport::Emission;
+
+  RankWithoutBytes(const Scenario& scenario, PeerId self)
+      : Program(scenario, self), engine_(scenario.config, self, scenario.ranks) {}
+
+  base::Nanos deadline(base::Nanos /*now*/) const { return engine_.deadline(); }
+  bool settled() const { return engine_.settled(); }
+  const transport::Counters& counters() const { return engine_.counters(); }
+
+  void step(base::Nanos now, std::string* /*failure*/) {
+    if (enters(now)) {
+      engine_.start(now, rounds(), {0, send_size_}, {0, recv_size_});
+      for (const auto& held : held_)
+        engine_.replay(held.header.source, held.header.packet, held.length);
+      held_.clear();
+    }
+    if (inside_ && engine_.complete()) {
+      engine_.release(now);
+      leaves(now);
+    }
+  }
+  bool pull(base::Nanos now, PeerId* to, Packet* packet) {
+    if (!engine_.next(now, packet)) return false;
+    packet->header.source = static_cast<std::uint16_t>(self_);
+    *to = packet->peer;
+    return true;
+  }
+  void arrive(base::Nanos now, const Packet& packet) {
+    const auto body = std::span(packet.control).first(packet.control_bytes);
+    if (engine_.on_packet(now, packet.header, packet.exchange, packet.length, body) ==
+        transport::Verdict::kHold) {
+      held_.push_back(packet);
+    }
+  }
+  static wire::Header header_of(const Packet& packet) { return packet.header; }
+  static void corrupt(Packet& /*packet*/, std::mt19937_64& /*random*/) {}
+
+ private:
+  transport::Engine engine_;
+  std::vector<transport::Emission> held_;
 };
 
 void add(transport::Counters& total, const transport::Counters& one) {
@@ -144,12 +242,17 @@ void add(transport::Counters& total, const transport::Counters& one) {
   total.rejected_stale += one.rejected_stale;
 }
 
-}  // namespace
+void mix(std::uint64_t* digest, std::uint64_t value) {
+  *digest = (*digest ^ value) * 0x9E3779B97F4A7C15u;
+  *digest ^= *digest >> 29;
+}
 
-Outcome run(const Scenario& scenario) {
-  Network network(scenario.ranks, scenario.faults, scenario.config.packet_time, scenario.port_queue,
-                  scenario.seed);
-  std::vector<RankUnderTest> ranks;
+template <class Rank>
+Outcome run_ranks(const Scenario& scenario) {
+  using Packet = typename Rank::Packet;
+  Network<Packet> network(scenario.ranks, scenario.faults, scenario.config.packet_time,
+                          scenario.port_queue, scenario.seed);
+  std::vector<Rank> ranks;
   ranks.reserve(scenario.ranks);
   for (PeerId rank = 0; rank < scenario.ranks; ++rank) ranks.emplace_back(scenario, rank);
 
@@ -157,15 +260,24 @@ Outcome run(const Scenario& scenario) {
   base::Nanos now = 0;
   const auto drive = [&](PeerId rank) {
     ranks[rank].step(now, &outcome.failure);
-    transport::Outgoing datagram;
-    while (network.takes(now, rank) && ranks[rank].channel().pull(now, {&datagram, 1}) == 1) {
-      network.send(now, rank, datagram);
+    PeerId to = 0;
+    Packet packet;
+    while (network.takes(now, rank) && ranks[rank].pull(now, &to, &packet)) {
+      const wire::Header header = Rank::header_of(packet);
+      for (const std::uint64_t value :
+           {static_cast<std::uint64_t>(now), std::uint64_t{rank}, std::uint64_t{to},
+            static_cast<std::uint64_t>(header.type), std::uint64_t{header.flags},
+            std::uint64_t{header.exchange}, std::uint64_t{header.packet},
+            std::uint64_t{header.acknowledged}}) {
+        mix(&outcome.trace, value);
+      }
+      network.send(now, rank, to, packet, &Rank::corrupt);
     }
     ranks[rank].step(now, &outcome.failure);
   };
   // When a rank has something to do although nothing arrives.
   const auto wake = [&](PeerId rank) {
-    base::Nanos at = std::min(ranks[rank].wake(), ranks[rank].channel().deadline(now));
+    base::Nanos at = std::min(ranks[rank].wake(), ranks[rank].deadline(now));
     if (!network.takes(now, rank)) at = std::min(at, network.takes_at(rank));
     return std::max(at, now + 1);
   };
@@ -185,10 +297,10 @@ Outcome run(const Scenario& scenario) {
 
   while (outcome.failure.empty()) {
     const bool all_finished =
-        std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.finished(); });
+        std::all_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.finished(); });
     if (all_finished && outcome.finished == 0) outcome.finished = now;
-    if (all_finished && std::all_of(ranks.begin(), ranks.end(),
-                                    [](auto& rank) { return rank.channel().settled(); })) {
+    if (all_finished &&
+        std::all_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.settled(); })) {
       outcome.settled = now;
       break;
     }
@@ -209,7 +321,7 @@ Outcome run(const Scenario& scenario) {
       const auto arrival = network.pop();
       if (!arrival) continue;
       rank = arrival->to;
-      ranks[rank].channel().on_datagram(now, arrival->bytes);
+      ranks[rank].arrive(now, arrival->packet);
     } else {
       rank = wakes.top().second;
       wakes.pop();
@@ -218,9 +330,17 @@ Outcome run(const Scenario& scenario) {
     drive(rank);
     plan(rank);
   }
-  for (auto& rank : ranks) add(outcome.total, rank.channel().counters());
+  for (const Rank& rank : ranks) add(outcome.total, rank.counters());
   outcome.dropped = network.dropped();
   return outcome;
+}
+
+}  // namespace
+
+Outcome run(const Scenario& scenario) { return run_ranks<RankWithBytes>(scenario); }
+
+Outcome run_without_bytes(const Scenario& scenario) {
+  return run_ranks<RankWithoutBytes>(scenario);
 }
 
 Scenario random_scenario(std::uint64_t seed) {

@@ -38,7 +38,11 @@ struct Outcome {
   base::Nanos settled = 0;
   transport::Counters total;
   std::uint64_t dropped = 0;
+  std::uint64_t trace = 0;  // digest of every datagram sent: time, rank, peer, header fields
 };
+// Through Channel: real bytes, encoded, sealed, checked.
 Outcome run(const Scenario& scenario);
+// Through Engine alone: header fields only, as a simulator does. Faults.corrupt must be 0.
+Outcome run_without_bytes(const Scenario& scenario);
 
 }  // namespace alm::swarm

@@ -101,5 +101,20 @@ TEST(Replay, TheSameSeedGivesTheSameRun) {
   }
 }
 
+// The engine without bytes is the protocol that the channel speaks: the same datagrams at the same
+// times, whatever the network does to them.
+TEST(Equivalence, WithAndWithoutBytesTheSameDatagramsLeave) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Scenario scenario = random_scenario(seed);
+    scenario.faults.corrupt = 0;
+    const Outcome bytes = run(scenario);
+    const Outcome bare = run_without_bytes(scenario);
+    ASSERT_EQ(bytes.failure, "");
+    ASSERT_EQ(bare.failure, "");
+    ASSERT_EQ(bytes.trace, bare.trace) << "seed " << seed;
+    ASSERT_EQ(bytes.settled, bare.settled) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace alm::swarm

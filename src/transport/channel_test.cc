@@ -1,0 +1,341 @@
+// Two or three channels and no network at all: each test moves the datagrams by hand.
+#include "transport/channel.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace alm::transport {
+namespace {
+
+constexpr std::uint32_t kDatagramBytes = 124;  // 100 bytes of block per packet
+constexpr std::uint64_t kPacket = 100;
+
+struct Wire {
+  PeerId from = 0, to = 0;
+  std::vector<std::byte> bytes;
+  wire::Header header() const {
+    wire::Header out;
+    EXPECT_EQ(wire::decode(bytes, &out), wire::DecodeError::kNone);
+    return out;
+  }
+};
+
+// `ranks` channels whose programs all exchange the same number of bytes with everybody.
+class Group {
+ public:
+  explicit Group(PeerId ranks, Config config = {}) : ranks_(ranks) {
+    config.datagram_bytes = kDatagramBytes;
+    for (PeerId self = 0; self < ranks; ++self) {
+      Identity identity{{1, 2}, self, static_cast<std::uint16_t>(self), {}};
+      for (PeerId peer = 0; peer < ranks; ++peer) {
+        identity.remote_set.push_back(static_cast<std::uint16_t>(peer));
+      }
+      channels_.emplace_back(config, identity);
+      auto& order = orders_.emplace_back();
+      for (PeerId i = 1; i < ranks; ++i) order.push_back((self + i) % ranks);
+    }
+    send_.resize(ranks);
+    recv_.resize(ranks);
+    bounds_ = {0, ranks - 1};
+  }
+
+  Channel& operator[](PeerId rank) { return channels_[rank]; }
+
+  void start(PeerId self, base::Nanos now, std::uint64_t bytes) {
+    send_[self].assign(bytes * ranks_, std::byte{0});
+    recv_[self].assign(bytes * ranks_, std::byte{0xEE});
+    for (PeerId peer = 0; peer < ranks_; ++peer) {
+      for (std::uint64_t i = 0; i < bytes; ++i)
+        send_[self][bytes * peer + i] = value(self, peer, i);
+    }
+    Exchange exchange;
+    exchange.rounds = {orders_[self], orders_[self], bounds_, bounds_, true};
+    exchange.send = {send_[self].data(), bytes, bytes, {}, {}};
+    exchange.recv = {recv_[self].data(), bytes, bytes, {}, {}};
+    channels_[self].start(now, exchange);
+  }
+  void expect_received(PeerId self, std::uint64_t bytes) const {
+    for (PeerId peer = 0; peer < ranks_; ++peer) {
+      if (peer == self) continue;
+      for (std::uint64_t i = 0; i < bytes; ++i) {
+        ASSERT_EQ(recv_[self][bytes * peer + i], value(peer, self, i)) << self << " from " << peer;
+      }
+    }
+  }
+  // The program overwrites its send buffer.
+  void scribble(PeerId self) { std::fill(send_[self].begin(), send_[self].end(), std::byte{0x11}); }
+
+  std::vector<Wire> pull(PeerId self, base::Nanos now) {
+    std::vector<Wire> out;
+    Outgoing datagram;
+    while (channels_[self].pull(now, {&datagram, 1}) == 1) {
+      Wire sent{self, datagram.peer, {datagram.head().begin(), datagram.head().end()}};
+      sent.bytes.insert(sent.bytes.end(), datagram.payload.begin(), datagram.payload.end());
+      out.push_back(std::move(sent));
+    }
+    return out;
+  }
+  bool deliver(const Wire& sent, base::Nanos now) {
+    return channels_[sent.to].on_datagram(now, sent.bytes);
+  }
+  void stop(PeerId rank) { stopped_ = rank; }
+  // Moves datagrams until nobody has anything more to say at this instant.
+  void flow(base::Nanos now) {
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (PeerId self = 0; self < ranks_; ++self) {
+        if (self == stopped_) continue;
+        for (const Wire& sent : pull(self, now)) {
+          deliver(sent, now);
+          moved = true;
+        }
+      }
+    }
+  }
+
+ private:
+  static std::byte value(PeerId from, PeerId to, std::uint64_t i) {
+    return static_cast<std::byte>(from * 37 + to * 101 + i * 7);
+  }
+
+  PeerId ranks_;
+  PeerId stopped_ = ~0u;
+  std::vector<Channel> channels_;
+  std::vector<std::vector<PeerId>> orders_;
+  std::vector<std::uint32_t> bounds_;
+  std::vector<std::vector<std::byte>> send_, recv_;
+};
+
+TEST(Channel, ACompleteExchangeSendsEachPacketOnceAndNoAcks) {
+  Group group(5);
+  for (PeerId rank = 0; rank < 5; ++rank) group.start(rank, 0, 3 * kPacket + 1);
+  group.flow(0);
+  for (PeerId rank = 0; rank < 5; ++rank) {
+    ASSERT_TRUE(group[rank].complete());
+    group.expect_received(rank, 3 * kPacket + 1);
+    EXPECT_EQ(group[rank].counters().data_sent, 4u * 4u);
+    EXPECT_EQ(group[rank].counters().data_retransmitted, 0u);
+    EXPECT_EQ(group[rank].counters().acks_sent, 0u);
+  }
+}
+
+TEST(Channel, TheWindowBoundsWhatGoesOutBeforeAnythingComesBack) {
+  for (const std::uint32_t window : {1u, 3u, 7u}) {
+    Config config;
+    config.window_packets = window;
+    Group group(8, config);
+    for (PeerId rank = 0; rank < 8; ++rank) group.start(rank, 0, 20 * kPacket);
+    EXPECT_EQ(group.pull(0, 0).size(), window);
+  }
+}
+
+TEST(Channel, WhatALateStarterReceivedIsNeverReleasedAsABurst) {
+  Config config;
+  config.window_packets = 4;
+  Group group(6, config);
+  for (PeerId rank = 1; rank < 6; ++rank) group.start(rank, 0, 50 * kPacket);
+  for (int i = 0; i < 10; ++i) group.flow(i);  // all that can be sent without rank 0
+  group.start(0, 100, 50 * kPacket);
+  EXPECT_LE(group.pull(0, 100).size(), 4u);
+}
+
+TEST(Channel, TheNextExchangeAcknowledgesTheOneBefore) {
+  Group group(2);
+  for (int exchange = 0; exchange < 5; ++exchange) {
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, exchange, kPacket);
+    group.flow(exchange);
+    for (PeerId rank = 0; rank < 2; ++rank) {
+      ASSERT_TRUE(group[rank].complete());
+      group.expect_received(rank, kPacket);
+      group[rank].release(exchange);
+    }
+  }
+  EXPECT_EQ(group[0].counters().acks_sent, 0u);
+  EXPECT_FALSE(group[0].settled());
+  // Nothing follows: the delayed acks go out, and then it is quiet.
+  for (int i = 1; i <= 100; ++i) group.flow(i * 10 * base::kMillisecond);
+  EXPECT_TRUE(group[0].settled());
+  EXPECT_TRUE(group[1].settled());
+  EXPECT_EQ(group[0].counters().acks_sent, 1u);
+  EXPECT_EQ(group[0].deadline(2 * base::kSecond), base::kNever);
+}
+
+TEST(Channel, AHoleIsReportedAtOnceAndFilledOnThatEvidence) {
+  Config config;
+  config.window_packets = 8;
+  Group group(2, config);
+  group.start(0, 0, 5 * kPacket);
+  group.start(1, 0, 5 * kPacket);
+  auto sent = group.pull(0, 0);
+  ASSERT_EQ(sent.size(), 5u);
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (i == 1) continue;
+    EXPECT_TRUE(group.deliver(sent[i], 0));
+  }
+  auto back = group.pull(1, 0);
+  ASSERT_FALSE(back.empty());
+  EXPECT_EQ(back.front().header().type, wire::Type::kAck);
+  for (const auto& datagram : back) group.deliver(datagram, 1);
+  const auto again = group.pull(0, 1);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again.front().header().packet, 1u);
+  EXPECT_EQ(group[0].counters().data_retransmitted, 1u);
+  group.deliver(again.front(), 2);
+  ASSERT_TRUE(group[1].complete());
+  group.expect_received(1, 5 * kPacket);
+}
+
+TEST(Channel, ALostTailIsResentAfterAProbeFromTheCopyItKept) {
+  Group group(2);
+  group.start(0, 0, 2 * kPacket);
+  group.start(1, 0, 2 * kPacket);
+  const auto lost = group.pull(0, 0);  // never arrives
+  for (const auto& datagram : group.pull(1, 0)) group.deliver(datagram, 0);
+  ASSERT_TRUE(group[0].complete());
+  group[0].release(0);
+  group.scribble(0);
+  EXPECT_FALSE(group[1].complete());
+  for (int i = 1; i <= 100 && !group[1].complete(); ++i) group.flow(i * 5 * base::kMillisecond);
+  ASSERT_TRUE(group[1].complete());
+  group.expect_received(1, 2 * kPacket);
+  EXPECT_EQ(group[0].counters().data_retransmitted, 2u);
+}
+
+TEST(Channel, SilenceAloneResendsNothing) {
+  Group group(2);
+  group.start(0, 0, kPacket);
+  std::size_t data = 0, probes = 0;
+  for (int i = 0; i <= 1000; ++i) {
+    for (const auto& sent : group.pull(0, i * 10 * base::kMillisecond)) {
+      data += sent.header().type == wire::Type::kData;
+      probes += sent.header().type == wire::Type::kProbe;
+    }
+  }
+  EXPECT_EQ(data, 1u);
+  EXPECT_GE(probes, 8u);   // keeps asking ...
+  EXPECT_LE(probes, 25u);  // ... ever more slowly
+}
+
+TEST(Channel, EarlyDataIsHeldUpToABoundAndMadeGoodBeyondIt) {
+  Config config;
+  config.window_packets = 40;
+  config.early_bytes_max = 10 * kPacket;
+  Group group(2, config);
+  group.start(0, 0, 30 * kPacket);
+  for (const auto& sent : group.pull(0, 0)) group.deliver(sent, 0);
+  EXPECT_EQ(group[1].counters().early_held, 10u);
+  EXPECT_EQ(group[1].counters().early_dropped, 20u);
+  group.start(1, 1, 30 * kPacket);
+  for (int i = 1; i <= 200 && !group[1].complete(); ++i) group.flow(i * base::kMillisecond);
+  ASSERT_TRUE(group[1].complete());
+  group.expect_received(1, 30 * kPacket);
+  group.expect_received(0, 30 * kPacket);
+}
+
+TEST(Channel, DuplicatesAreCountedAndChangeNothing) {
+  Group group(3);
+  for (PeerId rank = 0; rank < 3; ++rank) group.start(rank, 0, 2 * kPacket);
+  for (PeerId rank = 0; rank < 3; ++rank) {
+    for (const auto& sent : group.pull(rank, 0)) {
+      group.deliver(sent, 0);
+      group.deliver(sent, 0);
+    }
+  }
+  group.flow(0);
+  for (PeerId rank = 0; rank < 3; ++rank) {
+    ASSERT_TRUE(group[rank].complete());
+    group.expect_received(rank, 2 * kPacket);
+    EXPECT_GE(group[rank].counters().duplicates_received, 4u);
+  }
+}
+
+TEST(Channel, WhatIsNotOursIsRejectedCountedAndUnanswered) {
+  Group group(2);
+  group.start(0, 0, kPacket);
+  group.start(1, 0, kPacket);
+  auto sent = group.pull(0, 0);
+  ASSERT_EQ(sent.size(), 1u);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<std::byte> garbage = sent.front().bytes;
+    if (random() % 2 == 0) {
+      garbage.resize(random() % 200);
+      for (auto& byte : garbage) byte = static_cast<std::byte>(random());
+    } else {
+      garbage[random() % garbage.size()] ^= static_cast<std::byte>(1 + random() % 255);
+      if (random() % 2 == 0) garbage.resize(random() % garbage.size());
+    }
+    ASSERT_FALSE(group[1].on_datagram(0, garbage));
+  }
+  const Counters& counters = group[1].counters();
+  EXPECT_EQ(counters.rejected_checksum + counters.rejected_malformed, 20'000u);
+  EXPECT_EQ(counters.data_received, 0u);
+  const auto answers = group.pull(1, 0);
+  ASSERT_EQ(answers.size(), 1u);  // its own data, nothing else
+  EXPECT_EQ(answers.front().header().type, wire::Type::kData);
+}
+
+TEST(Channel, ASilentPeerIsAWarningOnceThenAFailure) {
+  Config config;
+  config.peer_warning = base::kSecond;
+  config.peer_timeout = 3 * base::kSecond;
+  Group group(3, config);
+  group.start(0, 0, kPacket);
+  group.start(1, 0, kPacket);
+  group.stop(2);
+  int warnings = 0;
+  std::optional<PeerFailure> fatal;
+  for (int i = 1; i <= 60 && !fatal; ++i) {
+    const base::Nanos now = i * 100 * base::kMillisecond;
+    group.flow(now);
+    for (auto failure = group[0].check_peers(now); failure; failure = group[0].check_peers(now)) {
+      EXPECT_EQ(failure->peer, 2u);
+      if (failure->fatal) {
+        fatal = failure;
+        break;
+      }
+      ++warnings;
+    }
+  }
+  EXPECT_EQ(warnings, 1);
+  ASSERT_TRUE(fatal);
+  EXPECT_GE(fatal->silent, config.peer_timeout);
+  group[0].abandon();
+  EXPECT_TRUE(group.pull(0, 10 * base::kSecond).empty());
+}
+
+TEST(Channel, ALatePeerThatAnswersProbesIsNotSilent) {
+  Config config;
+  config.peer_warning = base::kSecond;
+  config.peer_timeout = 3 * base::kSecond;
+  Group group(2, config);
+  group.start(0, 0, kPacket);
+  for (int i = 1; i <= 1000; ++i) {
+    const base::Nanos now = i * 100 * base::kMillisecond;
+    group.flow(now);  // rank 1 has not entered, but its responder is driven
+    ASSERT_FALSE(group[0].check_peers(now));
+  }
+  group.start(1, 101 * base::kSecond, kPacket);
+  for (int i = 0; i < 100; ++i) group.flow(101 * base::kSecond + i * 10 * base::kMillisecond);
+  EXPECT_TRUE(group[0].complete());
+  EXPECT_TRUE(group[1].complete());
+}
+
+TEST(Channel, ExchangeNumbersPassTheirSixteenBits) {
+  Group group(2);
+  for (int exchange = 0; exchange < 140'000; ++exchange) {
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, exchange, 1);
+    group.flow(exchange);
+    for (PeerId rank = 0; rank < 2; ++rank) {
+      ASSERT_TRUE(group[rank].complete()) << exchange;
+      group[rank].release(exchange);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace alm::transport
