@@ -123,6 +123,8 @@ struct Hierarchy {
   std::vector<std::vector<std::uint32_t>> level;  // level[l][host]
 };
 base::Result<Hierarchy> hierarchy(const Cluster& cluster);
+// The centre the hierarchy hangs from: the middle of the longest way between two hosts.
+NodeId root_switch(const Cluster& cluster);
 
 // What one message of `bytes` occupies on a link with the least framing: packets of mtu - 28
 // payload bytes, the last one as short as it is, each + 28 + link header.
@@ -148,7 +150,9 @@ double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::Host
                               std::uint64_t bytes);
 
 // The least that must be cut to part the hosts into two halves (sizes differ by one if odd), in
-// links and, apart from that, in bandwidth from one half to the other (001: the two differ).
+// links and, minimised apart from that, in bandwidth from one half to the other (001: count
+// bandwidth, not links). Hosts stay with their switch where halves of whole switches exist (8x2 has
+// one link of 1 Gbit/s, 000 section 4.2); else as few as possible are cut off theirs.
 struct Bisection {
   std::uint32_t links = 0;
   double mbit_s = 0;
@@ -158,7 +162,8 @@ struct Bisection {
 inline constexpr std::uint32_t kBisectionSwitchesMax = 18;
 base::Result<Bisection> bisection(const Cluster& cluster);
 
-// Where the papers' assumptions do not hold here: d1*c1 <= c2, backplanes, queues below one packet.
+// Where the papers' assumptions do not hold here: d1*c1 <= c2, backplanes that carry all ports,
+// queues of a packet or more, equal host links, one path between two hosts.
 std::vector<std::string> assumption_warnings(const Cluster& cluster);
 
 // Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept. Order is kept both

@@ -122,6 +122,8 @@ Adjacency::Adjacency(const Cluster& cluster)
   }
 }
 
+NodeId root_switch(const Cluster& cluster) { return NodeId{centre(cluster, Adjacency(cluster))}; }
+
 Walk walk(const Cluster& cluster, const Adjacency& adjacency) {
   const std::uint32_t nodes = adjacency.node_count();
   Walk out;

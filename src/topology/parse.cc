@@ -15,7 +15,7 @@
 namespace alm::topology {
 namespace {
 
-constexpr std::uint32_t kFormat = 1;
+constexpr std::int64_t kFormat = 1;
 constexpr std::uint32_t kQueueDefaultPackets = 1000;
 constexpr std::uint32_t kQueueMaxPackets = 10'000'000;
 constexpr std::uintmax_t kFileBytesMax = 32u << 20;
@@ -54,9 +54,9 @@ class Parser {
     Section top(root_, "", complaints_);
     top.allow({"format", "name", "description", "framing", "switch", "host", "link"});
     top.need("format", "format = 1");
-    const auto format = top.integer("format", 0, UINT32_MAX);
-    if (format && *format != kFormat) {
-      top.complain("format", fmt::format("{} is not supported", *format), "format = 1");
+    if (const toml::node* format = root_.get("format");
+        format && format->value_exact<std::int64_t>() != kFormat) {
+      top.complain("format", "is not supported", "format = 1");
     }
     top.need("name", "a name for the cluster");
     cluster_.name = top.text("name").value_or("");

@@ -1,0 +1,56 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "topology/cluster.h"
+
+namespace alm::topology {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::string> names_of(const std::vector<Switch>& switches) {
+  std::vector<std::string> names;
+  for (const Switch& node : switches) names.push_back(node.name);
+  return names;
+}
+
+TEST(Build, EqualGroupsGiveTheReadyMadeShape) {
+  const Cluster cluster = build_tree(TreeSpec{.groups = {8, 8, 8, 8}});
+  auto file = load_cluster(std::string(ALM_SOURCE_DIR) + "/clusters/tam-8x4.toml");
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(cluster.links.size(), file.value().links.size());
+  for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+    const Link &built = cluster.links[i], &read = file.value().links[i];
+    EXPECT_EQ(built.from, read.from);
+    EXPECT_EQ(built.to, read.to);
+    EXPECT_EQ(built.rate_up_mbit_s, read.rate_up_mbit_s);
+    EXPECT_EQ(built.queue_up_packets, read.queue_up_packets);
+    EXPECT_EQ(built.queue_down_packets, read.queue_down_packets);
+  }
+  EXPECT_THAT(names_of(cluster.switches), ElementsAre("leaf0", "leaf1", "leaf2", "leaf3", "core"));
+}
+
+TEST(Build, OneSwitch) {
+  const Cluster cluster = build_one_switch(16);
+  EXPECT_EQ(cluster.host_count(), 16u);
+  EXPECT_EQ(cluster.switches.size(), 1u);
+  EXPECT_EQ(cluster.links.size(), 16u);
+  EXPECT_TRUE(parse_cluster(to_toml(cluster), "one").ok());
+}
+
+TEST(Build, AnyDepthWithUnequalGroupsReadsBack) {
+  TreeNode leaf_of_2{.node = {}, .hosts = 2, .uplink = {}, .children = {}};
+  TreeNode leaf_of_3{
+      .node = {.name = "far"}, .hosts = 3, .uplink = {.rate_up_mbit_s = 500}, .children = {}};
+  TreeNode middle{.node = {}, .hosts = 1, .uplink = {}, .children = {leaf_of_2, leaf_of_2}};
+  TreeNode root{.node = {}, .hosts = 1, .uplink = {}, .children = {middle, leaf_of_3}};
+  const Cluster cluster = build_tree(root);
+  EXPECT_EQ(cluster.host_count(), 9u);
+  EXPECT_THAT(names_of(cluster.switches), ElementsAre("leaf0", "leaf1", "mid0", "far", "core"));
+  auto again = parse_cluster(to_toml(cluster), "tree");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(to_toml(again.value()), to_toml(cluster));
+}
+
+}  // namespace
+}  // namespace alm::topology
