@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from allemande.errors import Failed
+from allemande.errors import BadInput, Failed
 
 # tool -> Debian package
 TOOLS = {
@@ -18,6 +18,9 @@ TOOLS = {
     "setpriv": "util-linux",
     "env": "coreutils",
 }
+
+DEFAULT_CONGESTION_CONTROL = "cubic"
+FALLBACK_CONGESTION_CONTROL = "reno"  # never missing, never restricted
 
 
 def missing_tools() -> dict[str, str]:
@@ -34,6 +37,23 @@ def check() -> None:
             f"the lab needs {', '.join(missing)}, not found in PATH; "
             f"install with: apt-get install {packages} (as root), and have /usr/sbin in PATH"
         )
+
+
+def congestion_control(wanted: str) -> tuple[str, list[str]]:
+    """What connections will use, and a note where that is not what was asked for."""
+    available = (_setting("net/ipv4/tcp_available_congestion_control") or "").split()
+    if wanted in available:
+        return wanted, []
+    known = " ".join(available)
+    if wanted != DEFAULT_CONGESTION_CONTROL:
+        raise BadInput(
+            f"congestion control {wanted!r} is not available; expected one of: {known} "
+            f"(others, as root: modprobe tcp_{wanted})"
+        )
+    return FALLBACK_CONGESTION_CONTROL, [
+        f"{wanted} is not available here ({known}): TCP uses {FALLBACK_CONGESTION_CONTROL}; "
+        f"as root, modprobe tcp_{wanted} makes it available"
+    ]
 
 
 def _setting(name: str) -> str | None:

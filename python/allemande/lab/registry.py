@@ -11,6 +11,8 @@ are removed by whoever looks.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import shutil
@@ -83,6 +85,13 @@ def write(path: Path, content: dict[str, Any]) -> None:
     part.rename(path)
 
 
+def entries() -> list[Path]:
+    try:
+        return sorted(base_directory().iterdir())
+    except FileNotFoundError:  # the last lab has just ended, and the base with it
+        return []
+
+
 def _age_s(path: Path) -> float:
     try:
         return time.time() - path.stat().st_mtime
@@ -91,12 +100,12 @@ def _age_s(path: Path) -> float:
 
 
 def prune() -> None:
-    for directory in base_directory().iterdir():
+    for directory in entries():
         state = _read(directory / "state.json")
         owner = state["init"] if state else _read(directory / "boot.json")
         dead = not is_alive(owner) if owner else _age_s(directory) > HALF_MADE_S
         if dead:
-            shutil.rmtree(directory, ignore_errors=True)
+            remove(directory)
 
 
 def claim(wanted: str, exact: bool) -> Path:
@@ -108,19 +117,22 @@ def claim(wanted: str, exact: bool) -> Path:
     if wanted.startswith((".", "-")):
         raise BadInput(f"lab name {wanted!r} must start with a letter or a digit")
     prune()
-    base = base_directory()
     number = 1
     while True:
         name = wanted if number == 1 else f"{wanted}-{number}"
-        directory = base / name
         # Appears with its owner in it, so that nobody prunes or trips over a half-made entry.
-        staging = base / f".{name}.{os.getpid()}"
-        staging.mkdir(mode=0o700)
-        write(staging / "boot.json", process(os.getpid()))
+        base = base_directory()
+        staging, directory = base / f".{name}.{os.getpid()}", base / name
         try:
+            staging.mkdir(mode=0o700)
+            write(staging / "boot.json", process(os.getpid()))
             staging.rename(directory)
+        except FileNotFoundError:
+            continue  # the last lab has just ended, and the base with it
         except OSError as error:
-            shutil.rmtree(staging)
+            shutil.rmtree(staging, ignore_errors=True)
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise Failed(f"cannot make {directory} for the lab: {error.strerror}") from error
             if exact:
                 raise BadInput(
                     f"a lab named {name!r} is running already; `allemande lab down {name}` "
@@ -131,10 +143,17 @@ def claim(wanted: str, exact: bool) -> Path:
         return directory
 
 
+def remove(directory: Path) -> None:
+    """The entry, and with the last one the base."""
+    shutil.rmtree(directory, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        directory.parent.rmdir()
+
+
 def running() -> list[dict[str, Any]]:
     """The states of all labs that are up, by name."""
     prune()
-    states = [_read(directory / "state.json") for directory in sorted(base_directory().iterdir())]
+    states = [_read(directory / "state.json") for directory in entries()]
     return [state for state in states if state is not None]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 from allemande.clusters import find_cluster_file
 from allemande.errors import BadInput, Failed
 from allemande.lab import load, mpi, preflight, registry, scripts
+from allemande.lab.inside import observe
 from allemande.lab.network import Network, load_network
 from allemande.lab.stats import Stats
 
@@ -84,8 +84,9 @@ class Lab:
         network.check(str(path))
         if shape and not force:
             load.check(network, scale, len(os.sched_getaffinity(0)))
+        control, control_notes = preflight.congestion_control(congestion_control)
         plan = scripts.boot_plan(
-            network, shape=shape, offloads=offloads, congestion_control=congestion_control
+            network, shape=shape, offloads=offloads, congestion_control=control
         )
         directory = registry.claim(name or network.name, exact=name is not None)
         process: subprocess.Popen[bytes] | None = None
@@ -108,7 +109,9 @@ class Lab:
                 "directory": str(directory),
                 "init": registry.process(init),
                 "holders": holders,
-                "notes": network.notes(),
+                "notes": [*network.notes(), *control_notes],
+                # Counted for the whole machine since it started; the lab's part is what came after.
+                "softnet": observe.softnet(),
             }
             _write_agent(directory, network, pids)
             registry.write(directory / "state.json", state)
@@ -122,7 +125,7 @@ class Lab:
         except BaseException:
             if process is not None:
                 _end(process)
-            shutil.rmtree(directory, ignore_errors=True)
+            registry.remove(directory)
             raise
 
     @classmethod
@@ -136,7 +139,7 @@ class Lab:
         if self._boot is not None:
             _end(self._boot)
             self._boot = None
-        shutil.rmtree(self.directory, ignore_errors=True)
+        registry.remove(self.directory)
 
     def __enter__(self) -> Lab:
         return self
@@ -294,7 +297,11 @@ class Lab:
         if done.returncode != 0:
             raise Failed(f"cannot read the counters of lab {self.name!r}: {done.stderr.strip()}")
         return Stats.from_observation(
-            self.name, self.network, json.loads(done.stdout), bool(self._state["shaped"])
+            self.name,
+            self.network,
+            json.loads(done.stdout),
+            shaped=bool(self._state["shaped"]),
+            softnet_at_boot=self._state["softnet"],
         )
 
     def reset_queue_seen(self) -> None:

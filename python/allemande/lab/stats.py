@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -58,7 +58,13 @@ class Stats:
 
     @classmethod
     def from_observation(
-        cls, lab: str, network: Network, observed: Mapping[str, Any], shaped: bool
+        cls,
+        lab: str,
+        network: Network,
+        observed: Mapping[str, Any],
+        *,
+        shaped: bool,
+        softnet_at_boot: Sequence[Mapping[str, int]],
     ) -> Stats:
         ports = []
         for port, row in zip(network.ports(), observed["ports"], strict=True):
@@ -77,7 +83,11 @@ class Stats:
                 )
             )
         hosts = [HostStats(host, **row) for host, row in observed["hosts"].items()]
-        cpus = [CpuStats(**row) for row in observed["cpus"]]
+        at_boot = {row["cpu"]: row for row in softnet_at_boot}
+        cpus = [
+            _less(CpuStats(**row), CpuStats(**at_boot.get(row["cpu"], row)))
+            for row in observed["cpus"]
+        ]
         return cls(lab, tuple(ports), tuple(hosts), tuple(cpus))
 
     def since(self, earlier: Stats) -> Stats:
@@ -103,15 +113,7 @@ class Stats:
             )
             for now, then in zip(self.hosts, earlier.hosts, strict=True)
         ]
-        cpus = [
-            CpuStats(
-                now.cpu,
-                now.softnet_processed - then.softnet_processed,
-                now.softnet_dropped - then.softnet_dropped,
-                now.softnet_squeezed - then.softnet_squeezed,
-            )
-            for now, then in zip(self.cpus, earlier.cpus, strict=True)
-        ]
+        cpus = [_less(now, then) for now, then in zip(self.cpus, earlier.cpus, strict=True)]
         return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus))
 
     @property
@@ -128,6 +130,15 @@ class Stats:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _less(now: CpuStats, then: CpuStats) -> CpuStats:
+    return CpuStats(
+        now.cpu,
+        now.softnet_processed - then.softnet_processed,
+        now.softnet_dropped - then.softnet_dropped,
+        now.softnet_squeezed - then.softnet_squeezed,
+    )
 
 
 def _high_water(dropped: int, seen: int, limit: int) -> int:

@@ -16,6 +16,7 @@ Standard output carries lines of JSON: {"pid": …} as seen from outside, then {
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import mmap
@@ -221,9 +222,11 @@ def reap() -> list[int]:
 def remove(directory: Path) -> None:
     calls.unmount(str(directory / "tmp"))
     shutil.rmtree(directory, ignore_errors=True)
+    with contextlib.suppress(OSError):  # other labs are in there
+        directory.parent.rmdir()
 
 
-def keep(plan: dict[str, Any], holders: list[Holder], sampler: Sampler | None) -> None:
+def keep(holders: list[Holder], sampler: Sampler | None) -> None:
     """Until the boot's parent is gone or a holder is; returns when the lab should end."""
     held = {holder.pid for holder in holders}
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -241,7 +244,6 @@ def keep(plan: dict[str, Any], holders: list[Holder], sampler: Sampler | None) -
         for descriptor, _ in poll.poll(timeout):
             if descriptor == 0:
                 if read_line(0) != b"keep\n":
-                    remove(Path(plan["directory"]))
                     return
                 poll.unregister(0)
             else:
@@ -272,7 +274,8 @@ def first_process(plan: dict[str, Any]) -> None:
     os.dup2(null, 1)
     os.close(null)
     gc.freeze()
-    keep(plan, holders, sampler)
+    keep(holders, sampler)
+    remove(directory)
 
 
 def main() -> None:

@@ -1,0 +1,318 @@
+"""`allemande lab`: clusters emulated on this machine."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from allemande.errors import BadInput
+
+if TYPE_CHECKING:
+    from allemande.lab import Lab
+    from allemande.lab.stats import Stats
+
+AFTER_DASHES = "allemande.after_dashes"
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Build and use clusters emulated on this machine, with real shaped links and queues.",
+)
+
+
+class WithCommand(TyperCommand):
+    """Keeps what follows `--` apart: it belongs to the command that runs in the lab."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[AFTER_DASHES] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+class Library(StrEnum):
+    openmpi = "openmpi"
+    mpich = "mpich"
+
+
+class Netmod(StrEnum):
+    ofi = "ofi"
+    ucx = "ucx"
+
+
+ScaleOption = Annotated[
+    float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Boot even what the processors cannot carry.")
+]
+UnshapedOption = Annotated[
+    bool, typer.Option("--unshaped", help="Links as fast and as deep as the machine makes them.")
+]
+OffloadsOption = Annotated[
+    bool, typer.Option("--offloads", help="Keep segmentation offloads on: trains cross as one.")
+]
+ControlOption = Annotated[
+    str, typer.Option(metavar="NAME", help="TCP congestion control of every connection.")
+]
+LabOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Which running lab; default: the only one.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+
+
+def command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
+    command: list[str] = ctx.meta.get(AFTER_DASHES, [])
+    if not command:
+        raise BadInput(f"no command to run; expected `allemande lab {usage} -- COMMAND`")
+    return command
+
+
+def run_command(argv: Sequence[str]) -> int:
+    """Runs it in the foreground: Ctrl-C is for the command, and its exit code is ours."""
+    process = subprocess.Popen(argv)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return code if code >= 0 else 128 - code
+
+
+def tell(notes: Sequence[str]) -> None:
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
+
+
+@app.command()
+def up(
+    cluster: Annotated[str, typer.Argument(help="Cluster file or name of a ready-made cluster.")],
+    scale: ScaleOption = 1.0,
+    name: Annotated[
+        str | None, typer.Option(help="What to call it; default: the cluster's name.")
+    ] = None,
+    congestion_control: ControlOption = "cubic",
+    unshaped: UnshapedOption = False,
+    offloads: OffloadsOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Boot a lab that stays until `allemande lab down`."""
+    from allemande.lab import Lab
+
+    lab = Lab.boot(
+        cluster,
+        scale=scale,
+        name=name,
+        persistent=True,
+        shape=not unshaped,
+        offloads=offloads,
+        congestion_control=congestion_control,
+        force=force,
+    )
+    tell(lab.notes)
+    last = lab.hosts[-1]
+    typer.echo(f"lab {lab.name} is up: {len(lab.hosts)} hosts, {lab.hosts[0]} to {last}")
+    typer.echo(f"next: allemande lab exec {last} -- ip address; allemande lab down {lab.name}")
+
+
+@app.command()
+def down(
+    name: Annotated[
+        str | None, typer.Argument(help="Which lab; default: the only one that runs.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
+) -> None:
+    """End a lab and everything that runs in it."""
+    from allemande.lab import Lab, registry
+
+    if every and name is not None:
+        raise BadInput(f"both --all and {name!r} were given; expected one of them")
+    labs = [Lab(state) for state in registry.running()] if every else [Lab.attach(name)]
+    for lab in labs:
+        lab.close()
+        typer.echo(f"lab {lab.name} is down")
+
+
+@app.command("ls")
+def list_labs(as_json: JsonOption = False) -> None:
+    """List the labs that run."""
+    from allemande.lab import registry
+
+    rows = [
+        {
+            "name": state["name"],
+            "cluster": state["cluster"],
+            "scale": state["scale"],
+            "hosts": len([holder for holder in state["holders"] if holder["host"]]),
+            "persistent": state["persistent"],
+            "directory": state["directory"],
+            "pid": state["init"]["pid"],
+        }
+        for state in registry.running()
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    if not rows:
+        typer.echo("no lab is running; `allemande lab up CLUSTER` boots one")
+        return
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "cluster", "scale", "hosts", "pid"):
+        table.add_column(column, no_wrap=column != "cluster")
+    for row in rows:
+        table.add_row(
+            *(f"{row[column]}" for column in ("name", "cluster", "scale", "hosts", "pid"))
+        )
+    Console(highlight=False).print(table)
+
+
+@app.command("exec", cls=WithCommand)
+def execute(
+    ctx: typer.Context,
+    host: Annotated[str, typer.Argument(help="Where to run it.")],
+    lab: LabOption = None,
+) -> None:
+    """Run a command on one host: `allemande lab exec h3 -- ip address`."""
+    from allemande.lab import Lab
+
+    command = command_after_dashes(ctx, "exec HOST")
+    raise typer.Exit(run_command(Lab.attach(lab).command(host, command)))
+
+
+@app.command(cls=WithCommand)
+def run(
+    ctx: typer.Context,
+    cluster: Annotated[
+        str | None,
+        typer.Argument(help="Boot this cluster for the time of the run; default: a running lab."),
+    ] = None,
+    mpi: Annotated[Library, typer.Option(help="Which MPI library launches it.")] = Library.openmpi,
+    netmod: Annotated[Netmod, typer.Option(help="MPICH's network module.")] = Netmod.ofi,
+    preload: Annotated[
+        bool, typer.Option("--preload", help="Put allemande into every rank.")
+    ] = False,
+    ranks: Annotated[
+        int | None, typer.Option("-n", help="How many ranks; default: one on every host.")
+    ] = None,
+    lab: LabOption = None,
+    scale: Annotated[
+        float | None, typer.Option(help="With CLUSTER: every link rate times this; default 1.")
+    ] = None,
+    congestion_control: ControlOption = "cubic",
+    unshaped: UnshapedOption = False,
+    offloads: OffloadsOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Run an MPI program on the hosts: `allemande lab run tam-8x4 --scale 0.1 -- ./app`."""
+    from allemande.lab import Lab
+
+    command = command_after_dashes(ctx, "run")
+    if cluster is not None and lab is not None:
+        raise BadInput(f"both {cluster!r} and --lab {lab!r} were given; expected one of them")
+    if cluster is None and (scale is not None or unshaped or offloads or force):
+        raise BadInput(
+            "--scale, --unshaped, --offloads and --force shape a lab that is booted for the run; "
+            "name the CLUSTER, or leave them out to use the lab that runs"
+        )
+
+    def launch(on: Lab) -> int:
+        library = None
+        if preload:
+            from allemande.preload import library_path
+
+            library = library_path(mpi.value)
+        return run_command(
+            on.mpi_command(mpi.value, ranks, command, netmod=netmod.value, preload=library)
+        )
+
+    if cluster is None:
+        raise typer.Exit(launch(Lab.attach(lab)))
+    booted = Lab.boot(
+        cluster,
+        scale=1.0 if scale is None else scale,
+        shape=not unshaped,
+        offloads=offloads,
+        congestion_control=congestion_control,
+        force=force,
+    )
+    with booted:
+        tell(booted.notes)
+        code = launch(booted)
+    raise typer.Exit(code)
+
+
+@app.command()
+def stats(
+    lab: Annotated[
+        str | None, typer.Argument(help="Which lab; default: the only one that runs.")
+    ] = None,
+    as_json: JsonOption = False,
+    every: Annotated[bool, typer.Option("--all", help="Idle ports and hosts as well.")] = False,
+) -> None:
+    """Show what its ports, hosts and processors counted since it was booted."""
+    from allemande.lab import Lab
+
+    counted = Lab.attach(lab).stats()
+    if as_json:
+        typer.echo(json.dumps(counted.as_dict(), indent=2))
+    else:
+        print_stats(counted, every)
+
+
+def print_stats(counted: Stats, every: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    ports = Table(box=None, pad_edge=False, title="ports", title_justify="left")
+    ports.add_column("port", no_wrap=True)
+    for column in ("Mbit/s", "sent", "dropped", "queue high-water", "of"):
+        ports.add_column(column, justify="right", no_wrap=True)
+    for port in counted.ports:
+        if every or port.sent_packets or port.dropped_packets:
+            ports.add_row(
+                f"{port.node} -> {port.peer}",
+                f"{port.rate_mbit_s:g}" if port.rate_mbit_s else "-",
+                f"{port.sent_packets}",
+                f"{port.dropped_packets}",
+                f"{port.queue_high_water}",
+                f"{port.queue_limit_packets}" if port.queue_limit_packets else "-",
+            )
+    hosts = Table(box=None, pad_edge=False, title="hosts", title_justify="left")
+    hosts.add_column("host", no_wrap=True)
+    for column in ("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted"):
+        hosts.add_column(column, justify="right", no_wrap=True)
+    for host in counted.hosts:
+        numbers = (
+            host.udp_sent,
+            host.udp_received,
+            host.receive_buffer_drops,
+            host.tcp_retransmitted,
+        )
+        if every or any(numbers):
+            hosts.add_row(host.host, *map(str, numbers))
+    cpus = Table(box=None, pad_edge=False, title="processors", title_justify="left")
+    for column in ("cpu", "softnet packets", "softnet dropped", "softnet squeezed"):
+        cpus.add_column(column, justify="right", no_wrap=True)
+    for cpu in counted.cpus:
+        cpus.add_row(
+            str(cpu.cpu),
+            str(cpu.softnet_processed),
+            str(cpu.softnet_dropped),
+            str(cpu.softnet_squeezed),
+        )
+    console = Console(highlight=False)
+    for table in (ports, hosts, cpus):
+        console.print(table)
+        console.print()
