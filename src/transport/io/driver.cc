@@ -245,6 +245,9 @@ void Driver::Impl::finish_complete() {
 
 base::Nanos Driver::Impl::earliest_deadline() const {
   base::Nanos earliest = base::kNever;
+  // While datagrams wait for the kernel the channels are not asked for more: nor do their timers
+  // count.
+  if (!outbox.empty()) return earliest;
   for (const SetEntry* entry : sets.live()) earliest = std::min(earliest, entry->deadline);
   return earliest;
 }
