@@ -1,9 +1,227 @@
 #include "plan/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
 
 namespace alm::plan {
 namespace {
-TEST(Plan, Placeholder) { EXPECT_TRUE(make_plan({.ranks = 2, .self = {0}, .group_of = {}}).ok()); }
+
+using base::Rank;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Groups = std::vector<std::vector<std::uint32_t>>;
+
+constexpr Algorithm kAlgorithms[] = {Algorithm::kDirect, Algorithm::kShiftExchange,
+                                     Algorithm::kPairwise, Algorithm::kGroupShuffle,
+                                     Algorithm::kSyncShuffle};
+constexpr Permutation kPermutations[] = {Permutation::kShift, Permutation::kXor,
+                                         Permutation::kEdgeColouring, Permutation::kBalanced};
+
+std::vector<std::uint32_t> values(const std::vector<Rank>& ranks) {
+  std::vector<std::uint32_t> out;
+  for (const Rank rank : ranks) out.push_back(rank.value);
+  return out;
+}
+
+Groups leaves(std::initializer_list<std::uint32_t> sizes) {
+  Groups out(1);
+  for (std::uint32_t leaf = 0; leaf < sizes.size(); ++leaf) {
+    out[0].insert(out[0].end(), sizes.begin()[leaf], leaf);
+  }
+  return out;
+}
+
+Groups equal_leaves(std::uint32_t count, std::uint32_t hosts) {
+  Groups out(1);
+  for (std::uint32_t rank = 0; rank < count * hosts; ++rank) out[0].push_back(rank / hosts);
+  return out;
+}
+
+Plan plan_of(Request request) {
+  const auto plan = make_plan(request);
+  EXPECT_TRUE(plan.ok());
+  return plan.value();
+}
+
+// Everybody else once, rounds cut where they should be.
+void expect_complete(const Plan& plan) {
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    if (rank != plan.self.value) others.push_back(rank);
+  }
+  EXPECT_THAT(values(plan.send), testing::UnorderedElementsAreArray(others));
+  EXPECT_THAT(values(plan.recv), testing::UnorderedElementsAreArray(others));
+  if (plan.ranks == 1) return;
+  ASSERT_EQ(plan.send_begin.size(), plan.recv_begin.size());
+  EXPECT_EQ(plan.send_begin.front(), 0u);
+  EXPECT_EQ(plan.send_begin.back(), plan.send.size());
+  EXPECT_EQ(plan.recv_begin.back(), plan.recv.size());
+  EXPECT_TRUE(std::is_sorted(plan.send_begin.begin(), plan.send_begin.end()));
+  EXPECT_TRUE(std::is_sorted(plan.recv_begin.begin(), plan.recv_begin.end()));
+}
+
+TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
+  const Groups two_level = {{0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3},
+                            {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}};
+  for (const Groups& groups : {Groups{}, leaves({3, 3, 3}), leaves({5, 1, 2}), leaves({2, 2, 2, 2}),
+                               leaves({1, 1}), two_level, leaves({1}), equal_leaves(4, 8)}) {
+    const std::uint32_t ranks = groups.empty() ? 7 : static_cast<std::uint32_t>(groups[0].size());
+    for (const Algorithm algorithm : kAlgorithms) {
+      for (const Permutation permutation : kPermutations) {
+        for (const bool aware : {false, true}) {
+          for (std::uint32_t self = 0; self < ranks; ++self) {
+            SCOPED_TRACE(testing::Message() << name_of(algorithm) << " " << name_of(permutation)
+                                            << " p " << ranks << " rank " << self);
+            expect_complete(plan_of({.ranks = ranks,
+                                     .self = {self},
+                                     .algorithm = algorithm,
+                                     .permutation = permutation,
+                                     .contention_aware = aware,
+                                     .omega = 0,
+                                     .group_of = groups}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan, SyncShuffleIsOneRoundInStepOrder) {
+  const Plan plan =
+      plan_of({.ranks = 5, .self = {1}, .permutation = Permutation::kShift, .group_of = {}});
+  EXPECT_EQ(plan.rounds(), 1u);
+  EXPECT_THAT(values(plan.send), ElementsAre(2, 3, 4, 0));
+  EXPECT_THAT(values(plan.recv), ElementsAre(0, 4, 3, 2));
+  EXPECT_TRUE(plan.interleaved);
+}
+
+TEST(Plan, RemapGoesThereAndBack) {
+  // 2 leaves of 3: logical order 0 3 1 4 2 5, so the successor of 4 is 2.
+  const Plan plan = plan_of(
+      {.ranks = 6, .self = {4}, .permutation = Permutation::kShift, .group_of = leaves({3, 3})});
+  EXPECT_THAT(values(plan.send), ElementsAre(2, 5, 0, 3, 1));
+  EXPECT_THAT(values(plan.recv), ElementsAre(1, 3, 0, 5, 2));
+}
+
+TEST(Plan, ShiftExchangeHasOnePartnerEachWayPerRound) {
+  const Plan plan =
+      plan_of({.ranks = 4, .self = {0}, .algorithm = Algorithm::kShiftExchange, .group_of = {}});
+  EXPECT_EQ(plan.rounds(), 3u);
+  EXPECT_EQ(plan.permutation, Permutation::kShift);
+  EXPECT_THAT(values(plan.send), ElementsAre(1, 2, 3));
+  EXPECT_THAT(values(plan.recv), ElementsAre(3, 2, 1));
+}
+
+TEST(Plan, PairwisePairsEvenWhenAskedForAnotherPermutation) {
+  for (const std::uint32_t ranks : {2u, 6u, 7u, 12u}) {
+    for (const Permutation permutation : kPermutations) {
+      const Plan plan = plan_of({.ranks = ranks,
+                                 .self = {1},
+                                 .algorithm = Algorithm::kPairwise,
+                                 .permutation = permutation,
+                                 .group_of = {}});
+      EXPECT_EQ(plan.rounds(), ranks - 1);
+      EXPECT_EQ(plan.send, plan.recv);
+      EXPECT_EQ(plan.permutation,
+                permutation == Permutation::kXor ? Permutation::kXor : Permutation::kEdgeColouring);
+    }
+  }
+}
+
+TEST(Plan, GroupShuffleCutsRoundsOfOmega) {
+  const Plan plan = plan_of({.ranks = 16,
+                             .self = {3},
+                             .algorithm = Algorithm::kGroupShuffle,
+                             .permutation = Permutation::kShift,
+                             .omega = 4,
+                             .group_of = {}});
+  EXPECT_THAT(plan.send_begin, ElementsAre(0, 4, 8, 12, 15));
+  EXPECT_TRUE(plan.interleaved);
+  EXPECT_EQ(plan_of({.ranks = 16,
+                     .self = {3},
+                     .algorithm = Algorithm::kGroupShuffle,
+                     .permutation = Permutation::kShift,
+                     .group_of = {}})
+                .rounds(),
+            3u);
+}
+
+TEST(Plan, DefaultOmegaIsThePublishedOne) {
+  EXPECT_EQ(default_omega(16), 5u);
+  EXPECT_EQ(default_omega(8), 4u);
+  EXPECT_EQ(default_omega(2), 1u);
+  EXPECT_EQ(default_omega(3), 2u);
+}
+
+TEST(Plan, OneRankHasNothingToDo) {
+  for (const Algorithm algorithm : kAlgorithms) {
+    EXPECT_EQ(plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .group_of = {}}).rounds(),
+              0u);
+  }
+}
+
+TEST(Plan, SameRequestSamePlan) {
+  const Request request{.ranks = 23, .self = {9}, .group_of = leaves({9, 8, 6})};
+  EXPECT_EQ(plan_of(request).send, plan_of(request).send);
+  EXPECT_EQ(plan_of(request).recv, plan_of(request).recv);
+}
+
+TEST(Plan, RefusesBadRequests) {
+  const auto message = [](Request request) {
+    const auto plan = make_plan(request);
+    return plan.ok() ? std::string() : plan.error().message;
+  };
+  EXPECT_THAT(message({.ranks = 0, .self = {0}, .group_of = {}}), HasSubstr("expected at least 1"));
+  EXPECT_THAT(message({.ranks = 4, .self = {4}, .group_of = {}}), HasSubstr("rank below 4"));
+  EXPECT_THAT(message({.ranks = 4, .self = {0}, .group_of = {{0, 1}}}),
+              HasSubstr("one per rank, 4"));
+  EXPECT_THAT(message({.ranks = 4, .self = {0}, .group_of = {{0, 0, 1, 1}, {0, 1, 0, 1}}}),
+              HasSubstr("nested"));
+}
+
+TEST(Names, ParseWhatTheyPrint) {
+  for (const Algorithm algorithm : kAlgorithms) {
+    EXPECT_EQ(parse_algorithm(name_of(algorithm)).value(), algorithm);
+  }
+  for (const Permutation permutation : kPermutations) {
+    EXPECT_EQ(parse_permutation(name_of(permutation)).value(), permutation);
+  }
+}
+
+TEST(Names, UnknownOnesListTheValidOnes) {
+  EXPECT_EQ(parse_algorithm("bruck").error().message,
+            "unknown algorithm `bruck`; expected one of: direct, shift-exchange, pairwise, "
+            "group-shuffle, sync-shuffle");
+  EXPECT_EQ(parse_permutation("").error().message,
+            "unknown permutation ``; expected one of: shift, xor, edge-colouring, balanced");
+}
+
+double seconds(const Request& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(make_plan(request).ok());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// 16 times the ranks cost about 16 times the time, far from the 256 of something quadratic.
+TEST(Plan, CostGrowsWithTheNumberOfPartners) {
+  const auto ratio = [](Groups small, Groups large) {
+    const auto ranks = [](const Groups& groups) {
+      return static_cast<std::uint32_t>(groups[0].size());
+    };
+    const Request a{.ranks = ranks(small), .self = {5}, .group_of = small};
+    const Request b{.ranks = ranks(large), .self = {5}, .group_of = large};
+    seconds(a);
+    return seconds(b) / seconds(a);
+  };
+  EXPECT_LT(ratio(equal_leaves(32, 32), equal_leaves(512, 32)), 120);
+  Groups small = equal_leaves(32, 32), large = equal_leaves(512, 32);
+  small[0].back() = large[0].back() = 0;  // no longer equal
+  EXPECT_LT(ratio(small, large), 120);
+}
+
 }  // namespace
 }  // namespace alm::plan

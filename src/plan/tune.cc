@@ -127,14 +127,13 @@ class Tuner {
   void set_window() {
     if (p_ < 2) return;
     for (auto it = walk_.order.rbegin(); it != walk_.order.rend(); ++it) {
-      const std::uint32_t node = *it, parent = walk_.parent[node];
-      if (parent == kNoNode) continue;
-      if (walk_.bridge[node]) {
-        const Link& link = cluster_.links[walk_.parent_link[node]];
-        consider(link, node, parent, below_[node], 1);
-        consider(link, parent, node, below_[node], 1);
-      }
-      below_[parent] += below_[node];
+      if (walk_.parent[*it] != kNoNode) below_[walk_.parent[*it]] += below_[*it];
+    }
+    for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
+      if (!walk_.bridge[node]) continue;
+      const Link& link = cluster_.links[walk_.parent_link[node]];
+      consider(link, node, walk_.parent[node], below_[node], 1);
+      consider(link, walk_.parent[node], node, below_[node], 1);
     }
     for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
       consider_trunks(node);

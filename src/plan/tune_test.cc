@@ -1,9 +1,183 @@
+// The windows of 000 (section 4, Figures 7-10) and what follows from the same rule elsewhere.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "plan/plan.h"
+#include "topology/cluster.h"
 
 namespace alm::plan {
 namespace {
-TEST(Tune, Placeholder) { EXPECT_TRUE(make_plan({.ranks = 2, .self = {0}, .group_of = {}}).ok()); }
+
+using topology::Cluster;
+using topology::TreeNode;
+using topology::TreeSpec;
+
+std::vector<base::HostId> everybody(const Cluster& cluster) {
+  std::vector<base::HostId> out;
+  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) out.push_back({host});
+  return out;
+}
+
+Tuning tune_all(const Cluster& cluster) { return tune(cluster, everybody(cluster)); }
+
+Cluster tam(std::uint32_t d1, std::uint32_t d2) {
+  return build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(d2, d1)});
+}
+
+TEST(Tune, PublishedWindows) {
+  EXPECT_EQ(tune_all(tam(8, 2)).window_with_acks, 5u);
+  EXPECT_EQ(tune_all(tam(8, 3)).window_with_acks, 4u);
+  EXPECT_EQ(tune_all(tam(8, 4)).window_with_acks, 3u);
+  // 45 / (2 * 4.70) = 4.79: the paper lists 5, which no floor gives; its other three are floors.
+  EXPECT_EQ(tune_all(tam(6, 4)).window_with_acks, 4u);
+}
+
+TEST(Tune, WindowsWithAcksOnData) {
+  EXPECT_EQ(tune_all(tam(8, 2)).window_packets, 10u);
+  EXPECT_EQ(tune_all(tam(8, 3)).window_packets, 8u);
+  EXPECT_EQ(tune_all(tam(6, 4)).window_packets, 9u);
+  const Tuning tuning = tune_all(tam(8, 4));
+  EXPECT_EQ(tuning.window_packets, 7u);
+  EXPECT_NEAR(tuning.nu, 8.0 * 24 / 31, 1e-12);
+  EXPECT_EQ(tuning.contended_port, "leaf0 -> core");
+}
+
+// 000 Figure 3: 4x4, B_L = 30.
+TEST(Tune, WindowOfFigure3) {
+  EXPECT_EQ(tune_all(build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_queue_packets = 30}))
+                .window_packets,
+            9u);
+}
+
+TEST(Tune, OneSwitchCountsAtTheHostPort) {
+  const Tuning tuning = tune_all(tam(16, 1));
+  EXPECT_EQ(tuning.nu, 1.0);
+  EXPECT_EQ(tuning.window_packets, 43u);
+  EXPECT_EQ(tuning.window_with_acks, 21u);
+  EXPECT_EQ(tuning.contended_port, "leaf0 -> h0");
+}
+
+TEST(Tune, AnUplinkThatIsTheLimitCountsWithEverybodyBelowIt) {
+  const Tuning tuning = tune_all(
+      build_tree(TreeSpec{.groups = {8, 8, 8, 8}, .uplink_mbit_s = 500, .core_queue_packets = 45}));
+  EXPECT_EQ(tuning.window_packets, 5u);
+  EXPECT_EQ(tuning.window_with_acks, 3u);
+}
+
+TEST(Tune, OnlyParticipantsCount) {
+  const Cluster cluster = tam(8, 4);
+  const std::vector<base::HostId> four = {{0}, {8}, {16}, {24}};
+  EXPECT_NEAR(tune(cluster, four).nu, 1.0, 1e-12);
+  const std::vector<base::HostId> one_leaf = {{0}, {1}, {2}, {3}};
+  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 43u);
+  const std::vector<base::HostId> alone = {{3}};
+  EXPECT_EQ(tune(cluster, alone).window_packets, 1u);
+}
+
+TEST(Tune, UnequalLeavesTakeTheWorstPort) {
+  // n(p-n)/(p-1) with p = 17: 10 -> 4.375, 4 -> 3.25, 3 -> 2.625.
+  const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 10, 3}}));
+  EXPECT_NEAR(tuning.nu, 4.375, 1e-12);
+  EXPECT_EQ(tuning.contended_port, "leaf1 -> core");
+}
+
+TEST(Tune, DeepTreesTakeTheWorstLevel) {
+  TreeNode leaf;
+  leaf.hosts = 4;
+  leaf.uplink.queue_up_packets = 100;
+  TreeNode middle;
+  middle.children = {leaf, leaf};
+  middle.uplink.queue_up_packets = 100;
+  TreeNode root;
+  root.children = {middle, middle, middle};
+  const Tuning tuning = tune_all(build_tree(root));
+  EXPECT_NEAR(tuning.nu, 8.0 * 16 / 23, 1e-12);
+  EXPECT_EQ(tuning.contended_port, "mid0 -> core");
+  EXPECT_EQ(tuning.window_packets, 17u);
+}
+
+TEST(Tune, ASharedPoolBoundsEveryPort) {
+  Cluster cluster = tam(8, 4);
+  cluster.switches.back().buffer_packets = 20;  // the core
+  const Tuning tuning = tune_all(cluster);
+  EXPECT_EQ(tuning.window_packets, 3u);
+  EXPECT_EQ(tuning.contended_port.substr(0, 7), "core ->");
+}
+
+// Four hosts on each of two leaves, two spines: half of what crosses on each trunk.
+TEST(Tune, TrunksOfALeafShareItsTraffic) {
+  Cluster cluster;
+  for (int i = 0; i < 8; ++i) cluster.hosts.push_back({"h" + std::to_string(i), "", ""});
+  for (const char* name : {"leaf0", "leaf1", "spine0", "spine1"}) {
+    cluster.switches.push_back({.name = name});
+  }
+  const auto join = [&](std::uint32_t from, std::uint32_t to, double rate, std::uint32_t queue) {
+    cluster.links.push_back({.from = {from},
+                             .to = {to},
+                             .rate_up_mbit_s = rate,
+                             .rate_down_mbit_s = rate,
+                             .queue_up_packets = queue,
+                             .queue_down_packets = queue});
+  };
+  for (std::uint32_t i = 0; i < 8; ++i) join(i, 8 + i / 4, 1000, 100);
+  for (std::uint32_t leaf : {8u, 9u}) {
+    join(leaf, 10, 2000, 16);
+    join(leaf, 11, 2000, 16);
+  }
+  const Tuning tuning = tune_all(cluster);
+  EXPECT_NEAR(tuning.nu, 4.0 * 4 / 7 / 2, 1e-12);
+  EXPECT_EQ(tuning.window_packets, 14u);
+}
+
+TEST(Tune, PacketTimeAndLatencyFollowTheFrame) {
+  const Tuning tuning = tune_all(tam(8, 4));
+  EXPECT_EQ(tuning.host_rate_mbit_s, 100);
+  EXPECT_NEAR(tuning.packet_time_us, 1514 * 8 / 100.0, 1e-9);
+  // Two host links and two uplinks, each storing the frame: 2.2 packet times.
+  EXPECT_NEAR(tuning.latency_us, 2.2 * tuning.packet_time_us, 1e-9);
+  EXPECT_EQ(tuning.window_packets_min, 3u);
+  EXPECT_TRUE(tuning.warnings.empty());
+}
+
+TEST(Tune, CutThroughSwitchesDoNotStoreTheFrame) {
+  Cluster cluster = tam(8, 1);
+  cluster.switches[0].switching = topology::Switching::kCutThrough;
+  const Tuning tuning = tune_all(cluster);
+  EXPECT_NEAR(tuning.latency_us, tuning.packet_time_us, 1e-9);
+}
+
+TEST(Tune, WarnsWhenTheWindowCannotCoverTheLatency) {
+  Cluster cluster = tam(8, 4);
+  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  const Tuning tuning = tune_all(cluster);
+  EXPECT_EQ(tuning.window_packets_min, 36u);  // 4000 us + 2.2 packets of 121 us
+  ASSERT_EQ(tuning.warnings.size(), 1u);
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("leaf0 -> core"));
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("below the 36 packets"));
+}
+
+Tuning on_one_switch(double rate_mbit_s, std::uint32_t queue, std::uint32_t mtu) {
+  Cluster cluster =
+      build_tree(TreeSpec{.groups = {8}, .host_mbit_s = rate_mbit_s, .host_queue_packets = queue});
+  cluster.framing.mtu_bytes = mtu;
+  return tune_all(cluster);
+}
+
+TEST(Tune, GrainGrowsWithTheRateWithinWindowAndKernel) {
+  EXPECT_EQ(on_one_switch(100, 1000, 1500).grain_packets, 1u);
+  EXPECT_EQ(on_one_switch(1000, 1000, 1500).grain_packets, 1u);
+  EXPECT_EQ(on_one_switch(10'000, 1000, 1500).grain_packets, 10u);
+  EXPECT_EQ(on_one_switch(100'000, 1000, 1500).grain_packets, 44u);  // 64 KiB per send
+  EXPECT_EQ(on_one_switch(100'000, 1000, 9000).grain_packets, 7u);
+  EXPECT_EQ(on_one_switch(100'000, 40, 1500).grain_packets, 10u);  // four trains per window
+  EXPECT_EQ(on_one_switch(100'000, 3, 1500).grain_packets, 1u);
+}
+
+TEST(Tune, TheSlowestHostSetsThePace) {
+  Cluster cluster = tam(4, 1);
+  cluster.links[2].rate_down_mbit_s = 10;
+  EXPECT_EQ(tune_all(cluster).host_rate_mbit_s, 10);
+}
+
 }  // namespace
 }  // namespace alm::plan
