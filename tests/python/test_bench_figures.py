@@ -31,7 +31,14 @@ REQUIRED_KEYS = (
     "wrong_bytes",
 )
 SETTING = formats.Setting(
-    "tam-8x4", 32, 0.1, "host links 10 Mbit/s", "2026-11-20", "2 x CPU", ("Open MPI v5.0.11",)
+    "tam-8x4",
+    32,
+    0.1,
+    "host links 10 Mbit/s",
+    "cubic",
+    "2026-11-20",
+    "2 x CPU",
+    ("Open MPI v5.0.11",),
 )
 
 

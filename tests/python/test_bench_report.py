@@ -13,7 +13,7 @@ from allemande.report.page import build_page
 from allemande.report.plot import looks, render
 
 SETTING = Setting(
-    "tam-8x4", 32, 0.1, "host links 10 Mbit/s", "2026-11-20", "2 x <CPU>", ("MPICH 5.0.2",)
+    "tam-8x4", 32, 0.1, "host links 10 Mbit/s", "cubic", "2026-11-20", "2 x <CPU>", ("MPICH 5.0.2",)
 )
 VOID_ELEMENTS = {"meta", "path", "use", "rect", "image", "br"}
 

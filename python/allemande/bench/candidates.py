@@ -1,4 +1,6 @@
-"""What can be compared: stock libraries at their best settings, and each with allemande preloaded.
+"""What can be compared: stock libraries, and each with allemande preloaded.
+
+The lab gives every library its best settings; here stands only what tells candidates apart.
 
 A candidate is written `NAME` or, for those with allemande, `NAME:option=value,option=value`, where
 an option is a configuration name (`allemande config` lists them), for example
@@ -8,23 +10,12 @@ an option is a configuration name (`allemande config` lists them), for example
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from allemande.config import check_value
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
-
-# Open MPI: over TCP alone, every rank free to use both processors, waiting ranks give way.
-OPENMPI_ARGUMENTS = (
-    *("--bind-to", "none"),
-    *("--mca", "mpi_yield_when_idle", "1"),
-    *("--mca", "pml", "ob1"),
-    *("--mca", "btl", "tcp,self"),
-)
-# MPICH: no processor binding is its default; the interface is the lab's, never loopback.
-MPICH_OFI = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "MPIR_CVAR_NOLOCAL": "1"}
-MPICH_UCX = {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}
 
 OUR_PREFIX = "allemande+"
 
@@ -37,20 +28,20 @@ class Candidate:
     library: str  # "openmpi" or "mpich": the prefix it runs from
     stock: bool
     description: str
-    launcher_arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()  # for the launcher
+    netmod: str = "ofi"  # MPICH only
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def openmpi_algorithm(number: int) -> tuple[str, ...]:
     return (
-        *OPENMPI_ARGUMENTS,
         *("--mca", "coll_tuned_use_dynamic_rules", "1"),
         *("--mca", "coll_tuned_alltoall_algorithm", str(number)),
     )
 
 
 CANDIDATES: tuple[Candidate, ...] = (
-    Candidate("openmpi", "openmpi", True, "Open MPI, its own choice", OPENMPI_ARGUMENTS),
+    Candidate("openmpi", "openmpi", True, "Open MPI, its own choice"),
     Candidate(
         "openmpi:linear",
         "openmpi",
@@ -72,16 +63,10 @@ CANDIDATES: tuple[Candidate, ...] = (
         "Open MPI alltoall algorithm 4: a few posted at a time",
         openmpi_algorithm(4),
     ),
-    Candidate("mpich", "mpich", True, "MPICH over OFI tcp", (), MPICH_OFI),
-    Candidate("mpich:ucx", "mpich", True, "MPICH over UCX tcp", (), MPICH_UCX),
-    Candidate(
-        "allemande+openmpi",
-        "openmpi",
-        False,
-        "allemande preloaded into Open MPI",
-        OPENMPI_ARGUMENTS,
-    ),
-    Candidate("allemande+mpich", "mpich", False, "allemande preloaded into MPICH", (), MPICH_OFI),
+    Candidate("mpich", "mpich", True, "MPICH over OFI tcp"),
+    Candidate("mpich:ucx", "mpich", True, "MPICH over UCX tcp", netmod="ucx"),
+    Candidate("allemande+openmpi", "openmpi", False, "allemande preloaded into Open MPI"),
+    Candidate("allemande+mpich", "mpich", False, "allemande preloaded into MPICH"),
 )
 
 NAMES = tuple(candidate.name for candidate in CANDIDATES)
@@ -136,13 +121,11 @@ def parse_candidate(text: str) -> Candidate:
     base_name, colon, options = text.partition(":")
     for candidate in CANDIDATES:
         if colon and base_name == candidate.name and not candidate.stock:
-            return Candidate(
-                text,
-                candidate.library,
-                False,
-                f"{candidate.description}, with {options}",
-                candidate.launcher_arguments,
-                {**candidate.environment, **parse_options(text, options)},
+            return replace(
+                candidate,
+                name=text,
+                description=f"{candidate.description}, with {options}",
+                environment=parse_options(text, options),
             )
     close = get_close_matches(text, NAMES, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""

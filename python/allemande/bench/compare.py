@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from allemande.bench.candidates import Candidate
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.formats import Setting
-from allemande.bench.lab_bed import open_lab
+from allemande.bench.lab_bed import CONGESTION_CONTROL, open_lab
 from allemande.bench.machine import describe_setting
 from allemande.bench.progress import ConsoleProgress
 from allemande.bench.runner import Effort, Runner
+from allemande.clusters import find_cluster_file
 from allemande.errors import BadInput
-from allemande.topology import Cluster
+from allemande.topology import load_cluster
 
 MEBIBYTE = 1024 * 1024
 LIBRARY_MEBIBYTES = 40  # what one rank of either library keeps for itself
@@ -47,16 +48,20 @@ def available_mebibytes() -> float:
 
 
 def compare(
-    cluster: Cluster,
+    cluster_name: str,
     scale: float,
     sizes: Sequence[int],
     candidates: Sequence[Candidate],
     effort: Effort,
+    congestion_control: str = CONGESTION_CONTROL,
 ) -> Comparison:
+    """`cluster_name`: a cluster file or the name of a ready-made cluster."""
+    cluster = load_cluster(cluster_name)
     check_memory(len(cluster.hosts), max(sizes), available_mebibytes())
     scaled = cluster.scaled(scale)
     limits_s = {size: scaled.limit_seconds(None, size) for size in sizes}
-    with ConsoleProgress() as progress, open_lab(cluster, scale) as bed:
+    bed_context = open_lab(find_cluster_file(cluster_name), scale, candidates, congestion_control)
+    with ConsoleProgress() as progress, bed_context as bed:
         runner = Runner(bed, candidates, limits_s, effort, progress)
         figures = runner.run()
     outcome = runner.outcome
@@ -68,7 +73,7 @@ def compare(
     wrong = any(figure.wrong_bytes for figure in figures)
     return Comparison(
         figures,
-        describe_setting(cluster, scale, versions),
+        describe_setting(cluster, scale, congestion_control, versions),
         lines,
         failed=wrong or unmeasured or bool(outcome.failures),
     )

@@ -29,13 +29,15 @@ class Setting:
     hosts: int
     scale: float
     host_link: str
+    congestion_control: str  # TCP's, under the stock libraries
     date: str
     machine: str
     versions: tuple[str, ...]
 
     def lines(self) -> list[str]:
         return [
-            f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} ({self.host_link})",
+            f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} "
+            f"({self.host_link}, TCP {self.congestion_control})",
             f"{self.date}, {self.machine}",
             *self.versions,
         ]

@@ -48,12 +48,15 @@ def short_version(version: str) -> str:
     return " ".join(version.partition(",")[0].replace("Version:", "").split())
 
 
-def describe_setting(cluster: Cluster, scale: float, mpi_versions: Sequence[str]) -> Setting:
+def describe_setting(
+    cluster: Cluster, scale: float, congestion_control: str, mpi_versions: Sequence[str]
+) -> Setting:
     return Setting(
         cluster=cluster.name,
         hosts=len(cluster.hosts),
         scale=scale,
         host_link=host_link_rates(cluster.scaled(scale)),
+        congestion_control=congestion_control,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         machine=describe_machine(),
         versions=(f"allemande {__version__}", *(short_version(text) for text in mpi_versions)),

@@ -60,6 +60,9 @@ def command(
         float, typer.Option(help="Seconds of timed calls per size and round, at least.")
     ] = 1.0,
     warmup: Annotated[int, typer.Option(help="Calls before the timed ones, per size.")] = 1,
+    congestion_control: Annotated[
+        str, typer.Option(metavar="NAME", help="TCP's, on all hosts: cubic, reno or bbr.")
+    ] = "cubic",
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
     ] = None,
@@ -90,10 +93,6 @@ def command(
     candidates = parse_candidates(against or [])
     size_list = parse_sizes(sizes)
 
-    from allemande.topology import load_cluster
-
-    cluster = load_cluster(lab)
-
     from rich.console import Console
 
     from allemande.bench import formats
@@ -108,7 +107,7 @@ def command(
         seconds=seconds,
         seconds_max=max(seconds, Effort.seconds_max),
     )
-    result = compare(cluster, scale, size_list, candidates, effort)
+    result = compare(lab, scale, size_list, candidates, effort, congestion_control)
 
     wants_stdout = STDOUT in (json, csv, markdown, html)
     formats.print_result(

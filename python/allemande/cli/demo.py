@@ -32,7 +32,6 @@ def command(
     from allemande.bench.runner import Effort
     from allemande.report.page import build_page
     from allemande.report.plot import render
-    from allemande.topology import load_cluster
 
     console = Console()
     console.print(
@@ -42,8 +41,7 @@ def command(
     )
     # One call of the slowest takes 9 s at 50 KB: as few calls as give a median over the rounds.
     effort = Effort(rounds=ROUNDS, warmup=1, calls=1, seconds=1.0)
-    cluster = load_cluster(CLUSTER)
-    result = compare(cluster, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort)
+    result = compare(CLUSTER, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort)
 
     output.mkdir(parents=True, exist_ok=True)
     plot = render(result.figures, "svg")

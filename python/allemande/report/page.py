@@ -179,7 +179,8 @@ def facts(setting: Setting, command: str) -> str:
         (
             "cluster",
             f"{escape(setting.cluster)}: {setting.hosts} emulated hosts, "
-            f"{escape(setting.host_link)} (scale {setting.scale:g})",
+            f"{escape(setting.host_link)} (scale {setting.scale:g}), TCP "
+            f"{escape(setting.congestion_control)}",
         ),
         ("machine", escape(setting.machine)),
         ("date", escape(setting.date)),

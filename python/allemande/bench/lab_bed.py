@@ -1,0 +1,55 @@
+"""The lab as the place where candidates run: one rank on every emulated host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from allemande.bench.candidates import Candidate
+from allemande.errors import BadInput
+from allemande.lab import Lab
+from allemande.preload import library_path
+
+# What the lab's hosts use for TCP: the best of the three under shallow queues, and Linux's default.
+CONGESTION_CONTROL = "cubic"
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def check_congestion_control(name: str) -> None:
+    available = AVAILABLE.read_text(encoding="ascii").split()
+    if name not in available:
+        raise BadInput(
+            f"TCP congestion control {name!r} is not loaded here; expected one of: "
+            f"{', '.join(available)}"
+        )
+
+
+class LabBed:
+    def __init__(self, lab: Lab, preloads: Mapping[str, Path]) -> None:
+        self.lab_ = lab
+        self.preloads_ = preloads
+
+    def command(
+        self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
+    ) -> list[str]:
+        return self.lab_.mpi_command(
+            candidate.library,
+            None,
+            program,
+            env=environment,
+            arguments=candidate.arguments,
+            netmod=candidate.netmod,
+            preload=None if candidate.stock else self.preloads_[candidate.library],
+        )
+
+
+@contextmanager
+def open_lab(
+    cluster_file: Path, scale: float, candidates: Sequence[Candidate], congestion_control: str
+) -> Iterator[LabBed]:
+    """A lab of its own for one comparison; it ends with the block, however that is left."""
+    check_congestion_control(congestion_control)
+    preloads = {c.library: library_path(c.library) for c in candidates if not c.stock}
+    with Lab.boot(cluster_file, scale=scale, congestion_control=congestion_control) as lab:
+        yield LabBed(lab, preloads)

@@ -1,0 +1,74 @@
+"""`allemande bench` end to end, in a lab of four hosts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allemande.errors import Failed
+from allemande.preload import library_path
+
+from .conftest import CLUSTER
+
+pytestmark = pytest.mark.slow
+
+
+def bench(cluster: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "allemande", "bench", "--lab", str(cluster), "--scale", "1"),
+            *("--rounds", "2", "--calls", "2", "--seconds", "0", *arguments),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(CLUSTER)
+    return path
+
+
+def test_every_stock_candidate_runs_and_stdout_is_one_array(cluster: Path, tmp_path: Path) -> None:
+    stock = "openmpi,openmpi:linear,openmpi:pairwise,openmpi:linear-sync,mpich,mpich:ucx"
+    page = tmp_path / "report.html"
+    done = bench(
+        cluster, "--sizes", "100,2K", "--against", stock, "--json", "-", "--html", str(page)
+    )
+    assert done.returncode == 0, done.stderr
+    array = json.loads(done.stdout)
+    assert [(entry["candidate"], entry["size"]) for entry in array] == [
+        (name, size) for size in (100, 2000) for name in stock.split(",")
+    ]
+    for entry in array:
+        assert entry["stock"]
+        assert entry["wrong_bytes"] == 0
+        assert entry["calls"] == 4
+        assert entry["fraction_of_limit"] > 0
+        assert entry["packets"] > 0
+    assert "openmpi:linear-sync" in page.read_text()
+    assert "every byte was right" in done.stderr
+
+
+def test_allemande_runs_in_both_libraries(cluster: Path) -> None:
+    try:
+        library_path("openmpi")
+    except Failed as missing:
+        pytest.skip(str(missing))
+    ours = "allemande+openmpi,allemande+mpich,allemande+mpich:algorithm=pairwise"
+    done = bench(cluster, "--sizes", "5000", "--against", f"mpich,{ours}", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    array = json.loads(done.stdout)
+    assert [entry["stock"] for entry in array] == [True, False, False, False]
+    for entry in array[1:]:
+        assert entry["accelerated"], done.stderr
+        assert entry["packets"] >= 2 * 3 * 4 * 12  # calls, partners, ranks, packets per message
+        assert entry["wrong_bytes"] == 0
