@@ -79,6 +79,18 @@ class Link:
 
     def __repr__(self) -> str: ...
 
+class Bisection:
+    """The least cut between two halves of the hosts."""
+
+    @property
+    def links(self) -> int: ...
+
+    @property
+    def mbit_s(self) -> float:
+        """From one half to the other."""
+
+    def __repr__(self) -> str: ...
+
 class LevelLimit:
     """What an all-to-all asks of one level of directed links."""
 
@@ -152,6 +164,17 @@ class Cluster:
         hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the leaf switch. Raises BadInput if the switches form no tree.
         """
 
+    def root_switch(self) -> str:
+        """Name of the switch in the middle, from which the tree hangs."""
+
+    def bisection(self) -> Bisection:
+        """
+        The least that parts the hosts into halves. Raises BadInput where it is out of reach.
+        """
+
+    def warnings(self) -> list[str]:
+        """Where the cluster does not grant what schedules and windows assume."""
+
     def __repr__(self) -> str: ...
 
 def load_cluster(path: str) -> Cluster:
@@ -165,3 +188,52 @@ def expand_hostlist(list: str) -> list[str]:
 
 def compress_hostlist(names: Sequence[str]) -> str:
     """h0 h1 h2 x -> h[0-2],x; keeps the order."""
+
+class Tuning:
+    """What the transport takes from the cluster file."""
+
+    @property
+    def nu(self) -> float:
+        """Packets per step towards the most contended port."""
+
+    @property
+    def window_packets(self) -> int:
+        """The global window W_g in use."""
+
+    @property
+    def window_with_acks(self) -> int:
+        """W_g if every packet were acknowledged by one."""
+
+    @property
+    def window_packets_min(self) -> int:
+        """A smaller window costs bandwidth."""
+
+    @property
+    def grain_packets(self) -> int:
+        """Train length."""
+
+    @property
+    def host_rate_mbit_s(self) -> float:
+        """The slowest host link."""
+
+    @property
+    def packet_time_us(self) -> float:
+        """One full frame on that link."""
+
+    @property
+    def mtu_bytes(self) -> int: ...
+
+    @property
+    def latency_us(self) -> float:
+        """One full frame over the longest way through the idle network."""
+
+    @property
+    def contended_port(self) -> str:
+        """The port that sets the window."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """Where window and network do not go together."""
+
+def tune(cluster: Cluster, hosts: Sequence[str] | None = None) -> Tuning:
+    """Window and train length for an exchange among these hosts (None: all)."""

@@ -11,27 +11,33 @@ from pathlib import Path
 
 from allemande import _core
 from allemande._core import (
+    Bisection,
     Cluster,
     Host,
     LevelLimit,
     Link,
     Switch,
+    Tuning,
     compress_hostlist,
     expand_hostlist,
     parse_cluster,
+    tune,
 )
 from allemande.clusters import find_cluster_file
 
 __all__ = [
+    "Bisection",
     "Cluster",
     "Host",
     "LevelLimit",
     "Link",
     "Switch",
+    "Tuning",
     "compress_hostlist",
     "expand_hostlist",
     "load_cluster",
     "parse_cluster",
+    "tune",
 ]
 
 

@@ -3,9 +3,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
+#include "topology/cluster.h"
 
 namespace alm::bindings {
 
@@ -20,6 +24,12 @@ T value_or_raise(base::Result<T> result) {
   return std::move(result).value();
 }
 
+// Hosts by name; none: every host of the cluster. An unknown name raises BadInput with the valid
+// ones.
+using HostNames = std::optional<std::vector<std::string>>;
+std::vector<base::HostId> participants(const topology::Cluster& cluster, const HostNames& names);
+
+void bind_plan(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);
 
 }  // namespace alm::bindings

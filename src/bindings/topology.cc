@@ -13,28 +13,10 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace alm::bindings {
-namespace {
 
 using topology::Cluster;
 
-// A link as Python sees it: names instead of node numbers.
-struct NamedLink {
-  std::string from, to;
-  topology::Link link;
-};
-
-std::vector<NamedLink> named_links(const Cluster& cluster) {
-  std::vector<NamedLink> out;
-  out.reserve(cluster.links.size());
-  for (const topology::Link& link : cluster.links) {
-    out.push_back({cluster.node_name(link.from), cluster.node_name(link.to), link});
-  }
-  return out;
-}
-
-// Every host without a list, else those named.
-std::vector<base::HostId> participants(const Cluster& cluster,
-                                       const std::optional<std::vector<std::string>>& names) {
+std::vector<base::HostId> participants(const Cluster& cluster, const HostNames& names) {
   std::vector<base::HostId> out;
   if (!names) {
     for (std::uint32_t i = 0; i < cluster.host_count(); ++i) out.push_back({i});
@@ -52,6 +34,23 @@ std::vector<base::HostId> participants(const Cluster& cluster,
                                       name, topology::compress_hostlist(valid)))};
     }
     out.push_back({found->second});
+  }
+  return out;
+}
+
+namespace {
+
+// A link as Python sees it: names instead of node numbers.
+struct NamedLink {
+  std::string from, to;
+  topology::Link link;
+};
+
+std::vector<NamedLink> named_links(const Cluster& cluster) {
+  std::vector<NamedLink> out;
+  out.reserve(cluster.links.size());
+  for (const topology::Link& link : cluster.links) {
+    out.push_back({cluster.node_name(link.from), cluster.node_name(link.to), link});
   }
   return out;
 }
@@ -118,6 +117,12 @@ void bind_parts(nb::module_& m) {
           [](const NamedLink& l) { return l.link.bidirectional_cap_mbit_s; }, "0: none.")
       .def("__repr__",
            [](const NamedLink& l) { return fmt::format("Link({}, {})", l.from, l.to); });
+  nb::class_<topology::Bisection>(m, "Bisection", "The least cut between two halves of the hosts.")
+      .def_ro("links", &topology::Bisection::links)
+      .def_ro("mbit_s", &topology::Bisection::mbit_s, "From one half to the other.")
+      .def("__repr__", [](const topology::Bisection& b) {
+        return fmt::format("Bisection({} links, {} Mbit/s)", b.links, b.mbit_s);
+      });
   nb::class_<LevelLimit>(m, "LevelLimit", "What an all-to-all asks of one level of directed links.")
       .def_ro("level", &LevelLimit::level)
       .def_ro("seconds", &LevelLimit::seconds, "What the busiest link of the level needs.")
@@ -130,7 +135,6 @@ void bind_parts(nb::module_& m) {
 }
 
 void bind_cluster(nb::module_& m) {
-  using Names = std::optional<std::vector<std::string>>;
   nb::class_<Cluster>(m, "Cluster", "Hosts, switches and links. Rates are in Mbit/s.")
       .def_ro("name", &Cluster::name)
       .def_ro("description", &Cluster::description)
@@ -153,7 +157,7 @@ void bind_cluster(nb::module_& m) {
           "bytes"_a, "What one message occupies on a link, with the least framing.")
       .def(
           "limit_seconds",
-          [](const Cluster& c, const Names& hosts, std::uint64_t bytes) {
+          [](const Cluster& c, const HostNames& hosts, std::uint64_t bytes) {
             return topology::alltoall_limit_seconds(c, participants(c, hosts), bytes);
           },
           "hosts"_a.none(), "bytes"_a,
@@ -161,7 +165,7 @@ void bind_cluster(nb::module_& m) {
           "all).")
       .def(
           "level_limits",
-          [](const Cluster& c, const Names& hosts, std::uint64_t bytes) {
+          [](const Cluster& c, const HostNames& hosts, std::uint64_t bytes) {
             return topology::alltoall_limits(c, participants(c, hosts), bytes);
           },
           "hosts"_a.none(), "bytes"_a, "The same for each level of directed links.")
@@ -170,6 +174,14 @@ void bind_cluster(nb::module_& m) {
           [](const Cluster& c) { return value_or_raise(topology::hierarchy(c)).level; },
           "hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the "
           "leaf switch. Raises BadInput if the switches form no tree.")
+      .def(
+          "root_switch", [](const Cluster& c) { return c.node_name(topology::root_switch(c)); },
+          "Name of the switch in the middle, from which the tree hangs.")
+      .def(
+          "bisection", [](const Cluster& c) { return value_or_raise(topology::bisection(c)); },
+          "The least that parts the hosts into halves. Raises BadInput where it is out of reach.")
+      .def("warnings", topology::assumption_warnings,
+           "Where the cluster does not grant what schedules and windows assume.")
       .def("__repr__", [](const Cluster& c) {
         return fmt::format("Cluster({}, {} hosts)", c.name, c.hosts.size());
       });

@@ -1,0 +1,126 @@
+"""A cluster drawn as an indented tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allemande.topology import Cluster, Link, Switch, compress_hostlist
+
+DEPTH_MAX = 40
+
+
+def format_rate(mbit_s: float) -> str:
+    """100 -> 100 Mbit/s, 22000 -> 22 Gbit/s."""
+    return f"{mbit_s / 1000:g} Gbit/s" if mbit_s >= 1000 else f"{mbit_s:g} Mbit/s"
+
+
+def describe_link(link: Link, upward: bool) -> str:
+    """Rates and queues of a link, as seen from its lower end."""
+    up = link.rate_up_mbit_s, link.queue_up_packets
+    down = link.rate_down_mbit_s, link.queue_down_packets
+    if not upward:
+        up, down = down, up
+    rate = format_rate(up[0])
+    if up[0] != down[0]:
+        rate = f"{rate} up, {format_rate(down[0])} down"
+    text = f"{rate}, queues {up[1]} up, {down[1]} down"
+    if link.latency_us:
+        text += f", {link.latency_us:g} us"
+    if link.bidirectional_cap_mbit_s:
+        text += f", both ways together {format_rate(link.bidirectional_cap_mbit_s)}"
+    return text
+
+
+def describe_switch(switch: Switch) -> str:
+    """Architecture and what a switch shares among its ports."""
+    text = f"{switch.architecture}-buffered, {switch.switching}"
+    if switch.flow_control != "drop":
+        text += f", {switch.flow_control}"
+    if switch.buffer_packets:
+        text += f", pool of {switch.buffer_packets} packets"
+    if switch.backplane_mbit_s:
+        text += f", backplane {format_rate(switch.backplane_mbit_s)}"
+    return text
+
+
+class Outline:
+    """Hosts on equal links share a line, and so does what is said of equal leaf switches."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._switches = {switch.name: switch for switch in cluster.switches}
+        self._root = cluster.root_switch()
+        # parent -> (name, link text) of each node below
+        self._children: dict[str, list[tuple[str, str]]] = {}
+        self.further: list[str] = []  # links that are not part of the tree
+        self._walk(cluster)
+
+    def _walk(self, cluster: Cluster) -> None:
+        """Breadth first from the root."""
+        neighbours: dict[str, list[tuple[str, Link, bool]]] = {}
+        for link in cluster.links:
+            neighbours.setdefault(link.to, []).append((link.from_, link, True))
+            neighbours.setdefault(link.from_, []).append((link.to, link, False))
+        seen, drawn = {self._root}, set()
+        queue = [self._root]
+        for node in queue:
+            self._children[node] = []
+            for name, link, upward in neighbours[node]:
+                if id(link) in drawn:
+                    continue
+                drawn.add(id(link))
+                if name in seen:
+                    self.further.append(f"{link.from_} - {link.to} {describe_link(link, True)}")
+                    continue
+                seen.add(name)
+                self._children[node].append((name, describe_link(link, upward)))
+                queue.append(name)
+
+    def tree(self) -> Any:
+        """The whole of it for a rich console."""
+        from rich.tree import Tree
+
+        tree = Tree("", hide_root=True)
+        self._draw(tree, [(self._root, "")], 0)
+        return tree
+
+    def _kind(self, name: str, link: str) -> object:
+        """Equal for neighbours that share a line: hosts, and leaves with one kind of hosts."""
+        if name not in self._switches:
+            return link
+        links = {link for _, link in self._children[name]}
+        if len(links) == 1 and not any(c in self._switches for c, _ in self._children[name]):
+            return link, describe_switch(self._switches[name]), links.pop()
+        return name
+
+    def _draw(self, parent: Any, nodes: list[tuple[str, str]], depth: int) -> None:
+        if depth > DEPTH_MAX:
+            parent.add("...")
+            return
+        groups: list[tuple[object, list[str], str]] = []
+        for name, link in nodes:
+            kind = self._kind(name, link)
+            if groups and groups[-1][0] == kind:
+                groups[-1][1].append(name)
+            else:
+                groups.append((kind, [name], link))
+        for _, names, link in groups:
+            self._draw_group(parent, names, link, depth)
+
+    def _draw_group(self, parent: Any, names: list[str], link: str, depth: int) -> None:
+        from rich.text import Text
+
+        label = Text(compress_hostlist(names), style="bold")
+        if names[0] not in self._switches:
+            parent.add(label.append(f"  {link}", style="not bold"))
+            return
+        label.append(f"  {describe_switch(self._switches[names[0]])}", style="not bold")
+        if link:
+            label.append(f"; uplink {link}", style="not bold")
+        branch = parent.add(label)
+        if len(names) == 1:
+            self._draw(branch, self._children[names[0]], depth + 1)
+            return
+        # A line per switch shows which hosts share a leaf.
+        for name in names:
+            hosts = compress_hostlist([child for child, _ in self._children[name]])
+            branch.add(Text(f"{name}: {hosts}  {self._children[name][0][1]}"))
