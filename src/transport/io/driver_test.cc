@@ -98,7 +98,10 @@ class Side {
     for (PeerId peer = 0; peer < cluster_.ranks(); ++peer) {
       if (peer == rank_) continue;
       fill(expected.data(), peer, rank_, iteration);
-      if (std::memcmp(expected.data(), in_.data() + peer * bytes_, bytes_) != 0) return false;
+      if (!std::equal(expected.begin(), expected.end(),
+                      in_.begin() + static_cast<std::ptrdiff_t>(peer * bytes_))) {
+        return false;
+      }
     }
     return true;
   }

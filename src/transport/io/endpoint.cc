@@ -18,10 +18,12 @@
 namespace alm::io {
 namespace {
 
-// What the send buffer and the pacer's burst must bridge: POLLOUT fires at half, and a sleeper on a
-// busy machine takes 100 to 300 us to come back.
-constexpr base::Nanos kSendBufferTime = 600 * base::kMicrosecond;
-constexpr base::Nanos kPaceBurstTime = 150 * base::kMicrosecond;
+// What the send buffer and the pacer's burst must bridge: a sleeper is called at half of either,
+// and takes 100 to 300 us to come back on a busy machine.
+constexpr base::Nanos kSendBufferTime = base::kMillisecond;
+constexpr std::uint32_t kSendBufferPacketsMin = 6;
+constexpr base::Nanos kPaceBurstTime = 400 * base::kMicrosecond;
+constexpr std::uint32_t kPaceBurstPacketsMin = 4;
 constexpr std::uint32_t kEthernetHeaderBytes = 14;
 // How long one sight of packets held by the kernel counts; saves asking on every send.
 constexpr base::Nanos kKernelHoldsFor = base::kMillisecond;
@@ -58,6 +60,10 @@ struct Endpoint::Impl {
   base::Nanos pause = kNoBuffersPauseMin;
 
   base::Status open_sockets(const Address& local);
+  // Segments of one UDP_SEGMENT send: the grain is what queues on the way are known to hold.
+  std::size_t train_packets(const UdpSocket& socket) const {
+    return socket.gso() ? options.grain_packets : 1;
+  }
   bool kernel_holds(base::Nanos now);
   std::size_t room_items(base::Nanos now, std::span<const SendItem> items);
 };
@@ -109,11 +115,11 @@ base::Status Endpoint::Impl::open_sockets(const Address& local) {
   const std::uint32_t grain = std::max(1u, options.grain_packets);
   send_buffer_packets = options.send_buffer_packets;
   if (send_buffer_packets == 0) {
-    send_buffer_packets =
-        std::max({4u, 2 * grain, packets_in(kSendBufferTime, options.pace_mbit_s, frame)});
+    send_buffer_packets = std::max({kSendBufferPacketsMin, 2 * grain,
+                                    packets_in(kSendBufferTime, options.pace_mbit_s, frame)});
   }
-  const std::uint32_t burst =
-      std::max({2u, grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
+  const std::uint32_t burst = std::max(
+      {kPaceBurstPacketsMin, 2 * grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
   pacer = Pacer(options.pace_mbit_s, burst * frame);
 
   UdpSocketOptions socket_options{.local = local,
@@ -189,7 +195,8 @@ std::size_t Endpoint::send(base::Nanos now, std::span<const SendItem> items) {
     batch = batch.first(count);
     const UdpSocket& socket = self.sockets[batch[0].path % self.sockets.size()];
     self.last_fd = socket.fd();
-    const SendResult result = self.sender.send(socket.fd(), socket.gso(), batch, self.counters);
+    const SendResult result =
+        self.sender.send(socket.fd(), self.train_packets(socket), batch, self.counters);
     if (result.taken > 0) self.pause = kNoBuffersPauseMin;
     if (self.pacer.enabled()) {
       std::uint64_t bytes = 0;

@@ -19,16 +19,20 @@ namespace alm::io {
 constexpr std::uint32_t kPathsMax = 8;  // the header has three bits
 
 struct EndpointOptions {
-  std::string local_address;    // numeric IPv4 or IPv6; empty: choose_local_address("", "")
-  std::uint32_t paths = 1;      // sockets
-  std::uint32_t mtu_bytes = 0;  // 0: from the interface, at most kMtuBytesDefaultMax
-  std::uint32_t send_buffer_packets =
-      0;  // 0: two trains or kSendBufferTime of pace_mbit_s, whichever is more
-  std::uint32_t receive_buffer_bytes = 4u
-                                       << 20;  // of kernel memory: 2304 bytes per 1472-byte packet
-  std::uint32_t receive_packets_min = 128;     // warn when the kernel grants less
-  double pace_mbit_s = 0;  // user-space pacing where the kernel gives no back-pressure; 0: never
-  std::uint32_t grain_packets = 1;
+  // Numeric IPv4 or IPv6; empty: choose_local_address("", "").
+  std::string local_address;
+  std::uint32_t paths = 1;  // sockets
+  // 0: from the interface, at most kMtuBytesDefaultMax.
+  std::uint32_t mtu_bytes = 0;
+  // 0: two trains or 1 ms of pace_mbit_s, whichever is more.
+  std::uint32_t send_buffer_packets = 0;
+  // Of kernel memory: a 1472-byte packet takes 2304. A warning when the kernel grants too little
+  // for receive_packets_min.
+  std::uint32_t receive_buffer_bytes = 4u << 20;
+  std::uint32_t receive_packets_min = 128;
+  // The link's rate, for pacing in user space where the kernel gives no back-pressure; 0: never.
+  double pace_mbit_s = 0;
+  std::uint32_t grain_packets = 1;  // longest train
   bool allow_gso = true, allow_gro = true;
 };
 
@@ -85,7 +89,7 @@ class Endpoint {
   std::vector<std::string> warnings() const;  // kernel buffers too small: the sysctl to set
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken.
-  // Runs of equal size to one destination go out as one UDP_SEGMENT train.
+  // Runs of equal size to one destination go out as UDP_SEGMENT trains of at most grain_packets.
   std::size_t send(base::Nanos now, std::span<const SendItem> items);
 
   // After a send that took less than it was given: true when the kernel's own queue is full, so

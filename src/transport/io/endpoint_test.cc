@@ -180,6 +180,7 @@ TEST(Endpoint, ClosedPortIsSurvived) {
 
 TEST(Endpoint, UnroutableDestinationDoesNotBlockOthers) {
   auto options = loopback();
+  options.grain_packets = 2;
   auto a = Endpoint::open(options).value();
   auto b = Endpoint::open(options).value();
   const auto bytes = pattern(100, 1);

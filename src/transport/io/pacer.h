@@ -20,7 +20,9 @@ class Pacer {
 
   bool enabled() const { return nanos_per_byte_ > 0; }
   bool allows(base::Nanos now) const { return theoretical_ - now < burst_; }
-  base::Nanos allowed_at() const { return theoretical_ - burst_ + 1; }
+  // When half of the burst is free again: one wake-up for several packets, with the other half as
+  // the time a sleeper may be late.
+  base::Nanos allowed_at() const { return theoretical_ - burst_ / 2; }
 
   // Bytes that may go now without waiting; at least one packet when allows().
   std::uint64_t room_bytes(base::Nanos now) const {

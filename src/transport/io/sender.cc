@@ -36,11 +36,11 @@ Sender::Sender() {
 }
 
 // Equal sizes to one address; the last may be shorter, and ends the train.
-std::size_t Sender::train_length(std::span<const SendItem> items) const {
+std::size_t Sender::train_length(std::size_t limit, std::span<const SendItem> items) const {
   const std::size_t segment = items[0].bytes();
   std::size_t total = segment;
   std::size_t length = 1;
-  while (length < items.size() && length < kTrainSegmentsMax) {
+  while (length < std::min({items.size(), limit, kTrainSegmentsMax})) {
     const SendItem& next = items[length];
     const std::size_t bytes = next.bytes();
     if (next.to != items[0].to || bytes > segment || bytes == 0 || total + bytes > kTrainBytesMax)
@@ -53,10 +53,10 @@ std::size_t Sender::train_length(std::span<const SendItem> items) const {
   return length;
 }
 
-std::size_t Sender::build(bool gso, std::span<const SendItem> items) {
+std::size_t Sender::build(std::size_t train_packets, std::span<const SendItem> items) {
   std::size_t message = 0, part = 0;
   for (std::size_t i = 0; i < items.size(); ++message) {
-    const std::size_t length = gso ? train_length(items.subspan(i)) : 1;
+    const std::size_t length = train_length(train_packets, items.subspan(i));
     msghdr& header = messages_[message].msg_hdr;
     header.msg_name = const_cast<sockaddr_storage*>(&items[i].to->storage);
     header.msg_namelen = items[i].to->length;
@@ -86,11 +86,11 @@ std::size_t Sender::build(bool gso, std::span<const SendItem> items) {
   return message;
 }
 
-SendResult Sender::send(int fd, bool gso, std::span<const SendItem> items,
+SendResult Sender::send(int fd, std::size_t train_packets, std::span<const SendItem> items,
                         EndpointCounters& counters) {
   SendResult result;
   while (result.taken < items.size()) {
-    const std::size_t count = build(gso, items.subspan(result.taken));
+    const std::size_t count = build(train_packets, items.subspan(result.taken));
     const int sent =
         ::sendmmsg(fd, messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT | MSG_NOSIGNAL);
     ++counters.send_calls;

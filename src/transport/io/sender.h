@@ -47,12 +47,14 @@ class Sender {
 
   Sender();
 
-  // All of `items` (at most kItemsPerCall) go through `fd`, which their path names.
-  SendResult send(int fd, bool gso, std::span<const SendItem> items, EndpointCounters& counters);
+  // All of `items` (at most kItemsPerCall) go through `fd`, which their path names. Trains have at
+  // most `train_packets`; 1: none.
+  SendResult send(int fd, std::size_t train_packets, std::span<const SendItem> items,
+                  EndpointCounters& counters);
 
  private:
-  std::size_t build(bool gso, std::span<const SendItem> items);
-  std::size_t train_length(std::span<const SendItem> items) const;
+  std::size_t build(std::size_t train_packets, std::span<const SendItem> items);
+  std::size_t train_length(std::size_t limit, std::span<const SendItem> items) const;
   void survive(int fd, int error, std::span<const SendItem> items, EndpointCounters& counters,
                std::size_t& given_up);
 
