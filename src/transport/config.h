@@ -23,9 +23,10 @@ struct Config {
   base::Nanos packet_time = 12'000;     // one full frame on the host link
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
-  std::uint32_t retransmit_budget_packets = 4;        // retransmissions outstanding at once
-  std::uint64_t early_bytes_max = 8u << 20;           // held for an exchange not yet entered
-  base::Nanos timer_jitter = 4 * base::kMillisecond;  // added to cycle-based timers
+  std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
+  std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
+  base::Nanos timer_jitter =
+      base::kMillisecond;  // least allowance for scheduling and skew, per cycle
   base::Nanos peer_warning = 10 * base::kSecond;
   base::Nanos peer_timeout = 300 * base::kSecond;
 };

@@ -16,7 +16,8 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
       self_(self),
       packet_bytes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
       peers_(peers),
-      asides_(peers) {
+      asides_(peers),
+      jitter_(config.timer_jitter) {
   assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
   assert(config.window_packets >= 1 && config.grain_packets >= 1);
   assert(config.retransmit_budget_packets >= 1);
@@ -89,14 +90,18 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
 
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
   const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
-  nominal_cycle_ = static_cast<base::Nanos>(partners_max * config_.grain_packets) *
-                   config_.packet_time * static_cast<base::Nanos>(frame) /
-                   static_cast<base::Nanos>(full);
+  const base::Nanos frame_time =
+      config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
+  const std::uint64_t cycle_packets =
+      std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
+  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets) * frame_time;
+  nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time;
+  cycles_ = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_) / cycle_packets);
   cycle_ = nominal_cycle_;
   last_wrap_ = now;
   round_ = 0;
   load_round();
-  timer_at(now + 2 * cycle() + config_.timer_jitter);
+  timer_at(now + probe_delay_min());
 }
 
 bool Engine::complete() const {
@@ -105,6 +110,7 @@ bool Engine::complete() const {
 
 void Engine::release(base::Nanos now) {
   assert(complete());
+  measure_jitter(now);
   for (PeerId id = 0; id < peers_.size(); ++id) {
     asides_[id].tail = peers_[id].send;
     peers_[id].send = SendWindow{};

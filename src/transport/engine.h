@@ -175,7 +175,9 @@ class Engine {
   void scan_timers(base::Nanos now);
   base::Nanos scan_peer(base::Nanos now, PeerId id);
   base::Nanos cycle() const { return cycle_; }
+  void measure_jitter(base::Nanos now);
   base::Nanos ack_delay() const;
+  base::Nanos probe_delay_min() const;
   base::Nanos probe_delay(const Peer& peer) const;
   base::Nanos wait_delay(const Peer& peer) const;
   void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
@@ -224,6 +226,9 @@ class Engine {
   base::Nanos started_ = 0;
   base::Nanos cycle_ = 0;  // measured, at least the nominal one
   base::Nanos nominal_cycle_ = 0;
+  base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
+  std::uint64_t cycles_ = 1;
+  base::Nanos jitter_ = 0;  // J
   base::Nanos last_wrap_ = 0;
   base::Nanos next_timer_ = base::kNever;
   base::Nanos next_check_ = 0;

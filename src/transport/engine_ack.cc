@@ -144,7 +144,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     resends += window.resends_outstanding();
     peer.resent_since_probe = true;
     peer.quiet_since = now;
-    timer_at(now + 2 * cycle() + config_.timer_jitter);
+    timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;
     return true;
   }

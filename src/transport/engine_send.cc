@@ -90,7 +90,7 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   ++eta_;
   ++unacked_;
   ++counters_.data_sent;
-  timer_at(now + 2 * cycle() + config_.timer_jitter);
+  timer_at(now + probe_delay_min());
   peer.quiet_since = now;
   return true;
 }

@@ -10,25 +10,34 @@ namespace {
 
 constexpr base::Nanos kIdleAckDelay = 25 * base::kMillisecond;
 constexpr base::Nanos kIdleProbeDelay = 100 * base::kMillisecond;
+constexpr base::Nanos kJitterMax = 20 * base::kMillisecond;
 constexpr base::Nanos kKeepAlive = base::kSecond;
 constexpr base::Nanos kCheckEvery = 50 * base::kMillisecond;
 
 }  // namespace
 
-base::Nanos Engine::ack_delay() const {
-  return running_ ? cycle() + config_.timer_jitter / 4 : cycle() + kIdleAckDelay;
+void Engine::measure_jitter(base::Nanos now) {
+  const base::Nanos excess =
+      std::max<base::Nanos>(0, now - started_ - nominal_total_) / static_cast<base::Nanos>(cycles_);
+  const base::Nanos smoothed = jitter_ + (std::min(excess, kJitterMax) - jitter_) / 4;
+  jitter_ = std::max(config_.timer_jitter, smoothed);
 }
 
+base::Nanos Engine::ack_delay() const {
+  return running_ ? cycle() + jitter_ / 2 : cycle() + kIdleAckDelay;
+}
+
+base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 2 * jitter_; }
+
 base::Nanos Engine::probe_delay(const Peer& peer) const {
-  const base::Nanos first =
-      running_ ? 2 * cycle() + config_.timer_jitter : 4 * cycle() + kIdleProbeDelay;
+  const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + kIdleProbeDelay;
   return std::min(first << peer.backoff, std::max(first, kKeepAlive));
 }
 
 base::Nanos Engine::wait_delay(const Peer& peer) const {
   // A partner of a later round has no reason to send yet; it is only kept alive.
   if (peer.round > round_) return kKeepAlive;
-  const base::Nanos first = 3 * cycle() + 2 * config_.timer_jitter;
+  const base::Nanos first = 3 * cycle() + 4 * jitter_;
   return std::min(first << peer.backoff, std::max(first, kKeepAlive));
 }
 
@@ -59,7 +68,7 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
   if (now < at) return std::min(due, at);
   queue_probe(id);
   // The next look comes no earlier than the shortest probe interval.
-  return std::min(due, now + 2 * cycle() + config_.timer_jitter);
+  return std::min(due, now + probe_delay_min());
 }
 
 std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {
