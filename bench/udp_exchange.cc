@@ -1,0 +1,164 @@
+// What an exchange costs in system calls and processor time: RANKS drivers of one process, a thread
+// each, over loopback.
+//
+//   udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] [mtu=1500] [responder=1]
+//
+// Ends with one JSON object; figures per datagram are over what all ranks sent.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "transport/io/driver.h"
+
+namespace {
+
+using namespace alm;
+
+struct Options {
+  std::uint32_t ranks = 0;
+  std::uint64_t bytes = 0;
+  unsigned count = 0;
+  std::map<std::string, unsigned> named{
+      {"window", 16}, {"grain", 1}, {"progress", 1}, {"mtu", 1500}, {"responder", 1}};
+};
+
+struct Rank {
+  std::unique_ptr<io::Driver> driver;
+  std::uint16_t set = 0;
+};
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+std::vector<Rank> open_ranks(const Options& options) {
+  std::vector<Rank> ranks(options.ranks);
+  std::vector<std::uint16_t> numbers;
+  for (Rank& rank : ranks) {
+    io::EndpointOptions endpoint;
+    endpoint.local_address = "127.0.0.1";
+    endpoint.mtu_bytes = options.named.at("mtu");
+    endpoint.grain_packets = options.named.at("grain");
+    auto opened = io::Endpoint::open(endpoint);
+    if (!opened) {
+      fmt::print(stderr, "udp_exchange: {}\n", opened.error().message);
+      std::exit(1);
+    }
+    auto driver = io::Driver::create(std::move(opened).value(), options.named.at("responder") != 0);
+    if (!driver) {
+      fmt::print(stderr, "udp_exchange: {}\n", driver.error().message);
+      std::exit(1);
+    }
+    rank.driver = std::move(driver).value();
+    rank.set = rank.driver->reserve_set();
+    numbers.push_back(rank.set);
+  }
+  for (std::uint32_t self = 0; self < options.ranks; ++self) {
+    io::PeerSet peers;
+    peers.identity = {{1, 2}, self, ranks[self].set, numbers};
+    peers.config.window_packets = options.named.at("window");
+    peers.config.grain_packets = options.named.at("grain");
+    peers.config.datagram_bytes = ranks[self].driver->endpoint().datagram_bytes();
+    for (const Rank& peer : ranks) {
+      peers.addresses.push_back({peer.driver->endpoint().local()});
+      peers.host_names.push_back("localhost");
+    }
+    ranks[self].driver->add_set(ranks[self].set, std::move(peers));
+  }
+  return ranks;
+}
+
+void run_rank(const Options& options, Rank& rank, std::uint32_t self) {
+  std::vector<transport::PeerId> send, recv;
+  for (std::uint32_t i = 1; i < options.ranks; ++i) {
+    send.push_back((self + i) % options.ranks);
+    recv.push_back((self + options.ranks - i) % options.ranks);
+  }
+  const std::vector<std::uint32_t> begin{0, options.ranks - 1};
+  const std::vector<std::byte> out(options.bytes * options.ranks, std::byte{1});
+  std::vector<std::byte> in(out.size());
+  transport::Exchange exchange;
+  exchange.rounds = {send, recv, begin, begin, true};
+  exchange.send = {out.data(), options.bytes, options.bytes, {}, {}};
+  exchange.recv = {in.data(), options.bytes, options.bytes, {}, {}};
+  io::Driver::Progress progress;
+  if (options.named.at("progress") != 0) progress = [] {};
+  for (unsigned i = 0; i < options.count; ++i) {
+    if (auto status = rank.driver->run(rank.set, exchange, progress, {}); !status) {
+      fmt::print(stderr, "udp_exchange: {}\n", status.error().message);
+      std::exit(1);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (argc >= 4) {
+    options.ranks = static_cast<std::uint32_t>(std::atoi(argv[1]));
+    options.bytes = static_cast<std::uint64_t>(std::atoll(argv[2]));
+    options.count = static_cast<unsigned>(std::atoi(argv[3]));
+  }
+  bool good = options.ranks >= 2 && options.count > 0;
+  for (int i = 4; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto equals = word.find('=');
+    const auto found = options.named.find(word.substr(0, equals));
+    good = good && equals != std::string::npos && found != options.named.end();
+    if (good) found->second = static_cast<unsigned>(std::atoi(word.c_str() + equals + 1));
+  }
+  if (!good) {
+    fmt::print(stderr,
+               "usage: udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] "
+               "[mtu=1500] [responder=1]\n");
+    return 2;
+  }
+  std::vector<Rank> ranks = open_ranks(options);
+  const base::Nanos begun = io::monotonic_now();
+  std::vector<std::thread> threads;
+  for (std::uint32_t self = 0; self < options.ranks; ++self) {
+    threads.emplace_back([&, self] { run_rank(options, ranks[self], self); });
+  }
+  for (auto& thread : threads) thread.join();
+  const double elapsed = static_cast<double>(io::monotonic_now() - begun) / 1e9;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  io::EndpointCounters sum;
+  std::uint64_t again = 0, acks = 0, probes = 0, turns = 0;
+  for (Rank& rank : ranks) {
+    const io::EndpointCounters c = rank.driver->endpoint_counters();
+    sum.datagrams_sent += c.datagrams_sent;
+    sum.send_calls += c.send_calls;
+    sum.receive_calls += c.receive_calls;
+    sum.waits += c.waits;
+    sum.would_block += c.would_block;
+    sum.receive_overflow += c.receive_overflow;
+    const transport::Counters t = rank.driver->counters(rank.set);
+    again += t.data_retransmitted;
+    acks += t.acks_sent;
+    probes += t.probes_sent;
+    turns += rank.driver->driver_counters().responder_turns;
+  }
+  const auto sent = static_cast<double>(sum.datagrams_sent);
+  fmt::print(
+      "{{\"seconds\": {:.4f}, \"us_per_exchange\": {:.1f}, \"datagrams\": {}, \"retransmitted\": "
+      "{}, \"acks\": {}, "
+      "\"probes\": {}, \"sends_each\": {:.3f}, \"receives_each\": {:.3f}, \"waits_each\": {:.3f}, "
+      "\"would_block\": {}, "
+      "\"overflow\": {}, \"responder_turns\": {}, \"cpu_us_each\": {:.3f}, \"user_us_each\": "
+      "{:.3f}, "
+      "\"switches_each\": {:.3f}}}\n",
+      elapsed, elapsed * 1e6 / options.count, sum.datagrams_sent, again, acks, probes,
+      static_cast<double>(sum.send_calls) / sent, static_cast<double>(sum.receive_calls) / sent,
+      static_cast<double>(sum.waits) / sent, sum.would_block, sum.receive_overflow, turns,
+      (seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)) * 1e6 / sent,
+      seconds_of(usage.ru_utime) * 1e6 / sent, static_cast<double>(usage.ru_nvcsw) / sent);
+  return 0;
+}
