@@ -242,11 +242,15 @@ std::size_t Endpoint::receive(const Sink& sink) {
   return datagrams;
 }
 
-// The errno of an ICMP message may have been swallowed by a partly successful sendmmsg; its entry
-// in the error queue stays and keeps POLLERR up.
+// The errno of an ICMP message may have been swallowed by a partly successful sendmmsg, its entry
+// in the error queue stays; or the queue was full and only the errno is there. Either keeps POLLERR
+// up.
 void Endpoint::clear_errors() {
   for (const UdpSocket& socket : impl_->sockets) {
     impl_->counters.refused += drain_error_queue(socket.fd());
+    int pending = 0;
+    socklen_t length = sizeof pending;
+    ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &pending, &length);  // reading clears it
   }
 }
 

@@ -137,6 +137,16 @@ TEST(Endpoint, RefusesBadOptions) {
   EXPECT_THAT(foreign.error().message, testing::HasSubstr("203.0.113.5"));
 }
 
+TEST(Endpoint, SmallKernelBufferNamesTheSysctl) {
+  auto options = loopback();
+  EXPECT_THAT(Endpoint::open(options).value()->warnings(), testing::IsEmpty());
+  options.receive_buffer_bytes = 64u << 10;
+  auto endpoint = Endpoint::open(options).value();
+  ASSERT_EQ(endpoint->warnings().size(), 1U);
+  EXPECT_THAT(endpoint->warnings()[0], testing::HasSubstr("sysctl -w net.core.rmem_max="));
+  EXPECT_EQ(endpoint->receive_buffer_packets(), (64u << 10) / 2304);
+}
+
 TEST(Endpoint, OversizedDatagramIsDroppedAndCounted) {
   auto a = Endpoint::open(loopback()).value();
   auto b = Endpoint::open(loopback()).value();

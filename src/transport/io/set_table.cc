@@ -12,7 +12,9 @@ SetEntry::SetEntry(std::uint16_t set, PeerSet&& peers)
     : number(set),
       channel(peers.config, std::move(peers.identity)),
       addresses(std::move(peers.addresses)),
-      host_names(std::move(peers.host_names)) {}
+      host_names(std::move(peers.host_names)) {
+  host_names.resize(addresses.size(), "an unnamed host");
+}
 
 std::uint16_t SetTable::reserve() {
   // Numbers are used in turn, so that a number does not soon mean another set to a late datagram. 0
