@@ -1,0 +1,108 @@
+#include "mpi/abi/datatype.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "mpi/abi/handle.h"
+
+namespace alm::mpi {
+namespace {
+
+// MPI_Pack counts bytes in an int: elements are packed in portions below this.
+constexpr std::int64_t kPortionBytes = 1 << 30;
+
+constexpr int kTooLarge = MPI_ERR_COUNT;
+
+std::byte pattern(std::int64_t index) {  // differs between any two places that matter (splitmix64)
+  auto word = static_cast<std::uint64_t>(index) + 0x9e3779b97f4a7c15;
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+  return static_cast<std::byte>(word >> 56);
+}
+
+// Both libraries pack into the bare bytes of the signature (no header, native byte order); whether
+// one element comes out as it lies in memory is therefore seen by packing one. The constructors of
+// the type alone do not tell: an indexed type may permute its bytes without leaving a gap.
+bool packs_to_itself(const io::MpiApi& api, MPI_Datatype type, std::int64_t size) {
+  const auto bytes = static_cast<std::size_t>(size);
+  const auto element = std::make_unique_for_overwrite<std::byte[]>(2 * bytes);
+  for (std::int64_t i = 0; i < size; ++i) element[static_cast<std::size_t>(i)] = pattern(i);
+  int position = 0;
+  if (api.Pack(element.get(), 1, type, element.get() + bytes, static_cast<int>(size), &position,
+               api.comm_self) != MPI_SUCCESS) {
+    return false;
+  }
+  return position == size && std::memcmp(element.get(), element.get() + bytes, bytes) == 0;
+}
+
+// Calls step(element pointer, elements, stream offset) for portions of every rank's block.
+template <class Step>
+int for_portions(const TypedBuffer& buffer, std::uint32_t ranks, Step step) {
+  if (buffer.size > kPortionBytes) return kTooLarge;
+  const std::int64_t portion = std::max<std::int64_t>(1, kPortionBytes / buffer.size);
+  auto* base = static_cast<std::byte*>(buffer.base);
+  const std::int64_t total = buffer.count * static_cast<std::int64_t>(ranks);
+  for (std::int64_t first = 0; first < total; first += portion) {
+    const std::int64_t elements = std::min(portion, total - first);
+    const int code = step(base + first * buffer.extent, static_cast<int>(elements),
+                          static_cast<std::size_t>(first * buffer.size));
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
+             TypedBuffer& buffer) {
+  MPI_Count size = 0;
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  if (const int code = api.Type_size_x(type, &size); code != MPI_SUCCESS) return code;
+  if (const int code = api.Type_get_extent_x(type, &lower, &extent); code != MPI_SUCCESS) {
+    return code;
+  }
+  buffer = {const_cast<void*>(base), count, to_opaque(type), size, extent};
+  return MPI_SUCCESS;
+}
+
+bool is_contiguous(const io::MpiApi& api, const TypedBuffer& buffer) {
+  const auto type = from_opaque<MPI_Datatype>(buffer.type);
+  MPI_Count true_lower = 0;
+  MPI_Count true_extent = 0;
+  if (buffer.size != buffer.extent || buffer.size > kPortionBytes) return false;
+  if (api.Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS) return false;
+  if (true_lower != 0 || true_extent != buffer.size) return false;
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = 0;
+  if (api.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) {
+    return false;
+  }
+  return combiner == MPI_COMBINER_NAMED || packs_to_itself(api, type, buffer.size);
+}
+
+int pack(const io::MpiApi& api, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+  const auto type = from_opaque<MPI_Datatype>(buffer.type);
+  return for_portions(buffer, ranks, [&](std::byte* from, int elements, std::size_t offset) {
+    const auto bytes = static_cast<int>(elements * buffer.size);
+    int position = 0;
+    const int code = api.Pack(from, elements, type, out + offset, bytes, &position, api.comm_self);
+    if (code != MPI_SUCCESS) return code;
+    return position == bytes ? MPI_SUCCESS : MPI_ERR_INTERN;
+  });
+}
+
+int unpack(const io::MpiApi& api, const std::byte* in, std::uint32_t ranks,
+           const TypedBuffer& buffer) {
+  const auto type = from_opaque<MPI_Datatype>(buffer.type);
+  return for_portions(buffer, ranks, [&](std::byte* to, int elements, std::size_t offset) {
+    const auto bytes = static_cast<int>(elements * buffer.size);
+    int position = 0;
+    return api.Unpack(in + offset, bytes, &position, to, elements, type, api.comm_self);
+  });
+}
+
+}  // namespace alm::mpi

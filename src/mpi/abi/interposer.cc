@@ -1,0 +1,87 @@
+#include "mpi/abi/interposer.h"
+
+#include <atomic>
+#include <exception>
+#include <string>
+
+#include "mpi/abi/datatype.h"
+#include "mpi/abi/handle.h"
+#include "mpi/log.h"
+
+namespace alm::mpi {
+namespace {
+
+// What this thread calls while it is inside here is MPI's own business.
+thread_local bool inside = false;
+
+class Inside {
+ public:
+  Inside() { inside = true; }
+  ~Inside() { inside = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+}  // namespace
+
+Interposer* Interposer::get() {
+  static std::atomic<Interposer*> instance{nullptr};
+  static std::mutex mutex;
+  if (auto* found = instance.load(std::memory_order_acquire)) return found;
+  const std::lock_guard lock(mutex);
+  if (instance.load(std::memory_order_relaxed) == nullptr) {
+    if (auto library = Library::find()) instance.store(new Interposer(std::move(library)));
+  }
+  return instance.load();
+}
+
+int Interposer::initialised(int code) {
+  if (code != MPI_SUCCESS || inside || session_ != nullptr) return code;
+  const Inside guard;
+  if (!library_->unusable().empty()) {
+    Log().warning(library_->unusable() + "; every call passes through");
+    return code;
+  }
+  try {
+    ops_ = std::make_unique<AbiOps>(library_->api(), &Session::communicator_freed);
+    session_ = Session::start(*ops_);
+  } catch (const std::exception& failure) {
+    Log().error(std::string("MPI_Init: ") + failure.what());
+    library_->api().Abort(library_->api().comm_world, 1);
+  }
+  return code;
+}
+
+void Interposer::finalising() {
+  if (inside || session_ == nullptr) return;
+  const Inside guard;
+  session_->finish();
+}
+
+std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
+                                        MPI_Datatype send_type, void* recv, std::int64_t recv_count,
+                                        MPI_Datatype recv_type, MPI_Comm comm) {
+  const auto& api = library_->api();
+  if (inside || session_ == nullptr || !session_->accelerating() || comm == api.comm_null) {
+    return std::nullopt;
+  }
+  AlltoallCall call;
+  call.comm = to_opaque(comm);
+  call.in_place = send == MPI_IN_PLACE;
+  // What is invalid is left to the library to report.
+  if (recv_count < 0 || recv_type == api.datatype_null) return std::nullopt;
+  if (!call.in_place && (send_count < 0 || send_type == api.datatype_null)) return std::nullopt;
+
+  const Inside guard;
+  if (describe(api, recv, recv_count, recv_type, call.recv) != MPI_SUCCESS) return std::nullopt;
+  if (!call.in_place && describe(api, send, send_count, send_type, call.send) != MPI_SUCCESS) {
+    return std::nullopt;
+  }
+  try {
+    return session_->alltoall(call);
+  } catch (const std::exception& failure) {
+    return ops_->raise(call.comm, std::string("allemande: MPI_Alltoall: ") + failure.what());
+  }
+}
+
+}  // namespace alm::mpi

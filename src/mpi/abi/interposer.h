@@ -1,0 +1,37 @@
+// The one interposer of a process: preloading leaves no other place to keep it than a global.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "mpi/abi/library.h"
+#include "mpi/abi/ops.h"
+#include "mpi/session.h"
+
+namespace alm::mpi {
+
+class Interposer {
+ public:
+  // Null while no MPI library is loaded. Never destroyed: a thread may be inside while exit runs.
+  static Interposer* get();
+
+  const Library& library() const { return *library_; }
+
+  // `code` is what the real MPI_Init returned; collective over MPI_COMM_WORLD.
+  int initialised(int code);
+  void finalising();
+
+  // The MPI error code; nothing: pass the call through.
+  std::optional<int> alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                              void* recv, std::int64_t recv_count, MPI_Datatype recv_type,
+                              MPI_Comm comm);
+
+ private:
+  explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<AbiOps> ops_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,41 @@
+// The MPI library this process has loaded, found without linking to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "transport/io/mpi_api.h"
+
+namespace alm::mpi {
+
+class Library {
+ public:
+  // Null while no MPI library is loaded (mpirun and the shell inherit LD_PRELOAD too).
+  static std::unique_ptr<Library> find();
+
+  const io::MpiApi& api() const { return api_; }
+  const std::string& path() const { return path_; }
+
+  // Empty when everything needed is there; else why calls can only be passed through: a library of
+  // another ABI, or one that lacks functions.
+  const std::string& unusable() const { return unusable_; }
+
+  // Does the code at `address` belong to the MPI library or to one of its plug-ins?
+  bool contains(const void* address) const;
+
+  // The next definition of `name` after this library in the search order if another tool provides
+  // it; null if it is the MPI library's own.
+  void* tool_after_this(const char* name) const;
+
+ private:
+  Library() = default;
+  void resolve(void* handle);
+
+  std::string path_;
+  std::string unusable_;
+  std::uintptr_t base_ = 0;
+  io::MpiApi api_;
+};
+
+}  // namespace alm::mpi

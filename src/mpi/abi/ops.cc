@@ -1,0 +1,179 @@
+#include "mpi/abi/ops.h"
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "mpi/abi/datatype.h"
+#include "mpi/abi/handle.h"
+#include "transport/io/endpoint.h"
+#include "transport/io/mpi_p2p.h"
+
+namespace alm::mpi {
+namespace {
+
+constexpr std::chrono::microseconds kBarrierPoll{200};
+
+MPI_Comm comm_of(CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
+
+// What MPI_COMM_NULL_COPY_FN does; that one is a symbol of the library. A duplicate of a
+// communicator is another communicator: it gets a state of its own when it is used.
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+using OnDelete = void (*)(void*);
+
+int deleted(MPI_Comm, int, void* state, void* on_delete) {
+  reinterpret_cast<OnDelete>(on_delete)(state);
+  return MPI_SUCCESS;
+}
+
+class AbiPointToPoint final : public PointToPoint {
+ public:
+  AbiPointToPoint(const io::MpiApi& api, MPI_Comm comm, std::uint32_t ranks)
+      : api_(api), comm_(comm), engine_(api, comm, ranks) {}
+  ~AbiPointToPoint() override { api_.Comm_free(&comm_); }
+
+  base::Status run(const transport::Exchange& exchange) override {
+    if (const int code = engine_.run(exchange); code != MPI_SUCCESS) {
+      return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
+    }
+    return {};
+  }
+  std::uint64_t messages_sent() const override { return engine_.messages_sent(); }
+
+ private:
+  const io::MpiApi& api_;
+  MPI_Comm comm_;
+  io::MpiP2p engine_;
+};
+
+}  // namespace
+
+AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state)) : api_(api) {
+  api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
+  api_.Comm_dup(api_.comm_self, &private_self_);
+  api_.Irecv(&never_byte_, 1, api_.byte, 0, 0, private_self_, &never_);
+}
+
+CommHandle AbiOps::world() const { return to_opaque(api_.comm_world); }
+
+int AbiOps::comm_size(CommHandle comm, int& size) const {
+  return api_.Comm_size(comm_of(comm), &size);
+}
+
+int AbiOps::comm_rank(CommHandle comm, int& rank) const {
+  return api_.Comm_rank(comm_of(comm), &rank);
+}
+
+int AbiOps::is_intercommunicator(CommHandle comm, bool& inter) const {
+  int flag = 0;
+  const int code = api_.Comm_test_inter(comm_of(comm), &flag);
+  inter = flag != 0;
+  return code;
+}
+
+int AbiOps::allgather(CommHandle comm, std::span<const std::byte> bytes, std::span<std::byte> all) {
+  const auto count = static_cast<int>(bytes.size());
+  return api_.Allgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,
+                        comm_of(comm));
+}
+
+int AbiOps::allreduce_min(CommHandle comm, std::uint64_t& value) {
+  const std::uint64_t mine = value;
+  return api_.Allreduce(&mine, &value, 1, api_.uint64, api_.min, comm_of(comm));
+}
+
+int AbiOps::reduce_sum(CommHandle comm, std::span<std::uint64_t> values) {
+  const std::vector<std::uint64_t> mine(values.begin(), values.end());
+  return api_.Reduce(mine.data(), values.data(), static_cast<int>(mine.size()), api_.uint64,
+                     api_.sum, 0, comm_of(comm));
+}
+
+base::Status AbiOps::barrier(CommHandle comm, base::Nanos timeout) {
+  MPI_Request request = api_.request_null;
+  if (api_.Ibarrier(comm_of(comm), &request) != MPI_SUCCESS) {
+    return base::io_error("MPI_Ibarrier failed");
+  }
+  const base::Nanos limit = io::monotonic_now() + timeout;
+  while (true) {
+    int done = 0;
+    if (api_.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+      return base::io_error("MPI_Test failed");
+    }
+    if (done != 0) return {};
+    if (io::monotonic_now() >= limit) {
+      return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
+    }
+    std::this_thread::sleep_for(kBarrierPoll);
+  }
+}
+
+void AbiOps::abort(CommHandle comm, int code) {
+  api_.Abort(comm_of(comm), code);
+  std::_Exit(code);
+}
+
+int AbiOps::set_state(CommHandle comm, void* state) {
+  return api_.Comm_set_attr(comm_of(comm), keyval_, state);
+}
+
+void* AbiOps::state(CommHandle comm) {
+  void* value = nullptr;
+  int found = 0;
+  api_.Comm_get_attr(comm_of(comm), keyval_, &value, &found);
+  return found != 0 ? value : nullptr;
+}
+
+void AbiOps::progress() {
+  const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+  if (!lock) return;  // another thread is at it
+  int done = 0;
+  api_.Test(&never_, &done, MPI_STATUS_IGNORE);
+}
+
+bool AbiOps::is_contiguous(const TypedBuffer& buffer) { return mpi::is_contiguous(api_, buffer); }
+
+int AbiOps::pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+  return mpi::pack(api_, buffer, ranks, out);
+}
+
+int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) {
+  return mpi::unpack(api_, in, ranks, buffer);
+}
+
+base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm) {
+  int size = 0;
+  int rank = 0;
+  MPI_Comm split = api_.comm_null;
+  api_.Comm_size(comm_of(comm), &size);
+  api_.Comm_rank(comm_of(comm), &rank);
+  if (api_.Comm_split(comm_of(comm), 0, rank, &split) != MPI_SUCCESS) {
+    return base::io_error("MPI_Comm_split failed: no private communicator");
+  }
+  return std::unique_ptr<PointToPoint>(
+      std::make_unique<AbiPointToPoint>(api_, split, static_cast<std::uint32_t>(size)));
+}
+
+int AbiOps::raise(CommHandle comm, const std::string& message) {
+  if (error_class_ < 0) api_.Add_error_class(&error_class_);
+  int code = MPI_ERR_OTHER;
+  if (api_.Add_error_code(error_class_, &code) == MPI_SUCCESS) {
+    const std::string text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
+    api_.Add_error_string(code, text.c_str());
+  }
+  api_.Comm_call_errhandler(comm_of(comm), code);
+  return code;
+}
+
+void AbiOps::close() {
+  const std::lock_guard lock(progress_mutex_);
+  api_.Cancel(&never_);
+  api_.Wait(&never_, MPI_STATUS_IGNORE);
+  api_.Comm_free(&private_self_);
+  api_.Comm_free_keyval(&keyval_);
+}
+
+}  // namespace alm::mpi

@@ -1,0 +1,46 @@
+// MpiOps over the MPI library found (see ../ops.h for what each does).
+#pragma once
+
+#include <mutex>
+
+#include "mpi/ops.h"
+#include "transport/io/mpi_api.h"
+
+namespace alm::mpi {
+
+class AbiOps final : public MpiOps {
+ public:
+  // MPI is initialised. `on_delete` gets the state of every communicator that is freed.
+  AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
+
+  CommHandle world() const override;
+  int comm_size(CommHandle comm, int& size) const override;
+  int comm_rank(CommHandle comm, int& rank) const override;
+  int is_intercommunicator(CommHandle comm, bool& inter) const override;
+  int allgather(CommHandle comm, std::span<const std::byte> bytes,
+                std::span<std::byte> all) override;
+  int allreduce_min(CommHandle comm, std::uint64_t& value) override;
+  int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) override;
+  base::Status barrier(CommHandle comm, base::Nanos timeout) override;
+  [[noreturn]] void abort(CommHandle comm, int code) override;
+  int set_state(CommHandle comm, void* state) override;
+  void* state(CommHandle comm) override;
+  void progress() override;
+  bool is_contiguous(const TypedBuffer& buffer) override;
+  int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
+  int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) override;
+  base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) override;
+  int raise(CommHandle comm, const std::string& message) override;
+  void close() override;
+
+ private:
+  const io::MpiApi& api_;
+  int keyval_;
+  int error_class_ = -1;
+  std::mutex progress_mutex_;  // a request may be tested by one thread at a time
+  MPI_Comm private_self_;
+  MPI_Request never_;  // a receive nothing matches: testing it drives MPI's progress
+  std::byte never_byte_{};
+};
+
+}  // namespace alm::mpi

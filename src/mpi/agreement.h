@@ -1,0 +1,50 @@
+// What the ranks of a job tell each other in MPI_Init, and what follows from it. Pure: every rank
+// computes the same from the same records.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mpi/local_addresses.h"
+
+namespace alm::mpi {
+
+constexpr std::size_t kHostNameBytes = 65;  // HOST_NAME_MAX and its end
+constexpr std::size_t kAddressesMax = 8;
+
+// Compared first: ranks with another build have another record. Trivially copyable: it travels by
+// MPI_Allgather between processes of one job, all of one architecture.
+struct JobRecord {
+  std::uint32_t layout = 0x616c'0001;
+  std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
+  std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
+  std::uint64_t nonce = 0;          // random; rank 0's names the job
+  std::uint32_t wants_stats = 0;
+  std::uint32_t address_count = 0;
+  std::array<InterfaceAddress, kAddressesMax> addresses{};
+  std::array<char, kHostNameBytes> host{};
+};
+
+struct Agreement {
+  bool accelerate = false;
+  bool stats = false;     // at least one rank writes the sum of all ranks' counters
+  std::uint64_t job = 0;  // tells this job's communicators from those joined with another job
+  std::string warning;    // empty: nothing to say; rank 0 says it
+};
+
+std::uint64_t configuration_hash(std::string_view shared_options, std::string_view cluster_text);
+
+void set_host(std::array<char, kHostNameBytes>& field, std::string_view name);
+std::string_view host_of(const std::array<char, kHostNameBytes>& field);
+
+Agreement agree(std::span<const JobRecord> records);
+
+// "rank 3 (h3)", "ranks 1 (h1), 5 (h5) and 12 more"
+std::string name_ranks(std::span<const std::uint32_t> ranks, std::span<const JobRecord> records);
+
+}  // namespace alm::mpi

@@ -1,0 +1,185 @@
+// How a communicator comes to be accelerated, at its first MPI_Alltoall. Every step ends in a
+// collective on the user's communicator, so that all ranks take the same way:
+//
+//   1. Allgather of host names: one rank per host, all named in the cluster file? Else pass
+//   through.
+//   2. Allgather of sockets and set numbers. A rank without sockets: MPI messages for all.
+//   3. Hello over UDP, and the minimum of the outcomes. A second try has packets that fit any path
+//      IPv6 allows; then MPI messages.
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "mpi/communicator.h"
+#include "mpi/hello.h"
+#include "wire/header.h"
+
+namespace alm::mpi {
+namespace {
+
+constexpr std::uint32_t kSafeDatagramBytes = 1232;  // 1280 (RFC 8200 section 5) - IPv6 40 - UDP 8
+constexpr std::uint32_t kPathsInUse = 1;
+
+template <class Record>
+int gather(MpiOps& ops, CommHandle comm, const Record& mine, std::vector<Record>& all) {
+  return ops.allgather(comm, std::as_bytes(std::span(&mine, 1)),
+                       std::as_writable_bytes(std::span(all)));
+}
+
+transport::Key random_key() {
+  transport::Key key{};
+  // Never blocks or fails once the kernel is up, for so few bytes (getrandom(2)).
+  [[maybe_unused]] const auto got = getrandom(key.data(), sizeof key, 0);
+  return key;
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, std::uint32_t ranks,
+                                                   std::uint32_t self) {
+  std::unique_ptr<Communicator> made(new Communicator(job, comm, ranks, self));
+  const auto tell = [&](const std::string& reason, std::string_view consequence) {
+    if (self != 0 || reason.empty()) return;
+    job.warn_once(fmt::format("communicator of {} ranks: {}; {}", ranks, reason, consequence));
+  };
+  constexpr std::string_view kNative = "its MPI_Alltoall passes through";
+  if (const auto reason = made->join(); !reason.empty()) {
+    tell(reason, kNative);
+    return made;
+  }
+  if (job.options.transport != "mpi") {
+    const auto reason = made->open_udp();
+    if (reason.empty()) {
+      made->mode_ = Mode::kUdp;
+      job.stats.update([](StatsRecord& stats) { ++stats.over_udp; });
+      return made;
+    }
+    if (job.options.transport == "udp") {
+      tell(reason, kNative);
+      return made;
+    }
+    tell(reason, "its MPI_Alltoall takes MPI point-to-point messages instead");
+  }
+  if (const auto reason = made->open_messages(); !reason.empty()) {
+    tell(reason, kNative);
+    return made;
+  }
+  made->mode_ = Mode::kMessages;
+  job.stats.update([](StatsRecord& stats) { ++stats.over_mpi; });
+  return made;
+}
+
+std::string Communicator::join() {
+  PeerRecord mine;
+  mine.job = job_.agreement.job;
+  mine.key = random_key();
+  set_host(mine.host, job_.host);
+  records_.resize(ranks_);
+  if (gather(job_.ops, comm_, mine, records_) != kMpiSuccess) return "MPI_Allgather failed on it";
+
+  const auto membership = judge(records_, job_.cluster_or_null());
+  if (!membership.refusal.empty()) return membership.refusal;
+  if (job_.cluster) tuning_ = plan::tune(*job_.cluster, membership.hosts);
+  auto rounds = make_rounds(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
+  if (!rounds) return rounds.error().message;
+  rounds_ = std::move(rounds).value();
+  return {};
+}
+
+std::string Communicator::open_udp() {
+  PeerRecord mine = records_[self_];
+  const auto driver = job_.driver();
+  if (driver) mine.set = driver.value()->reserve_set();
+  if (!driver) {
+    set_cause(mine, driver.error().message);
+  } else if (mine.set == 0) {
+    set_cause(mine, "too many communicators are in use");
+  } else {
+    set_addresses(mine, driver.value()->endpoint(), kPathsInUse);
+  }
+  if (gather(job_.ops, comm_, mine, records_) != kMpiSuccess) return "MPI_Allgather failed on it";
+  if (const auto obstacle = udp_obstacle(records_); !obstacle.empty()) {
+    if (driver) driver.value()->remove_set(mine.set);
+    return "UDP cannot be used: " + obstacle;
+  }
+
+  sets_.resize(ranks_);
+  std::transform(records_.begin(), records_.end(), sets_.begin(),
+                 [](const PeerRecord& record) { return record.set; });
+  const std::uint32_t datagram_bytes = common_datagram_bytes(records_);
+  std::string reason = try_hello(*driver.value(), datagram_bytes);
+  if (!reason.empty() && datagram_bytes > kSafeDatagramBytes) {
+    const std::uint16_t set = driver.value()->reserve_set();
+    if (gather(job_.ops, comm_, set, sets_) != kMpiSuccess) return "MPI_Allgather failed on it";
+    if (try_hello(*driver.value(), kSafeDatagramBytes).empty()) {
+      if (self_ == 0) {
+        job_.warn_once(fmt::format(
+            "UDP datagrams of {} bytes do not get through ({}); {} bytes are used. Set the MTU of "
+            "the hosts' interfaces, or ALLEMANDE_MTU_BYTES, to what the path carries.",
+            datagram_bytes, reason, kSafeDatagramBytes));
+      }
+      return {};
+    }
+  }
+  return reason;
+}
+
+io::PeerSet Communicator::peer_set() const {
+  io::PeerSet peers;
+  peers.identity = {
+      .key = common_key(records_), .self = self_, .local_set = sets_[self_], .remote_set = sets_};
+  peers.config = config_;
+  for (const auto& record : records_) {
+    auto addresses = addresses_of(record);
+    peers.addresses.push_back(addresses ? std::move(addresses).value()
+                                        : std::vector<io::Address>{});
+    peers.host_names.emplace_back(mpi::host_of(record.host));
+  }
+  return peers;
+}
+
+// Empty when every pair of ranks has exchanged a full packet.
+std::string Communicator::try_hello(io::Driver& driver, std::uint32_t datagram_bytes) {
+  config_ = channel_config(job_.options, tuning_ ? &*tuning_ : nullptr, datagram_bytes);
+  driver.add_set(sets_[self_], peer_set());
+  // Nobody begins before everybody listens.
+  std::uint64_t everybody = 0;
+  job_.ops.allreduce_min(comm_, everybody);
+
+  auto buffers = make_hello(ranks_, self_, datagram_bytes - wire::kHeaderBytes);
+  const auto exchange = equal_blocks(buffers.send.data(), buffers.recv.data(), buffers.bytes);
+  const base::Nanos deadline = io::monotonic_now() +
+                               job_.options.hello_timeout_ms * base::kMillisecond +
+                               4 * ranks_ * config_.packet_time;
+  const auto done = driver.run(
+      sets_[self_], exchange, [this] { job_.ops.progress(); }, [](const std::string&) {}, deadline);
+  const auto missing = missing_hellos(buffers, self_);
+  std::uint64_t outcome = done && missing.empty() ? kHelloComplete : hello_outcome(self_, missing);
+  job_.ops.allreduce_min(comm_, outcome);
+
+  const auto gap = hello_gap(outcome);
+  if (!gap) {
+    counted_ = driver.counters(sets_[self_]);
+    return {};
+  }
+  driver.remove_set(sets_[self_]);
+  return fmt::format(
+      "no UDP hello of {} bytes from {} to {} within {} ms (a firewall, or a smaller MTU between "
+      "them?)",
+      datagram_bytes, host_of_rank(gap->sender), host_of_rank(gap->receiver),
+      job_.options.hello_timeout_ms);
+}
+
+std::string Communicator::open_messages() {
+  auto made = job_.ops.make_point_to_point(comm_);
+  if (!made) return made.error().message;
+  messages_ = std::move(made).value();
+  return {};
+}
+
+std::string Communicator::host_of_rank(std::uint32_t rank) const {
+  return std::string(mpi::host_of(records_[rank].host));
+}
+
+}  // namespace alm::mpi

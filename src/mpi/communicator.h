@@ -1,0 +1,85 @@
+// The state of one user communicator: what its ranks agreed on, and how its exchanges travel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "mpi/job.h"
+#include "mpi/membership.h"
+#include "mpi/settings.h"
+#include "mpi/staging.h"
+
+namespace alm::mpi {
+
+struct AlltoallCall {
+  CommHandle comm = 0;
+  bool in_place = false;
+  TypedBuffer send;  // of no meaning when in place
+  TypedBuffer recv;
+
+  // Per pair of ranks; MPI makes this equal on all of them.
+  std::uint64_t bytes() const { return in_place ? recv.bytes() : send.bytes(); }
+};
+
+class Communicator {
+ public:
+  // Collective over `comm` (an intracommunicator of two or more ranks). Never fails: where
+  // something is in the way, all ranks agree on MPI messages or on passing through, and rank 0 says
+  // why.
+  static std::unique_ptr<Communicator> create(Job& job, CommHandle comm, std::uint32_t ranks,
+                                              std::uint32_t self);
+
+  // The MPI error code; nothing: pass the call through.
+  std::optional<int> alltoall(const AlltoallCall& call);
+
+  // Called from inside MPI when the communicator is freed; only marks.
+  void mark_dead() { dead_.store(true); }
+  bool dead() const { return dead_.load(); }
+
+  // Ends its traffic and gives back its memory. Peers have everything they need.
+  void close();
+
+ private:
+  enum class Mode { kPassThrough, kUdp, kMessages, kFailed, kClosed };
+
+  Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::uint32_t self);
+
+  // bring_up.cc. Each returns the reason why it cannot be, equal on all ranks; empty: done.
+  std::string join();      // who is where; the plan
+  std::string open_udp();  // sockets, keys, hello
+  std::string try_hello(io::Driver& driver, std::uint32_t datagram_bytes);
+  std::string open_messages();
+
+  io::PeerSet peer_set() const;
+  std::string host_of_rank(std::uint32_t rank) const;
+  void announce(std::uint64_t bytes);
+  transport::Exchange equal_blocks(const std::byte* send, std::byte* recv,
+                                   std::uint64_t bytes) const;
+  base::Status exchange(const transport::Exchange& exchange, std::uint64_t bytes);
+  int fail(const std::string& message);
+
+  Job& job_;
+  CommHandle comm_;
+  std::uint32_t ranks_;
+  std::uint32_t self_;
+  Mode mode_ = Mode::kPassThrough;
+  std::atomic<bool> dead_{false};
+
+  std::vector<PeerRecord> records_;
+  std::optional<plan::Tuning> tuning_;
+  PlanRounds rounds_;
+  transport::Config config_;
+  std::vector<std::uint16_t> sets_;  // [rank] the numbers the ranks are addressed by
+  transport::Counters counted_;      // already in the statistics
+  std::unique_ptr<PointToPoint> messages_;
+  Staging staging_;
+  std::set<int> announced_;  // size classes
+  std::string failure_;
+};
+
+}  // namespace alm::mpi

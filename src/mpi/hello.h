@@ -1,0 +1,34 @@
+// The first exchange on a new set of peers: one full packet of a known pattern for every pair. It
+// shows in one stroke that UDP passes between all hosts and that packets of this size do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace alm::mpi {
+
+struct HelloBuffers {
+  std::vector<std::byte> send, recv;  // ranks blocks of `bytes` each
+  std::uint64_t bytes = 0;
+};
+
+HelloBuffers make_hello(std::uint32_t ranks, std::uint32_t self, std::uint64_t bytes);
+
+// Ranks whose block is not what they sent.
+std::vector<std::uint32_t> missing_hellos(const HelloBuffers& buffers, std::uint32_t self);
+
+// Outcomes are agreed on by their minimum: all well, else the lowest rank that misses a block, and
+// the first rank it misses one from.
+constexpr std::uint64_t kHelloComplete = UINT64_MAX;
+std::uint64_t hello_outcome(std::uint32_t self, std::span<const std::uint32_t> missing);
+
+struct HelloGap {
+  std::uint32_t receiver = 0, sender = 0;
+};
+std::optional<HelloGap> hello_gap(std::uint64_t outcome);
+
+}  // namespace alm::mpi

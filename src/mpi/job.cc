@@ -1,0 +1,87 @@
+#include "mpi/job.h"
+
+#include "mpi/membership.h"
+#include "mpi/settings.h"
+
+namespace alm::mpi {
+namespace {
+
+std::vector<InterfaceAddress> addresses_in(const JobRecord& record) {
+  const auto count = std::min<std::size_t>(record.address_count, kAddressesMax);
+  return {record.addresses.begin(), record.addresses.begin() + count};
+}
+
+}  // namespace
+
+base::Result<io::Driver*> Job::driver() {
+  const std::lock_guard lock(mutex_);
+  if (driver_) return driver_.get();
+  if (!obstacle_) {
+    auto opened = open();
+    if (opened) {
+      driver_ = std::move(opened).value();
+      for (const auto& warning : driver_->endpoint().warnings()) log.warning(warning);
+      return driver_.get();
+    }
+    obstacle_ = opened.error();
+  }
+  return *obstacle_;
+}
+
+void Job::close_driver() {
+  const std::lock_guard lock(mutex_);
+  driver_.reset();
+  obstacle_ = base::io_error("MPI_Finalize has been called");
+}
+
+void Job::warn_once(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (said_.insert(text).second) log.warning(text);
+}
+
+// The option, then the cluster file, then the interface whose subnet all hosts share, then the
+// route.
+base::Result<std::string> Job::local_address() const {
+  std::vector<std::vector<InterfaceAddress>> others;
+  for (const auto& record : records) {
+    if (host_of(record.host) != host) others.push_back(addresses_in(record));
+  }
+  std::string peer;
+  for (const auto& addresses : others) {
+    if (peer.empty() && !addresses.empty()) peer = to_string(addresses.front());
+  }
+  if (!options.interface.empty()) return io::choose_local_address(options.interface, peer);
+  if (cluster) {
+    if (const auto id = find_host(*cluster, host)) {
+      const auto& entry = cluster->hosts[id->value];
+      if (!entry.address.empty()) return entry.address;
+      if (!entry.interface.empty()) return io::choose_local_address(entry.interface, peer);
+    }
+  }
+  const auto mine = addresses_in(records[rank]);
+  if (const auto address = common_subnet_address(mine, others)) return to_string(*address);
+  if (peer.empty()) {
+    return base::io_error("no host but this one has an address other than loopback");
+  }
+  return io::choose_local_address("", peer);
+}
+
+base::Result<std::unique_ptr<io::Driver>> Job::open() const {
+  auto address = local_address();
+  if (!address) return address.error();
+  std::optional<plan::Tuning> tuning;
+  if (cluster) {
+    std::vector<base::HostId> hosts;
+    for (const auto& record : records) {
+      if (const auto id = find_host(*cluster, host_of(record.host))) hosts.push_back(*id);
+    }
+    tuning = plan::tune(*cluster, hosts);
+  }
+  auto wanted = endpoint_options(options, tuning ? &*tuning : nullptr);
+  wanted.local_address = std::move(address).value();
+  auto endpoint = io::Endpoint::open(wanted);
+  if (!endpoint) return endpoint.error();
+  return io::Driver::create(std::move(endpoint).value());
+}
+
+}  // namespace alm::mpi

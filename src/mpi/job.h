@@ -1,0 +1,54 @@
+// What all communicators of the process share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "mpi/agreement.h"
+#include "mpi/log.h"
+#include "mpi/ops.h"
+#include "mpi/stats.h"
+#include "topology/cluster.h"
+#include "transport/io/driver.h"
+
+namespace alm::mpi {
+
+struct Job {
+  explicit Job(MpiOps& mpi) : ops(mpi) {}
+
+  MpiOps& ops;
+  base::Options options;
+  Log log;
+  std::optional<topology::Cluster> cluster;
+  std::string host;
+  std::uint32_t rank = 0;  // in MPI_COMM_WORLD
+  Agreement agreement;
+  std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
+  Stats stats;
+
+  // The sockets and their driver, opened when first asked for; a failure is kept.
+  base::Result<io::Driver*> driver();
+  bool has_driver() const { return driver_ != nullptr; }
+  void close_driver();
+
+  // Communicators made in a loop all meet the same obstacle.
+  void warn_once(const std::string& text);
+
+  const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }
+
+ private:
+  base::Result<std::string> local_address() const;
+  base::Result<std::unique_ptr<io::Driver>> open() const;
+
+  std::mutex mutex_;  // threads may bring up different communicators at once
+  std::unique_ptr<io::Driver> driver_;
+  std::optional<base::Error> obstacle_;
+  std::set<std::string> said_;
+};
+
+}  // namespace alm::mpi

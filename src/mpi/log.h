@@ -1,0 +1,30 @@
+// What the interposer says, on standard error, one whole line per message.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace alm::mpi {
+
+enum class LogLevel { kError, kWarning, kInfo, kDebug };
+
+class Log {
+ public:
+  Log() = default;
+  // `who` names the process ("rank 3 (h3)"); `level` is a value of the option `log`.
+  Log(std::string who, std::string_view level);
+
+  void error(std::string_view text) const { write(LogLevel::kError, text); }
+  void warning(std::string_view text) const { write(LogLevel::kWarning, text); }
+  void info(std::string_view text) const { write(LogLevel::kInfo, text); }
+  bool shows(LogLevel level) const { return level <= level_; }
+  const std::string& who() const { return who_; }
+
+ private:
+  void write(LogLevel level, std::string_view text) const;
+
+  std::string who_;
+  LogLevel level_ = LogLevel::kWarning;
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,134 @@
+#include "mpi/membership.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <type_traits>
+
+#include "transport/io/address.h"
+
+namespace alm::mpi {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<PeerRecord>);
+
+std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
+
+}  // namespace
+
+void set_cause(PeerRecord& record, std::string_view cause) {
+  record.cause.fill('\0');
+  std::copy_n(cause.begin(), std::min(cause.size(), kCauseBytes - 1), record.cause.begin());
+}
+
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t paths) {
+  record.udp = 1;
+  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(paths, kPathsMax));
+  record.datagram_bytes = endpoint.datagram_bytes();
+  for (std::uint32_t path = 0; path < record.paths; ++path) {
+    const io::Address address = endpoint.local(path);
+    record.family = static_cast<std::uint8_t>(address.storage.ss_family);
+    record.ports[path] = io::port_of(address);
+    if (record.family == AF_INET) {
+      const auto* ip = reinterpret_cast<const sockaddr_in*>(&address.storage);
+      std::memcpy(record.address.data(), &ip->sin_addr, sizeof ip->sin_addr);
+    } else {
+      const auto* ip = reinterpret_cast<const sockaddr_in6*>(&address.storage);
+      std::memcpy(record.address.data(), &ip->sin6_addr, sizeof ip->sin6_addr);
+    }
+  }
+}
+
+base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record) {
+  const std::string numeric =
+      to_string(InterfaceAddress{.family = record.family, .bytes = record.address});
+  std::vector<io::Address> addresses;
+  for (std::size_t path = 0; path < std::min<std::size_t>(record.paths, kPathsMax); ++path) {
+    auto address = io::make_address(numeric, record.ports[path]);
+    if (!address) return address.error();
+    addresses.push_back(std::move(address).value());
+  }
+  return addresses;
+}
+
+std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host) {
+  if (const auto id = cluster.find_host(host)) return id;
+  if (const auto id = cluster.find_host(short_name(host))) return id;
+  for (std::uint32_t i = 0; i < cluster.host_count(); ++i) {
+    if (short_name(cluster.hosts[i].name) == short_name(host)) return base::HostId{i};
+  }
+  return std::nullopt;
+}
+
+Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster) {
+  Membership membership;
+  std::map<std::string_view, std::uint32_t> ranks_on;
+  for (const auto& record : records) {
+    if (record.job != records.front().job) {
+      membership.refusal = "its ranks come from several jobs (spawned or connected)";
+      return membership;
+    }
+    ++ranks_on[host_of(record.host)];
+  }
+  if (cluster != nullptr) {
+    std::vector<std::string> missing;
+    for (const auto& [host, ranks] : ranks_on) {
+      if (!find_host(*cluster, host)) missing.emplace_back(host);
+    }
+    if (!missing.empty()) {
+      membership.refusal =
+          fmt::format("the cluster file ({} hosts) does not name {} {}", cluster->host_count(),
+                      missing.size() == 1 ? "host" : "hosts", topology::compress_hostlist(missing));
+      return membership;
+    }
+  }
+  const auto crowded = std::find_if(ranks_on.begin(), ranks_on.end(),
+                                    [](const auto& entry) { return entry.second > 1; });
+  if (crowded != ranks_on.end()) {
+    membership.refusal =
+        fmt::format("it has {} ranks on {} hosts, {} of them on {}; allemande serves one per host",
+                    records.size(), ranks_on.size(), crowded->second, crowded->first);
+    return membership;
+  }
+  if (cluster != nullptr) {
+    for (const auto& record : records) {
+      membership.hosts.push_back(*find_host(*cluster, host_of(record.host)));
+    }
+  }
+  return membership;
+}
+
+std::string udp_obstacle(std::span<const PeerRecord> records) {
+  for (const auto& record : records) {
+    if (record.udp == 0) return fmt::format("{}: {}", host_of(record.host), record.cause.data());
+    if (record.family != records.front().family || record.paths != records.front().paths) {
+      return fmt::format("{} and {} use different address families or numbers of paths",
+                         host_of(records.front().host), host_of(record.host));
+    }
+  }
+  return {};
+}
+
+// Uniformly random as long as one contribution is; known only to those MPI gave the records.
+transport::Key common_key(std::span<const PeerRecord> records) {
+  std::vector<transport::Key> contributions;
+  for (const auto& record : records) contributions.push_back(record.key);
+  const auto hash =
+      XXH3_128bits(contributions.data(), contributions.size() * sizeof(transport::Key));
+  return {hash.low64, hash.high64};
+}
+
+std::uint32_t common_datagram_bytes(std::span<const PeerRecord> records) {
+  std::uint32_t bytes = records.front().datagram_bytes;
+  for (const auto& record : records) bytes = std::min(bytes, record.datagram_bytes);
+  return bytes;
+}
+
+}  // namespace alm::mpi

@@ -1,0 +1,59 @@
+// What the ranks of one communicator tell each other at its first use, and what follows from it.
+// Pure, like agreement.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "mpi/agreement.h"
+#include "topology/cluster.h"
+#include "transport/channel.h"
+#include "transport/io/endpoint.h"
+
+namespace alm::mpi {
+
+constexpr std::size_t kPathsMax = 8;
+constexpr std::size_t kCauseBytes = 120;
+
+// Trivially copyable: it travels by MPI_Allgather on the communicator.
+struct PeerRecord {
+  std::uint64_t job = 0;
+  transport::Key key{};  // this rank's random contribution
+  std::uint32_t datagram_bytes = 0;
+  std::uint16_t set = 0;
+  std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
+  std::uint8_t paths = 0;
+  std::uint8_t family = 0;
+  std::array<std::uint8_t, 16> address{};
+  std::array<std::uint16_t, kPathsMax> ports{};
+  std::array<char, kHostNameBytes> host{};
+  std::array<char, kCauseBytes> cause{};  // udp == 0: why not
+};
+
+// Sockets and names in a record, and back.
+void set_cause(PeerRecord& record, std::string_view cause);
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t paths);
+base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
+
+// Every host has one rank, and the cluster file (if there is one) knows them all; else why not.
+struct Membership {
+  std::vector<base::HostId> hosts;  // [rank], positions in the cluster file; empty without one
+  std::string refusal;              // not empty: the communicator passes through
+};
+Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster);
+
+// The cluster file may call hosts by short or full names.
+std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
+
+// "h3: cannot bind ..." of the lowest rank without sockets; empty when all have them.
+std::string udp_obstacle(std::span<const PeerRecord> records);
+
+transport::Key common_key(std::span<const PeerRecord> records);
+std::uint32_t common_datagram_bytes(std::span<const PeerRecord> records);
+
+}  // namespace alm::mpi

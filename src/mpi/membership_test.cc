@@ -1,0 +1,123 @@
+#include "mpi/membership.h"
+
+#include <gmock/gmock.h>
+
+#include "mpi/hello.h"
+
+namespace alm::mpi {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<PeerRecord> peers(std::vector<std::string> hosts) {
+  std::vector<PeerRecord> records(hosts.size());
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    records[rank].job = 5;
+    records[rank].key = {rank, rank * rank};
+    records[rank].udp = 1;
+    records[rank].paths = 1;
+    records[rank].family = AF_INET;
+    records[rank].address = {198, 18, 0, static_cast<std::uint8_t>(rank)};
+    records[rank].ports[0] = static_cast<std::uint16_t>(4000 + rank);
+    records[rank].datagram_bytes = 1472;
+    set_host(records[rank].host, hosts[rank]);
+  }
+  return records;
+}
+
+topology::Cluster cluster(std::vector<std::string> hosts) {
+  topology::Cluster cluster;
+  for (auto& host : hosts) cluster.hosts.emplace_back().name = std::move(host);
+  return cluster;
+}
+
+TEST(Membership, OneRankPerHostIsServed) {
+  const auto membership = judge(peers({"a", "b", "c"}), nullptr);
+  EXPECT_EQ(membership.refusal, "");
+  EXPECT_TRUE(membership.hosts.empty());
+}
+
+TEST(Membership, RanksMayComeInAnyOrderOfHosts) {
+  const auto known = cluster({"a", "b", "c"});
+  const auto membership = judge(peers({"c", "a"}), &known);
+  EXPECT_EQ(membership.refusal, "");
+  EXPECT_EQ(membership.hosts, (std::vector{base::HostId{2}, base::HostId{0}}));
+}
+
+TEST(Membership, SeveralRanksOnAHostAreRefused) {
+  EXPECT_THAT(judge(peers({"a", "b", "a"}), nullptr).refusal,
+              HasSubstr("3 ranks on 2 hosts, 2 of them on a"));
+}
+
+TEST(Membership, MissingHostsAreNamed) {
+  const auto known = cluster({"h0", "h1"});
+  EXPECT_THAT(judge(peers({"h0", "h1", "h7", "h8"}), &known).refusal,
+              HasSubstr("does not name hosts h[7-8]"));
+}
+
+TEST(Membership, ShortAndFullNamesAreTheSameHost) {
+  const auto known = cluster({"a.example.org", "b"});
+  EXPECT_EQ(find_host(known, "a"), base::HostId{0});
+  EXPECT_EQ(find_host(known, "b.example.org"), base::HostId{1});
+  EXPECT_EQ(find_host(known, "c"), std::nullopt);
+}
+
+TEST(Membership, RanksOfAnotherJobAreRefused) {
+  auto records = peers({"a", "b"});
+  records[1].job = 6;
+  EXPECT_THAT(judge(records, nullptr).refusal, HasSubstr("several jobs"));
+}
+
+TEST(Membership, TheObstacleNamesItsHost) {
+  auto records = peers({"a", "b"});
+  EXPECT_EQ(udp_obstacle(records), "");
+  records[1].udp = 0;
+  set_cause(records[1], "no sockets today");
+  EXPECT_EQ(udp_obstacle(records), "b: no sockets today");
+}
+
+TEST(Membership, TheKeyNeedsEveryContribution) {
+  const auto records = peers({"a", "b", "c"});
+  auto other = records;
+  other[2].key[1] ^= 1;
+  EXPECT_EQ(common_key(records), common_key(peers({"x", "y", "z"})));
+  EXPECT_NE(common_key(records), common_key(other));
+}
+
+TEST(Membership, TheSmallestDatagramCounts) {
+  auto records = peers({"a", "b"});
+  records[1].datagram_bytes = 1400;
+  EXPECT_EQ(common_datagram_bytes(records), 1400u);
+}
+
+TEST(Membership, AddressesComeBack) {
+  const auto addresses = addresses_of(peers({"a", "b"})[1]);
+  ASSERT_TRUE(addresses);
+  ASSERT_EQ(addresses.value().size(), 1u);
+  EXPECT_THAT(io::to_string(addresses.value()[0]), HasSubstr("198.18.0.1"));
+  EXPECT_THAT(io::to_string(addresses.value()[0]), HasSubstr("4001"));
+}
+
+TEST(Hello, ShowsWhoIsMissing) {
+  constexpr std::uint32_t kRanks = 4;
+  std::vector<HelloBuffers> hello;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) hello.push_back(make_hello(kRanks, rank, 50));
+  for (std::uint32_t from : {0u, 1u, 3u}) {
+    std::copy_n(hello[from].send.begin() + 2 * 50, 50, hello[2].recv.begin() + from * 50);
+  }
+  EXPECT_TRUE(missing_hellos(hello[2], 2).empty());
+  hello[2].recv[3 * 50 + 49] ^= std::byte{1};
+  EXPECT_EQ(missing_hellos(hello[2], 2), std::vector<std::uint32_t>{3});
+}
+
+TEST(Hello, TheMinimumOfOutcomesNamesAPair) {
+  EXPECT_FALSE(hello_gap(kHelloComplete));
+  const std::vector<std::uint32_t> missing{3, 5};
+  const auto gap = hello_gap(std::min(hello_outcome(2, missing), kHelloComplete));
+  ASSERT_TRUE(gap);
+  EXPECT_EQ(gap->receiver, 2u);
+  EXPECT_EQ(gap->sender, 3u);
+}
+
+}  // namespace
+}  // namespace alm::mpi

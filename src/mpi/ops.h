@@ -1,0 +1,88 @@
+// What the interposer asks of the MPI library, without <mpi.h>: handles are opaque, so that the
+// core is compiled once and serves every MPI ABI. Implemented in abi/ops.cc. Return values are MPI
+// error codes, 0 being success.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "transport/channel.h"
+
+namespace alm::mpi {
+
+using CommHandle = std::uintptr_t;
+using TypeHandle = std::uintptr_t;
+using RequestHandle = std::uintptr_t;
+
+constexpr int kMpiSuccess = 0;
+
+// One side of a collective's arguments: `count` elements of `type` for each rank.
+struct TypedBuffer {
+  void* base = nullptr;
+  std::int64_t count = 0;
+  TypeHandle type = 0;
+  std::int64_t size = 0;    // bytes of data in one element
+  std::int64_t extent = 0;  // bytes from one element to the next
+
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(count * size); }
+};
+
+// The same rounds over MPI point-to-point messages, on a communicator of its own.
+class PointToPoint {
+ public:
+  virtual ~PointToPoint() = default;
+  virtual base::Status run(const transport::Exchange& exchange) = 0;
+  virtual std::uint64_t messages_sent() const = 0;
+};
+
+class MpiOps {
+ public:
+  virtual ~MpiOps() = default;
+
+  virtual CommHandle world() const = 0;
+  virtual int comm_size(CommHandle comm, int& size) const = 0;
+  virtual int comm_rank(CommHandle comm, int& rank) const = 0;
+  virtual int is_intercommunicator(CommHandle comm, bool& inter) const = 0;
+
+  // Collective over `comm`. Every rank contributes bytes.size() bytes; `all` holds ranks times
+  // that.
+  virtual int allgather(CommHandle comm, std::span<const std::byte> bytes,
+                        std::span<std::byte> all) = 0;
+  virtual int allreduce_min(CommHandle comm, std::uint64_t& value) = 0;
+  virtual int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) = 0;  // at rank 0
+
+  // Collective: waits until every rank has come or `timeout` is over.
+  virtual base::Status barrier(CommHandle comm, base::Nanos timeout) = 0;
+  [[noreturn]] virtual void abort(CommHandle comm, int code) = 0;
+
+  // A pointer cached on a communicator. When the communicator is freed `on_delete` is called with
+  // it, from inside MPI: it may not call MPI.
+  virtual int set_state(CommHandle comm, void* state) = 0;
+  virtual void* state(CommHandle comm) = 0;
+
+  // Lets MPI's own traffic proceed; any thread, returns at once (design section 5, Progress).
+  virtual void progress() = 0;
+
+  // True when the elements lie back to back in signature order: they can be sent from where they
+  // are.
+  virtual bool is_contiguous(const TypedBuffer& buffer) = 0;
+  // All blocks, `ranks` times count elements, to and from the plain byte stream of their signature.
+  virtual int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) = 0;
+  virtual int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) = 0;
+
+  // Collective over `comm`, on which it makes a private communicator (by split).
+  virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) = 0;
+
+  // Raises an error with this text through the communicator's error handler; returns its code.
+  virtual int raise(CommHandle comm, const std::string& message) = 0;
+
+  // Before PMPI_Finalize: lets go of everything made inside MPI.
+  virtual void close() = 0;
+};
+
+}  // namespace alm::mpi

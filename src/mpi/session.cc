@@ -1,0 +1,194 @@
+#include "mpi/session.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace alm::mpi {
+namespace {
+
+constexpr int kAbortCode = 1;
+
+// The lowest rank that runs with allemande is to give the reason, once, before its abort ends the
+// others.
+constexpr std::chrono::milliseconds kAbortStagger{20};
+constexpr std::uint32_t kAbortStaggerRanksMax = 100;
+
+std::string host_name() {
+  std::array<char, kHostNameBytes> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+base::Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return base::bad_input("ALLEMANDE_CLUSTER: cannot read " + path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+std::unique_ptr<Session> Session::start(MpiOps& ops) {
+  std::unique_ptr<Session> session(new Session(ops));
+  Job& job = session->job_;
+  int ranks = 0;
+  int rank = 0;
+  ops.comm_size(ops.world(), ranks);
+  ops.comm_rank(ops.world(), rank);
+  job.rank = static_cast<std::uint32_t>(rank);
+  job.host = host_name();
+
+  JobRecord record;
+  set_host(record.host, job.host);
+  session->read_configuration(record);
+  session->await_everybody();
+
+  [[maybe_unused]] const auto got = getrandom(&record.nonce, sizeof record.nonce, 0);
+  const auto addresses = interface_addresses();
+  record.address_count =
+      static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
+  std::copy_n(addresses.begin(), record.address_count, record.addresses.begin());
+  job.records.resize(static_cast<std::size_t>(ranks));
+  if (ops.allgather(ops.world(), std::as_bytes(std::span(&record, 1)),
+                    std::as_writable_bytes(std::span(job.records))) != kMpiSuccess) {
+    return session;
+  }
+  job.agreement = agree(job.records);
+  if (rank == 0 && !job.agreement.warning.empty()) job.log.warning(job.agreement.warning);
+  session->accelerating_ =
+      job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  return session;
+}
+
+void Session::read_configuration(JobRecord& record) {
+  const std::string who = fmt::format("rank {} ({})", job_.rank, job_.host);
+  job_.log = Log(who, "warning");
+  auto options = base::load_options();
+  if (!options) return job_.log.error(options.error().message);
+  job_.options = std::move(options).value();
+  job_.log = Log(who, job_.options.log);
+
+  std::string text;
+  if (!job_.options.cluster.empty()) {
+    auto file = read_file(job_.options.cluster);
+    if (!file) return job_.log.error(file.error().message);
+    text = std::move(file).value();
+    auto cluster = topology::parse_cluster(text, job_.options.cluster);
+    if (!cluster) return job_.log.error(cluster.error().message);
+    job_.cluster = std::move(cluster).value();
+  }
+  record.usable = 1;
+  record.configuration = configuration_hash(base::shared_options_text(job_.options), text);
+  record.wants_stats = job_.options.stats.empty() ? 0 : 1;
+}
+
+void Session::await_everybody() {
+  const auto limit_s = std::max(job_.options.init_timeout_s, 1u);
+  const auto done = job_.ops.barrier(job_.ops.world(), limit_s * base::kSecond);
+  if (done) return;
+  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
+  job_.log.error(fmt::format(
+      "{} s after MPI_Init, {}: at least one rank of this job runs without allemande, because the "
+      "launcher did not forward LD_PRELOAD to it. Start the job with `allemande run -- mpirun "
+      "...`, or forward it yourself: `mpirun -x LD_PRELOAD=...` (Open MPI), `mpiexec -genv "
+      "LD_PRELOAD ...` (MPICH). Where ranks start that far apart, raise ALLEMANDE_INIT_TIMEOUT_S. "
+      "The job ends here: it would hang.",
+      limit_s, done.error().message));
+  job_.ops.abort(job_.ops.world(), kAbortCode);
+}
+
+std::optional<int> Session::alltoall(const AlltoallCall& call) {
+  if (!accelerating_ || call.bytes() == 0) return std::nullopt;
+  reap();
+  Communicator* communicator = find_or_create(call.comm);
+  const auto code = communicator != nullptr ? communicator->alltoall(call) : std::nullopt;
+  if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
+  return code;
+}
+
+Communicator* Session::find_or_create(CommHandle comm) {
+  if (void* state = job_.ops.state(comm)) return static_cast<Communicator*>(state);
+  bool inter = false;
+  int ranks = 0;
+  int rank = 0;
+  if (job_.ops.is_intercommunicator(comm, inter) != kMpiSuccess || inter) return nullptr;
+  if (job_.ops.comm_size(comm, ranks) != kMpiSuccess || ranks < 2) return nullptr;
+  if (job_.ops.comm_rank(comm, rank) != kMpiSuccess) return nullptr;
+  auto made = Communicator::create(job_, comm, static_cast<std::uint32_t>(ranks),
+                                   static_cast<std::uint32_t>(rank));
+  Communicator* communicator = made.get();
+  {
+    const std::lock_guard lock(mutex_);
+    communicators_.push_back(std::move(made));
+  }
+  job_.ops.set_state(comm, communicator);
+  return communicator;
+}
+
+void Session::communicator_freed(void* state) { static_cast<Communicator*>(state)->mark_dead(); }
+
+// What communicators freed since the last call have left behind.
+void Session::reap() {
+  std::vector<std::unique_ptr<Communicator>> dead;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto first_dead =
+        std::stable_partition(communicators_.begin(), communicators_.end(),
+                              [](const auto& communicator) { return !communicator->dead(); });
+    std::move(first_dead, communicators_.end(), std::back_inserter(dead));
+    communicators_.erase(first_dead, communicators_.end());
+  }
+  for (const auto& communicator : dead) communicator->close();
+}
+
+// A rank may still miss what this one has sent last: nobody closes sockets before everybody has
+// come here, and until then the responder answers.
+void Session::finish() {
+  if (accelerating_) {
+    const base::Nanos patience = job_.options.peer_timeout_s * base::kSecond;
+    const auto settled = job_.ops.barrier(job_.ops.world(), patience);
+    if (!settled) {
+      job_.log.warning(fmt::format("MPI_Finalize: {} within {} s", settled.error().message,
+                                   job_.options.peer_timeout_s));
+    }
+    // The states stay: MPI_Finalize may yet report communicators as freed.
+    for (const auto& communicator : communicators_) communicator->close();
+    if (job_.has_driver()) {
+      const auto endpoint = job_.driver().value()->endpoint_counters();
+      job_.stats.update([&](StatsRecord& stats) { stats.endpoint = endpoint; });
+    }
+    if (settled && job_.agreement.stats) write_stats();
+  }
+  job_.close_driver();
+  accelerating_ = false;
+  job_.ops.close();
+}
+
+void Session::write_stats() {
+  const StatsRecord mine = job_.stats.record();
+  std::vector<StatsRecord> all(job_.records.size());
+  if (job_.ops.allgather(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
+                         std::as_writable_bytes(std::span(all))) != kMpiSuccess) {
+    return;
+  }
+  const std::string path = path_for_rank(job_.options.stats, job_.rank);
+  const bool own = path != job_.options.stats;
+  if (path.empty() || (!own && job_.rank != 0)) return;
+  StatsRecord sum = mine;
+  if (!own) {
+    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
+  }
+  const auto ranks = static_cast<std::uint32_t>(all.size());
+  if (const auto written = write_file(path, to_json(sum, own ? 1 : ranks)); !written) {
+    job_.log.warning(written.error().message);
+  }
+}
+
+}  // namespace alm::mpi

@@ -1,0 +1,98 @@
+#include "mpi/settings.h"
+
+#include <algorithm>
+
+namespace alm::mpi {
+namespace {
+
+// A packet of 1472 bytes takes this much of a receive buffer (design section 5): a window beyond
+// what the buffer holds would lose packets at the receiver.
+constexpr std::uint32_t kKernelBytesPerPacket = 2304;
+
+template <class Id>
+std::vector<std::uint32_t> values(const std::vector<Id>& ids) {
+  std::vector<std::uint32_t> out(ids.size());
+  std::transform(ids.begin(), ids.end(), out.begin(), [](Id id) { return id.value; });
+  return out;
+}
+
+}  // namespace
+
+io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
+  io::EndpointOptions endpoint;
+  endpoint.mtu_bytes = options.mtu_bytes;
+  if (endpoint.mtu_bytes == 0 && tuning != nullptr) endpoint.mtu_bytes = tuning->mtu_bytes;
+  if (tuning != nullptr) {
+    endpoint.grain_packets = tuning->grain_packets;
+    if (options.pacing != "off") endpoint.pace_mbit_s = tuning->host_rate_mbit_s;
+  }
+  if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
+  endpoint.allow_gso = options.gso != "off";
+  endpoint.allow_gro = options.gro != "off";
+  return endpoint;
+}
+
+transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
+                                 std::uint32_t datagram_bytes) {
+  transport::Config config;
+  config.datagram_bytes = datagram_bytes;
+  config.window_packets = kDefaultWindowPackets;
+  if (tuning != nullptr) {
+    config.window_packets = tuning->window_packets;
+    config.grain_packets = tuning->grain_packets;
+    config.packet_time = static_cast<base::Nanos>(tuning->packet_time_us * base::kMicrosecond);
+  }
+  if (options.grain_packets != 0) config.grain_packets = options.grain_packets;
+  if (options.window_packets != 0) config.window_packets = options.window_packets;
+  config.window_packets = std::min(
+      config.window_packets, io::EndpointOptions{}.receive_buffer_bytes / kKernelBytesPerPacket);
+  if (options.reliability == "go-back-n") {
+    config.reliability = transport::Reliability::kGoBackN;
+  }
+  if (options.send_rule == "receive-clock") {
+    config.send_rule = transport::SendRule::kReceiveClock;
+  } else if (options.send_rule == "unacked") {
+    config.send_rule = transport::SendRule::kUnacked;
+  }
+  config.peer_warning = options.peer_warning_s * base::kSecond;
+  config.peer_timeout = options.peer_timeout_s * base::kSecond;
+  return config;
+}
+
+base::Result<PlanRounds> make_rounds(const base::Options& options, const topology::Cluster* cluster,
+                                     std::span<const base::HostId> hosts, std::uint32_t ranks,
+                                     std::uint32_t self) {
+  const auto algorithm = plan::parse_algorithm(options.algorithm);
+  if (!algorithm) return algorithm.error();
+  const auto permutation = plan::parse_permutation(options.permutation);
+  if (!permutation) return permutation.error();
+
+  plan::Request request;
+  request.ranks = ranks;
+  request.self = base::Rank{self};
+  request.algorithm = algorithm.value();
+  request.permutation = permutation.value();
+  request.omega = options.omega;
+  if (cluster != nullptr) {
+    const auto hierarchy = topology::hierarchy(*cluster);
+    if (!hierarchy) return hierarchy.error();
+    for (const auto& level : hierarchy.value().level) {
+      auto& group = request.group_of.emplace_back();
+      for (const base::HostId host : hosts) group.push_back(level[host.value]);
+    }
+  }
+  const auto plan = plan::make_plan(request);
+  if (!plan) return plan.error();
+
+  PlanRounds rounds;
+  rounds.algorithm = plan.value().algorithm;
+  rounds.permutation = plan.value().permutation;
+  rounds.send = values(plan.value().send);
+  rounds.recv = values(plan.value().recv);
+  rounds.send_begin = plan.value().send_begin;
+  rounds.recv_begin = plan.value().recv_begin;
+  rounds.interleaved = plan.value().interleaved;
+  return rounds;
+}
+
+}  // namespace alm::mpi

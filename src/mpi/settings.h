@@ -1,0 +1,45 @@
+// What transport and sockets are told, from the options and the cluster file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/options.h"
+#include "base/result.h"
+#include "plan/plan.h"
+#include "topology/cluster.h"
+#include "transport/channel.h"
+#include "transport/io/endpoint.h"
+
+namespace alm::mpi {
+
+// Without a cluster file every host hangs on one switch of unknown speed. Then nu is 1 (reference
+// section 3) and the window is what the shallowest buffer measured in paper 000 holds, with room
+// for the acknowledgements.
+constexpr std::uint32_t kDefaultWindowPackets = 32;
+
+// `tuning` is null without a cluster file.
+transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
+                                 std::uint32_t datagram_bytes);
+io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning);
+
+// The plan of one rank, in the form the transport takes.
+struct PlanRounds {
+  plan::Algorithm algorithm{};
+  plan::Permutation permutation{};
+  std::vector<transport::PeerId> send, recv;
+  std::vector<std::uint32_t> send_begin, recv_begin;
+  bool interleaved = true;
+
+  transport::Rounds view() const { return {send, recv, send_begin, recv_begin, interleaved}; }
+};
+
+// `hosts`: the host of each rank in the cluster file; empty without one.
+base::Result<PlanRounds> make_rounds(const base::Options& options, const topology::Cluster* cluster,
+                                     std::span<const base::HostId> hosts, std::uint32_t ranks,
+                                     std::uint32_t self);
+
+}  // namespace alm::mpi

@@ -1,0 +1,44 @@
+// Makes the arguments of an MPI_Alltoall two runs of plain bytes, one block per rank: the user's
+// own memory where its layout allows, else a packed copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "mpi/ops.h"
+
+namespace alm::mpi {
+
+struct AlltoallCall;
+
+// Memory that is kept between calls and not initialised.
+class ByteStore {
+ public:
+  std::byte* reserve(std::size_t bytes);
+  void release();
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t capacity_ = 0;
+};
+
+class Staging {
+ public:
+  // Afterwards send() and recv() point at ranks blocks of call.bytes() each. An MPI error code.
+  int begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, std::uint32_t self);
+  // Puts what has come into the user's buffer, if it is not there yet. An MPI error code.
+  int finish(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
+  void release();
+
+  const std::byte* send() const { return send_; }
+  std::byte* recv() const { return recv_; }
+
+ private:
+  ByteStore send_store_, recv_store_;
+  const std::byte* send_ = nullptr;
+  std::byte* recv_ = nullptr;
+  bool unpack_ = false;
+};
+
+}  // namespace alm::mpi
