@@ -1,0 +1,26 @@
+"""`allemande preload`: the path for LD_PRELOAD."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from allemande.preload import library_path
+
+
+class Mpi(StrEnum):
+    OPENMPI = "openmpi"
+    MPICH = "mpich"
+
+
+def command(
+    mpi: Annotated[Mpi, typer.Option("--mpi", help="The MPI library the program is linked to.")],
+) -> None:
+    """Print the library path for LD_PRELOAD.
+
+    LD_PRELOAD=$(allemande preload --mpi openmpi) must reach every rank: `allemande run` adds the
+    launcher's options for that.
+    """
+    typer.echo(library_path(mpi.value))

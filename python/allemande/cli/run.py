@@ -1,0 +1,52 @@
+"""`allemande run`: an MPI launcher with allemande preloaded in every rank."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allemande import config
+from allemande.cli.preload import Mpi
+from allemande.clusters import find_cluster_file
+from allemande.errors import BadInput, Failed
+from allemande.preload import launch
+
+
+def command(
+    launcher: Annotated[
+        list[str],
+        typer.Argument(metavar="-- LAUNCHER ARGUMENT...", help="For example: mpirun -n 32 ./app"),
+    ],
+    mpi: Annotated[
+        Mpi | None,
+        typer.Option("--mpi", help="The MPI library; without it the launcher's own."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="FILE", help="The cluster file, or a ready-made name."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set an option (see `allemande config`)."),
+    ] = None,
+) -> None:
+    """Run an MPI launcher with allemande preloaded in every rank.
+
+    The launcher is told to forward LD_PRELOAD and the ALLEMANDE_ variables: Open MPI by -x, MPICH
+    by -genv; srun forwards its environment anyway. Nothing else of the command changes.
+    """
+    flags = config.parse_flags(assignments or [])
+    if cluster is not None:
+        flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
+    config.load(flags)  # what is not valid is said here, once, and not by every rank
+    settings = config.to_environment(flags)
+    line, environment = launch(launcher, settings, mpi=mpi.value if mpi else None)
+    try:
+        os.execvpe(line[0], line, environment)
+    except FileNotFoundError as error:
+        raise BadInput(f"{line[0]}: no such command") from error
+    except OSError as error:
+        raise Failed(f"{line[0]}: cannot be run: {error.strerror}") from error
