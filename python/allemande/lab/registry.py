@@ -15,6 +15,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 import time
@@ -27,21 +28,27 @@ from allemande.errors import BadInput, Failed
 HALF_MADE_S = 60
 
 
-def base_directory() -> Path:
-    """Private to the user: what is in there decides which processes get killed and entered."""
+def base_path() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
-        base = Path(runtime, "allemande")
-    elif os.geteuid() == 0:
-        base = Path("/run/allemande")
-    else:
-        base = Path(f"/tmp/allemande-{os.geteuid()}")
+        return Path(runtime, "allemande")
+    return Path("/run/allemande" if os.geteuid() == 0 else f"/tmp/allemande-{os.geteuid()}")
+
+
+def base_directory() -> Path:
+    base = base_path()
     try:
         base.mkdir(mode=0o700)
     except FileExistsError:
         pass
     except OSError as error:
         raise Failed(f"cannot make {base} for the lab: {error.strerror}") from error
+    require_private(base)
+    return base
+
+
+def require_private(base: Path) -> None:
+    """What is in there decides which processes get killed and entered."""
     status = base.lstat()
     private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     if not private or status.st_mode & 0o077:
@@ -49,7 +56,6 @@ def base_directory() -> Path:
             f"{base} is not a directory that only you can use (mode 0700, your own); "
             "remove it, or set XDG_RUNTIME_DIR"
         )
-    return base
 
 
 def start_time(pid: int) -> int | None:
@@ -86,9 +92,11 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 
 def entries() -> list[Path]:
+    base = base_path()
     try:
-        return sorted(base_directory().iterdir())
-    except FileNotFoundError:  # the last lab has just ended, and the base with it
+        require_private(base)
+        return sorted(base.iterdir())
+    except FileNotFoundError:  # no lab runs, or the last has just ended
         return []
 
 
@@ -108,14 +116,18 @@ def prune() -> None:
             remove(directory)
 
 
+def name_for(cluster: str) -> str:
+    """A cluster may be called anything, a lab only what makes a directory."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", cluster).strip("-.") or "lab"
+
+
 def claim(wanted: str, exact: bool) -> Path:
     """Makes the directory of a new lab: `wanted`, or with a number where that is taken."""
-    if not wanted or not wanted.replace("-", "").replace("_", "").replace(".", "").isalnum():
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", wanted):
         raise BadInput(
-            f"lab name {wanted!r}: expected letters, digits, '-', '_' and '.', for example demo-1"
+            f"lab name {wanted!r}: expected letters, digits, '-', '_' and '.', starting with a "
+            "letter or a digit, for example demo-1"
         )
-    if wanted.startswith((".", "-")):
-        raise BadInput(f"lab name {wanted!r} must start with a letter or a digit")
     prune()
     number = 1
     while True:

@@ -88,7 +88,9 @@ class Lab:
         plan = scripts.boot_plan(
             network, shape=shape, offloads=offloads, congestion_control=control
         )
-        directory = registry.claim(name or network.name, exact=name is not None)
+        directory = registry.claim(
+            registry.name_for(network.name) if name is None else name, exact=name is not None
+        )
         process: subprocess.Popen[bytes] | None = None
         try:
             _write_files(directory, network, f"lab {directory.name}, scale {scale:g}")

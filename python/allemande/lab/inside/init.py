@@ -219,11 +219,14 @@ def reap() -> list[int]:
         ended.append(pid)
 
 
-def remove(directory: Path) -> None:
-    calls.unmount(str(directory / "tmp"))
-    shutil.rmtree(directory, ignore_errors=True)
-    with contextlib.suppress(OSError):  # other labs are in there
-        directory.parent.rmdir()
+def remove(directory: Path, inode: int) -> None:
+    """The lab's own directory, not a later one of the same name."""
+    with contextlib.suppress(OSError):  # not mounted yet, or removed already
+        calls.unmount(str(directory / "tmp"))
+    with contextlib.suppress(OSError):
+        if directory.stat().st_ino == inode:
+            shutil.rmtree(directory, ignore_errors=True)
+            directory.parent.rmdir()  # unless other labs are in there
 
 
 def keep(holders: list[Holder], sampler: Sampler | None) -> None:
@@ -256,6 +259,7 @@ def keep(holders: list[Holder], sampler: Sampler | None) -> None:
 
 def first_process(plan: dict[str, Any]) -> None:
     directory = Path(plan["directory"])
+    inode = directory.stat().st_ino
     try:
         calls.set_process_name("lab " + directory.name)
         os.chdir("/")
@@ -266,20 +270,24 @@ def first_process(plan: dict[str, Any]) -> None:
             sampler = Sampler(directory / "high-water", plan["port_count"], plan["sample_period_s"])
             for holder in holders:
                 sampler.watch(holder.pid, holder.entry["ports"])
+        say({"ready": [holder.pid for holder in holders]})
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 1)
+        os.close(null)
+        gc.freeze()
+        keep(holders, sampler)
     except Exception as error:
-        say({"error": str(error)})
-        return
-    say({"ready": [holder.pid for holder in holders]})
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 1)
-    os.close(null)
-    gc.freeze()
-    keep(holders, sampler)
-    remove(directory)
+        with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+            say({"error": str(error)})
+    finally:
+        remove(directory, inode)
 
 
 def main() -> None:
-    plan = json.loads(read_line(0))
+    line = read_line(0)
+    if not line.endswith(b"\n"):
+        return  # whoever started us is gone already
+    plan = json.loads(line)
     try:
         enter_new_namespaces()
     except OSError as error:
@@ -289,7 +297,8 @@ def main() -> None:
     if pid == 0:
         first_process(plan)
         os._exit(0)
-    say({"pid": pid})
+    with contextlib.suppress(BrokenPipeError):
+        say({"pid": pid})
 
 
 if __name__ == "__main__":

@@ -13,9 +13,11 @@ NLM_F_REQUEST_DUMP = 0x1 | 0x300
 RTM_NEWQDISC = 36
 RTM_GETQDISC = 38
 TC_H_ROOT = 0xFFFFFFFF
+TCA_KIND = 1
 TCA_STATS2 = 7
 TCA_STATS_BASIC = 1
 TCA_STATS_QUEUE = 3
+SHAPER = b"tbf\0"
 
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 _TC = struct.Struct("=BxxxiIII")  # family, ifindex, handle, parent, info
@@ -29,7 +31,7 @@ _REQUEST = _HEADER.pack(_HEADER.size + _TC.size, RTM_GETQDISC, NLM_F_REQUEST_DUM
 
 @dataclass(frozen=True)
 class Counters:
-    """Of a device's root discipline; what its child queue holds and drops is counted here too."""
+    """Of a device's shaper; what its child queue holds and drops is counted here too."""
 
     sent_bytes: int
     sent_packets: int
@@ -55,8 +57,9 @@ def _attributes(data: memoryview) -> dict[int, memoryview]:
 
 
 def _counters(message: memoryview) -> Counters | None:
-    statistics = _attributes(message[_TC.size :]).get(TCA_STATS2)
-    if statistics is None:
+    attributes = _attributes(message[_TC.size :])
+    statistics = attributes.get(TCA_STATS2)
+    if statistics is None or bytes(attributes.get(TCA_KIND, b"")) != SHAPER:
         return None
     parts = _attributes(statistics)
     if TCA_STATS_BASIC not in parts or TCA_STATS_QUEUE not in parts:
@@ -67,7 +70,7 @@ def _counters(message: memoryview) -> Counters | None:
 
 
 def dump(netlink: socket.socket) -> dict[int, Counters]:
-    """interface index -> counters of its root discipline."""
+    """interface index -> counters of its shaper; unshaped devices are left out."""
     netlink.send(_REQUEST)
     result: dict[int, Counters] = {}
     while True:
