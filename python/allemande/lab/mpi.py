@@ -81,10 +81,12 @@ def forwarded(cluster_file: Path, env: Mapping[str, str], preload: Path | None) 
     return {**found, **env}
 
 
-def hostfile(hosts: Sequence[str], slots: int, library: str) -> str:
-    if library == "openmpi":
-        return "".join(f"{host} slots={slots}\n" for host in hosts)
-    return "".join(f"{host}:{slots}\n" for host in hosts)
+def hostfile(hosts: Sequence[str], ranks: int, library: str) -> str:
+    """Just as many slots as ranks, spread evenly; the first hosts take what is over."""
+    each, over = divmod(ranks, len(hosts))
+    slots = {host: each + (index < over) for index, host in enumerate(hosts)}
+    form = "{} slots={}\n" if library == "openmpi" else "{}:{}\n"
+    return "".join(form.format(host, count) for host, count in slots.items() if count)
 
 
 def launch(
@@ -100,15 +102,15 @@ def launch(
 ) -> tuple[list[str], dict[str, str]]:
     """The launcher's command line and its settings. `env` is what every rank gets.
 
-    `arguments` go to the launcher after ours. Ranks go to the hosts in turns.
+    `arguments` go to the launcher after ours. The file of hosts says how many ranks each gets, in
+    rank order.
     """
     if netmod not in NETMODS:
         raise BadInput(f"unknown MPICH netmod {netmod!r}; expected one of: {', '.join(NETMODS)}")
     mpirun = str(prefix(library) / "bin" / "mpirun")
     if library == "openmpi":
         settings = {**OPENMPI_SETTINGS, "PRTE_MCA_plm_ssh_agent": str(agent)}
-        line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks)]
-        line += ["--map-by", "node", "--bind-to", "none"]
+        line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks), "--bind-to", "none"]
         line += [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
     else:
         settings = {**MPICH_SETTINGS, "MPIR_CVAR_CH4_NETMOD": netmod}

@@ -116,11 +116,6 @@ def prune() -> None:
             remove(directory)
 
 
-def name_for(cluster: str) -> str:
-    """A cluster may be called anything, a lab only what makes a directory."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", cluster).strip("-.") or "lab"
-
-
 def claim(wanted: str, exact: bool) -> Path:
     """Makes the directory of a new lab: `wanted`, or with a number where that is taken."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", wanted):

@@ -88,9 +88,7 @@ class Lab:
         plan = scripts.boot_plan(
             network, shape=shape, offloads=offloads, congestion_control=control
         )
-        directory = registry.claim(
-            registry.name_for(network.name) if name is None else name, exact=name is not None
-        )
+        directory = registry.claim(network.name if name is None else name, exact=name is not None)
         process: subprocess.Popen[bytes] | None = None
         try:
             _write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
@@ -259,11 +257,10 @@ class Lab:
         ranks = len(self.hosts) if n is None else n
         if ranks < 1:
             raise BadInput(f"-n {ranks}: expected a number of ranks from 1 on")
-        slots = -(-ranks // len(self.hosts))
-        hosts = self.directory / f"hosts.{library}.{slots}"
+        hosts = self.directory / f"hosts.{library}.{ranks}"
         if not hosts.exists():
             part = hosts.with_name(f"{hosts.name}.{os.getpid()}")
-            part.write_text(mpi.hostfile(self.hosts, slots, library))
+            part.write_text(mpi.hostfile(self.hosts, ranks, library))
             part.rename(hosts)
         line, settings = mpi.launch(
             library,

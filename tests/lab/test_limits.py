@@ -1,0 +1,200 @@
+"""What a lab needs of the machine and of its input, and how it says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allemande.errors import BadInput, Failed
+from allemande.lab import Lab, load, preflight, registry, scripts
+from allemande.lab.network import Link, Network, Switch, load_network
+
+ALLEMANDE = (sys.executable, "-m", "allemande", "lab")
+
+
+def star(hosts: int, mbit_s: float) -> Network:
+    names = tuple(f"h{index}" for index in range(hosts))
+    links = tuple(Link(name, "s", mbit_s, mbit_s, 1000, 43) for name in names)
+    return Network("star", names, (Switch("s"),), links)
+
+
+def test_scales_that_two_processors_carry() -> None:
+    load.check(star(32, 30), 0.3, 2)
+    load.check(star(60, 10), 0.1, 2)
+    for network, scale in ((star(32, 40), 0.4), (star(60, 20), 0.2)):
+        with pytest.raises(BadInput, match=r"use --scale 0\.\d+ or less, or --force"):
+            load.check(network, scale, 2)
+    load.check(star(32, 60), 0.6, 4)
+
+
+def test_the_scale_named_in_the_refusal_passes() -> None:
+    assert load.round_down(0.3157) == 0.31
+    assert load.round_down(0.0999) == 0.099
+    assert load.round_down(12.7) == 12.0
+
+
+def test_command_line_refusals(lab: Lab, cluster: Path) -> None:
+    def refused(*words: str) -> str:
+        done = subprocess.run([*ALLEMANDE, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2, done
+        return done.stderr
+
+    text = refused("exec", "h7", "--", "true")
+    assert "no host 'h7'" in text and "h0, h1, h2, h3" in text
+    assert "-- COMMAND" in refused("exec", "h0")
+    assert "-- COMMAND" in refused("run")
+    assert "name the CLUSTER" in refused("run", "--scale", "0.1", "--", "true")
+    assert "one of them" in refused("run", str(cluster), "--lab", lab.name, "--", "true")
+    assert "running: small" in refused("down", "other")
+    assert "running: small" in refused("stats", "other")
+    assert "tam-8x4" in refused("up", "tam-8x5")
+    assert "above 0" in refused("up", str(cluster), "--scale", "0")
+    assert "--force" in refused("up", str(cluster), "--scale", "500")
+
+
+def test_a_missing_tool_is_named_with_its_package(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(Failed, match=r"needs ip, .*apt-get install coreutils iproute2 util-linux"):
+        Lab.boot(cluster)
+
+
+def test_a_user_who_may_not_make_namespaces_learns_the_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(
+        preflight, "_setting", lambda name: "0" if name == "user/max_user_namespaces" else None
+    )
+    assert "sysctl -w user.max_user_namespaces" in preflight.no_namespaces("no space left")
+    monkeypatch.setattr(preflight, "_setting", lambda name: None)
+    assert "run the lab as root" in preflight.no_namespaces("not permitted")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert "CAP_SYS_ADMIN" in preflight.no_namespaces("not permitted")
+
+
+def test_root_without_the_right_to_make_namespaces(cluster: Path, registry_base: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("drops a capability of root's")
+    done = subprocess.run(
+        ["setpriv", "--bounding-set", "-sys_admin", *ALLEMANDE, "up", str(cluster)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "root may not make namespaces here" in done.stderr
+    assert not (registry_base / "allemande").exists()
+
+
+def test_a_registry_that_others_can_write_is_refused(cluster: Path, registry_base: Path) -> None:
+    (registry_base / "allemande").mkdir()
+    (registry_base / "allemande").chmod(0o777)
+    with pytest.raises(Failed, match="only you can use"):
+        Lab.boot(cluster)
+
+
+def test_entries_of_dead_labs_go(registry_base: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    directory = registry.claim("gone", exact=True)
+    registry.write(directory / "boot.json", {"pid": dead.pid, "start": 1})
+    assert registry.running() == []
+    assert not directory.exists()
+
+
+def test_a_host_needs_exactly_one_link(registry_base: Path) -> None:
+    network = star(3, 10)
+    extra = Network("two", network.hosts, network.switches, (*network.links, network.links[0]))
+    with pytest.raises(BadInput, match="exactly one link per host"):
+        extra.check("two.toml")
+
+
+def test_what_is_not_emulated_is_said() -> None:
+    notes = load_network("tam-8x4").notes()
+    assert any("output-queued" in note for note in notes)
+    network = Network(
+        "odd",
+        ("a", "b"),
+        (Switch("s", flow_control="back-pressure"),),
+        (Link("a", "s", 10, 10, 9, 9, latency_us=50), Link("b", "s", 10, 10, 9, 9)),
+    )
+    assert any("latencies" in note for note in network.notes())
+    assert any("back-pressure" in note for note in network.notes())
+
+
+def test_destinations_spread_over_parallel_paths() -> None:
+    """Two leaves, two spines: each leaf reaches the other's hosts over both, none over a host."""
+    hosts = ("h0", "h1", "h2", "h3")
+    host_links = tuple(
+        Link(host, leaf, 10, 10, 9, 9)
+        for host, leaf in zip(hosts, ("l0", "l0", "l1", "l1"), strict=True)
+    )
+    pairs = [(leaf, spine) for leaf in ("l0", "l1") for spine in ("s0", "s1")]
+    fabric = tuple(Link(leaf, spine, 10, 10, 9, 9) for leaf, spine in pairs)
+    switches = tuple(Switch(name) for name in ("l0", "l1", "s0", "s1"))
+    routes = Network("clos", hosts, switches, host_links + fabric).routes()
+    assert {host: port.peer for host, port in routes["l0"].items()} == {
+        "h0": "h0",
+        "h1": "h1",
+        "h2": "s0",
+        "h3": "s1",
+    }
+    assert {port.peer for port in routes["s0"].values()} == {"l0", "l1"}
+
+
+def test_shaping_counts_packets_and_lets_one_frame_through() -> None:
+    network = star(2, 10)
+    root, child = scripts.shaping(network, network.ports()[1])
+    assert root == ("qdisc add dev p0 root handle 1: tbf rate 10000000bit burst 1764 limit 1514000")
+    assert child == "qdisc add dev p0 parent 1:1 handle 10: pfifo limit 43"
+    preamble = Network("x", network.hosts, network.switches, network.links, link_header_bytes=38)
+    assert "stab overhead 24" in scripts.shaping(preamble, preamble.ports()[0])[0]
+
+
+def test_a_multipath_network_carries_every_pair(registry_base: Path) -> None:
+    path = registry_base / "clos.toml"
+    path.write_text(
+        """
+        format = 1
+        name = "clos-9000"
+        [framing]
+        mtu_bytes = 9000
+        [[switch]]
+        name = "leaf[0-1]"
+        [[switch]]
+        name = "spine[0-1]"
+        [[host]]
+        name = "n.[0-3]"
+        [[link]]
+        from = "n.[0-1]"
+        to = "leaf0"
+        rate_mbit_s = 10
+        [[link]]
+        from = "n.[2-3]"
+        to = "leaf1"
+        rate_mbit_s = 10
+        [[link]]
+        from = "leaf[0-1]"
+        to = "spine0"
+        rate_mbit_s = 10
+        [[link]]
+        from = "leaf[0-1]"
+        to = "spine1"
+        rate_mbit_s = 10
+        """
+    )
+    send = "import socket, sys; socket.socket(2, 2).sendto(bytes(8972), (sys.argv[1], 9))"
+    with Lab.boot(path) as lab:
+        for host in lab.hosts:
+            for other in lab.hosts:
+                if host != other:
+                    before = lab.stats()
+                    lab.exec(host, [sys.executable, "-c", send, other], check=True)
+                    ports = lab.stats().since(before).ports
+                    assert any(port.peer == other and port.sent_bytes >= 9014 for port in ports)

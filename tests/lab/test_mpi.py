@@ -1,0 +1,136 @@
+"""MPI jobs on a lab's hosts: every library and network module, by the command and by the API."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from allemande.errors import BadInput
+from allemande.lab import Lab, mpi
+
+SOURCE = Path(__file__).with_name("alltoall.c")
+PATIENCE_S = 120
+
+WAYS = [("openmpi", "ofi"), ("mpich", "ofi"), ("mpich", "ucx")]
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("mpi")
+    built = {}
+    for library in mpi.LIBRARIES:
+        program = folder / library
+        mpicc = mpi.prefix(library) / "bin" / "mpicc"
+        subprocess.run([mpicc, "-O2", "-o", program, SOURCE], check=True)
+        built[library] = program
+    return built
+
+
+def report(lab: Lab, library: str, ranks: int | None, program: Path, **options: object) -> str:
+    done = lab.run(
+        library,
+        ranks,
+        [str(program), "5000"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+        **options,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+@pytest.mark.parametrize(("library", "netmod"), WAYS)
+def test_one_rank_per_host(lab: Lab, programs: dict[str, Path], library: str, netmod: str) -> None:
+    before = lab.stats()
+    text = report(
+        lab, library, None, programs[library], netmod=netmod, env={"ALLEMANDE_LAB_TEST": "seen"}
+    )
+    assert text == "ranks 4 wrong 0 variable seen hosts h0 h1 h2 h3\n"
+    # What each host sends to the three others went over its link, nothing past it.
+    for port in lab.stats().since(before).ports:
+        if port.node in lab.hosts:
+            assert port.sent_bytes > 3 * 5000
+
+
+@pytest.mark.parametrize("library", mpi.LIBRARIES)
+def test_fewer_and_more_ranks_than_hosts(lab: Lab, programs: dict[str, Path], library: str) -> None:
+    assert report(lab, library, 2, programs[library]).endswith(" hosts h0 h1\n")
+    assert report(lab, library, 6, programs[library]).endswith(" hosts h0 h0 h1 h1 h2 h3\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("library", "netmod"), WAYS)
+def test_32_ranks_over_four_leaves(
+    programs: dict[str, Path], library: str, netmod: str, nothing_left: Callable[[], None]
+) -> None:
+    with Lab.boot("tam-8x4", scale=0.1) as lab:
+        text = report(lab, library, None, programs[library], netmod=netmod)
+        assert text.startswith("ranks 32 wrong 0 ")
+        assert text.split(" hosts ")[1].split() == list(lab.hosts)
+    nothing_left()
+
+
+@pytest.mark.parametrize("library", mpi.LIBRARIES)
+def test_the_command_boots_runs_and_returns_the_code(
+    cluster: Path, programs: dict[str, Path], library: str, nothing_left: Callable[[], None]
+) -> None:
+    line = [sys.executable, "-m", "allemande", "lab", "run", str(cluster), "--mpi", library]
+    done = subprocess.run(
+        [*line, "-n", "3", "--", str(programs[library]), "100"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ranks 3 wrong 0 variable - hosts h0 h1 h2\n"
+    failed = subprocess.run(
+        [*line, "-n", "2", "--", "sh", "-c", "exit 3"],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert failed.returncode == 3
+    nothing_left()
+
+
+def test_preload_reaches_every_rank_with_the_effective_cluster(lab: Lab) -> None:
+    library = Path("/nonexistent/preloaded.so")
+    for name in mpi.LIBRARIES:
+        done = lab.run(
+            name,
+            2,
+            ["sh", "-c", "echo $LD_PRELOAD $ALLEMANDE_CLUSTER"],
+            preload=library,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE_S,
+        )
+        assert done.stdout == f"{library} {lab.cluster_file}\n" * 2, done.stderr
+
+
+def test_the_agent_behaves_as_a_remote_shell(lab: Lab) -> None:
+    def agent(*words: str) -> tuple[int, str]:
+        done = lab.exec("h0", [str(lab.agent), *words], capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    assert agent("-x", "-l", "root", "h2", "hostname;", "exit 5") == (5, "h2\n")
+    assert agent("h9", "hostname")[0] == 255
+
+
+def test_bad_input_names_what_is_valid(lab: Lab) -> None:
+    with pytest.raises(BadInput, match="expected one of: openmpi, mpich"):
+        lab.mpi_command("lam", 2, ["true"])
+    with pytest.raises(BadInput, match="expected one of: ofi, ucx"):
+        lab.mpi_command("mpich", 2, ["true"], netmod="gm")
+    with pytest.raises(BadInput, match="-n 0"):
+        lab.mpi_command("mpich", 0, ["true"])
