@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from allemande.errors import Failed
 from allemande.preload import library_path
-
-from .conftest import CLUSTER
 
 pytestmark = pytest.mark.slow
 
@@ -28,13 +29,6 @@ def bench(cluster: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=180,
         check=False,
     )
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Path:
-    path = tmp_path / "small.toml"
-    path.write_text(CLUSTER)
-    return path
 
 
 def test_every_stock_candidate_runs_and_stdout_is_one_array(cluster: Path, tmp_path: Path) -> None:
@@ -72,3 +66,29 @@ def test_allemande_runs_in_both_libraries(cluster: Path) -> None:
         assert entry["accelerated"], done.stderr
         assert entry["packets"] >= 2 * 3 * 4 * 12  # calls, partners, ranks, packets per message
         assert entry["wrong_bytes"] == 0
+
+
+def test_an_interrupt_leaves_nothing_behind(
+    cluster: Path, marked_processes: Callable[[], list[int]], nothing_left: Callable[[], None]
+) -> None:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "allemande", "bench", "--lab", str(cluster), "--scale", "1"),
+            *("--sizes", "100K", "--against", "mpich", "--calls", "100"),
+        ],
+        stderr=subprocess.PIPE,
+    )
+    while not any("alltoall_bench" in command_line(pid) for pid in marked_processes()):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    nothing_left()
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""

@@ -136,7 +136,7 @@ def test_warnings_name_wrong_bytes_and_busy_processors() -> None:
     lines = warnings([make_figure(ours, 1000, 0.5, [busy])])
     assert lines[0] == "allemande+mpich, 1000 bytes: 7 WRONG BYTES"
     assert "passed the calls through to mpich" in lines[1]
-    assert "only 5% idle" in lines[2]
+    assert "least: 5%, allemande+mpich, 1000 bytes" in lines[2]
 
 
 def test_json_is_one_array_with_the_promised_keys() -> None:

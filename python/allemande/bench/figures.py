@@ -134,7 +134,24 @@ def with_ratios(figures: Sequence[Figure]) -> list[Figure]:
     ]
 
 
-def warnings(figures: Iterable[Figure]) -> list[str]:
+def busy_warning(figures: Iterable[Figure]) -> list[str]:
+    """One line for all of ours that ran short of processor time."""
+    busy = [
+        (figure.cpu_idle, figure)
+        for figure in figures
+        if not figure.stock and figure.cpu_idle is not None and figure.cpu_idle < CPU_IDLE_MIN
+    ]
+    if not busy:
+        return []
+    idle, least = min(busy, key=lambda pair: pair[0])
+    return [
+        f"processors less than {CPU_IDLE_MIN:.0%} idle in {len(busy)} figures of allemande (least: "
+        f"{idle:.0%}, {least.candidate}, {least.size} bytes): the links may not be the limit; "
+        "end what else runs here, or use a smaller --scale"
+    ]
+
+
+def warnings(figures: Sequence[Figure]) -> list[str]:
     """What a reader must know before using the figures."""
     lines: list[str] = []
     for figure in figures:
@@ -145,9 +162,4 @@ def warnings(figures: Iterable[Figure]) -> list[str]:
             lines.append(f"{where}: void: {figure.void_reason}")
         if not figure.stock and not figure.accelerated and figure.median_s is not None:
             lines.append(f"{where}: allemande passed the calls through to {figure.library}")
-        if not figure.stock and figure.cpu_idle is not None and figure.cpu_idle < CPU_IDLE_MIN:
-            lines.append(
-                f"{where}: processors only {figure.cpu_idle:.0%} idle, expected at least "
-                f"{CPU_IDLE_MIN:.0%}: the links may not be the limit; use a smaller --scale"
-            )
-    return lines
+    return [*lines, *busy_warning(figures)]

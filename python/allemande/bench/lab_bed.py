@@ -11,8 +11,6 @@ from allemande.errors import BadInput
 from allemande.lab import Lab
 from allemande.preload import library_path
 
-# What the lab's hosts use for TCP: the best of the three under shallow queues, and Linux's default.
-CONGESTION_CONTROL = "cubic"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 

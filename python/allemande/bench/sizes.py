@@ -8,7 +8,6 @@ from allemande.errors import BadInput
 
 SIZE_BYTES_MAX = 2**31 - 1  # MPI_Alltoall counts are int
 FACTORS = {"": 1, "k": 1000, "m": 1000_000}
-DEFAULT_SIZES = "100,1000,10000,50000,200000"
 
 
 def parse_size(text: str) -> int:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE, SIZES
 from allemande.errors import BadInput
 
 STDOUT = "-"
@@ -40,13 +41,13 @@ def write_output(target: str | None, text: str) -> None:
 def command(
     lab: Annotated[
         str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
-    ] = "tam-8x4",
+    ] = LAB,
     scale: Annotated[
         float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
-    ] = 0.1,
+    ] = SCALE,
     sizes: Annotated[
         str, typer.Option(help="Bytes to each other rank, separated by commas; K and M allowed.")
-    ] = "100,1000,10000,50000,200000",
+    ] = SIZES,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,7 +63,7 @@ def command(
     warmup: Annotated[int, typer.Option(help="Calls before the timed ones, per size.")] = 1,
     congestion_control: Annotated[
         str, typer.Option(metavar="NAME", help="TCP's, on all hosts: cubic, reno or bbr.")
-    ] = "cubic",
+    ] = CONGESTION_CONTROL,
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
     ] = None,

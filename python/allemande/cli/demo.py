@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-CLUSTER = "tam-8x4"
-SCALE = 0.1
+from allemande.bench.defaults import LAB, SCALE
+
 SIZES = (1_000, 10_000, 50_000)
 ROUNDS = 3
 
@@ -35,13 +35,12 @@ def command(
 
     console = Console()
     console.print(
-        f"MPI_Alltoall on {CLUSTER} at scale {SCALE:g}: {', '.join(DEMO_NAMES)}. "
-        "About four minutes.",
+        f"MPI_Alltoall on {LAB} at scale {SCALE:g}: {', '.join(DEMO_NAMES)}. About four minutes.",
         highlight=False,
     )
     # One call of the slowest takes 9 s at 50 KB: as few calls as give a median over the rounds.
     effort = Effort(rounds=ROUNDS, warmup=1, calls=1, seconds=1.0)
-    result = compare(CLUSTER, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort)
+    result = compare(LAB, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort)
 
     output.mkdir(parents=True, exist_ok=True)
     plot = render(result.figures, "svg")

@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from allemande.bench.figures import Figure
 from allemande.bench.formats import by_size, format_seconds
@@ -66,7 +66,7 @@ def looks(figures: Sequence[Figure]) -> dict[str, Look]:
             markers[index % len(markers)],
             "--" if figure.stock else "-",
             # Ours often coincide: each next one is thinner, so that both are seen.
-            1.5 if figure.stock else max(1.6, 4.6 - 2.6 * index),
+            1.5 if figure.stock else max(1.5, 4.0 - 2.4 * index),
         )
     return result
 
@@ -101,6 +101,7 @@ def draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look])
             markeredgewidth=0.8,
             linestyle=look.line,
             linewidth=look.width,
+            elinewidth=1.2,
             capsize=3,
             zorder=3 if look.line == "--" else 4,
         )
@@ -110,6 +111,7 @@ def draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look])
     axes.set_xticks(list(limits), [format_size(size) for size in limits])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value)))
     axes.margins(x=0.08)
     axes.set_xlabel("message to each other rank")
