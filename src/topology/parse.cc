@@ -11,6 +11,7 @@
 
 #include "topology/cluster.h"
 #include "topology/section.h"
+#include "topology/text_check.h"
 
 namespace alm::topology {
 namespace {
@@ -345,6 +346,7 @@ class Parser {
 }  // namespace
 
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name) {
+  if (auto status = check_text(text, source_name); !status) return status.error();
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

@@ -198,11 +198,21 @@ TEST(Parse, SurvivesDamagedFiles) {
                                         "\xff",
                                         std::string(1, '\0'),
                                         "[[link]]",
+                                        "[[[",
+                                        "\n[=",
+                                        "\n[",
+                                        "\xc3\xa9",
+                                        "\xe2\x80\x8b",
+                                        "\'",
+                                        "\'\'\'",
+                                        "\\",
+                                        "\r",
+                                        ",",
                                         "#",
                                         "\\u0000",
                                         "["};
   std::mt19937 random(7);
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < 6000; ++trial) {
     std::string text = texts[random() % texts.size()];
     for (std::uint32_t i = 0; i <= random() % 4; ++i) {
       const std::size_t at = random() % text.size();
