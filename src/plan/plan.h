@@ -72,7 +72,8 @@ std::string_view name_of(Permutation permutation);  // "balanced", ...
 struct Tuning {
   double nu = 1;  // packets per step towards the most contended port (Eq 3)
   // The window to use. floor(B_L / nu) (Eq 4), acks riding on data. Where nu * c1 > c2 the uplink
-  // itself is the limit and everything outstanding can gather at it: then floor(B_L / d1).
+  // itself is the limit and everything outstanding can gather at it: then floor(B_L / d1). Ports
+  // that cannot fill up do not count (tune.cc).
   std::uint32_t window_packets = 1;
   std::uint32_t window_with_acks = 1;    // floor(B_L / 2 nu): every packet acknowledged by one
   std::uint32_t window_packets_min = 1;  // ceil(L / g): below it the window costs bandwidth

@@ -2,7 +2,13 @@
 //
 // Eq 3 for any link: with n of the p participants on one side, n(p-n) packets cross it each way in
 // the p-1 steps of one item, nu = n(p-n)/(p-1) per step; a host link has nu = 1. Each link has two
-// egress queues, one per direction; the port with the least B_L / nu gives the window.
+// egress queues, one per direction; the port with the least B_L / nu gives the window. A buffer
+// shared by all ports of a switch counts as one port with the sum of their nu.
+// Where c1 * nu > c2 the link is the limit of the exchange: all that its n senders have outstanding
+// gathers there, and n takes the place of nu.
+// An uplink that carries all that its switch can take in (d1 * c1 <= c2) never holds more than a
+// packet per input. That port does not count if its queue is as long, unless the switch is
+// input-buffered: there the head of line waits for whichever port, and Eq 4 stands as published.
 // Switches joined by several paths: the trunks of one switch are taken to share its traffic evenly.
 #include <fmt/core.h>
 
@@ -46,7 +52,8 @@ class Tuner {
         walk_(topology::walk(cluster, adjacency_)),
         p_(static_cast<double>(hosts.size())),
         hosts_(hosts),
-        below_(adjacency_.node_count(), 0) {
+        below_(adjacency_.node_count(), 0),
+        inflow_(adjacency_.node_count()) {
     for (const base::HostId host : hosts) below_[host.value] += 1;
   }
 
@@ -76,6 +83,7 @@ class Tuner {
         rate =
             std::max(rate, std::min(rate_from(link, host.value), rate_towards(link, host.value)));
       }
+      fastest_mbit_s_ = std::max(fastest_mbit_s_, rate);
       if (rate > 0 && (out_.host_rate_mbit_s == 0 || rate < out_.host_rate_mbit_s)) {
         out_.host_rate_mbit_s = rate;
       }
@@ -129,6 +137,9 @@ class Tuner {
     for (auto it = walk_.order.rbegin(); it != walk_.order.rend(); ++it) {
       if (walk_.parent[*it] != kNoNode) below_[walk_.parent[*it]] += below_[*it];
     }
+    for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
+      for (const Edge& edge : adjacency_[node]) inflow_[node] += inflow(node, edge);
+    }
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (!walk_.bridge[node]) continue;
       const Link& link = cluster_.links[walk_.parent_link[node]];
@@ -137,6 +148,7 @@ class Tuner {
     }
     for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
       consider_trunks(node);
+      consider_pool(node);
     }
   }
 
@@ -163,6 +175,36 @@ class Tuner {
     return walk_.parent_link[child] == edge.link && walk_.bridge[child];
   }
 
+  // What can come into a switch at once: over links with participants behind them.
+  struct Inflow {
+    double mbit_s = 0;
+    std::uint32_t links = 0;
+    Inflow& operator+=(const Inflow& other) {
+      mbit_s += other.mbit_s;
+      links += other.links;
+      return *this;
+    }
+  };
+
+  Inflow inflow(std::uint32_t node, const Edge& edge) const {
+    if (!is_bridge(node, edge)) return {rate_towards(cluster_.links[edge.link], node), 1};
+    const double behind = walk_.parent[edge.peer] == node ? below_[edge.peer] : p_ - below_[node];
+    if (behind <= 0) return {};
+    return {std::min(rate_towards(cluster_.links[edge.link], node), behind * fastest_mbit_s_), 1};
+  }
+
+  // Takes at most one packet per input at a time, because it sends as fast as its switch receives.
+  bool never_queues(const Link& link, std::uint32_t from, std::uint32_t to, double queue) const {
+    if (cluster_.is_host(NodeId{to}) ||
+        switch_at(from).architecture == topology::Architecture::kInput) {
+      return false;
+    }
+    const Inflow back =
+        inflow(from, {to, static_cast<std::uint32_t>(&link - cluster_.links.data())});
+    return inflow_[from].mbit_s - back.mbit_s <= rate_from(link, from) * (1 + kTolerance) &&
+           inflow_[from].links - back.links <= queue;
+  }
+
   // The egress port at `from` towards `to`, on one of `paths` that share what crosses between
   // `inside` participants and the rest.
   void consider(const Link& link, std::uint32_t from, std::uint32_t to, double inside,
@@ -170,25 +212,40 @@ class Tuner {
     if (cluster_.is_host(NodeId{from})) return;  // a host's own queue stops it, it loses nothing
     const double nu = inside * (p_ - inside) / (p_ - 1) / paths;
     if (nu <= 0) return;
-    const double queue = queue_at(link, from);
+    const double queue = link.from.value == from ? link.queue_up_packets : link.queue_down_packets;
+    if (never_queues(link, from, to, queue)) return;
     double rate = rate_from(link, from);
     if (link.bidirectional_cap_mbit_s > 0) rate = std::min(rate, link.bidirectional_cap_mbit_s / 2);
     const bool is_limit = nu * out_.host_rate_mbit_s > rate * (1 + kTolerance);
     const double share = is_limit ? std::max(nu, std::min(inside, p_ - inside) / paths) : nu;
+    take(queue, nu, share,
+         cluster_.node_name(NodeId{from}) + " -> " + cluster_.node_name(NodeId{to}));
+  }
+
+  // Every packet that passes the switch takes a place in its shared buffer.
+  void consider_pool(std::uint32_t node) {
+    if (switch_at(node).buffer_packets == 0) return;
+    double nu = 0;
+    for (const Edge& edge : adjacency_[node]) {
+      if (!is_bridge(node, edge)) continue;
+      const double behind = walk_.parent[edge.peer] == node ? below_[edge.peer] : p_ - below_[node];
+      nu += behind * (p_ - behind) / (p_ - 1);
+    }
+    if (nu > 0) take(switch_at(node).buffer_packets, nu, nu, "buffer of " + switch_at(node).name);
+  }
+
+  void take(double queue, double nu, double share, const std::string& port) {
     const std::uint32_t window = at_least_one(queue / share);
     if (!out_.contended_port.empty() && window >= out_.window_packets) return;
     out_.nu = nu;
     out_.window_packets = window;
     out_.window_with_acks = at_least_one(queue / (2 * nu));
-    out_.contended_port =
-        cluster_.node_name(NodeId{from}) + " -> " + cluster_.node_name(NodeId{to});
+    out_.contended_port = port;
     contended_queue_ = queue;
   }
 
-  double queue_at(const Link& link, std::uint32_t from) const {
-    const double own = link.from.value == from ? link.queue_up_packets : link.queue_down_packets;
-    const double pool = cluster_.switches[from - cluster_.host_count()].buffer_packets;
-    return pool > 0 ? std::min(own, pool) : own;
+  const topology::Switch& switch_at(std::uint32_t node) const {
+    return cluster_.switches[node - cluster_.host_count()];
   }
 
   void set_grain() {
@@ -218,7 +275,9 @@ class Tuner {
   topology::Walk walk_;
   double p_;
   std::span<const base::HostId> hosts_;
-  std::vector<double> below_;  // participants, by node
+  std::vector<double> below_;   // participants, by node
+  std::vector<Inflow> inflow_;  // by node; of switches
+  double fastest_mbit_s_ = 0;   // of the participants' links
   double contended_queue_ = 0;
   Tuning out_;
 };

@@ -20,8 +20,16 @@ std::vector<base::HostId> everybody(const Cluster& cluster) {
 
 Tuning tune_all(const Cluster& cluster) { return tune(cluster, everybody(cluster)); }
 
+// As in the paper: the leaf switches are input-buffered.
+Cluster input_buffered(Cluster cluster) {
+  for (topology::Switch& node : cluster.switches) {
+    if (node.name != "core") node.architecture = topology::Architecture::kInput;
+  }
+  return cluster;
+}
+
 Cluster tam(std::uint32_t d1, std::uint32_t d2) {
-  return build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(d2, d1)});
+  return input_buffered(build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(d2, d1)}));
 }
 
 TEST(Tune, PublishedWindows) {
@@ -42,11 +50,30 @@ TEST(Tune, WindowsWithAcksOnData) {
   EXPECT_EQ(tuning.contended_port, "leaf0 -> core");
 }
 
+TEST(Tune, TheReadyMadeFileAgrees) {
+  const auto cluster = topology::load_cluster(ALM_SOURCE_DIR "/clusters/tam-8x4.toml");
+  ASSERT_TRUE(cluster.ok());
+  EXPECT_EQ(tune_all(cluster.value()).window_packets, 7u);
+  EXPECT_EQ(tune_all(cluster.value()).window_with_acks, 3u);
+}
+
 // 000 Figure 3: 4x4, B_L = 30.
 TEST(Tune, WindowOfFigure3) {
-  EXPECT_EQ(tune_all(build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_queue_packets = 30}))
+  EXPECT_EQ(tune_all(input_buffered(
+                         build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_queue_packets = 30})))
                 .window_packets,
             9u);
+}
+
+TEST(Tune, AnOutputQueuedUplinkThatCarriesEverythingDoesNotCount) {
+  TreeSpec spec{.groups = {8, 8, 8, 8}};
+  EXPECT_EQ(tune_all(build_tree(spec)).contended_port, "leaf0 -> h0");
+  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 43u);
+  spec.uplink_mbit_s = 799;  // less than eight hosts at 100
+  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 7u);
+  spec.uplink_mbit_s = 800;
+  spec.uplink_queue_packets = 7;  // less than a packet per input
+  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 1u);
 }
 
 TEST(Tune, OneSwitchCountsAtTheHostPort) {
@@ -76,7 +103,7 @@ TEST(Tune, OnlyParticipantsCount) {
 
 TEST(Tune, UnequalLeavesTakeTheWorstPort) {
   // n(p-n)/(p-1) with p = 17: 10 -> 4.375, 4 -> 3.25, 3 -> 2.625.
-  const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 10, 3}}));
+  const Tuning tuning = tune_all(input_buffered(build_tree(TreeSpec{.groups = {4, 10, 3}})));
   EXPECT_NEAR(tuning.nu, 4.375, 1e-12);
   EXPECT_EQ(tuning.contended_port, "leaf1 -> core");
 }
@@ -88,6 +115,7 @@ TEST(Tune, DeepTreesTakeTheWorstLevel) {
   TreeNode middle;
   middle.children = {leaf, leaf};
   middle.uplink.queue_up_packets = 100;
+  middle.node.architecture = topology::Architecture::kInput;
   TreeNode root;
   root.children = {middle, middle, middle};
   const Tuning tuning = tune_all(build_tree(root));
@@ -96,12 +124,13 @@ TEST(Tune, DeepTreesTakeTheWorstLevel) {
   EXPECT_EQ(tuning.window_packets, 17u);
 }
 
-TEST(Tune, ASharedPoolBoundsEveryPort) {
+// 24.8 packets cross the core in a step; all of them lie in one buffer.
+TEST(Tune, ASharedBufferCountsForAllItsPorts) {
   Cluster cluster = tam(8, 4);
-  cluster.switches.back().buffer_packets = 20;  // the core
+  cluster.switches.back().buffer_packets = 100;
   const Tuning tuning = tune_all(cluster);
-  EXPECT_EQ(tuning.window_packets, 3u);
-  EXPECT_EQ(tuning.contended_port.substr(0, 7), "core ->");
+  EXPECT_EQ(tuning.window_packets, 4u);
+  EXPECT_EQ(tuning.contended_port, "buffer of core");
 }
 
 // Four hosts on each of two leaves, two spines: half of what crosses on each trunk.
