@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from allemande.bench.candidates import Candidate
+from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.formats import Setting
-from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.machine import describe_setting
 from allemande.bench.progress import ConsoleProgress

@@ -1,4 +1,4 @@
-"""What `allemande bench` measures when it is not told; imported by the command line, so kept light."""
+"""What `allemande bench` measures when it is not told. The command line imports it: kept light."""
 
 LAB = "tam-8x4"
 SCALE = 0.1

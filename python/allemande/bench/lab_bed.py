@@ -49,5 +49,8 @@ def open_lab(
     """A lab of its own for one comparison; it ends with the block, however that is left."""
     check_congestion_control(congestion_control)
     preloads = {c.library: library_path(c.library) for c in candidates if not c.stock}
-    with Lab.boot(cluster_file, scale=scale, congestion_control=congestion_control) as lab:
+    # Nothing but the candidates may use the processors: no periodic look at the queues.
+    with Lab.boot(
+        cluster_file, scale=scale, congestion_control=congestion_control, sample_period_s=0
+    ) as lab:
         yield LabBed(lab, preloads)
