@@ -60,6 +60,26 @@ TEST(BalancedEqual, EveryShapeUpTo257RanksIsWithinTheBound) {
   }
 }
 
+// Not only are uplinks even: in every step a leaf sends evenly to all the leaves.
+TEST(BalancedEqual, ALeafSendsEvenlyToAllLeaves) {
+  for (std::uint32_t leaves = 2; leaves <= 12; ++leaves) {
+    for (std::uint32_t hosts = 1; hosts <= 16; ++hosts) {
+      const SchedulePtr schedule = make_balanced_equal(equal_leaves(leaves, hosts));
+      const std::uint32_t fewest = (hosts - 1) / leaves;
+      for (std::uint32_t step = 0; step < schedule->steps(); ++step) {
+        std::vector<std::uint32_t> sent(leaves, 0);
+        for (std::uint32_t host = 0; host < hosts; ++host) {
+          ++sent[schedule->send_to({host}, step).value / hosts];
+        }
+        for (const std::uint32_t packets : sent) {
+          ASSERT_GE(packets, fewest) << hosts << "x" << leaves << " step " << step;
+          ASSERT_LE(packets, fewest + 2) << hosts << "x" << leaves << " step " << step;
+        }
+      }
+    }
+  }
+}
+
 TEST(BalancedStaggered, EveryEqualShapeUpTo257RanksIsWithinTheBound) {
   for (std::uint32_t leaves = 2; leaves <= 128; ++leaves) {
     for (std::uint32_t hosts = 1; leaves * hosts <= 257; ++hosts) {

@@ -87,15 +87,15 @@ Load uplink_load(const Schedule& schedule, const Grouping& grouping, std::size_t
   return load_of(schedule, group_of_rank(grouping, level), grouping.groups(level), step);
 }
 
-std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
-                         std::uint32_t window) {
+std::vector<std::uint32_t> worst_loads(const Schedule& schedule, const Grouping& grouping,
+                                       std::size_t level, std::uint32_t window) {
   const std::vector<std::uint32_t> group = group_of_rank(grouping, level);
   const std::size_t groups = grouping.groups(level);
   std::vector<Load> loads;
   for (std::uint32_t step = 0; step < schedule.steps(); ++step) {
     loads.push_back(load_of(schedule, group, groups, step));
   }
-  std::uint32_t worst = 0;
+  std::vector<std::uint32_t> worst(groups, 0);
   for (std::size_t g = 0; g < groups; ++g) {
     std::uint32_t out = 0, in = 0;
     for (std::size_t step = 0; step < loads.size(); ++step) {
@@ -105,10 +105,16 @@ std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std
         out -= loads[step - window].out[g];
         in -= loads[step - window].in[g];
       }
-      worst = std::max({worst, out, in});
+      worst[g] = std::max({worst[g], out, in});
     }
   }
   return worst;
+}
+
+std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
+                         std::uint32_t window) {
+  const std::vector<std::uint32_t> worst = worst_loads(schedule, grouping, level, window);
+  return *std::max_element(worst.begin(), worst.end());
 }
 
 }  // namespace alm::schedule

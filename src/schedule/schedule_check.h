@@ -1,4 +1,4 @@
-// For tests: whether a schedule is one, and what it loads the uplinks with.
+// Whether a schedule is one, and what it loads the uplinks with: for tests and comparisons.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,10 @@ struct Load {
 Load uplink_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
                  std::uint32_t step);
 
-// The most that `window` consecutive steps put on one uplink of a level, in either direction.
+// The most that `window` consecutive steps put on each uplink of a level, in either direction, and
+// the worst of those.
+std::vector<std::uint32_t> worst_loads(const Schedule& schedule, const Grouping& grouping,
+                                       std::size_t level, std::uint32_t window);
 std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
                          std::uint32_t window);
 
