@@ -35,6 +35,7 @@ from typing import Any
 from . import calls, qdisc
 
 TOOLS = ("ip", "bridge", "tc")
+UP_TIMEOUT_S = 60
 
 
 def say(message: dict[str, Any]) -> None:
@@ -90,6 +91,23 @@ def batch(tool: str, lines: list[str]) -> None:
         raise OSError(f"{tool}: {done.stderr.strip()}")
 
 
+def wait_until_up(devices: list[str], in_bridge: bool) -> None:
+    """The kernel lets a link carry traffic some time after it was set up; until then it drops."""
+    deadline = time.monotonic() + UP_TIMEOUT_S
+    for device in devices:
+        folder = Path("/sys/class/net", device)
+        state, wanted = (
+            (folder / "brport/state", "3") if in_bridge else (folder / "operstate", "up")
+        )
+        while state.read_text().strip() != wanted:
+            if time.monotonic() > deadline:
+                raise OSError(f"{device} does not come up")
+            time.sleep(0.002)
+    # The state changes a moment before queues open, under one lock; so wait for that lock.
+    with qdisc.open_socket() as netlink:
+        qdisc.dump(netlink)
+
+
 class Holder:
     """A child that makes the namespaces of one host, or of all switches, and stays in them."""
 
@@ -142,8 +160,10 @@ class Holder:
             batch(tool, command.get(tool, []))
         if command["finish"]:
             apply(self.entry["optional_settings"], optional=True)
-            for _, device in self.entry["ports"]:
+            devices = [device for _, device in self.entry["ports"]]
+            for device in devices:
                 calls.set_offloads(device, self.offloads)
+            wait_until_up(devices, in_bridge=self.host is None)
 
     def tell(self, command: dict[str, Any]) -> None:
         os.write(self.to_child, json.dumps(command).encode() + b"\n")
