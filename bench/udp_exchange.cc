@@ -2,10 +2,16 @@
 // each, over loopback.
 //
 //   udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] [mtu=1500] [responder=1]
+//                [pace=0] [netns=0]
 //
-// Ends with one JSON object; figures per datagram are over what all ranks sent.
+// netns=1: rank I lives in the network namespace hI with the address 198.18.0.(I+1); pace is the
+// rate of its link in Mbit/s. Ends with one JSON object; figures per datagram are over what all
+// ranks sent.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,8 +30,9 @@ struct Options {
   std::uint32_t ranks = 0;
   std::uint64_t bytes = 0;
   unsigned count = 0;
-  std::map<std::string, unsigned> named{
-      {"window", 16}, {"grain", 1}, {"progress", 1}, {"mtu", 1500}, {"responder", 1}};
+  std::map<std::string, unsigned> named{{"window", 16}, {"grain", 1},     {"progress", 1},
+                                        {"mtu", 1500},  {"responder", 1}, {"pace", 0},
+                                        {"netns", 0}};
 };
 
 struct Rank {
@@ -37,12 +44,29 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
+// The calling thread enters the namespace: sockets opened from then on belong to it.
+void enter_namespace(std::uint32_t rank) {
+  const std::string path = fmt::format("/run/netns/h{}", rank);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) {
+    fmt::print(stderr, "udp_exchange: cannot enter {}\n", path);
+    std::exit(1);
+  }
+  ::close(fd);
+}
+
 std::vector<Rank> open_ranks(const Options& options) {
   std::vector<Rank> ranks(options.ranks);
   std::vector<std::uint16_t> numbers;
-  for (Rank& rank : ranks) {
+  for (std::uint32_t self = 0; self < options.ranks; ++self) {
+    Rank& rank = ranks[self];
     io::EndpointOptions endpoint;
     endpoint.local_address = "127.0.0.1";
+    endpoint.pace_mbit_s = options.named.at("pace");
+    if (options.named.at("netns") != 0) {
+      enter_namespace(self);
+      endpoint.local_address = fmt::format("198.18.0.{}", self + 1);
+    }
     endpoint.mtu_bytes = options.named.at("mtu");
     endpoint.grain_packets = options.named.at("grain");
     auto opened = io::Endpoint::open(endpoint);
@@ -64,6 +88,9 @@ std::vector<Rank> open_ranks(const Options& options) {
     peers.identity = {{1, 2}, self, ranks[self].set, numbers};
     peers.config.window_packets = options.named.at("window");
     peers.config.grain_packets = options.named.at("grain");
+    if (const unsigned rate = options.named.at("pace"); rate > 0) {
+      peers.config.packet_time = (options.named.at("mtu") + 14) * 8000 / rate;
+    }
     peers.config.datagram_bytes = ranks[self].driver->endpoint().datagram_bytes();
     for (const Rank& peer : ranks) {
       peers.addresses.push_back({peer.driver->endpoint().local()});
@@ -115,9 +142,10 @@ int main(int argc, char** argv) {
     if (good) found->second = static_cast<unsigned>(std::atoi(word.c_str() + equals + 1));
   }
   if (!good) {
-    fmt::print(stderr,
-               "usage: udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] "
-               "[mtu=1500] [responder=1]\n");
+    fmt::print(
+        stderr,
+        "usage: udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] [mtu=1500]\n"
+        "                    [responder=1] [pace=0] [netns=0]\n");
     return 2;
   }
   std::vector<Rank> ranks = open_ranks(options);

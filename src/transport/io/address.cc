@@ -17,8 +17,6 @@
 namespace alm::io {
 namespace {
 
-using base::Error;
-using base::ErrorCode;
 using base::Result;
 
 struct Fd {

@@ -222,8 +222,10 @@ bool Driver::Impl::pump() {
         if (entry.attention || entry.deadline <= now) outbox.fill(now, entry, limit);
       }
       ++turn;
+      may_send = true;
       if (outbox.empty()) return false;
     }
+    if (!may_send) return false;
     outbox.flush(now, *endpoint);
     if (!outbox.empty()) return false;
   }
@@ -315,10 +317,10 @@ void Driver::Impl::fail(Call& call, base::Error error) {
 
 // Blocks without the lock. Sets `read` to whether the sockets are worth reading.
 void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) {
-  // With the kernel's queue full there is nothing to do with what comes in: let it gather until
-  // half has drained. That halves the wake-ups of a busy host.
+  // With the queue full there is nothing to do with what comes in: let it gather until half has
+  // drained. That halves the wake-ups of a busy host.
   const bool want_write = !outbox.empty();
-  const bool poll_read = !(want_write && endpoint->blocked_by_kernel());
+  const bool poll_read = !(want_write && endpoint->send_blocked());
   const base::Nanos begin = monotonic_now();
   if (!poll_read) until = std::min(until, begin + kProgressInterval);  // should it never drain
   const WaitPlan plan = endpoint->plan_wait(begin, until, want_write, wake.fd(), poll_read);
@@ -329,6 +331,7 @@ void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) 
   wake.awake();
   if (ready.error) endpoint->clear_errors();
   *read = ready.readable || !poll_read;
+  may_send = !want_write || ready.writable || ready.error;
 }
 
 transport::Counters Driver::counters(std::uint16_t set) const {

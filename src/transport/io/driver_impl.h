@@ -81,6 +81,7 @@ struct Driver::Impl {
   Endpoint::Sink sink;
   SetTable sets;
   Outbox outbox;
+  bool may_send = true;  // false: the last wait ended before the queue had drained
   DriverCounters counters;
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // the set that is pulled first

@@ -221,7 +221,7 @@ std::size_t Endpoint::send(base::Nanos now, std::span<const SendItem> items) {
   return taken;
 }
 
-bool Endpoint::blocked_by_kernel() const { return impl_->blocked == Impl::Blocked::kKernel; }
+bool Endpoint::send_blocked() const { return impl_->blocked != Impl::Blocked::kNo; }
 
 std::uint32_t Endpoint::batch_packets() const {
   // Half of the send buffer is what POLLOUT announces. Without a kernel that blocks, a batch is
@@ -259,18 +259,21 @@ WaitPlan Endpoint::plan_wait(base::Nanos now, base::Nanos until, bool want_write
   ++impl_->counters.waits;
   WaitPlan plan{.timeout = 0, .read = read, .write_fd = -1, .wake_fd = wake_fd};
   if (want_write) {
+    base::Nanos resume = base::kNever;
     switch (impl_->blocked) {
       case Impl::Blocked::kNo:
       case Impl::Blocked::kKernel:
         plan.write_fd = impl_->last_fd;
         break;
       case Impl::Blocked::kPaced:
-        until = std::min(until, impl_->pacer.allowed_at());
+        resume = impl_->pacer.allowed_at();
         break;
       case Impl::Blocked::kPause:
-        until = std::min(until, impl_->pause_until);
+        resume = impl_->pause_until;
         break;
     }
+    plan.write_timed = resume <= until;
+    until = std::min(until, resume);
   }
   plan.timeout = until == base::kNever ? base::kNever : std::max<base::Nanos>(0, until - now);
   return plan;
@@ -290,9 +293,11 @@ Ready Endpoint::block(const WaitPlan& plan) const {
   const int ready =
       ::ppoll(fds.data(), count, plan.timeout == base::kNever ? nullptr : &timeout, nullptr);
   Ready result;
+  result.writable = plan.write_timed && ready == 0;
   if (ready <= 0) return result;
   for (nfds_t i = 0; i < sockets; ++i) {
     result.readable |= (fds[i].revents & POLLIN) != 0;
+    result.writable |= (fds[i].revents & POLLOUT) != 0;
     result.error |= (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
   }
   result.woken = count > sockets && fds[sockets].revents != 0;

@@ -62,6 +62,7 @@ struct SendItem {
 
 struct Ready {
   bool readable = false;  // a datagram waits
+  bool writable = false;  // the kernel takes more, or the pacer's time has come
   bool error = false;     // call clear_errors(), or every further wait returns at once
   bool woken = false;     // wake_fd is readable
 };
@@ -71,6 +72,7 @@ struct WaitPlan {
   base::Nanos timeout = 0;
   bool read = true;
   int write_fd = -1;
+  bool write_timed = false;  // `timeout` is when sending may go on
   int wake_fd = -1;
 };
 
@@ -92,9 +94,10 @@ class Endpoint {
   // Runs of equal size to one destination go out as UDP_SEGMENT trains of at most grain_packets.
   std::size_t send(base::Nanos now, std::span<const SendItem> items);
 
-  // After a send that took less than it was given: true when the kernel's own queue is full, so
-  // that reading may wait until it has drained (both take equally long on a symmetric exchange).
-  bool blocked_by_kernel() const;
+  // After a send that took less than it was given: true when there is nothing to do but wait for
+  // the kernel's queue, or the pacer, to take more. Reading may wait as long: on a symmetric
+  // exchange as much comes in meanwhile as goes out.
+  bool send_blocked() const;
 
   // How many packets are worth preparing ahead: what a drained send buffer takes at once.
   std::uint32_t batch_packets() const;

@@ -47,7 +47,7 @@ class UdpSocket {
 };
 
 // IP and UDP headers in front of a datagram's payload.
-constexpr std::uint32_t header_bytes(int family) { return family == 10 /* AF_INET6 */ ? 48 : 28; }
+constexpr std::uint32_t header_bytes(int family) { return family == AF_INET6 ? 48 : 28; }
 
 // Kernel memory one datagram occupies in a send or receive buffer (skb->truesize).
 std::uint32_t kernel_bytes_per_packet(std::uint32_t datagram_bytes);
