@@ -22,7 +22,8 @@ def library_path(mpi: str) -> Path:
     if mpi not in LIBRARIES:
         raise BadInput(f"unknown MPI library {mpi!r}; expected one of: {', '.join(LIBRARIES)}")
     name = f"liballemande-{mpi}.so"
-    path = Path(__file__).resolve().parents[2] / "build" / "release" / "lib" / name
+    build = os.environ.get("ALM_BUILD_DIR") or "build/release"  # another one is for developers
+    path = Path(__file__).resolve().parents[2] / build / "lib" / name
     if not path.exists():
         raise Failed(f"{path} is missing; `make build` makes it")
     return path

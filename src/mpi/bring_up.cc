@@ -13,7 +13,6 @@
 
 #include "mpi/communicator.h"
 #include "mpi/hello.h"
-#include "wire/header.h"
 
 namespace alm::mpi {
 namespace {

@@ -161,8 +161,13 @@ void Session::finish() {
     // The states stay: MPI_Finalize may yet report communicators as freed.
     for (const auto& communicator : communicators_) communicator->close();
     if (job_.has_driver()) {
-      const auto endpoint = job_.driver().value()->endpoint_counters();
-      job_.stats.update([&](StatsRecord& stats) { stats.endpoint = endpoint; });
+      const auto* driver = job_.driver().value();
+      const auto endpoint = driver->endpoint_counters();
+      const auto unknown = driver->driver_counters().unknown_set;
+      job_.stats.update([&](StatsRecord& stats) {
+        stats.endpoint = endpoint;
+        stats.rejected_unknown = unknown;
+      });
     }
     if (settled && job_.agreement.stats) write_stats();
   }

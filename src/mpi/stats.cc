@@ -56,6 +56,7 @@ void add(StatsRecord& total, const StatsRecord& more) {
   total.over_udp += more.over_udp;
   total.over_mpi += more.over_mpi;
   total.mpi_messages += more.mpi_messages;
+  total.rejected_unknown += more.rejected_unknown;
   add_words(total.channel, more.channel);
   add_words(total.endpoint, more.endpoint);
   for (const auto& line : more.sizes) {
@@ -87,6 +88,7 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   line("duplicates", channel.duplicates_received);
   line("early_held", channel.early_held);
   line("early_dropped", channel.early_dropped);
+  line("rejected_unknown", stats.rejected_unknown);
   line("rejected_checksum", channel.rejected_checksum);
   line("rejected_malformed", channel.rejected_malformed);
   line("rejected_stale", channel.rejected_stale);

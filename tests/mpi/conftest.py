@@ -1,0 +1,50 @@
+"""The lab, the test programs and one way to run them, for every test of the preloaded libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.mpi.mpi_job import MPIS, Bench, build_programs
+
+from allemande.lab import Lab
+
+CLUSTER = Path(__file__).parent / "clusters" / "two-leaves.toml"
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs, built for each MPI as MPI/NAME."""
+    folder = tmp_path_factory.mktemp("programs")
+    for mpi in MPIS:
+        build_programs(mpi, folder / mpi)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shared_lab() -> Iterator[Lab]:
+    with Lab.boot(CLUSTER, force=True) as lab:
+        yield lab
+
+
+@pytest.fixture
+def own_lab() -> Iterator[Lab]:
+    """For tests that break it."""
+    with Lab.boot(CLUSTER, force=True) as lab:
+        yield lab
+
+
+@pytest.fixture(params=MPIS)
+def mpi(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def bench(shared_lab: Lab, programs: Path, mpi: str, tmp_path: Path) -> Bench:
+    return Bench(shared_lab, programs / mpi, mpi, tmp_path)
+
+
+@pytest.fixture
+def own_bench(own_lab: Lab, programs: Path, mpi: str, tmp_path: Path) -> Bench:
+    return Bench(own_lab, programs / mpi, mpi, tmp_path)

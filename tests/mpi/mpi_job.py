@@ -1,0 +1,114 @@
+"""MPI jobs in the lab: built, preloaded, run, and what they left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from allemande.lab import Lab
+from allemande.lab.mpi import prefix
+from allemande.preload import library_path
+
+MPIS = ("openmpi", "mpich")
+SOURCES = Path(__file__).parent / "programs"
+JOB_TIMEOUT_S = 100
+
+
+def build_programs(mpi: str, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    mpicc = prefix(mpi) / "bin" / "mpicc"
+    for source in sorted(SOURCES.glob("*.c")):
+        subprocess.run(
+            [mpicc, "-O1", "-Wall", "-Wextra", "-Werror", "-o", folder / source.stem, source],
+            check=True,
+        )
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+    stats: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[str]:
+        return [line for line in self.err.splitlines() if line.startswith("allemande: ")]
+
+    def check(self) -> None:
+        """Every byte was right on every rank."""
+        assert self.code == 0 and "CORRECT" in self.out, self.err
+
+
+@dataclass
+class Bench:
+    lab: Lab
+    programs: Path
+    mpi: str
+    folder: Path
+
+    def program(self, name: str) -> str:
+        return str(self.programs / name)
+
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        ranks: int | None = None,
+        env: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+        preload: bool = True,
+    ) -> list[str]:
+        return self.lab.mpi_command(
+            self.mpi,
+            ranks,
+            argv,
+            env=env,
+            arguments=arguments,
+            preload=library_path(self.mpi) if preload else None,
+        )
+
+    def run(
+        self,
+        *argv: str,
+        ranks: int | None = None,
+        env: Mapping[str, str] | None = None,
+        preload: bool = True,
+    ) -> Done:
+        """`argv[0]` names a test program, or is a path."""
+        program = argv[0] if "/" in argv[0] else self.program(argv[0])
+        stats = self.folder / "stats.json"
+        stats.unlink(missing_ok=True)
+        done = subprocess.run(
+            self.command(
+                [program, *argv[1:]],
+                ranks=ranks,
+                env={"ALLEMANDE_STATS": str(stats), **(env or {})},
+                preload=preload,
+            ),
+            capture_output=True,
+            text=True,
+            timeout=JOB_TIMEOUT_S,
+            check=False,
+        )
+        counters = json.loads(stats.read_text()) if stats.exists() else {}
+        return Done(done.returncode, done.stdout, done.stderr, counters)
+
+    def script(self, name: str, text: str) -> str:
+        """A shell script that runs in place of a program; $RANK is set."""
+        path = self.folder / name
+        variable = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}[self.mpi]
+        path.write_text(f"#!/bin/sh\nRANK=${variable}\n{text}\n")
+        path.chmod(0o755)
+        return str(path)
+
+
+def wait_for(what: str, condition: Callable[[], bool], timeout_s: float) -> None:
+    limit = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < limit, f"{what}: not within {timeout_s:g} s"
+        time.sleep(0.05)

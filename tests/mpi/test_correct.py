@@ -1,0 +1,72 @@
+"""Every byte right, whatever the size, the datatype and the communicator."""
+
+from __future__ import annotations
+
+import pytest
+from tests.mpi.mpi_job import Bench
+
+
+@pytest.mark.parametrize("what", ["sizes", "types", "communicators"])
+def test_correct(bench: Bench, what: str) -> None:
+    done = bench.run("correct", what)
+    done.check()
+    assert done.stats["exchanges"] > 0
+    assert done.stats["communicators_mpi"] == 0
+    assert not done.warnings
+
+
+def test_unaccelerated_runs_agree(bench: Bench) -> None:
+    done = bench.run("correct", "types", preload=False)
+    done.check()
+    assert not done.stats
+
+
+def test_intercommunicators_pass_through(bench: Bench) -> None:
+    done = bench.run("correct", "intercommunicator")
+    done.check()
+    assert done.stats["exchanges"] == 0
+
+
+def test_without_a_cluster_file(bench: Bench) -> None:
+    done = bench.run("correct", "sizes", env={"ALLEMANDE_CLUSTER": ""})
+    done.check()
+    assert done.stats["communicators_udp"] == len(bench.lab.hosts)
+
+
+@pytest.mark.parametrize("algorithm", ["group-shuffle", "pairwise", "shift-exchange", "direct"])
+def test_every_algorithm(bench: Bench, algorithm: str) -> None:
+    done = bench.run("repeat", "5", "30000", env={"ALLEMANDE_ALGORITHM": algorithm})
+    done.check()
+    assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
+
+
+@pytest.mark.parametrize("setting", ["DISABLE=on", "ALGORITHM=native"])
+def test_switched_off(bench: Bench, setting: str) -> None:
+    key, value = setting.split("=")
+    done = bench.run("repeat", "3", "1000", env={f"ALLEMANDE_{key}": value})
+    done.check()
+    assert not done.stats
+    assert not done.warnings
+
+
+def test_the_decision_is_told_once_per_size_class(bench: Bench) -> None:
+    done = bench.run("repeat", "4", "1000", env={"ALLEMANDE_LOG": "info"})
+    done.check()
+    told = [line for line in done.warnings if "512 to 1023 bytes per pair" in line]
+    assert len(told) == 1
+    assert "sync-shuffle (balanced) over UDP, window" in told[0]
+
+
+def test_stats_per_rank(bench: Bench) -> None:
+    path = bench.folder / "rank-%r.json"
+    bench.run("repeat", "2", "1000", env={"ALLEMANDE_STATS": str(path)}).check()
+    names = sorted(file.name for file in bench.folder.glob("rank-*.json"))
+    assert names == [f"rank-{rank}.json" for rank in range(len(bench.lab.hosts))]
+
+
+@pytest.mark.parametrize("direction", ["send", "receive"])
+@pytest.mark.parametrize("transport", ["udp", "mpi"])
+def test_other_traffic_proceeds(bench: Bench, direction: str, transport: str) -> None:
+    done = bench.run("progress", direction, env={"ALLEMANDE_TRANSPORT": transport})
+    done.check()
+    assert done.stats["exchanges"] == 2 * len(bench.lab.hosts)

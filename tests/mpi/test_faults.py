@@ -1,0 +1,184 @@
+"""Ranks and links that fail in the middle of exchanges: an error that names the host, never a hang.
+
+Errors come back as codes here and every rank runs under a shell that outlives it: neither MPI_Abort
+nor the launcher's look at its children ends a rank that has not noticed by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.mpi.mpi_job import JOB_TIMEOUT_S, Bench, wait_for
+from tests.mpi.traffic import lose_udp
+
+from allemande.lab.network import HOST_DEVICE
+
+VICTIM = 4
+ENDED_WITHIN_S = 15
+STARTED_WITHIN_S = 30
+FOREVER = "100000000"
+
+KEEP_GOING = {"openmpi": ("--with-ft", "ulfm"), "mpich": ("-disable-auto-cleanup",)}
+
+
+class Job:
+    """Ranks exchanging for ever."""
+
+    def __init__(self, bench: Bench, process: subprocess.Popen[str]) -> None:
+        self.bench = bench
+        self.process = process
+        self.others = [rank for rank in range(len(bench.lab.hosts)) if rank != VICTIM]
+
+    def pid(self, rank: int) -> int:
+        """As this process sees it: the ranks are in the lab's PID namespace."""
+        inside = (self.bench.folder / f"pid.{rank}").read_text().strip()
+        for folder in os.listdir("/proc"):
+            if not folder.isdigit():
+                continue
+            try:
+                with open(f"/proc/{folder}/status") as status, open(f"/proc/{folder}/comm") as comm:
+                    line = next(line for line in status if line.startswith("NSpid:"))
+                    name = comm.read().strip()
+            except (OSError, StopIteration):
+                continue
+            spaces = line.split()[1:]
+            if len(spaces) == 2 and spaces[1] == inside and name == "repeat":
+                return int(folder)
+        raise AssertionError(f"no process of rank {rank}")
+
+    def ended(self, rank: int) -> bool:
+        return (self.bench.folder / f"code.{rank}").exists()
+
+    def text(self, rank: int) -> str:
+        return (self.bench.folder / f"out.{rank}").read_text()
+
+
+@contextmanager
+def running(bench: Bench, env: dict[str, str], *extra: str) -> Iterator[Job]:
+    script = bench.script(
+        "outlive",
+        f'{bench.program("repeat")} "$@" >{bench.folder}/out.$RANK 2>&1\n'
+        f"echo $? >{bench.folder}/code.$RANK\nexec sleep 100",
+    )
+    command = bench.command(
+        [script, FOREVER, "20000", str(bench.folder), *extra],
+        env={"ALLEMANDE_PEER_TIMEOUT_S": "10", **env},
+        arguments=KEEP_GOING[bench.mpi],
+    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    job = Job(bench, process)
+    try:
+        pids = [bench.folder / f"pid.{rank}" for rank in range(len(bench.lab.hosts))]
+        wait_for("start", lambda: all(path.exists() for path in pids), STARTED_WITHIN_S)
+        time.sleep(0.5)
+        yield job
+    finally:
+        bench.lab.close()  # ends whatever is left of the job
+        process.communicate()
+
+
+def kill(job: Job) -> None:
+    os.kill(job.pid(VICTIM), signal.SIGKILL)
+
+
+def stop(job: Job) -> None:
+    os.kill(job.pid(VICTIM), signal.SIGSTOP)
+
+
+def cut_link(job: Job) -> None:
+    host = job.bench.lab.hosts[VICTIM]
+    job.bench.lab.exec(host, ["ip", "link", "set", HOST_DEVICE, "down"], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [kill, stop, cut_link])
+def test_every_other_rank_ends_naming_the_host(
+    own_bench: Bench, fault: Callable[[Job], None]
+) -> None:
+    with running(own_bench, {}, "return") as job:
+        fault(job)
+        wait_for(
+            "the end of every other rank",
+            lambda: all(job.ended(rank) for rank in job.others),
+            ENDED_WITHIN_S,
+        )
+        for rank in job.others:
+            text = job.text(rank)
+            lost = f"MPI_Alltoall failed: rank {VICTIM} on h{VICTIM} is lost"
+            assert f"ERROR {rank}: allemande: {lost}" in text, text
+            assert f"AGAIN {rank}: an error" in text
+
+
+@pytest.mark.slow
+def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
+    with running(own_bench, {"ALLEMANDE_PEER_TIMEOUT_S": "4"}) as job:
+        stop(job)
+        wait_for("the end of the job", lambda: all(map(job.ended, job.others)), ENDED_WITHIN_S)
+
+
+@pytest.mark.slow
+def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_bench: Bench) -> None:
+    with running(own_bench, {"ALLEMANDE_PEER_WARNING_S": "2"}, "return") as job:
+        victim = job.pid(VICTIM)
+        os.kill(victim, signal.SIGSTOP)
+        time.sleep(5)
+        assert not any(job.ended(rank) for rank in job.others)
+        os.kill(victim, signal.SIGCONT)
+        time.sleep(3)
+        assert not any(job.ended(rank) for rank in job.others)
+        assert all(f"rank {VICTIM} on h{VICTIM} silent" in job.text(rank) for rank in job.others)
+
+
+def test_exit_right_after_the_last_exchange_under_loss(own_bench: Bench) -> None:
+    for host in own_bench.lab.hosts:
+        lose_udp(own_bench.lab, host, 0.05)
+    for _ in range(3):
+        done = own_bench.run("repeat", "20", "20000")
+        done.check()
+        assert done.stats["communicators_udp"] == len(own_bench.lab.hosts)
+        assert done.stats["retransmitted"] > 0
+
+
+def udp_ports(bench: Bench, host: str) -> list[int]:
+    """Of the sockets open on a host, from the kernel's table."""
+    table = bench.lab.exec(
+        host, ["cat", "/proc/net/udp", "/proc/net/udp6"], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split() for line in table.splitlines() if ":" in line.split()[0]]
+    return [int(row[1].rpartition(":")[2], 16) for row in rows]
+
+
+def test_datagrams_from_outside_are_dropped_and_unanswered(own_bench: Bench) -> None:
+    stats = own_bench.folder / "stats.json"
+    command = own_bench.command(
+        [own_bench.program("repeat"), "600", "20000"], env={"ALLEMANDE_STATS": str(stats)}
+    )
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as job:
+        wait_for("sockets", lambda: bool(udp_ports(own_bench, "h3")), STARTED_WITHIN_S)
+        ports = [str(port) for port in udp_ports(own_bench, "h3")]
+        target = own_bench.lab.network.ipv4("h3")
+        noise = own_bench.lab.exec(
+            "h5",
+            [sys.executable, str(Path(__file__).with_name("noise.py")), target, *ports],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        out, err = job.communicate(timeout=JOB_TIMEOUT_S)
+    assert job.returncode == 0 and "CORRECT" in out, err
+    assert noise.stdout.strip() == "answers: 0"
+    counters = json.loads(stats.read_text())
+    rejected = [counters[f"rejected_{why}"] for why in ("unknown", "checksum", "malformed")]
+    assert sum(rejected) > 100, counters
+    assert counters["rejected_checksum"] > 0, counters
