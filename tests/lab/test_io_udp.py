@@ -70,10 +70,10 @@ def figures(line: str) -> Figures:
 
 
 def find_flow() -> Path:
-    for build in ("release", "io"):
-        for path in (ROOT / "build" / build).glob("**/udp_flow"):
-            return path
-    pytest.skip("udp_flow is not built")
+    path = ROOT / "build" / "release" / "src" / "transport" / "io" / "udp_flow"
+    if not path.exists():
+        pytest.skip("udp_flow is not built: run `make build`")
+    return path
 
 
 def run_flow(
