@@ -59,12 +59,15 @@ void Interposer::finalising() {
 }
 
 std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
-                                        MPI_Datatype send_type, void* recv, std::int64_t recv_count,
-                                        MPI_Datatype recv_type, MPI_Comm comm) {
+                                        std::uintptr_t send_word, void* recv,
+                                        std::int64_t recv_count, std::uintptr_t recv_word,
+                                        std::uintptr_t comm_word) {
+  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
   const auto& api = library_->api();
-  if (inside || session_ == nullptr || !session_->accelerating() || comm == api.comm_null) {
-    return std::nullopt;
-  }
+  const auto send_type = from_opaque<MPI_Datatype>(send_word);
+  const auto recv_type = from_opaque<MPI_Datatype>(recv_word);
+  const auto comm = from_opaque<MPI_Comm>(comm_word);
+  if (comm == api.comm_null) return std::nullopt;
   AlltoallCall call;
   call.comm = to_opaque(comm);
   call.in_place = send == MPI_IN_PLACE;

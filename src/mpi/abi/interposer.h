@@ -21,10 +21,10 @@ class Interposer {
   int initialised(int code);
   void finalising();
 
-  // The MPI error code; nothing: pass the call through.
-  std::optional<int> alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                              void* recv, std::int64_t recv_count, MPI_Datatype recv_type,
-                              MPI_Comm comm);
+  // Handles as words (entry.h). The MPI error code; nothing: pass the call through.
+  std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
+                              void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
+                              std::uintptr_t comm);
 
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
