@@ -139,7 +139,7 @@ def test_destinations_spread_over_parallel_paths() -> None:
     pairs = [(leaf, spine) for leaf in ("l0", "l1") for spine in ("s0", "s1")]
     fabric = tuple(Link(leaf, spine, 10, 10, 9, 9) for leaf, spine in pairs)
     switches = tuple(Switch(name) for name in ("l0", "l1", "s0", "s1"))
-    routes = Network("clos", hosts, switches, host_links + fabric).routes()
+    routes = Network("two-spines", hosts, switches, host_links + fabric).routes()
     assert {host: port.peer for host, port in routes["l0"].items()} == {
         "h0": "h0",
         "h1": "h1",
@@ -159,11 +159,11 @@ def test_shaping_counts_packets_and_lets_one_frame_through() -> None:
 
 
 def test_a_multipath_network_carries_every_pair(registry_base: Path) -> None:
-    path = registry_base / "clos.toml"
+    path = registry_base / "two-spines.toml"
     path.write_text(
         """
         format = 1
-        name = "clos-9000"
+        name = "two-spines"
         [framing]
         mtu_bytes = 9000
         [[switch]]

@@ -14,6 +14,8 @@ from allemande.lab import Lab, mpi
 
 SOURCE = Path(__file__).with_name("alltoall.c")
 PATIENCE_S = 120
+# Open MPI's launcher may wait for ever for processes that are no MPI programs and end at once.
+LINGER = "sleep 1; "
 
 WAYS = [("openmpi", "ofi"), ("mpich", "ofi"), ("mpich", "ucx")]
 
@@ -92,7 +94,7 @@ def test_the_command_boots_runs_and_returns_the_code(
     assert done.returncode == 0, done.stderr
     assert done.stdout == "ranks 3 wrong 0 variable - hosts h0 h1 h2\n"
     failed = subprocess.run(
-        [*line, "-n", "2", "--", "sh", "-c", "exit 3"],
+        [*line, "-n", "2", "--", "sh", "-c", LINGER + "exit 3"],
         capture_output=True,
         stdin=subprocess.DEVNULL,
         timeout=PATIENCE_S,
@@ -108,7 +110,7 @@ def test_preload_reaches_every_rank_with_the_effective_cluster(lab: Lab) -> None
         done = lab.run(
             name,
             2,
-            ["sh", "-c", "echo $LD_PRELOAD $ALLEMANDE_CLUSTER"],
+            ["sh", "-c", LINGER + "echo $LD_PRELOAD $ALLEMANDE_CLUSTER"],
             preload=library,
             capture_output=True,
             text=True,

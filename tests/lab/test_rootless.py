@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 SOMEBODY = 65534
+# Open MPI's launcher may wait for ever for processes that are no MPI programs and end at once.
+LINGER = "sleep 1; "
 ALLEMANDE = (sys.executable, "-m", "allemande", "lab")
 
 
@@ -73,6 +75,6 @@ def test_a_lab_without_root(
 def test_mpi_without_root(
     somebody: Callable[..., str], cluster: Path, library: str, nothing_left: Callable[[], None]
 ) -> None:
-    text = somebody("run", str(cluster), "--mpi", library, "--", "hostname")
+    text = somebody("run", str(cluster), "--mpi", library, "--", "sh", "-c", LINGER + "hostname")
     assert sorted(text.split()) == ["h0", "h1", "h2", "h3"]
     nothing_left()

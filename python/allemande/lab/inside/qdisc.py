@@ -40,7 +40,7 @@ class Counters:
 
 
 def open_socket() -> socket.socket:
-    """Speaks to the network namespace this process is in now, whereever it goes later."""
+    """Speaks to the network namespace this process is in now, wherever it goes later."""
     return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
 
 
