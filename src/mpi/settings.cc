@@ -39,11 +39,15 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   config.window_packets = kDefaultWindowPackets;
   if (tuning != nullptr) {
     config.window_packets = tuning->window_packets;
+    config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
     config.packet_time = static_cast<base::Nanos>(tuning->packet_time_us * base::kMicrosecond);
   }
   if (options.grain_packets != 0) config.grain_packets = options.grain_packets;
-  if (options.window_packets != 0) config.window_packets = options.window_packets;
+  if (options.window_packets != 0) {
+    config.window_packets = options.window_packets;
+    config.burst_packets = 0;
+  }
   config.window_packets = std::min(
       config.window_packets, io::EndpointOptions{}.receive_buffer_bytes / kKernelBytesPerPacket);
   if (options.reliability == "go-back-n") {

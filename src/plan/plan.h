@@ -75,6 +75,8 @@ struct Tuning {
   // itself is the limit and everything outstanding can gather at it: then floor(B_L / d1). Ports
   // that cannot fill up do not count (tune.cc).
   std::uint32_t window_packets = 1;
+  // An exchange in which no rank sends more packets than this needs no window: it fits the queues.
+  std::uint32_t burst_packets = 0;
   std::uint32_t window_with_acks = 1;    // floor(B_L / 2 nu): every packet acknowledged by one
   std::uint32_t window_packets_min = 1;  // ceil(L / g): below it the window costs bandwidth
   std::uint32_t grain_packets = 1;       // train length from rate and window

@@ -9,7 +9,11 @@
 // An uplink that carries all that its switch can take in (d1 * c1 <= c2) never holds more than a
 // packet per input. That port does not count if its queue is as long, unless the switch is
 // input-buffered: there the head of line waits for whichever port, and Eq 4 stands as published.
-// Switches joined by several paths: the trunks of one switch are taken to share its traffic evenly.
+// An exchange so small that all of it fits the queues needs no window: n(p-n)/(p-1) of what each
+// rank sends crosses a link, so B_L / nu packets per rank fit, the same figure with the ports that
+// cannot fill up left out whatever their switch (an input buffer holds the packets of one host
+// only). Switches joined by several paths: the trunks of one switch are taken to share its traffic
+// evenly.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -63,6 +67,7 @@ class Tuner {
     set_latency();
     set_window();
     set_grain();
+    out_.burst_packets = std::max(out_.burst_packets, out_.window_packets);
     if (out_.window_packets < out_.window_packets_min) warn_window();
     return std::move(out_);
   }
@@ -195,10 +200,7 @@ class Tuner {
 
   // Takes at most one packet per input at a time, because it sends as fast as its switch receives.
   bool never_queues(const Link& link, std::uint32_t from, std::uint32_t to, double queue) const {
-    if (cluster_.is_host(NodeId{to}) ||
-        switch_at(from).architecture == topology::Architecture::kInput) {
-      return false;
-    }
+    if (cluster_.is_host(NodeId{to})) return false;
     const Inflow back =
         inflow(from, {to, static_cast<std::uint32_t>(&link - cluster_.links.data())});
     return inflow_[from].mbit_s - back.mbit_s <= rate_from(link, from) * (1 + kTolerance) &&
@@ -213,7 +215,10 @@ class Tuner {
     const double nu = inside * (p_ - inside) / (p_ - 1) / paths;
     if (nu <= 0) return;
     const double queue = link.from.value == from ? link.queue_up_packets : link.queue_down_packets;
-    if (never_queues(link, from, to, queue)) return;
+    const bool fills_up = !never_queues(link, from, to, queue);
+    if (fills_up) limit_burst(queue, nu);
+    const bool input_buffered = switch_at(from).architecture == topology::Architecture::kInput;
+    if (!fills_up && !input_buffered) return;
     double rate = rate_from(link, from);
     if (link.bidirectional_cap_mbit_s > 0) rate = std::min(rate, link.bidirectional_cap_mbit_s / 2);
     const bool is_limit = nu * out_.host_rate_mbit_s > rate * (1 + kTolerance);
@@ -231,7 +236,13 @@ class Tuner {
       const double behind = walk_.parent[edge.peer] == node ? below_[edge.peer] : p_ - below_[node];
       nu += behind * (p_ - behind) / (p_ - 1);
     }
+    if (nu > 0) limit_burst(switch_at(node).buffer_packets, nu);
     if (nu > 0) take(switch_at(node).buffer_packets, nu, nu, "buffer of " + switch_at(node).name);
+  }
+
+  void limit_burst(double queue, double nu) {
+    const std::uint32_t burst = at_least_one(queue / nu);
+    if (out_.burst_packets == 0 || burst < out_.burst_packets) out_.burst_packets = burst;
   }
 
   void take(double queue, double nu, double share, const std::string& port) {

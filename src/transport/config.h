@@ -19,8 +19,9 @@ enum class SendRule {
 struct Config {
   std::uint32_t datagram_bytes = 1472;  // UDP payload of a full packet, header included
   std::uint32_t window_packets = 16;    // W_g, over all peers
-  std::uint32_t grain_packets = 1;      // train length g
-  base::Nanos packet_time = 12'000;     // one full frame on the host link
+  std::uint32_t burst_packets = 0;   // no window for an exchange in which this rank sends no more
+  std::uint32_t grain_packets = 1;   // train length g
+  base::Nanos packet_time = 12'000;  // one full frame on the host link
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once

@@ -17,6 +17,7 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
       packet_bytes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
       peers_(peers),
       asides_(peers),
+      window_(config.window_packets),
       jitter_(config.timer_jitter) {
   assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
   assert(config.window_packets >= 1 && config.grain_packets >= 1);
@@ -74,6 +75,9 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     send_left_ += peer.send.total;
     recv_left_ += peer.recv.total;
   }
+
+  window_ = config_.window_packets;
+  if (send_left_ <= config_.burst_packets) window_ = std::max(window_, config_.burst_packets);
 
   const std::size_t rounds_count = rounds.send_begin.empty() ? 0 : rounds.send_begin.size() - 1;
   round_recv_left_.assign(rounds_count, 0);

@@ -210,6 +210,7 @@ class Engine {
   std::uint64_t recv_left_ = 0;  // packets, all rounds
 
   // Windows over all peers, in packets.
+  std::uint32_t window_ = 1;  // of the running exchange
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;
   bool bank_turn_ = false;

@@ -158,7 +158,7 @@ void Engine::reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
 // sent is banked and given back one for every second arrival, never as a burst.
 void Engine::credit() {
   if (eta_ == 0) {
-    banked_ = std::min(banked_ + 1, config_.window_packets);
+    banked_ = std::min(banked_ + 1, window_);
     return;
   }
   --eta_;

@@ -7,8 +7,8 @@
 namespace alm::transport {
 
 bool Engine::may_send() const {
-  const bool by_receive_clock = eta_ < config_.window_packets;
-  const bool by_acks = unacked_ < config_.window_packets;
+  const bool by_receive_clock = eta_ < window_;
+  const bool by_acks = unacked_ < window_;
   switch (config_.send_rule) {
     case SendRule::kEither:
       return by_receive_clock || by_acks;
@@ -76,12 +76,14 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   const PeerId id = turn_[position_];
   Peer& peer = peers_[id];
   const std::uint32_t packet = peer.send.next;
-  const bool on_acks = eta_ >= config_.window_packets;
+  const bool on_acks = eta_ >= window_;
   fill_data(out, id, peer.send, packet, current(), false);
   ++peer.send.next;
-  // Ask where this rank waits for the answer: sending by acks alone, a block far ahead of its acks,
-  // or the end of a block to a peer that has nothing to send us.
-  if (on_acks || peer.send.next - peer.send.acked >= kSpanMax / 2 ||
+  // Ask where this rank waits for the answer: sending by acks alone with more to send than will
+  // come, a block far ahead of its acks, or the end of a block to a peer that has nothing to send
+  // us.
+  const bool starved = recv_left_ == 0 || send_left_ > recv_left_ + window_;
+  if ((on_acks && starved) || peer.send.next - peer.send.acked >= kSpanMax / 2 ||
       (peer.send.exhausted() && peer.recv.total == 0)) {
     out->header.flags |= wire::kFlagAckSoon;
   }

@@ -277,8 +277,9 @@ Outcome run_ranks(const Scenario& scenario) {
   };
   // When a rank has something to do although nothing arrives.
   const auto wake = [&](PeerId rank) {
-    base::Nanos at = std::min(ranks[rank].wake(), ranks[rank].deadline(now));
-    if (!network.takes(now, rank)) at = std::min(at, network.takes_at(rank));
+    base::Nanos at = ranks[rank].wake();
+    at =
+        std::min(at, network.takes(now, rank) ? ranks[rank].deadline(now) : network.takes_at(rank));
     return std::max(at, now + 1);
   };
   using Wake = std::pair<base::Nanos, PeerId>;

@@ -28,6 +28,9 @@
   X(Comm_rank)               \
   X(Comm_test_inter)         \
   X(Comm_split)              \
+  X(Comm_group)              \
+  X(Group_translate_ranks)   \
+  X(Group_free)              \
   X(Comm_dup)                \
   X(Comm_free)               \
   X(Comm_create_keyval)      \
