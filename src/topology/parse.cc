@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "topology/cluster.h"
+#include "topology/plain_text.h"
 #include "topology/section.h"
-#include "topology/text_check.h"
 
 namespace alm::topology {
 namespace {
@@ -346,8 +346,9 @@ class Parser {
 }  // namespace
 
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name) {
-  if (auto status = check_text(text, source_name); !status) return status.error();
-  const toml::parse_result parsed = toml::parse(text);
+  const base::Result<std::string> plain = plain_text(text, source_name);
+  if (!plain) return plain.error();
+  const toml::parse_result parsed = toml::parse(plain.value());
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     return base::bad_input(fmt::format("{}:{}: not valid TOML: {}", source_name,

@@ -116,6 +116,14 @@ TEST(Parse, ReadsEveryKey) {
   EXPECT_EQ(cluster.find_host("spine0"), std::nullopt);
 }
 
+TEST(Parse, LettersBeyondAsciiSurvive) {
+  const Cluster cluster = must_load(kFixtures / "good/unicode-and-arrays.toml");
+  EXPECT_EQ(cluster.description, "Z\xc3\xbcrich \"[[[\" \xe7\xb6\xb2\xe8\xb7\xaf # not a comment");
+  auto again = parse_cluster(to_toml(cluster), "again");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value().description, cluster.description);
+}
+
 TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
   struct Expected {
     std::string name;
@@ -201,6 +209,9 @@ TEST(Parse, SurvivesDamagedFiles) {
                                         "[[[",
                                         "\n[=",
                                         "\n[",
+                                        "[}",
+                                        "{]",
+                                        "a=[",
                                         "\xc3\xa9",
                                         "\xe2\x80\x8b",
                                         "\'",
