@@ -37,6 +37,9 @@ class WithCommand(TyperCommand):
             args = args[:at]
         return super().parse_args(ctx, args)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "--", "COMMAND..."]
+
 
 class Library(StrEnum):
     openmpi = "openmpi"
@@ -217,6 +220,7 @@ def run(
 ) -> None:
     """Run an MPI program on the hosts: `allemande lab run tam-8x4 --scale 0.1 -- ./app`."""
     from allemande.lab import Lab
+    from allemande.lab.mpi import prefix
 
     command = command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
@@ -227,12 +231,15 @@ def run(
             "name the CLUSTER, or leave them out to use the lab that runs"
         )
 
-    def launch(on: Lab) -> int:
-        library = None
-        if preload:
-            from allemande.preload import library_path
+    # What is missing is said before anything boots.
+    prefix(mpi.value)
+    library = None
+    if preload:
+        from allemande.preload import library_path
 
-            library = library_path(mpi.value)
+        library = library_path(mpi.value)
+
+    def launch(on: Lab) -> int:
         return run_command(
             on.mpi_command(mpi.value, ranks, command, netmod=netmod.value, preload=library)
         )
