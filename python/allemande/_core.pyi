@@ -237,3 +237,34 @@ class Tuning:
 
 def tune(cluster: Cluster, hosts: Sequence[str] | None = None) -> Tuning:
     """Window and train length for an exchange among these hosts (None: all)."""
+
+class Plan:
+    """What one rank sends and receives, in rounds."""
+
+    @property
+    def algorithm(self) -> str: ...
+
+    @property
+    def permutation(self) -> str:
+        """The one used: pairwise and shift-exchange choose by themselves."""
+
+    @property
+    def ranks(self) -> int: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def interleaved(self) -> bool:
+        """Packets to the partners of a round alternate; else block after block."""
+
+    @property
+    def rounds(self) -> list[tuple[list[int], list[int]]]:
+        """
+        Per round the ranks to send to and the ranks to receive from, in step order.
+        """
+
+def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Plan:
+    """
+    The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch.
+    """

@@ -1,8 +1,12 @@
 #include "plan/plan.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+
+#include <utility>
 
 #include "bindings/bindings.h"
 
@@ -10,6 +14,41 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace alm::bindings {
+namespace {
+
+using plan::Plan;
+using Ranks = std::vector<std::uint32_t>;
+
+Ranks slice(const std::vector<base::Rank>& ranks, const std::vector<std::uint32_t>& begin,
+            std::size_t round) {
+  Ranks out;
+  for (std::uint32_t i = begin[round]; i < begin[round + 1]; ++i) out.push_back(ranks[i].value);
+  return out;
+}
+
+std::vector<std::pair<Ranks, Ranks>> rounds(const Plan& plan) {
+  std::vector<std::pair<Ranks, Ranks>> out;
+  for (std::size_t round = 0; round < plan.rounds(); ++round) {
+    out.emplace_back(slice(plan.send, plan.send_begin, round),
+                     slice(plan.recv, plan.recv_begin, round));
+  }
+  return out;
+}
+
+Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorithm,
+               std::string_view permutation, bool contention_aware, std::uint32_t omega,
+               const std::vector<Ranks>& group_of) {
+  return value_or_raise(
+      plan::make_plan({.ranks = ranks,
+                       .self = {rank},
+                       .algorithm = value_or_raise(plan::parse_algorithm(algorithm)),
+                       .permutation = value_or_raise(plan::parse_permutation(permutation)),
+                       .contention_aware = contention_aware,
+                       .omega = omega,
+                       .group_of = group_of}));
+}
+
+}  // namespace
 
 void bind_plan(nb::module_& m) {
   using plan::Tuning;
@@ -35,6 +74,22 @@ void bind_plan(nb::module_& m) {
       },
       "cluster"_a, "hosts"_a.none() = nb::none(),
       "Window and train length for an exchange among these hosts (None: all).");
+  nb::class_<Plan>(m, "Plan", "What one rank sends and receives, in rounds.")
+      .def_prop_ro("algorithm", [](const Plan& p) { return plan::name_of(p.algorithm); })
+      .def_prop_ro(
+          "permutation", [](const Plan& p) { return plan::name_of(p.permutation); },
+          "The one used: pairwise and shift-exchange choose by themselves.")
+      .def_ro("ranks", &Plan::ranks)
+      .def_prop_ro("rank", [](const Plan& p) { return p.self.value; })
+      .def_ro("interleaved", &Plan::interleaved,
+              "Packets to the partners of a round alternate; else block after block.")
+      .def_prop_ro("rounds", rounds,
+                   "Per round the ranks to send to and the ranks to receive from, in step order.");
+  m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",
+        "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
+        "group_of"_a = std::vector<Ranks>(),
+        "The plan of one rank. group_of[l][r]: the group rank r is in at level l, as "
+        "Cluster.hierarchy() gives it; empty: one switch.");
 }
 
 }  // namespace alm::bindings
