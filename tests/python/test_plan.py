@@ -29,7 +29,7 @@ def test_everybody_meets_everybody(algorithm: str, permutation: str) -> None:
 
 
 def test_no_step_of_the_balanced_schedule_crosses_an_uplink_more_than_seven_times() -> None:
-    """Without idle steps, place i of the one round is step i: at most ceil(6.19) of 8 hosts cross."""
+    """Nobody idles, so place i of the one round is step i: nu = 6.19, rounded either way."""
     for step in zip(*(plan.rounds[0][0] for plan in plans_8x4()), strict=True):
         assert len(set(step)) == 32
         for leaf in range(4):
