@@ -11,7 +11,7 @@ namespace alm::mpi {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<JobRecord>);
-static_assert(sizeof(JobRecord) == 248,
+static_assert(sizeof(JobRecord) == 240,
               "builds with other contents keep this size and change `layout`");
 
 constexpr std::size_t kNamesShown = 8;
@@ -70,7 +70,6 @@ std::string name_ranks(std::span<const std::uint32_t> ranks, std::span<const Job
 
 Agreement agree(std::span<const JobRecord> records) {
   Agreement agreement;
-  agreement.job = records.front().nonce;
   const auto other_build = ranks_where(
       records, [&](const JobRecord& record) { return record.layout != JobRecord{}.layout; });
   if (!other_build.empty()) {

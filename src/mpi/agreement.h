@@ -23,7 +23,6 @@ struct JobRecord {
   std::uint32_t layout = 0x616c'0001;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
-  std::uint64_t nonce = 0;          // random; rank 0's names the job
   std::uint32_t wants_stats = 0;
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
@@ -32,9 +31,8 @@ struct JobRecord {
 
 struct Agreement {
   bool accelerate = false;
-  bool stats = false;     // at least one rank writes the sum of all ranks' counters
-  std::uint64_t job = 0;  // tells this job's communicators from those joined with another job
-  std::string warning;    // empty: nothing to say; rank 0 says it
+  bool stats = false;   // at least one rank writes the sum of all ranks' counters
+  std::string warning;  // empty: nothing to say; rank 0 says it
 };
 
 std::uint64_t configuration_hash(std::string_view shared_options, std::string_view cluster_text);

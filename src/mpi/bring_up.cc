@@ -71,7 +71,6 @@ std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, st
 
 std::string Communicator::join() {
   PeerRecord mine;
-  mine.job = job_.agreement.job;
   mine.key = random_key();
   set_host(mine.host, job_.host);
   records_.resize(ranks_);

@@ -40,6 +40,7 @@ class Communicator {
   // Called from inside MPI when the communicator is freed; only marks.
   void mark_dead() { dead_.store(true); }
   bool dead() const { return dead_.load(); }
+  bool failed() const { return mode_ == Mode::kFailed; }
 
   // Ends its traffic and gives back its memory. Peers have everything they need.
   void close();

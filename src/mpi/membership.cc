@@ -70,13 +70,7 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
 Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster) {
   Membership membership;
   std::map<std::string_view, std::uint32_t> ranks_on;
-  for (const auto& record : records) {
-    if (record.job != records.front().job) {
-      membership.refusal = "its ranks come from several jobs (spawned or connected)";
-      return membership;
-    }
-    ++ranks_on[host_of(record.host)];
-  }
+  for (const auto& record : records) ++ranks_on[host_of(record.host)];
   if (cluster != nullptr) {
     std::vector<std::string> missing;
     for (const auto& [host, ranks] : ranks_on) {

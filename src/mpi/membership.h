@@ -22,7 +22,6 @@ constexpr std::size_t kCauseBytes = 120;
 
 // Trivially copyable: it travels by MPI_Allgather on the communicator.
 struct PeerRecord {
-  std::uint64_t job = 0;
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;

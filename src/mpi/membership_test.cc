@@ -12,7 +12,6 @@ using ::testing::HasSubstr;
 std::vector<PeerRecord> peers(std::vector<std::string> hosts) {
   std::vector<PeerRecord> records(hosts.size());
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    records[rank].job = 5;
     records[rank].key = {rank, rank * rank};
     records[rank].udp = 1;
     records[rank].paths = 1;
@@ -60,12 +59,6 @@ TEST(Membership, ShortAndFullNamesAreTheSameHost) {
   EXPECT_EQ(find_host(known, "a"), base::HostId{0});
   EXPECT_EQ(find_host(known, "b.example.org"), base::HostId{1});
   EXPECT_EQ(find_host(known, "c"), std::nullopt);
-}
-
-TEST(Membership, RanksOfAnotherJobAreRefused) {
-  auto records = peers({"a", "b"});
-  records[1].job = 6;
-  EXPECT_THAT(judge(records, nullptr).refusal, HasSubstr("several jobs"));
 }
 
 TEST(Membership, TheObstacleNamesItsHost) {

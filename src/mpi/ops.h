@@ -48,6 +48,8 @@ class MpiOps {
   virtual int comm_size(CommHandle comm, int& size) const = 0;
   virtual int comm_rank(CommHandle comm, int& rank) const = 0;
   virtual int is_intercommunicator(CommHandle comm, bool& inter) const = 0;
+  // False where some ranks are of another MPI_COMM_WORLD (spawned, connected).
+  virtual int is_within_world(CommHandle comm, bool& within) const = 0;
 
   // Collective over `comm`. Every rank contributes bytes.size() bytes; `all` holds ranks times
   // that.

@@ -1,7 +1,6 @@
 #include "mpi/session.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +26,9 @@ std::string host_name() {
   return name.data();
 }
 
+// A rank that is lost does not come to MPI_Finalize either.
+constexpr base::Nanos kPatienceAfterFailure = base::kSecond;
+
 base::Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return base::bad_input("ALLEMANDE_CLUSTER: cannot read " + path);
@@ -50,7 +52,6 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
   session->read_configuration(record);
   session->await_everybody();
 
-  [[maybe_unused]] const auto got = getrandom(&record.nonce, sizeof record.nonce, 0);
   const auto addresses = interface_addresses();
   record.address_count =
       static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
@@ -121,6 +122,9 @@ Communicator* Session::find_or_create(CommHandle comm) {
   if (job_.ops.is_intercommunicator(comm, inter) != kMpiSuccess || inter) return nullptr;
   if (job_.ops.comm_size(comm, ranks) != kMpiSuccess || ranks < 2) return nullptr;
   if (job_.ops.comm_rank(comm, rank) != kMpiSuccess) return nullptr;
+  // Ranks of another job may run without allemande: nothing can be agreed on with them.
+  bool within = false;
+  if (job_.ops.is_within_world(comm, within) != kMpiSuccess || !within) return nullptr;
   auto made = Communicator::create(job_, comm, static_cast<std::uint32_t>(ranks),
                                    static_cast<std::uint32_t>(rank));
   Communicator* communicator = made.get();
@@ -152,11 +156,14 @@ void Session::reap() {
 // come here, and until then the responder answers.
 void Session::finish() {
   if (accelerating_) {
-    const base::Nanos patience = job_.options.peer_timeout_s * base::kSecond;
+    const bool failed = std::any_of(communicators_.begin(), communicators_.end(),
+                                    [](const auto& one) { return one->failed(); });
+    const base::Nanos patience =
+        failed ? kPatienceAfterFailure : job_.options.peer_timeout_s * base::kSecond;
     const auto settled = job_.ops.barrier(job_.ops.world(), patience);
     if (!settled) {
       job_.log.warning(fmt::format("MPI_Finalize: {} within {} s", settled.error().message,
-                                   job_.options.peer_timeout_s));
+                                   patience / base::kSecond));
     }
     // The states stay: MPI_Finalize may yet report communicators as freed.
     for (const auto& communicator : communicators_) communicator->close();

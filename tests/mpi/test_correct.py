@@ -6,13 +6,25 @@ import pytest
 from tests.mpi.mpi_job import Bench
 
 
-@pytest.mark.parametrize("what", ["sizes", "types", "communicators"])
+@pytest.mark.parametrize("what", ["sizes", "types", "communicators", "children"])
 def test_correct(bench: Bench, what: str) -> None:
     done = bench.run("correct", what)
     done.check()
     assert done.stats["exchanges"] > 0
     assert done.stats["communicators_mpi"] == 0
     assert not done.warnings
+
+
+def test_threads_on_communicators_of_their_own(bench: Bench) -> None:
+    done = bench.run("correct", "threads")
+    done.check()
+    assert done.stats["exchanges"] == 120 * len(bench.lab.hosts)
+
+
+def test_a_late_rank_is_waited_for(bench: Bench) -> None:
+    done = bench.run("correct", "late", env={"ALLEMANDE_PEER_TIMEOUT_S": "2"})
+    done.check()
+    assert done.stats["exchanges"] == 2 * len(bench.lab.hosts)
 
 
 def test_unaccelerated_runs_agree(bench: Bench) -> None:

@@ -1,8 +1,12 @@
 #include "mpi/abi/ops.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
@@ -72,6 +76,24 @@ int AbiOps::is_intercommunicator(CommHandle comm, bool& inter) const {
   int flag = 0;
   const int code = api_.Comm_test_inter(comm_of(comm), &flag);
   inter = flag != 0;
+  return code;
+}
+
+int AbiOps::is_within_world(CommHandle comm, bool& within) const {
+  int ranks = 0;
+  if (const int code = comm_size(comm, ranks); code != MPI_SUCCESS) return code;
+  std::vector<int> here(static_cast<std::size_t>(ranks));
+  std::vector<int> in_world(here.size());
+  std::iota(here.begin(), here.end(), 0);
+  MPI_Group group{};
+  MPI_Group world_group{};
+  if (const int code = api_.Comm_group(comm_of(comm), &group); code != MPI_SUCCESS) return code;
+  api_.Comm_group(api_.comm_world, &world_group);
+  const int code =
+      api_.Group_translate_ranks(group, ranks, here.data(), world_group, in_world.data());
+  api_.Group_free(&group);
+  api_.Group_free(&world_group);
+  within = std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) == in_world.end();
   return code;
 }
 

@@ -17,6 +17,7 @@ class AbiOps final : public MpiOps {
   int comm_size(CommHandle comm, int& size) const override;
   int comm_rank(CommHandle comm, int& rank) const override;
   int is_intercommunicator(CommHandle comm, bool& inter) const override;
+  int is_within_world(CommHandle comm, bool& within) const override;
   int allgather(CommHandle comm, std::span<const std::byte> bytes,
                 std::span<std::byte> all) override;
   int allreduce_min(CommHandle comm, std::uint64_t& value) override;

@@ -1,5 +1,5 @@
-// Patterns and small helpers shared by the test programs. Every byte depends on who sent it to whom,
-// where it lies and on the call, so that nothing old or misplaced passes.
+// Patterns and small helpers shared by the test programs. Every byte depends on who sent it to
+// whom, where it lies and on the call, so that nothing old or misplaced passes.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,6 @@
 // Correctness of MPI_Alltoall: sizes, datatypes, communicators. Usage: correct WHAT
+#include <pthread.h>
+
 #include "check.h"
 
 static int rank, ranks;
@@ -17,8 +19,8 @@ static void sizes(void) {
 
 typedef struct {
   MPI_Datatype type;
-  long extent;  // bytes from one element to the next
-  long bytes;   // of data
+  long extent;        // bytes from one element to the next
+  long bytes;         // of data
   const long* order;  // offset of every data byte inside an element, in signature order
 } Layout;
 
@@ -33,8 +35,7 @@ static void fill(unsigned char* buffer, const Layout* layout, int count) {
   }
 }
 
-static void verify(const unsigned char* buffer, const Layout* layout, int count,
-                   const char* name) {
+static void verify(const unsigned char* buffer, const Layout* layout, int count, const char* name) {
   unsigned char* touched = (unsigned char*)allocate(ranks * count * layout->extent);
   memset(touched, 0, (size_t)(ranks * count * layout->extent));
   for (int from = 0; from < ranks; ++from) {
@@ -62,8 +63,7 @@ static void typed(const Layout* out, int out_count, const Layout* in, int in_cou
   memset(recv, 0xa5, (size_t)(ranks * in_count * in->extent));
   fill(in_place ? recv : send, in_place ? in : out, in_place ? in_count : out_count);
   MPI_Alltoall(in_place ? MPI_IN_PLACE : send, in_place ? 0 : out_count,
-               in_place ? MPI_DATATYPE_NULL : out->type, recv, in_count, in->type,
-               MPI_COMM_WORLD);
+               in_place ? MPI_DATATYPE_NULL : out->type, recv, in_count, in->type, MPI_COMM_WORLD);
   verify(recv, in, in_count, name);
 #if MPI_VERSION >= 4
   memset(recv, 0xa5, (size_t)(ranks * in_count * in->extent));
@@ -83,10 +83,10 @@ static void types(void) {
   for (long i = 0; i < 48; ++i) {
     const long word = i / 4, byte = i % 4;
     plain[i] = i;
-    strided[i] = (word / 2 * 5 + word % 2) * 4 + byte;              // vector: 6 blocks of 2 in 5
+    strided[i] = (word / 2 * 5 + word % 2) * 4 + byte;  // vector: 6 blocks of 2 in 5
     gaps[i] = (word < 1 ? word : word < 4 ? word + 2 : word + 4) * 4 + byte;  // struct 1, 3, 8
-    swapped[i] = (word ^ 1) * 4 + byte;                             // pairs exchanged, no gap
-    shifted[i] = 8 + i;                                             // lower bound below the data
+    swapped[i] = (word ^ 1) * 4 + byte;  // pairs exchanged, no gap
+    shifted[i] = 8 + i;                  // lower bound below the data
   }
   Layout layouts[5] = {{MPI_INT, 4, 4, plain},
                        {0, 28 * 4, 48, strided},
@@ -182,11 +182,52 @@ static void intercommunicator(void) {
   MPI_Comm_free(&half);
 }
 
+// One rank computes for long: its silence is no failure, others wait for it.
+static void late(void) {
+  exchange_bytes(MPI_COMM_WORLD, 1000, ++call);
+  if (rank == 1) sleep(5);
+  exchange_bytes(MPI_COMM_WORLD, 1000, ++call);
+}
+
+// Children inherit neither the sockets nor the thread.
+static void children(void) {
+  for (int i = 0; i < 5; ++i) {
+    exchange_bytes(MPI_COMM_WORLD, 20000, ++call);
+    expect(system("exit 0") == 0, "a child ran");
+  }
+}
+
+typedef struct {
+  MPI_Comm comm;
+  unsigned salt;
+} Lane;
+
+static void* drive(void* argument) {
+  const Lane* lane = (const Lane*)argument;
+  for (unsigned i = 0; i < 40; ++i) exchange_bytes(lane->comm, 3000 + 100 * i, lane->salt + i);
+  return NULL;
+}
+
+static void threads(void) {
+  enum { kLanes = 3 };
+  Lane lanes[kLanes];
+  pthread_t others[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm);
+    lanes[i].salt = 1000u * (unsigned)(i + 1);
+  }
+  for (int i = 0; i < kLanes; ++i) pthread_create(&others[i], NULL, drive, &lanes[i]);
+  for (int i = 0; i < kLanes; ++i) pthread_join(others[i], NULL);
+  for (int i = 0; i < kLanes; ++i) MPI_Comm_free(&lanes[i].comm);
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const char* what = argc > 1 ? argv[1] : "";
+  const int wanted = strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, wanted, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const char* what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "sizes") == 0) {
     sizes();
   } else if (strcmp(what, "types") == 0) {
@@ -195,8 +236,14 @@ int main(int argc, char** argv) {
     communicators();
   } else if (strcmp(what, "intercommunicator") == 0) {
     intercommunicator();
+  } else if (strcmp(what, "late") == 0) {
+    late();
+  } else if (strcmp(what, "children") == 0) {
+    children();
+  } else if (strcmp(what, "threads") == 0) {
+    if (provided >= MPI_THREAD_MULTIPLE) threads();
   } else {
-    die("usage: correct sizes|types|communicators|intercommunicator");
+    die("usage: correct sizes|types|communicators|intercommunicator|late|children|threads");
   }
   MPI_Finalize();
   if (rank == 0) puts("CORRECT");
