@@ -121,9 +121,27 @@ def test_ended_while_booting_leaves_nothing(
         stderr=subprocess.DEVNULL,
     )
     time.sleep(after_ms / 1000)
-    os.kill(process.pid, number)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does
+    else:
+        process.kill()
     assert process.wait(PATIENCE_S) != 0
     nothing_left()
+
+
+def test_the_third_interrupt_ends_a_deaf_command(lab: Lab, registry_base: Path) -> None:
+    started = registry_base / "started"
+    deaf = f"trap '' INT; {sleeper(started)}"
+    process = subprocess.Popen(
+        [*ALLEMANDE, "exec", "h0", "--", "sh", "-c", deaf], start_new_session=True
+    )
+    wait_for(started.exists)
+    for _ in range(3):
+        assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.5)  # two at once would count as one
+    assert process.wait(PATIENCE_S) == 128 + signal.SIGKILL
+    assert registry.running() != []
 
 
 def test_up_stays_until_down(cluster: Path, nothing_left: Check) -> None:

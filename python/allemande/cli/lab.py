@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from allemande.lab import Lab
     from allemande.lab.stats import Stats
 
+INTERRUPTS_MAX = 3
 AFTER_DASHES = "allemande.after_dashes"
 
 app = typer.Typer(
@@ -80,9 +81,20 @@ def command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
 
 
 def run_command(argv: Sequence[str]) -> int:
-    """Runs it in the foreground: Ctrl-C is for the command, and its exit code is ours."""
+    """Runs it in the foreground: Ctrl-C is for the command, and its exit code is ours.
+
+    A command that does not end for Ctrl-C is killed at the third.
+    """
     process = subprocess.Popen(argv)
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupts = 0
+
+    def count(*_: object) -> None:
+        nonlocal interrupts
+        interrupts += 1
+        if interrupts == INTERRUPTS_MAX:
+            process.kill()
+
+    handler = signal.signal(signal.SIGINT, count)
     try:
         code = process.wait()
     finally:

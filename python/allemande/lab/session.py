@@ -175,11 +175,13 @@ class Lab:
         """Into the lab's user, PID, mount and IPC namespaces, dying with the caller's thread.
 
         The kernel forgets the parent-death signal when credentials change, so the user namespace
-        is entered first.
+        is entered first. The process that waits outside ignores Ctrl-C: it is for the command,
+        which would be killed if the one outside went first.
         """
         target = str(self._state["init"]["pid"])
         user = ["nsenter", "-t", target, "-U", "--preserve-credentials", "--"]
         return [
+            *("env", "--ignore-signal=INT"),
             *(user if self.rootless else []),
             *("setpriv", "--pdeathsig", "KILL", "nsenter", "-t", target, "-p", "-m", "-i", "--"),
             *("setpriv", "--pdeathsig", "KILL"),
@@ -207,7 +209,7 @@ class Lab:
         return [
             *self._enter(),
             *("nsenter", "-t", str(self._pids[host]), "-m", "-n", "-u", "--"),
-            *("env", "-C", str(cwd or Path.cwd())),
+            *("env", "--default-signal=INT", "-C", str(cwd or Path.cwd())),
             *(f"{key}={value}" for key, value in settings.items()),
             *argv,
         ]
