@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
   MPI_Alltoall(out, (int)bytes, MPI_BYTE, in, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
   long wrong = 0, wrong_in_all = 0;
   for (int from = 0; from < ranks; ++from)
-    for (size_t i = 0; i < bytes; ++i)
-      wrong += in[bytes * (size_t)from + i] != pattern(from, rank);
+    for (size_t i = 0; i < bytes; ++i) wrong += in[bytes * (size_t)from + i] != pattern(from, rank);
   MPI_Reduce(&wrong, &wrong_in_all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 
   // Host names in rank order, so that the test sees where each rank runs.
