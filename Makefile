@@ -4,6 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 

@@ -20,9 +20,10 @@ check() {
   fi
 }
 
-# Tracked and new files alike, ignored ones left out, deleted ones too.
+# Tracked and new files alike, ignored ones left out, deleted ones too. The checkout may belong to
+# another user, as in a container.
 files() {
-  git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
+  git -c safe.directory='*' ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
     [[ -f "$file" ]] && printf '%s\0' "$file"
   done
 }
@@ -31,6 +32,11 @@ mapfile -d '' cmake < <(files 'CMakeLists.txt' '*/CMakeLists.txt' '*.cmake')
 mapfile -d '' python < <(files '*.py')
 mapfile -d '' shell < <(files '*.sh' '.ci/run')
 mapfile -d '' text < <(files '*.h' '*.cc' '*.c' '*.def' '*.py' '*.md' '*.sh' '*.toml' '*.txt' Makefile)
+
+if ((${#cpp[@]} == 0)); then
+  echo "lint: git lists no sources here; run it in a clone" >&2
+  exit 1
+fi
 
 venv=.venv/bin
 if $fix; then
