@@ -133,6 +133,19 @@ TEST(Tune, ASharedBufferCountsForAllItsPorts) {
   EXPECT_EQ(tuning.contended_port, "buffer of core");
 }
 
+// What each rank may send without any window: ports that cannot fill up do not count,
+// input-buffered or not.
+TEST(Tune, ASmallExchangeNeedsNoWindow) {
+  EXPECT_EQ(tune_all(tam(8, 4)).burst_packets, 43u);  // the host ports
+  Cluster shared = tam(8, 4);
+  shared.switches.back().buffer_packets = 820;
+  EXPECT_EQ(tune_all(shared).burst_packets, 33u);
+  EXPECT_EQ(tune_all(build_tree(TreeSpec{
+                         .groups = {8, 8, 8, 8}, .uplink_mbit_s = 500, .core_queue_packets = 45}))
+                .burst_packets,
+            7u);
+}
+
 // Four hosts on each of two leaves, two spines: half of what crosses on each trunk.
 TEST(Tune, TrunksOfALeafShareItsTraffic) {
   Cluster cluster;
