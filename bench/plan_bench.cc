@@ -56,7 +56,7 @@ void tune(benchmark::State& state) {
 
 BENCHMARK_CAPTURE(plan_equal, balanced, Permutation::kBalanced)->Arg(1024)->Arg(16384);
 BENCHMARK_CAPTURE(plan_equal, shift, Permutation::kShift)->Arg(1024);
-BENCHMARK_CAPTURE(plan_equal, xor, Permutation::kXor)->Arg(1024);
+BENCHMARK_CAPTURE(plan_equal, exclusive_or, Permutation::kXor)->Arg(1024);
 BENCHMARK_CAPTURE(plan_equal, edge_colouring, Permutation::kEdgeColouring)->Arg(1024);
 BENCHMARK_CAPTURE(plan_unequal, balanced, Permutation::kBalanced)->Arg(1024)->Arg(16384);
 BENCHMARK_CAPTURE(plan_unequal, shift, Permutation::kShift)->Arg(1024);
