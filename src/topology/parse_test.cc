@@ -124,6 +124,16 @@ TEST(Parse, LettersBeyondAsciiSurvive) {
   EXPECT_EQ(again.value().description, cluster.description);
 }
 
+TEST(Parse, RefusesWhatIsNotUtf8) {
+  for (const std::string_view text :
+       {"\xfc", "\xc3", "\xc3(", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"}) {
+    const auto cluster = parse_cluster("x = 1\ny = \"" + std::string(text) + "\"\n", "c");
+    ASSERT_FALSE(cluster.ok());
+    EXPECT_THAT(cluster.error().message,
+                StartsWith("c:2: not valid TOML: a string that is not UTF-8"));
+  }
+}
+
 TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
   struct Expected {
     std::string name;

@@ -219,16 +219,21 @@ def test_installed_package_carries_the_clusters(tmp_path: Path) -> None:
     source = Path(clusters.__file__).parent
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__", "lib"))
     shutil.copytree(ROOT / "clusters", package / "data" / "clusters")
-    code = "from allemande.topology import *; print(len(load_cluster('tam-6x4').hosts))"
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+        "import allemande.clusters as clusters; "
+        "from allemande.topology import load_cluster; "
+        "print(clusters.clusters_dir(), len(load_cluster('tam-6x4').hosts))"
+    )
     result = subprocess.run(
-        [sys.executable, "-c", code],
+        # Without site-packages, where the editable install would come first.
+        [sys.executable, "-I", "-S", "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert result.stdout == "24\n"
+    assert result.stdout == f"{package / 'data' / 'clusters'} 24\n"
 
 
 def test_stub_of_core_is_current(tmp_path: Path) -> None:
