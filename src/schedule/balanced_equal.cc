@@ -17,12 +17,12 @@
 // itself. A step is a permutation: h -> h' is one, and for given h, h' leaves are shifted by a
 // fixed a. All leaves do the same, so what leaves one equals what enters it. Let f = floor((n-1) /
 // G). In P_x the n-1 pairs with h' != h have j = 0..n-2 once each, so e takes each value f or f+1
-// times, and in D_x it is G-1 - ((n-2 values and one more) mod G), so e = 0 comes f or f+1 times.
-// The pairs with a = 0 stay inside, those with h' = h never do in P_x: f or f+1 hosts stay in every
-// step. And f = floor(n(n-1)/(p-1)): f*G <= n-1 gives f(nG-1) <= n(n-1) - f; (f+1)G >= n gives
-// (f+1)(nG-1) >= n*n - f-1 > n(n-1). So at most n - f = ceil(n(p-n)/(p-1)) = ceil(nu) cross, at
-// least floor(nu). The same count for a != 0: in each step a leaf also sends evenly to all other
-// leaves.
+// times. In D_x the n pairs have the same and one j twice; e = 0 belongs to the rarest residue, so
+// it comes f or f+1 times. The pairs with a = 0 stay inside, those with h' = h in P_x never do: f
+// or f+1 hosts stay in every step. And f = floor(n(n-1)/(p-1)): f*G <= n-1 gives f(nG-1) <=
+// n(n-1); (f+1)G >= n gives (f+1)(nG-1) >= n*n - (f+1) > n(n-1), or n = 1. As nu = n -
+// n(n-1)/(p-1), at most n - f = ceil(nu) cross, at least floor(nu). The same count for a != 0: in
+// each step a leaf also sends evenly to all other leaves.
 #include <cassert>
 #include <vector>
 
