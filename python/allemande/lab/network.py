@@ -188,7 +188,7 @@ class Network:
         return notes
 
     def to_toml(self, description: str) -> str:
-        """A cluster file with every name spelt out, addresses and interfaces filled in."""
+        """A cluster file of the lab as built, addresses and interfaces filled in."""
         lines = [
             "format = 1",
             f'name = "{self.name}"',
@@ -200,13 +200,9 @@ class Network:
         ]
         for switch in self.switches:
             lines += ["", "[[switch]]", f'name = "{switch.name}"']
-            lines += [f'architecture = "{switch.architecture}"']
-            lines += [f'switching = "{switch.switching}"']
-            lines += [f'flow_control = "{switch.flow_control}"']
-            if switch.buffer_packets:
-                lines += [f"buffer_packets = {switch.buffer_packets}"]
-            if switch.backplane_mbit_s:
-                lines += [f"backplane_mbit_s = {switch.backplane_mbit_s:.12g}"]
+            # As built, whatever the file asks for (notes): a queue per port and nothing else.
+            lines += ['architecture = "output"', 'switching = "store-and-forward"']
+            lines += ['flow_control = "drop"']
         for host in self.hosts:
             lines += ["", "[[host]]", f'name = "{host}"', f'address = "{self.ipv4(host)}"']
             lines += [f'interface = "{HOST_DEVICE}"']
@@ -216,10 +212,6 @@ class Network:
             lines += [f"rate_down_mbit_s = {link.rate_down_mbit_s:.12g}"]
             lines += [f"queue_up_packets = {link.queue_up_packets}"]
             lines += [f"queue_down_packets = {link.queue_down_packets}"]
-            if link.latency_us:
-                lines += [f"latency_us = {link.latency_us:.12g}"]
-            if link.bidirectional_cap_mbit_s:
-                lines += [f"bidirectional_cap_mbit_s = {link.bidirectional_cap_mbit_s:.12g}"]
         return "\n".join(lines) + "\n"
 
 
