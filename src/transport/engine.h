@@ -17,11 +17,13 @@
 // (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
 // counts as lost again only on evidence newer than the latest resend.
 //
-// Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes:
-//   delayed ack   1 cycle + jitter/4 while an exchange runs, 1 cycle + 25 ms after it
-//   probe         2 cycles + jitter while packets are unacknowledged, 4 cycles + 100 ms after the
-//                 exchange (the receiver that misses something asks), 3 cycles + 2 jitter while
-//                 data is awaited; doubled for each probe unanswered, at most 1 s
+// Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes, and in
+// J, what exchanges take longer than their packets need (scheduling, skew), per cycle, measured
+// over the exchanges before and at least Config::timer_jitter:
+//   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
+//   probe         2 cycles + 4 J while packets are unacknowledged, 4 cycles + 100 ms after the
+//                 exchange (the receiver that misses something asks), 3 cycles + 6 J while data is
+//                 awaited; doubled for each probe unanswered, at most 1 s
 #pragma once
 
 #include <array>

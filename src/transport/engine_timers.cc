@@ -24,10 +24,10 @@ void Engine::measure_jitter(base::Nanos now) {
 }
 
 base::Nanos Engine::ack_delay() const {
-  return running_ ? cycle() + jitter_ / 2 : cycle() + kIdleAckDelay;
+  return running_ ? cycle() + 2 * jitter_ : cycle() + kIdleAckDelay;
 }
 
-base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 2 * jitter_; }
+base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 4 * jitter_; }
 
 base::Nanos Engine::probe_delay(const Peer& peer) const {
   const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + kIdleProbeDelay;
@@ -37,7 +37,7 @@ base::Nanos Engine::probe_delay(const Peer& peer) const {
 base::Nanos Engine::wait_delay(const Peer& peer) const {
   // A partner of a later round has no reason to send yet; it is only kept alive.
   if (peer.round > round_) return kKeepAlive;
-  const base::Nanos first = 3 * cycle() + 4 * jitter_;
+  const base::Nanos first = 3 * cycle() + 6 * jitter_;
   return std::min(first << peer.backoff, std::max(first, kKeepAlive));
 }
 
