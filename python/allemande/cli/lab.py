@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from allemande.lab.stats import Stats
 
 INTERRUPTS_MAX = 3
+ENTERING_S = 3.0  # a busy machine takes this long to start a command inside a lab
+HEARING_S = 2.0
 AFTER_DASHES = "allemande.after_dashes"
 
 app = typer.Typer(
@@ -83,21 +87,28 @@ def command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
 def run_command(argv: Sequence[str]) -> int:
     """Runs it in the foreground: Ctrl-C is for the command, and its exit code is ours.
 
-    A command that does not end for Ctrl-C is killed at the third.
+    A command that does not end for Ctrl-C is killed at the third. One that has hardly begun may
+    still be on its way into the lab, where nobody hears the signal: it is killed a little later.
     """
+    begun = time.monotonic()
     process = subprocess.Popen(argv)
     interrupts = 0
+    unheard = threading.Timer(HEARING_S, process.kill)
+    unheard.daemon = True
 
     def count(*_: object) -> None:
         nonlocal interrupts
         interrupts += 1
         if interrupts == INTERRUPTS_MAX:
             process.kill()
+        elif interrupts == 1 and time.monotonic() - begun < ENTERING_S:
+            unheard.start()
 
     handler = signal.signal(signal.SIGINT, count)
     try:
         code = process.wait()
     finally:
+        unheard.cancel()
         signal.signal(signal.SIGINT, handler)
     return code if code >= 0 else 128 - code
 
