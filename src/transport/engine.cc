@@ -48,6 +48,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   rounds_ = rounds;
   send_sizes_ = send;
   recv_sizes_ = recv;
+  lossy_ = false;
   eta_ = 0;
   banked_ = 0;
   early_bytes_ = 0;

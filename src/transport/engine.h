@@ -19,7 +19,7 @@
 //
 // Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes, and in
 // J, what exchanges take longer than their packets need (scheduling, skew), per cycle, measured
-// over the exchanges before and at least Config::timer_jitter:
+// over the exchanges before that lost nothing, and at least Config::timer_jitter:
 //   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
 //   probe         2 cycles + 4 J while packets are unacknowledged, 4 cycles + 100 ms after the
 //                 exchange (the receiver that misses something asks), 3 cycles + 6 J while data is
@@ -232,6 +232,7 @@ class Engine {
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
   std::uint64_t cycles_ = 1;
   base::Nanos jitter_ = 0;  // J
+  bool lossy_ = false;      // the running exchange resent packets or saw holes
   base::Nanos last_wrap_ = 0;
   base::Nanos next_timer_ = base::kNever;
   base::Nanos next_check_ = 0;

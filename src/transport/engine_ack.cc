@@ -52,10 +52,13 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
     peers_[id].quiet_since = now;
     peers_[id].backoff = 0;
   }
-  if (window->next_resend() < window->next && !peers_[id].resend_queued) {
-    peers_[id].resend_queued = true;
-    resend_queue_.push_back(id);
-  }
+  if (window->next_resend() == window->next) return;
+  // It answers, and there is something to resend, perhaps not within the budget yet: no reason to
+  // ask ever more slowly.
+  peers_[id].backoff = 0;
+  if (peers_[id].resend_queued) return;
+  peers_[id].resend_queued = true;
+  resend_queue_.push_back(id);
 }
 
 void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
@@ -143,6 +146,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     window.epoch_next = window.next;
     resends += window.resends_outstanding();
     peer.resent_since_probe = true;
+    lossy_ = true;
     peer.quiet_since = now;
     timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;

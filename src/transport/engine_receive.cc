@@ -69,6 +69,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     return Verdict::kNothing;
   }
   peer.wait_since = now;
+  lossy_ = lossy_ || peer.recv.hole();
   owe(now, id, exchange);
   if (ack_soon || hole_before || peer.recv.hole()) reply(id, exchange, 0);
   return Verdict::kPlace;
