@@ -84,7 +84,7 @@ void Communicator::close() {
   if (mode_ == Mode::kUdp) {
     if (const auto driver = job_.driver()) {
       const auto counters = driver.value()->counters(sets_[self_]);
-      job_.stats.update([&](StatsRecord& stats) { add(stats.channel, counters); });
+      job_.stats.update([&](StatsRecord& stats) { stats.channel += counters; });
       driver.value()->remove_set(sets_[self_]);
     }
   }

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<StatsRecord>);
 
-// Both structs hold nothing but 64-bit counts: they are added word by word.
+// EndpointCounters hold nothing but 64-bit counts: they are added word by word.
 template <class Counts>
 void add_words(Counts& total, const Counts& more) {
   static_assert(std::is_trivially_copyable_v<Counts> &&
@@ -48,8 +48,6 @@ StatsRecord::Size& StatsRecord::size(std::uint64_t bytes) {
   return line;
 }
 
-void add(transport::Counters& total, const transport::Counters& more) { add_words(total, more); }
-
 void add(StatsRecord& total, const StatsRecord& more) {
   total.exchanges += more.exchanges;
   total.passed_through += more.passed_through;
@@ -57,7 +55,7 @@ void add(StatsRecord& total, const StatsRecord& more) {
   total.over_mpi += more.over_mpi;
   total.mpi_messages += more.mpi_messages;
   total.rejected_unknown += more.rejected_unknown;
-  add_words(total.channel, more.channel);
+  total.channel += more.channel;
   add_words(total.endpoint, more.endpoint);
   for (const auto& line : more.sizes) {
     if (line.bytes == 0) continue;

@@ -52,7 +52,6 @@ class Stats {
   StatsRecord record_;
 };
 
-void add(transport::Counters& total, const transport::Counters& more);
 void add(StatsRecord& total, const StatsRecord& more);
 std::string to_json(const StatsRecord& stats, std::uint32_t ranks);
 base::Status write_file(const std::string& path, const std::string& text);

@@ -40,6 +40,21 @@ struct Counters {
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
+
+  Counters& operator+=(const Counters& more) {
+    data_sent += more.data_sent;
+    data_retransmitted += more.data_retransmitted;
+    acks_sent += more.acks_sent;
+    probes_sent += more.probes_sent;
+    data_received += more.data_received;
+    duplicates_received += more.duplicates_received;
+    early_held += more.early_held;
+    early_dropped += more.early_dropped;
+    rejected_checksum += more.rejected_checksum;
+    rejected_malformed += more.rejected_malformed;
+    rejected_stale += more.rejected_stale;
+    return *this;
+  }
 };
 
 struct PeerFailure {

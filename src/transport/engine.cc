@@ -130,7 +130,6 @@ void Engine::release(base::Nanos now) {
   tail_resends_ = resends_;
   resends_ = 0;
   running_ = false;
-  done_below_ = entered_;
   rounds_ = Rounds{};
   send_sizes_ = BlockSizes{};
   recv_sizes_ = BlockSizes{};

@@ -158,10 +158,9 @@ class Engine {
                  const wire::AckBody* body);
   void merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
                  const wire::AckBody& body);
-  std::uint64_t tail_exchange() const;
-  bool has_tail() const;
+  void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) const;
   void queue_probe(PeerId id);
-  bool emit_ack(base::Nanos now, Emission* out);
+  bool emit_ack(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc
@@ -185,6 +184,10 @@ class Engine {
   void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
 
   std::uint64_t current() const { return entered_ - 1; }  // running, or the latest one
+  // All exchanges below are complete here; the latest of them is the tail.
+  std::uint64_t done_below() const { return running_ ? entered_ - 1 : entered_; }
+  bool has_tail() const { return done_below() > 0; }
+  std::uint64_t tail_exchange() const { return done_below() - 1; }
 
   Config config_;
   PeerId self_;
@@ -192,10 +195,9 @@ class Engine {
   std::vector<Peer> peers_;
   std::vector<Aside> asides_;
 
-  // Exchanges are numbered from 0. entered_ of them have been started; all below done_below_ are
-  // complete here. Early data belongs to number entered_.
+  // Exchanges are numbered from 0. entered_ of them have been started. Early data belongs to number
+  // entered_.
   std::uint64_t entered_ = 0;
-  std::uint64_t done_below_ = 0;
   bool running_ = false;
   bool abandoned_ = false;
   Rounds rounds_;

@@ -6,10 +6,6 @@
 
 namespace alm::transport {
 
-std::uint64_t Engine::tail_exchange() const { return running_ ? entered_ - 2 : entered_ - 1; }
-
-bool Engine::has_tail() const { return running_ ? entered_ >= 2 : entered_ >= 1; }
-
 SendWindow* Engine::window_of(PeerId id, std::uint64_t exchange) {
   if (running_ && exchange == current()) return &peers_[id].send;
   if (has_tail() && exchange == tail_exchange()) return &asides_[id].tail;
@@ -84,7 +80,19 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
   window.lost_limit = std::max(window.lost_limit, evidence);
 }
 
-bool Engine::emit_ack(base::Nanos now, Emission* out) {
+// A control packet has no place in a block; the caller adds its body.
+void Engine::fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) const {
+  out->header = wire::Header{};
+  out->header.type = type;
+  out->header.exchange = static_cast<std::uint16_t>(exchange);
+  out->peer = id;
+  out->body = Emission::Body::kControl;
+  out->exchange = exchange;
+  out->offset = 0;
+  out->length = 0;
+}
+
+bool Engine::emit_ack(Emission* out) {
   if (ack_queue_.empty()) return false;
   const PeerId id = ack_queue_.front();
   ack_queue_.pop_front();
@@ -95,11 +103,9 @@ bool Engine::emit_ack(base::Nanos now, Emission* out) {
   const std::uint32_t echo = peer.echo;
   peer.echo = 0;
 
-  out->header = wire::Header{};
-  out->header.type = wire::Type::kAck;
-  out->header.exchange = static_cast<std::uint16_t>(exchange);
+  fill_control(out, id, wire::Type::kAck, exchange);
   wire::AckBody body;
-  if (exchange < done_below_) {
+  if (exchange < done_below()) {
     out->header.acknowledged = wire::kAcknowledgedAll;
     body.echo = echo;
   } else if (running_ && exchange == current()) {
@@ -111,15 +117,9 @@ bool Engine::emit_ack(base::Nanos now, Emission* out) {
     out->header.acknowledged = aside.early.cumulative;
     body.bitmap = aside.early.beyond;
   }
-  out->peer = id;
-  out->body = Emission::Body::kControl;
-  out->exchange = exchange;
-  out->offset = 0;
-  out->length = 0;
   out->control_bytes = static_cast<std::uint8_t>(wire::encode_ack(body, out->control));
   if (aside.owed_exchange <= exchange) paid(id);
   ++counters_.acks_sent;
-  static_cast<void>(now);
   return true;
 }
 
@@ -181,15 +181,8 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     peer.wait_since = now;
     if (peer.backoff < kBackoffMax) ++peer.backoff;
 
-    out->header = wire::Header{};
-    out->header.type = wire::Type::kProbe;
-    out->header.exchange = static_cast<std::uint16_t>(exchange);
+    fill_control(out, id, wire::Type::kProbe, exchange);
     out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
-    out->peer = id;
-    out->body = Emission::Body::kControl;
-    out->exchange = exchange;
-    out->offset = 0;
-    out->length = 0;
     out->control_bytes =
         static_cast<std::uint8_t>(wire::encode_probe(peer.probe_number, out->control));
     ++counters_.probes_sent;
@@ -201,7 +194,7 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
 bool Engine::next(base::Nanos now, Emission* out) {
   if (abandoned_) return false;
   if (now >= next_timer_) scan_timers(now);
-  return emit_ack(now, out) || emit_resend(now, out) || emit_probe(now, out) || emit_data(now, out);
+  return emit_ack(out) || emit_resend(now, out) || emit_probe(now, out) || emit_data(now, out);
 }
 
 }  // namespace alm::transport

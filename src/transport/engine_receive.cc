@@ -50,7 +50,7 @@ void Engine::heard(base::Nanos now, PeerId id) {
 Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                         std::uint32_t length) {
   const PeerId id = header.source;
-  if (exchange < done_below_) {
+  if (exchange < done_below()) {
     // Our acknowledgement got lost.
     ++counters_.duplicates_received;
     reply(id, exchange, 0);

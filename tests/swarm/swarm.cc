@@ -228,20 +228,6 @@ class RankWithoutBytes : public Program {
   std::vector<transport::Emission> held_;
 };
 
-void add(transport::Counters& total, const transport::Counters& one) {
-  total.data_sent += one.data_sent;
-  total.data_retransmitted += one.data_retransmitted;
-  total.acks_sent += one.acks_sent;
-  total.probes_sent += one.probes_sent;
-  total.data_received += one.data_received;
-  total.duplicates_received += one.duplicates_received;
-  total.early_held += one.early_held;
-  total.early_dropped += one.early_dropped;
-  total.rejected_checksum += one.rejected_checksum;
-  total.rejected_malformed += one.rejected_malformed;
-  total.rejected_stale += one.rejected_stale;
-}
-
 void mix(std::uint64_t* digest, std::uint64_t value) {
   *digest = (*digest ^ value) * 0x9E3779B97F4A7C15u;
   *digest ^= *digest >> 29;
@@ -331,7 +317,7 @@ Outcome run_ranks(const Scenario& scenario) {
     drive(rank);
     plan(rank);
   }
-  for (const Rank& rank : ranks) add(outcome.total, rank.counters());
+  for (const Rank& rank : ranks) outcome.total += rank.counters();
   outcome.dropped = network.dropped();
   return outcome;
 }
