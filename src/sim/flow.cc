@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 
 #include "sim/flow_free.h"
 #include "sim/flow_resources.h"
+#include "topology/graph.h"
 
 namespace alm::sim {
 namespace {
@@ -16,19 +16,15 @@ constexpr std::uint32_t kAnswersPerRun = 200;  // how often progress is told
 // Rounds that all ranks enter together; adds up what each port carries.
 class Together {
  public:
-  Together(const topology::Cluster& cluster, const FlowRequest& request, FlowResult& result)
+  Together(const topology::Cluster& cluster, const routing::Routes& routes,
+           const FlowRequest& request, FlowResult& result)
       : cluster_(cluster),
+        routes_(routes),
         request_(request),
         result_(result),
         resources_(cluster),
         bytes_(resources_.ports(), 0),
-        sum_(resources_.ports(), 0),
-        links_(cluster.hosts.size() + cluster.switches.size(), 0) {
-    for (const topology::Link& link : cluster.links) {
-      ++links_[link.from.value];
-      ++links_[link.to.value];
-    }
-  }
+        sum_(resources_.ports(), 0) {}
 
   bool run() {
     const std::uint32_t step = std::max(1u, request_.rounds / kAnswersPerRun);
@@ -49,25 +45,39 @@ class Together {
   std::span<const double> port_bytes() const { return sum_; }
 
  private:
+  // Hosts below one switch whose packets for a destination take the same way on from there.
+  struct Source {
+    std::vector<std::uint32_t> hosts;
+  };
+
   bool tell(std::uint64_t done, std::uint64_t of) const {
     return !request_.progress ||
            request_.progress(static_cast<double>(done) / static_cast<double>(of));
   }
 
-  void add_flow(base::HostId from, base::HostId to, double count, bool with_first) {
-    path_.clear();
-    request_.path(from, to, path_);
+  // The way is the first host's; what it loads stands for `count` flows, their own links apart.
+  void add_flows(std::uint32_t from, std::uint32_t to, double count) {
     const double bytes = count * static_cast<double>(request_.wire_bytes);
-    for (std::size_t i = with_first ? 0 : 1; i < path_.size(); ++i) {
-      bytes_[FlowResources::id(path_[i])] += bytes;
+    std::uint32_t flow = routing::flow_hash(from, to, 0);
+    path_.assign(1, routes_.host_port(from));
+    for (std::uint32_t node = entered(path_.back()); node != to; node = entered(path_.back())) {
+      path_.push_back(routes_.next(node - cluster_.host_count(), to, flow));
+      bytes_[path_.back()] += bytes;
     }
     latency_ = std::max(latency_, resources_.latency_s(path_, request_.packet_wire_bytes));
   }
 
+  std::uint32_t entered(std::uint32_t port) const {
+    const topology::Link& link = cluster_.links[port / 2];
+    return (port == routing::up_port(port / 2) ? link.to : link.from).value;
+  }
+
   void add_round(std::uint32_t round) {
     for (std::uint32_t rank = 0; rank < request_.participants.size(); ++rank) {
+      const std::uint32_t from = request_.participants[rank].value;
       for (const base::Rank peer : request_.sends({rank}, round)) {
-        add_flow(request_.participants[rank], request_.participants[peer.value], 1, true);
+        bytes_[routes_.host_port(from)] += static_cast<double>(request_.wire_bytes);
+        add_flows(from, request_.participants[peer.value].value, 1);
         ++result_.flows;
       }
     }
@@ -76,59 +86,45 @@ class Together {
   bool add_everything() {
     const auto& hosts = request_.participants;
     const std::size_t step = std::max<std::size_t>(1, hosts.size() / kAnswersPerRun);
+    const auto peers = static_cast<double>(hosts.size() - 1);
     result_.flows = hosts.size() * (hosts.size() - 1);
-    const auto senders = sources();
+    const std::vector<Source> senders = sources();
     for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const std::uint32_t to = hosts[i].value;
+      bytes_[routes_.host_port(to)] += peers * static_cast<double>(request_.wire_bytes);
       for (const Source& source : senders) {
-        const bool inside = source.entrance == entrance_[i];
-        const double count = source.hosts - (inside ? 1 : 0);
-        if (count <= 0) continue;
+        const bool inside =
+            entered(routes_.host_port(source.hosts.front())) == entered(routes_.host_port(to)) &&
+            std::binary_search(source.hosts.begin(), source.hosts.end(), to);
+        const std::size_t count = source.hosts.size() - (inside ? 1 : 0);
+        if (count == 0) continue;
         // Any host of the group but the receiver itself stands for all of it.
-        const base::HostId from = source.first == hosts[i] ? source.second : source.first;
-        add_flow(from, hosts[i], count, !source.group);
+        const std::uint32_t from =
+            source.hosts.front() == to ? source.hosts.back() : source.hosts.front();
+        add_flows(from, to, static_cast<double>(count));
       }
       if (i % step == 0 && !tell(i, hosts.size())) return false;
     }
     return true;
   }
 
-  struct Source {
-    std::uint32_t entrance = 0;
-    base::HostId first, second;
-    bool group = false;  // the links into the network are counted apart: they are the hosts' own
-    double hosts = 0;
-  };
-
-  // Hosts that enter the network at the same switch over links alike; else each host for itself.
-  std::vector<Source> sources() {
-    std::map<std::pair<std::uint32_t, double>, std::uint32_t> known;
+  // With destination tables the hosts below one switch, over links of one latency; else each host.
+  std::vector<Source> sources() const {
+    const bool by_destination =
+        request_.routing == routing::Rule::kDModK || topology::is_tree(cluster_);
+    std::vector<std::pair<std::pair<std::uint32_t, double>, std::uint32_t>> hosts;
+    for (const base::HostId host : request_.participants) {
+      const std::uint32_t port = routes_.host_port(host.value);
+      hosts.push_back({{entered(port), cluster_.links[port / 2].latency_us}, host.value});
+    }
+    std::sort(hosts.begin(), hosts.end());
     std::vector<Source> out;
-    const auto& hosts = request_.participants;
-    const double each =
-        static_cast<double>(request_.wire_bytes) * static_cast<double>(hosts.size() - 1);
-    entrance_.resize(hosts.size());
-    for (std::uint32_t i = 0; i < hosts.size(); ++i) {
-      path_.clear();
-      request_.path(hosts[i], hosts[i == 0 ? 1 : 0], path_);
-      const FlowPort first = path_.front();
-      const topology::Link& link = cluster_.links[first.link];
-      const topology::NodeId at = first.down ? link.from : link.to;
-      const bool group =
-          request_.path_by_destination && !cluster_.is_host(at) && links_of(hosts[i]) == 1;
-      const auto next = static_cast<std::uint32_t>(out.size());
-      const auto entry =
-          group ? known.try_emplace({at.value, link.latency_us}, next).first->second : next;
-      if (entry == next) out.push_back({entry, hosts[i], hosts[i], group, 0});
-      Source& source = out[entry];
-      if (source.hosts == 1) source.second = hosts[i];
-      ++source.hosts;
-      entrance_[i] = entry;
-      if (group) bytes_[FlowResources::id(first)] += each;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (i == 0 || !by_destination || hosts[i].first != hosts[i - 1].first) out.emplace_back();
+      out.back().hosts.push_back(hosts[i].second);
     }
     return out;
   }
-
-  std::uint32_t links_of(base::HostId host) const { return links_[host.value]; }
 
   void end_round() {
     const std::vector<double> loads = resources_.loads(bytes_);
@@ -144,14 +140,13 @@ class Together {
   }
 
   const topology::Cluster& cluster_;
+  const routing::Routes& routes_;
   const FlowRequest& request_;
   FlowResult& result_;
   FlowResources resources_;
   std::vector<double> bytes_, sum_;  // by port: this round, all rounds
-  std::vector<FlowPort> path_;
-  std::vector<std::uint32_t> entrance_;  // by rank: index into sources()
-  std::vector<std::uint32_t> links_;     // by node
-  double latency_ = 0;                   // of the longest path in the round
+  std::vector<std::uint32_t> path_;
+  double latency_ = 0;  // of the longest path in the round
 };
 
 void describe_load(const FlowResources& resources, std::span<const double> port_bytes,
@@ -159,7 +154,7 @@ void describe_load(const FlowResources& resources, std::span<const double> port_
   for (std::uint32_t i = 0; i < port_bytes.size(); ++i) {
     if (port_bytes[i] <= 0) continue;
     const double busy_s = port_bytes[i] / resources.capacity()[i];
-    result.ports.push_back({FlowResources::port(i), port_bytes[i], busy_s / result.seconds});
+    result.ports.push_back({i, resources.name(i), port_bytes[i], busy_s / result.seconds});
   }
   const std::vector<double> loads = resources.loads(port_bytes);
   double longest = 0;
@@ -184,17 +179,6 @@ base::Status check(const topology::Cluster& cluster, const FlowRequest& request)
   if (request.wire_bytes == 0) {
     return base::bad_input("an exchange of 0 bytes per pair; expected at least 1");
   }
-  std::vector<FlowPort> path;
-  for (std::size_t i = 1; i < request.participants.size(); ++i) {
-    path.clear();
-    request.path(request.participants[0], request.participants[i], path);
-    if (!path.empty()) continue;
-    const auto name = [&](std::size_t rank) {
-      return cluster.hosts[request.participants[rank].value].name;
-    };
-    return base::bad_input(fmt::format(
-        "no way from host {} to host {}; expected links that connect them", name(0), name(i)));
-  }
   return {};
 }
 
@@ -203,6 +187,9 @@ base::Status check(const topology::Cluster& cluster, const FlowRequest& request)
 base::Result<FlowResult> simulate_flows(const topology::Cluster& cluster,
                                         const FlowRequest& request) {
   if (const base::Status status = check(cluster, request); !status) return status.error();
+  const auto made = routing::Routes::make(cluster, request.routing);
+  if (!made) return made.error();
+  const routing::Routes& routes = made.value();
   const auto hosts = static_cast<std::uint64_t>(request.participants.size());
   FlowResult result;
   const bool few = hosts * (hosts - 1) <= kFreeFlowsMax;
@@ -210,12 +197,12 @@ base::Result<FlowResult> simulate_flows(const topology::Cluster& cluster,
                     (request.mode == FlowRounds::kChoose && (request.rounds == 1 || !few));
   const base::Error stopped{base::ErrorCode::kUnsupported, "the simulation was stopped"};
   if (result.together) {
-    Together exchange(cluster, request, result);
+    Together exchange(cluster, routes, request, result);
     if (!exchange.run()) return stopped;
     describe_load(exchange.resources(), exchange.port_bytes(), result);
     return result;
   }
-  FreeRounds exchange(cluster, request, result);
+  FreeRounds exchange(cluster, routes, request, result);
   if (!exchange.run()) return stopped;
   describe_load(exchange.resources(), exchange.port_bytes(), result);
   return result;

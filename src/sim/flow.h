@@ -18,20 +18,11 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "routing/routes.h"
 #include "topology/cluster.h"
 
 namespace alm::sim {
 
-// A directed link: up is Link::from -> to.
-struct FlowPort {
-  std::uint32_t link = 0;
-  bool down = false;
-  friend bool operator==(const FlowPort&, const FlowPort&) = default;
-};
-
-// Ports from one host to another, in order. Appends to `ports`.
-using FlowPath =
-    std::function<void(base::HostId from, base::HostId to, std::vector<FlowPort>& ports)>;
 // The ranks a rank sends to, or receives from, in a round of its own; valid until the next call.
 using FlowRound = std::function<std::span<const base::Rank>(base::Rank rank, std::uint32_t round)>;
 
@@ -42,10 +33,7 @@ inline constexpr std::uint64_t kFreeFlowsMax = 300'000;
 
 struct FlowRequest {
   std::vector<base::HostId> participants;  // by rank
-  FlowPath path;
-  // Hosts of one switch, over links alike, take the same way to any host outside it: destination
-  // tables. Then one look-up per switch and destination does.
-  bool path_by_destination = false;
+  routing::Rule routing = routing::Rule::kDModK;
   std::uint32_t rounds = 1;
   FlowRound sends, receives;  // not called for one round: that is everybody to everybody
   FlowRounds mode = FlowRounds::kChoose;
@@ -57,7 +45,8 @@ struct FlowRequest {
 };
 
 struct FlowPortLoad {
-  FlowPort port;
+  std::uint32_t port = 0;  // routing's number
+  std::string name;        // "leaf0 -> core"
   double bytes = 0;
   double busy = 0;  // part of the exchange during which it would be full
 };

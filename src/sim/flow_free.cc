@@ -14,9 +14,10 @@ constexpr std::uint64_t kEventsPerAnswer = 64;
 
 }  // namespace
 
-FreeRounds::FreeRounds(const topology::Cluster& cluster, const FlowRequest& request,
-                       FlowResult& result)
-    : request_(request),
+FreeRounds::FreeRounds(const topology::Cluster& cluster, const routing::Routes& routes,
+                       const FlowRequest& request, FlowResult& result)
+    : routes_(routes),
+      request_(request),
       result_(result),
       resources_(cluster),
       shares_({resources_.capacity().begin(), resources_.capacity().end()}),
@@ -45,11 +46,12 @@ void FreeRounds::start_round(std::uint32_t rank) {
     flow.from = rank;
     flow.to = peer.value;
     flow.left = static_cast<double>(request_.wire_bytes);
-    path_.clear();
-    request_.path(request_.participants[rank], request_.participants[peer.value], path_);
-    for (const FlowPort port : path_) port_bytes_[FlowResources::id(port)] += flow.left;
-    flow.latency_s = resources_.latency_s(path_, request_.packet_wire_bytes) + request_.overhead_s;
-    resources_.uses(path_, flow.uses);
+    const std::uint32_t from = request_.participants[rank].value;
+    const std::uint32_t to = request_.participants[peer.value].value;
+    const auto path = routes_.path(from, to, routing::flow_hash(from, to, 0));
+    for (const std::uint32_t port : path) port_bytes_[port] += flow.left;
+    flow.latency_s = resources_.latency_s(path, request_.packet_wire_bytes) + request_.overhead_s;
+    resources_.uses(path, flow.uses);
     active_.push_back(std::move(flow));
     ++progress.unsent;
     ++result_.flows;

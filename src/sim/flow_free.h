@@ -13,7 +13,8 @@ namespace alm::sim {
 
 class FreeRounds {
  public:
-  FreeRounds(const topology::Cluster& cluster, const FlowRequest& request, FlowResult& result);
+  FreeRounds(const topology::Cluster& cluster, const routing::Routes& routes,
+             const FlowRequest& request, FlowResult& result);
 
   // False: progress() stopped it.
   bool run();
@@ -53,6 +54,7 @@ class FreeRounds {
   double next_end() const;
   void flow_until(double time);
 
+  const routing::Routes& routes_;
   const FlowRequest& request_;
   FlowResult& result_;
   FlowResources resources_;
@@ -66,7 +68,6 @@ class FreeRounds {
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   std::uint64_t sequence_ = 0;
   double now_ = 0;
-  std::vector<FlowPort> path_;
 };
 
 }  // namespace alm::sim

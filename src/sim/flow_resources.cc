@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "routing/routes.h"
+
 namespace alm::sim {
 namespace {
 
@@ -29,17 +31,17 @@ FlowResources::FlowResources(const topology::Cluster& cluster)
   }
 }
 
-topology::NodeId FlowResources::entered(FlowPort port) const {
-  const topology::Link& link = cluster_.links[port.link];
-  return port.down ? link.from : link.to;
+topology::NodeId FlowResources::entered(std::uint32_t port) const {
+  const topology::Link& link = cluster_.links[port / 2];
+  return port == routing::up_port(port / 2) ? link.to : link.from;
 }
 
 std::string FlowResources::name(std::uint32_t id) const {
   if (id < ports()) {
     const topology::Link& link = cluster_.links[id / 2];
-    const auto& [from, to] =
-        id % 2 == 0 ? std::pair(link.from, link.to) : std::pair(link.to, link.from);
-    return cluster_.node_name(from) + " -> " + cluster_.node_name(to);
+    const topology::NodeId to = entered(id);
+    return cluster_.node_name(to == link.to ? link.from : link.to) + " -> " +
+           cluster_.node_name(to);
   }
   if (const auto cap = std::find(cap_of_link_.begin(), cap_of_link_.end(), id);
       cap != cap_of_link_.end()) {
@@ -51,11 +53,12 @@ std::string FlowResources::name(std::uint32_t id) const {
   return cluster_.node_name({index}) + " backplane";
 }
 
-void FlowResources::uses(std::span<const FlowPort> ports, std::vector<std::uint32_t>& out) const {
+void FlowResources::uses(std::span<const std::uint32_t> ports,
+                         std::vector<std::uint32_t>& out) const {
   out.clear();
-  for (const FlowPort port : ports) {
-    out.push_back(id(port));
-    if (cap_of_link_[port.link] != kNone) out.push_back(cap_of_link_[port.link]);
+  for (const std::uint32_t port : ports) {
+    out.push_back(port);
+    if (cap_of_link_[port / 2] != kNone) out.push_back(cap_of_link_[port / 2]);
     const std::uint32_t backplane = backplane_of_node_[entered(port).value];
     if (backplane != kNone) out.push_back(backplane);
   }
@@ -66,7 +69,7 @@ std::vector<double> FlowResources::loads(std::span<const double> port_bytes) con
   for (std::uint32_t i = 0; i < ports(); ++i) {
     out[i] = port_bytes[i];
     if (cap_of_link_[i / 2] != kNone) out[cap_of_link_[i / 2]] += port_bytes[i];
-    const std::uint32_t backplane = backplane_of_node_[entered(port(i)).value];
+    const std::uint32_t backplane = backplane_of_node_[entered(i).value];
     if (backplane != kNone) out[backplane] += port_bytes[i];
   }
   return out;
@@ -74,16 +77,16 @@ std::vector<double> FlowResources::loads(std::span<const double> port_bytes) con
 
 // Store-and-forward sends the packet once more on every link after the first. The last packet
 // waits for the one before it on the slowest link only, which the flow's rate has accounted for.
-double FlowResources::latency_s(std::span<const FlowPort> ports,
+double FlowResources::latency_s(std::span<const std::uint32_t> ports,
                                 std::uint64_t packet_wire_bytes) const {
   double seconds = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    seconds += cluster_.links[ports[i].link].latency_us * 1e-6;
+    seconds += cluster_.links[ports[i] / 2].latency_us * 1e-6;
     if (i == 0) continue;
     const std::uint32_t node = entered(ports[i - 1]).value;
     const auto& through = cluster_.switches[node - cluster_.hosts.size()];
     if (through.switching != topology::Switching::kStoreAndForward) continue;
-    seconds += static_cast<double>(packet_wire_bytes) / rate(ports[i]);
+    seconds += static_cast<double>(packet_wire_bytes) / capacity_[ports[i]];
   }
   return seconds;
 }

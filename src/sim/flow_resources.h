@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/flow.h"
 #include "topology/cluster.h"
 
 namespace alm::sim {
@@ -15,24 +14,22 @@ class FlowResources {
  public:
   explicit FlowResources(const topology::Cluster& cluster);
 
-  static std::uint32_t id(FlowPort port) { return 2 * port.link + (port.down ? 1 : 0); }
-  static FlowPort port(std::uint32_t id) { return {id / 2, id % 2 == 1}; }
+  // Resources 0 .. ports() - 1 are the ports, by routing's numbers.
   std::uint32_t ports() const { return static_cast<std::uint32_t>(2 * cluster_.links.size()); }
   std::span<const double> capacity() const { return capacity_; }  // bytes per second
   std::string name(std::uint32_t id) const;
 
   // Everything a flow over these ports uses.
-  void uses(std::span<const FlowPort> ports, std::vector<std::uint32_t>& out) const;
+  void uses(std::span<const std::uint32_t> ports, std::vector<std::uint32_t>& out) const;
   // Bytes by resource, from the bytes each port carries.
   std::vector<double> loads(std::span<const double> port_bytes) const;
   // From the first byte sent to the last received, beyond the time the slowest link needs.
-  double latency_s(std::span<const FlowPort> ports, std::uint64_t packet_wire_bytes) const;
+  double latency_s(std::span<const std::uint32_t> ports, std::uint64_t packet_wire_bytes) const;
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  topology::NodeId entered(FlowPort port) const;
-  double rate(FlowPort port) const { return capacity_[id(port)]; }
+  topology::NodeId entered(std::uint32_t port) const;
 
   const topology::Cluster& cluster_;
   std::vector<double> capacity_;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 
 #include "sim/flow_shares.h"
@@ -95,36 +94,16 @@ TEST(FairShares, EveryFlowHasItsBottleneck) {
   }
 }
 
-// Hosts hang on leaves, leaves on one core: the links in build_tree's order.
+// Hosts on leaves, leaves on one core.
 class Tree {
  public:
   explicit Tree(std::vector<std::uint32_t> groups, double uplink_mbit_s = 1000)
       : cluster_(topology::build_tree(
-            topology::TreeSpec{.groups = std::move(groups), .uplink_mbit_s = uplink_mbit_s})) {
-    for (std::uint32_t i = 0; i < cluster_.links.size(); ++i) {
-      up_[cluster_.links[i].from.value] = i;
-    }
-  }
-
-  void path(base::HostId from, base::HostId to, std::vector<FlowPort>& ports) const {
-    const std::uint32_t up = up_.at(from.value);
-    const std::uint32_t down = up_.at(to.value);
-    const std::uint32_t leaf = cluster_.links[up].to.value;
-    const std::uint32_t other = cluster_.links[down].to.value;
-    ports.push_back({up, false});
-    if (leaf != other) {
-      ports.push_back({up_.at(leaf), false});
-      ports.push_back({up_.at(other), true});
-    }
-    ports.push_back({down, true});
-  }
+            topology::TreeSpec{.groups = std::move(groups), .uplink_mbit_s = uplink_mbit_s})) {}
 
   FlowRequest request(std::uint64_t bytes) const {
     FlowRequest out;
     for (std::uint32_t i = 0; i < cluster_.host_count(); ++i) out.participants.push_back({i});
-    out.path = [this](base::HostId from, base::HostId to, std::vector<FlowPort>& ports) {
-      path(from, to, ports);
-    };
     out.wire_bytes = bytes;
     return out;
   }
@@ -133,7 +112,6 @@ class Tree {
 
  private:
   Cluster cluster_;
-  std::map<std::uint32_t, std::uint32_t> up_;
 };
 
 // Rounds of a shift: in round i to r + i + 1, `width` of them at once.
@@ -216,22 +194,6 @@ TEST(Flow, OneRoundEndsWithTheBusiestResource) {
   }
 }
 
-TEST(Flow, HostsBehindOneSwitchMayBeCountedTogether) {
-  Tree tree({5, 1, 7}, 300);
-  FlowRequest request = tree.request(40'000);
-  request.packet_wire_bytes = 1514;
-  const auto apart = simulate_flows(tree.cluster(), request);
-  request.path_by_destination = true;
-  const auto grouped = simulate_flows(tree.cluster(), request);
-  ASSERT_TRUE(apart && grouped);
-  EXPECT_DOUBLE_EQ(apart.value().seconds, grouped.value().seconds);
-  ASSERT_EQ(apart.value().ports.size(), grouped.value().ports.size());
-  for (std::size_t i = 0; i < apart.value().ports.size(); ++i) {
-    EXPECT_EQ(apart.value().ports[i].port, grouped.value().ports[i].port);
-    EXPECT_DOUBLE_EQ(apart.value().ports[i].bytes, grouped.value().ports[i].bytes);
-  }
-}
-
 // Ranks that finish a light round early start the next one early.
 TEST(Flow, FreeRoundsAreNoSlowerThanRoundsTogether) {
   Tree tree({6, 2, 4}, 200);
@@ -242,7 +204,7 @@ TEST(Flow, FreeRoundsAreNoSlowerThanRoundsTogether) {
   request.mode = FlowRounds::kTogether;
   const auto together = simulate_flows(tree.cluster(), request);
   ASSERT_TRUE(free_rounds && together);
-  EXPECT_LT(free_rounds.value().seconds, together.value().seconds);
+  EXPECT_LE(free_rounds.value().seconds, together.value().seconds * (1 + 1e-12));
   EXPECT_FALSE(free_rounds.value().together);
   // Never below what must cross the busiest uplink: 6 * 6 messages at 25 MB/s.
   EXPECT_GE(free_rounds.value().seconds, 36 * 40e3 / 25e6);
@@ -281,11 +243,11 @@ TEST(Flow, BadRequestsAreRefused) {
   request.participants.resize(1);
   EXPECT_THAT(message(request), testing::HasSubstr("among 1 hosts; expected at least 2"));
   EXPECT_THAT(message(tree.request(0)), testing::HasSubstr("0 bytes per pair"));
-  request = tree.request(1);
-  request.path = [](base::HostId, base::HostId, std::vector<FlowPort>&) {};
-  EXPECT_THAT(message(request), testing::HasSubstr("no way from host h0 to host h1"));
   tree.cluster().links[2].rate_down_mbit_s = 0;
   EXPECT_THAT(message(tree.request(1)), testing::HasSubstr("h2 - leaf0 has a rate of zero"));
+  tree.cluster().links.pop_back();
+  tree.cluster().links[2].rate_down_mbit_s = 100;
+  EXPECT_THAT(message(tree.request(1)), testing::HasSubstr("host `h3` has no link"));
 }
 
 TEST(Flow, ProgressMayStopIt) {
