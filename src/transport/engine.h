@@ -27,6 +27,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -112,6 +113,12 @@ class Engine {
   const Counters& counters() const { return counters_; }
   Counters& counters() { return counters_; }
   const Config& config() const { return config_; }
+
+  static constexpr std::size_t bytes_per_peer() { return sizeof(Peer) + sizeof(Aside); }
+  std::size_t memory_bytes() const {
+    return sizeof(*this) + peers_.capacity() * bytes_per_peer() +
+           turn_.capacity() * sizeof(PeerId) + round_recv_left_.capacity() * sizeof(std::uint64_t);
+  }
 
  private:
   // What the hot path touches per peer.

@@ -1,0 +1,82 @@
+// Exchanges on a simulated network, by the protocol that runs on real ones: one transport::Engine
+// per rank, driven by simulated packets and time. Nothing of the protocol is written twice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "sim/options.h"
+#include "sim/simulator.h"
+#include "topology/cluster.h"
+#include "transport/engine.h"
+
+namespace alm::harness {
+
+// What a rank sends and receives, as in plan::Plan.
+struct RankRounds {
+  std::vector<transport::PeerId> send, recv;
+  std::vector<std::uint32_t> send_begin, recv_begin;  // rounds + 1 entries each
+  bool interleaved = true;
+};
+
+// How long after the others a rank enters an exchange: exponential, drawn anew each time.
+struct StartJitter {
+  sim::Picos mean = 0;
+  std::uint64_t seed = 1;
+};
+
+struct SimRequest {
+  const topology::Cluster* cluster = nullptr;
+  std::vector<base::HostId> hosts;  // one rank each, in rank order; empty: every host
+  std::function<base::Result<RankRounds>(std::uint32_t rank)> rounds;
+  std::uint64_t bytes = 0;  // per pair
+  // Instead of `bytes`, for matrices that differ.
+  std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;
+  std::uint32_t exchanges = 1;  // one after the other, each rank as soon as it has finished
+  std::function<transport::Config(std::uint32_t rank)> config;
+  std::uint32_t overhead_bytes = 42;  // around a datagram on the link
+  sim::Options network;
+  StartJitter jitter;
+  // Share of the data that has come, 0 to 1; false stops the simulation. Called at most a few times
+  // a second or not at all.
+  std::function<bool(double)> progress;
+  std::size_t memory_max = std::size_t{16} << 30;
+};
+
+struct SimResult {
+  std::vector<sim::Picos> exchange_time;  // from the end of the one before to the last rank's end
+  std::vector<sim::Picos> rank_end;       // of the last exchange
+  std::uint64_t packets = 0;              // put on a host's link, of any kind
+  std::uint64_t dropped = 0;
+  std::uint64_t packet_hops = 0;
+  std::uint64_t events = 0;
+  transport::Counters counters;       // sum over ranks
+  std::vector<sim::PortStats> ports;  // 2 per link: up, down
+  std::uint32_t bottleneck = 0;       // the port that was busy longest
+  std::size_t memory_bytes = 0;
+};
+
+// Bytes that a simulation of so many ranks takes, before it is begun.
+std::size_t memory_estimate(const topology::Cluster& cluster, std::size_t ranks);
+
+// Errors: kBadInput for what cannot be simulated; kTimeout when a rank has waited for another
+// longer than Config::peer_timeout, a limit was reached or the ports wait for each other (the
+// message names the cycle); kUnsupported when `progress` stopped it.
+base::Result<SimResult> simulate(const SimRequest& request);
+
+// "leaf0 -> core"
+std::string port_name(const topology::Cluster& cluster, std::uint32_t port);
+// By the names of its ends; kBadInput if there is no such link.
+base::Result<std::uint32_t> find_port(const topology::Cluster& cluster, std::string_view from,
+                                      std::string_view to);
+
+// TraceRecord::label of packets that are no first transmission of data.
+constexpr std::uint32_t kLabelResent = 1u << 28;  // | packet number
+constexpr std::uint32_t kLabelAck = 2u << 28;
+constexpr std::uint32_t kLabelProbe = 3u << 28;  // and any other control packet
+
+}  // namespace alm::harness

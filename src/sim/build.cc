@@ -1,0 +1,303 @@
+// From a cluster and options to ports, fifos and switches; what cannot be simulated is refused
+// here.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/simulator.h"
+
+namespace alm::sim {
+namespace {
+
+using topology::Architecture;
+using topology::Cluster;
+using topology::FlowControl;
+using topology::Link;
+using topology::NodeId;
+using topology::Switching;
+
+constexpr double kBitsPerMbit = 1e6;
+constexpr std::uint32_t kFrameBytesMin = 64;
+constexpr std::uint32_t kFrameBytesMax = 1u << 20;
+constexpr std::uint32_t kPortsMax = 1u << 27;  // what an event's target holds
+
+std::uint64_t bits(double mbit_s) {
+  return static_cast<std::uint64_t>(std::llround(mbit_s * kBitsPerMbit));
+}
+
+}  // namespace
+
+class Builder {
+ public:
+  Builder(const Cluster& cluster, const Options& options) : cluster_(cluster), options_(options) {}
+
+  base::Result<std::unique_ptr<Simulator>> run() {
+    if (auto status = check(); !status) return status.error();
+    auto routes = routing::Routes::make(cluster_, options_.rule);
+    if (!routes) return routes.error();
+    sim_.reset(new Simulator);
+    sim_->options_ = options_;
+    sim_->trace_ = options_.trace;
+    sim_->routes_ = std::move(routes).value();
+    add_switches();
+    add_ports();
+    add_hosts();
+    add_modules();
+    add_faults();
+    add_buffers();
+    return std::move(sim_);
+  }
+
+ private:
+  std::string port_name(std::uint32_t port) const {
+    const Link& link = cluster_.links[port / 2];
+    const bool up = port % 2 == 0;
+    return cluster_.node_name(up ? link.from : link.to) + " -> " +
+           cluster_.node_name(up ? link.to : link.from);
+  }
+
+  base::Status check() const {
+    if (cluster_.hosts.empty() || cluster_.links.empty()) {
+      return base::bad_input("a cluster without hosts or links cannot be simulated");
+    }
+    if (cluster_.links.size() * 2 > kPortsMax) {
+      return base::bad_input(
+          fmt::format("{} links; at most {} are possible", cluster_.links.size(), kPortsMax / 2));
+    }
+    if (options_.frame_bytes < kFrameBytesMin || options_.frame_bytes > kFrameBytesMax) {
+      return base::bad_input(fmt::format("frames of {} bytes; expected {} to {}",
+                                         options_.frame_bytes, kFrameBytesMin, kFrameBytesMax));
+    }
+    if (options_.host_queue_packets == 0) {
+      return base::bad_input("a host queue of 0 packets sends nothing; expected at least 1");
+    }
+    for (std::uint32_t port = 0; port < 2 * cluster_.links.size(); ++port) {
+      const Link& link = cluster_.links[port / 2];
+      const double rate = port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s;
+      if (!(rate > 0) || bits(rate) == 0) {
+        return base::bad_input(
+            fmt::format("port {}: a rate of {} Mbit/s carries nothing; expected at least 0.000001",
+                        port_name(port), rate));
+      }
+      if ((port % 2 == 0 ? link.queue_up_packets : link.queue_down_packets) == 0) {
+        return base::bad_input(fmt::format(
+            "port {}: a buffer of 0 packets; expected room for one at least", port_name(port)));
+      }
+      if (!(link.latency_us >= 0)) {
+        return base::bad_input(fmt::format("port {}: a latency of {} us; expected 0 or more",
+                                           port_name(port), link.latency_us));
+      }
+    }
+    for (const Fault& fault : options_.faults) {
+      if (auto status = check(fault); !status) return status;
+    }
+    for (const Module& module : options_.modules) {
+      if (module.link >= cluster_.links.size()) {
+        return base::bad_input("a module on a link that does not exist");
+      }
+    }
+    return {};
+  }
+
+  base::Status check(const Fault& fault) const {
+    if (fault.kind == Fault::Kind::kSlowHost) {
+      if (fault.host >= cluster_.host_count()) return base::bad_input("a slow host out of range");
+      if (!(fault.factor > 1 && fault.factor <= 1e6)) {
+        return base::bad_input(
+            fmt::format("host `{}` slowed by {}; expected a factor above 1, at most 1000000",
+                        cluster_.hosts[fault.host].name, fault.factor));
+      }
+      return {};
+    }
+    if (fault.port >= 2 * cluster_.links.size()) return base::bad_input("a fault out of range");
+    if (fault.kind == Fault::Kind::kBlockPort && fault.duration <= 0) {
+      return base::bad_input(
+          fmt::format("port {} blocked for no time; expected a duration", port_name(fault.port)));
+    }
+    return {};
+  }
+
+  const topology::Switch& switch_of(std::uint32_t index) const { return cluster_.switches[index]; }
+
+  void add_switches() {
+    for (std::uint32_t i = 0; i < cluster_.switches.size(); ++i) {
+      const topology::Switch& from = switch_of(i);
+      Simulator::SwitchState node;
+      if (!options_.output_queued) {
+        node.input_buffered = from.architecture == Architecture::kInput;
+        node.back_pressure = from.flow_control == FlowControl::kBackPressure;
+        node.backplane_bit_s = bits(from.backplane_mbit_s);
+        // Under back-pressure what the ports hold is bounded port by port.
+        if (from.architecture == Architecture::kShared && !node.back_pressure) {
+          node.pool = from.buffer_packets;
+        }
+      }
+      sim_->switches_.push_back(std::move(node));
+    }
+  }
+
+  void add_ports() {
+    for (std::uint32_t id = 0; id < 2 * cluster_.links.size(); ++id) {
+      const Link& link = cluster_.links[id / 2];
+      const bool up = id % 2 == 0;
+      const NodeId from = up ? link.from : link.to;
+      const NodeId to = up ? link.to : link.from;
+      Simulator::Port port;
+      port.bit_s = bits(up ? link.rate_up_mbit_s : link.rate_down_mbit_s);
+      port.latency = static_cast<Picos>(std::llround(link.latency_us * kPicosPerMicro));
+      port.queue_limit = up ? link.queue_up_packets : link.queue_down_packets;
+      port.ring.resize(16);
+      port.to_host = cluster_.is_host(to);
+      port.to = port.to_host ? to.value : to.value - cluster_.host_count();
+      port.token_bucket = options_.shaper == Shaper::kTokenBucket;
+      if (port.token_bucket) {
+        port.bucket = serialization(options_.frame_bytes, port.bit_s) + options_.shaper_slack;
+        port.tokens_from = -port.bucket;
+      }
+      port.cut_through = !port.to_host && !options_.output_queued && !port.token_bucket &&
+                         switch_of(port.to).switching == Switching::kCutThrough;
+      if (!cluster_.is_host(from)) {
+        port.from_switch = from.value - cluster_.host_count();
+        sim_->switches_[port.from_switch].ports.push_back(id);
+        port.with_fifo = sim_->switches_[port.from_switch].input_buffered;
+      }
+      sim_->ports_.push_back(std::move(port));
+    }
+    sim_->stats_.resize(sim_->ports_.size());
+    // A backplane that carries all ports at once is none.
+    for (Simulator::SwitchState& node : sim_->switches_) {
+      std::uint64_t all = 0;
+      for (const std::uint32_t port : node.ports) {
+        all += sim_->ports_[routing::reverse(port)].bit_s;
+      }
+      if (node.backplane_bit_s >= all) node.backplane_bit_s = 0;
+    }
+  }
+
+  void add_hosts() {
+    for (std::uint32_t i = 0; i < cluster_.host_count(); ++i) {
+      Simulator::HostState host;
+      host.egress = sim_->routes_.host_port(i);
+      host.costs = options_.costs;
+      if (options_.pauses.interval > 0 && options_.pauses.mean > 0) {
+        host.random = Random(mix(options_.pauses.seed) + i);
+        host.next_pause = host.random.exponential(options_.pauses.interval);
+        sim_->costs_ = true;
+      }
+      sim_->hosts_.push_back(std::move(host));
+    }
+    sim_->costs_ = sim_->costs_ || options_.costs.any();
+  }
+
+  void add_modules() {
+    std::vector<Module> modules = options_.modules;
+    for (std::uint32_t link = 0; link < cluster_.links.size(); ++link) {
+      const double cap = cluster_.links[link].bidirectional_cap_mbit_s;
+      const auto known = std::find_if(modules.begin(), modules.end(),
+                                      [&](const Module& module) { return module.link == link; });
+      if (cap <= 0) continue;
+      if (known == modules.end()) {
+        modules.push_back({.link = link, .both_ways_mbit_s = cap});
+      } else if (known->both_ways_mbit_s == 0) {
+        known->both_ways_mbit_s = cap;
+      }
+    }
+    for (const Module& module : modules) {
+      for (const std::uint32_t port :
+           {routing::up_port(module.link), routing::down_port(module.link)}) {
+        sim_->ports_[port].module = static_cast<std::uint32_t>(sim_->modules_.size());
+        sim_->ports_[port].with_fifo = true;
+      }
+      Simulator::ModuleState state;
+      state.both_ways_bit_s = bits(module.both_ways_mbit_s);
+      state.per_packet = module.per_packet;
+      state.per_waiting = module.per_waiting;
+      sim_->modules_.push_back(state);
+    }
+  }
+
+  bool into_input_buffer(const Simulator::Port& port) const {
+    return !port.to_host && sim_->switches_[port.to].input_buffered;
+  }
+
+  void add_faults() {
+    constexpr double kThousand = 1000;
+    for (const Fault& fault : options_.faults) {
+      if (fault.kind == Fault::Kind::kSlowHost) {
+        Simulator::HostState& host = sim_->hosts_[fault.host];
+        const Picos frame = serialization(options_.frame_bytes, sim_->ports_[host.egress].bit_s);
+        const auto factor = static_cast<Picos>(std::llround(fault.factor * kThousand));
+        const auto times = [&](Picos cost) { return cost * factor / 1000; };
+        host.slow = {times(host.costs.send), times(host.costs.receive),
+                     times(std::max(host.costs.gap, frame))};
+        host.slow_from = fault.start;
+        host.slow_until = fault.duration > 0 ? fault.start + fault.duration : kNever;
+        sim_->costs_ = true;
+        continue;
+      }
+      Fault known = fault;
+      if (fault.after_packets > 0) known.start = kNever;
+      sim_->watches_.push_back({known, 0});
+      Simulator::Port& port = sim_->ports_[fault.port];
+      port.watched = true;
+      if (fault.kind == Fault::Kind::kLinkDown) {
+        sim_->ports_[routing::reverse(fault.port)].watched = true;
+      } else if (!into_input_buffer(port)) {
+        port.with_fifo = true;
+      }
+    }
+  }
+
+  std::uint32_t add_fifo(std::uint32_t capacity) {
+    sim_->fifos_.emplace_back();
+    sim_->fifos_.back().capacity = capacity;
+    return static_cast<std::uint32_t>(sim_->fifos_.size() - 1);
+  }
+
+  // What a port's queue holds: packets that came through it, in an input-buffered switch; packets
+  // that leave through it, in any other.
+  void add_buffers() {
+    for (std::uint32_t id = 0; id < sim_->ports_.size(); ++id) {
+      Simulator::Port& port = sim_->ports_[id];
+      const std::uint32_t far_queue = sim_->ports_[routing::reverse(id)].queue_limit;
+      if (into_input_buffer(port)) {
+        port.input_fifo = add_fifo(far_queue);
+        sim_->fifos_[port.input_fifo].in_port = id;
+      }
+      if (!port.to_host && sim_->switches_[port.to].back_pressure) {
+        port.credits = far_queue;
+        port.with_fifo = true;
+      }
+    }
+    for (std::uint32_t id = 0; id < sim_->ports_.size(); ++id) {
+      Simulator::Port& port = sim_->ports_[id];
+      const bool host = port.from_switch == kNone;
+      if (!host && sim_->switches_[port.from_switch].input_buffered) continue;
+      const bool counted = !host && sim_->switches_[port.from_switch].back_pressure;
+      port.with_fifo = port.with_fifo || counted;
+      if (!port.with_fifo) continue;
+      port.output_fifo = add_fifo(host || counted ? kNone : port.queue_limit);
+      if (host) sim_->fifos_[port.output_fifo].host = sim_->ports_[routing::reverse(id)].to;
+    }
+  }
+
+  const Cluster& cluster_;
+  const Options& options_;
+  std::unique_ptr<Simulator> sim_;
+};
+
+base::Result<std::unique_ptr<Simulator>> Simulator::make(const Cluster& cluster,
+                                                         const Options& options) {
+  return Builder(cluster, options).run();
+}
+
+std::size_t Simulator::bytes() const {
+  std::size_t rings = 0;
+  for (const Port& port : ports_) rings += port.ring.capacity() * sizeof(Picos);
+  return routes_.bytes() + queue_.bytes() + pool_.bytes() + rings +
+         ports_.capacity() * sizeof(Port) + fifos_.capacity() * sizeof(Fifo) +
+         hosts_.capacity() * sizeof(HostState) + stats_.capacity() * sizeof(PortStats);
+}
+
+}  // namespace alm::sim

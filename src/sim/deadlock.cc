@@ -1,0 +1,85 @@
+// Ports without credit that wait for each other: nothing will ever move them.
+//
+// A port without credit waits for any of the packets in the buffer it leads to: that at the head of
+// an input buffer, or any of those it brought to the output queues of other switches. It is alive
+// if credit is on its way or one of those packets wants a port that is alive. What is not alive
+// when nothing more can be found to be is a deadlock.
+#include <algorithm>
+
+#include "sim/simulator.h"
+
+namespace alm::sim {
+namespace {
+
+constexpr Picos kCheckEvery = kPicosPerSecond / 1000;
+
+}  // namespace
+
+void Simulator::watch_for_deadlock() {
+  if (checking_) return;
+  checking_ = true;
+  queue_.push(now_ + kCheckEvery, EventKind::kCheck, 0);
+}
+
+std::vector<std::uint32_t> Simulator::awaited(std::uint32_t port) const {
+  const Port& starved = ports_[port];
+  std::vector<std::uint32_t> out;
+  if (starved.input_fifo != kNone) {
+    const Fifo& queue = fifos_[starved.input_fifo];
+    if (queue.head != kNone) out.push_back(pool_[queue.head].out);
+    return out;
+  }
+  for (const std::uint32_t next : switches_[starved.to].ports) {
+    if (ports_[next].output_fifo == kNone) continue;
+    for (std::uint32_t index = fifos_[ports_[next].output_fifo].head; index != kNone;
+         index = pool_[index].next) {
+      if (pool_[index].in != port) continue;
+      out.push_back(next);
+      break;
+    }
+  }
+  return out;
+}
+
+void Simulator::check_deadlock() {
+  checking_ = false;
+  if (starved_ == 0) return;
+  std::vector<bool> dead(ports_.size());
+  std::vector<std::uint32_t> suspects;
+  for (std::uint32_t port = 0; port < ports_.size(); ++port) {
+    if (!ports_[port].starved || ports_[port].credits_coming > 0) continue;
+    dead[port] = true;
+    suspects.push_back(port);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const std::uint32_t port : suspects) {
+      if (!dead[port]) continue;
+      const auto next = awaited(port);
+      if (!next.empty() && std::all_of(next.begin(), next.end(), [&](auto p) { return dead[p]; })) {
+        continue;
+      }
+      dead[port] = false;
+      changed = true;
+    }
+  }
+  const auto first =
+      std::find_if(suspects.begin(), suspects.end(), [&](auto port) { return dead[port]; });
+  if (first == suspects.end()) {
+    watch_for_deadlock();
+    return;
+  }
+  // Each waits for one that is dead too: following them comes back to one seen before.
+  std::vector<std::uint32_t> way{*first};
+  for (;;) {
+    const std::uint32_t next = awaited(way.back()).front();
+    const auto seen = std::find(way.begin(), way.end(), next);
+    if (seen != way.end()) {
+      deadlock_.assign(seen, way.end());
+      return;
+    }
+    way.push_back(next);
+  }
+}
+
+}  // namespace alm::sim

@@ -1,0 +1,145 @@
+#include "sim/event_queue.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace alm::sim {
+namespace {
+
+constexpr std::uint64_t kEpoch = 1 << 16;  // events between two looks at the width
+constexpr int kShiftMax = 40;              // about a second
+
+}  // namespace
+
+EventQueue::EventQueue() : heads_(kBuckets, kNone) {}
+
+std::size_t EventQueue::bytes() const {
+  return now_.capacity() * sizeof(Item) + heads_.capacity() * sizeof(std::uint32_t) +
+         nodes_.capacity() * sizeof(Node) + far_.capacity() * sizeof(Far);
+}
+
+void EventQueue::push_now(const Item& item) {
+  if (at_ > 0 && at_ == now_.size()) {
+    now_.clear();
+    at_ = 0;
+  }
+  if (now_.empty() || now_.back().time <= item.time) {
+    now_.push_back(item);
+    return;
+  }
+  const auto place =
+      std::upper_bound(now_.begin() + static_cast<std::ptrdiff_t>(at_), now_.end(), item.time,
+                       [](Picos time, const Item& other) { return time < other.time; });
+  now_.insert(place, item);
+}
+
+namespace {
+
+constexpr auto later = [](const auto& a, const auto& b) {
+  return a.item.time != b.item.time ? a.item.time > b.item.time : a.sequence > b.sequence;
+};
+
+}  // namespace
+
+void EventQueue::push_far(const Item& item) {
+  far_.push_back({item, far_sequence_++});
+  std::push_heap(far_.begin(), far_.end(), later);
+}
+
+// What the window has reached. It moves before anything can be put into its newest bucket directly,
+// so that events of one time stay in order.
+void EventQueue::fetch_far() {
+  while (!far_.empty() && (far_.front().item.time >> shift_) - hand_ < kBuckets) {
+    std::pop_heap(far_.begin(), far_.end(), later);
+    const Item item = far_.back().item;
+    far_.pop_back();
+    push_bucket(item, item.time >> shift_);
+  }
+}
+
+void EventQueue::advance() {
+  if (popped_ - epoch_popped_ >= kEpoch) retune();
+  for (;;) {
+    if (in_buckets_ == 0) {
+      // Nothing within the window: it jumps to just before the first event beyond.
+      hand_ = (far_.front().item.time >> shift_) - 1;
+      fetch_far();
+    }
+    ++hand_;
+    if (!far_.empty()) fetch_far();
+    std::uint32_t& head = heads_[static_cast<std::size_t>(hand_ & (kBuckets - 1))];
+    if (head == kNone) continue;
+    load(head);
+    head = kNone;
+    return;
+  }
+}
+
+void EventQueue::load(std::uint32_t head) {
+  now_.clear();
+  at_ = 0;
+  for (std::uint32_t index = head; index != kNone;) {
+    Node& node = nodes_[index];
+    now_.push_back(node.item);
+    const std::uint32_t next = node.next;
+    node.next = free_;
+    free_ = index;
+    index = next;
+  }
+  in_buckets_ -= now_.size();
+  if (now_.size() == 1) return;
+  std::reverse(now_.begin(), now_.end());
+  const auto earlier = [](const Item& a, const Item& b) { return a.time < b.time; };
+  if (now_.size() > 32) {
+    if (!std::is_sorted(now_.begin(), now_.end(), earlier)) {
+      std::stable_sort(now_.begin(), now_.end(), earlier);
+    }
+    return;
+  }
+  for (std::size_t i = 1; i < now_.size(); ++i) {
+    const Item item = now_[i];
+    std::size_t j = i;
+    for (; j > 0 && item.time < now_[j - 1].time; --j) now_[j] = now_[j - 1];
+    now_[j] = item;
+  }
+}
+
+// Called with the bucket under the hand used up.
+void EventQueue::retune() {
+  const Picos here = hand_ << shift_;
+  const Picos gap = (here - epoch_begin_) / static_cast<Picos>(popped_ - epoch_popped_);
+  epoch_popped_ = popped_;
+  epoch_begin_ = here;
+  const int wanted = std::min(
+      kShiftMax,
+      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<Picos>(1, gap)))));
+  if (wanted >= shift_ - 1 && wanted <= shift_ + 1) return;
+
+  std::vector<Item> items;
+  items.reserve(size_);
+  for (std::int64_t bucket = hand_ + 1; bucket < hand_ + kBuckets; ++bucket) {
+    std::uint32_t& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
+    if (head == kNone) continue;
+    load(head);
+    head = kNone;
+    items.insert(items.end(), now_.begin(), now_.end());
+  }
+  std::sort(far_.begin(), far_.end(), [](const Far& a, const Far& b) { return later(b, a); });
+  for (const Far& far : far_) items.push_back(far.item);
+  far_.clear();
+  now_.clear();
+  at_ = 0;
+  shift_ = wanted;
+  // The end of the bucket used up, in new buckets: all that is left comes after it.
+  hand_ = (here >> shift_) - 1;
+  for (const Item& item : items) {
+    const std::int64_t bucket = item.time >> shift_;
+    if (bucket - hand_ < kBuckets) {
+      push_bucket(item, bucket);
+    } else {
+      push_far(item);
+    }
+  }
+}
+
+}  // namespace alm::sim

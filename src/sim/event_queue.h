@@ -1,0 +1,128 @@
+// Pending events in total order of (time, order of insertion): a calendar queue.
+//
+// Time is cut into buckets of 2^k picoseconds; a window of them is kept as lists, what lies beyond
+// in a heap. The bucket under the hand is sorted into a flat array, stably, so that events of one
+// time keep their order. The width follows the rate of events: about two per bucket. It decides how
+// fast events are found, never their order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/time.h"
+
+namespace alm::sim {
+
+enum class EventKind : std::uint8_t {
+  kArrive,     // target: port; a packet reaches the far end of it
+  kPull,       // target: host; its egress queue has room again
+  kTimer,      // target: host
+  kDeliver,    // target: host; its processor gets to a packet that came earlier
+  kArbitrate,  // target: port; free for the next packet that waits for it
+  kInputFree,  // target: fifo; the packet at its head may ask for its port
+  kCredit,     // target: port; room in the buffer at its far end
+  kCheck,      // target: none; looks for deadlock
+};
+
+struct Event {
+  Picos time = 0;
+  std::uint32_t packet = 0;
+  std::uint32_t target = 0;
+  EventKind kind = EventKind::kArrive;
+};
+
+class EventQueue {
+ public:
+  EventQueue();
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  std::uint64_t popped() const { return popped_; }
+  std::size_t bytes() const;
+
+  // Precondition: time is not before that of the event popped last.
+  void push(Picos time, EventKind kind, std::uint32_t target, std::uint32_t packet = 0) {
+    ++size_;
+    const Item item{time, packet, pack(kind, target)};
+    const std::int64_t bucket = time >> shift_;
+    if (bucket <= hand_) {
+      push_now(item);
+    } else if (bucket - hand_ < kBuckets) {
+      push_bucket(item, bucket);
+    } else {
+      push_far(item);
+    }
+  }
+
+  // Precondition: not empty.
+  Event pop() {
+    if (at_ == now_.size()) advance();
+    const Item& item = now_[at_++];
+    --size_;
+    ++popped_;
+    return {item.time, item.packet, item.what & kTargetMask,
+            static_cast<EventKind>(item.what >> kKindShift)};
+  }
+
+ private:
+  static constexpr std::uint32_t kKindShift = 28;
+  static constexpr std::uint32_t kTargetMask = (1u << kKindShift) - 1;
+  static constexpr std::int64_t kBuckets = 1 << 15;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  struct Item {
+    Picos time;
+    std::uint32_t packet;
+    std::uint32_t what;
+  };
+  struct Node {
+    Item item;
+    std::uint32_t next;
+  };
+  struct Far {
+    Item item;
+    std::uint64_t sequence;
+  };
+
+  static std::uint32_t pack(EventKind kind, std::uint32_t target) {
+    return (static_cast<std::uint32_t>(kind) << kKindShift) | target;
+  }
+  void push_bucket(const Item& item, std::int64_t bucket) {
+    std::uint32_t index = free_;
+    if (index == kNone) {
+      index = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.emplace_back();
+    } else {
+      free_ = nodes_[index].next;
+    }
+    std::uint32_t& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
+    nodes_[index] = {item, head};
+    head = index;
+    ++in_buckets_;
+  }
+  void push_now(const Item& item);
+  void push_far(const Item& item);
+  void advance();
+  void load(std::uint32_t head);
+  void fetch_far();
+  void retune();
+
+  std::vector<Item> now_;  // the bucket under the hand, from at_ on
+  std::size_t at_ = 0;
+  std::int64_t hand_ = 0;  // its number
+  std::vector<std::uint32_t> heads_;
+  std::vector<Node> nodes_;
+  std::uint32_t free_ = kNone;
+  std::size_t in_buckets_ = 0;
+  std::vector<Far> far_;  // heap
+  std::uint64_t far_sequence_ = 0;
+  int shift_ = 16;
+  std::size_t size_ = 0;
+  std::uint64_t popped_ = 0;
+
+  // Since the width was last thought about.
+  std::uint64_t epoch_popped_ = 0;
+  Picos epoch_begin_ = 0;
+};
+
+}  // namespace alm::sim

@@ -1,0 +1,80 @@
+// What a simulation takes besides the cluster.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "routing/routes.h"
+#include "sim/time.h"
+#include "sim/trace.h"
+
+namespace alm::sim {
+
+enum class Shaper {
+  kSerial,      // a frame takes its bits divided by the rate
+  kTokenBucket  // Linux tbf: passes at once what the bucket allows, then keeps to the rate
+};
+
+// An uplink module as an object of its own: one engine for both directions, with a cost for each
+// packet and for each input that waits for it.
+struct Module {
+  std::uint32_t link = 0;
+  double both_ways_mbit_s = 0;  // 0: no cap on bytes
+  Picos per_packet = 0;
+  Picos per_waiting = 0;
+};
+
+// The processor and network card of a host (reference section 1). All 0: infinitely fast.
+struct HostCosts {
+  Picos send = 0;     // O_s
+  Picos receive = 0;  // O_r + U_r
+  Picos gap = 0;      // g: between the starts of two frames
+  bool any() const { return send > 0 || receive > 0 || gap > 0; }
+};
+
+// The operating system takes the processor away: pauses of exponential length, at exponential
+// intervals, each host by itself.
+struct Pauses {
+  Picos mean = 0;
+  Picos interval = 0;  // mean time between pauses; 0: none
+  std::uint64_t seed = 1;
+};
+
+struct Fault {
+  enum class Kind {
+    kLinkDown,   // what is on the link is lost, both ways
+    kBlockPort,  // nothing leaves the port, or the input buffer it leads to (input-buffered switch)
+    kSlowHost    // costs are `factor` times as high, at least `factor` frame times per packet
+  };
+  Kind kind = Kind::kLinkDown;
+  std::uint32_t port = 0;  // kLinkDown, kBlockPort
+  std::uint32_t host = 0;  // kSlowHost
+  Picos start = 0;
+  Picos duration = 0;               // 0: for good (not kBlockPort)
+  std::uint32_t after_packets = 0;  // kBlockPort: start when this many have come there
+  double factor = 1;                // kSlowHost
+};
+
+struct Options {
+  routing::Rule rule = routing::Rule::kEcmp;
+  // Every switch output-queued, store-and-forward, a queue per port and nothing else: what the lab
+  // makes of a cluster file.
+  bool output_queued = false;
+  Shaper shaper = Shaper::kSerial;
+  Picos shaper_slack = 200 * kPicosPerMicro;  // kTokenBucket: burst = a frame + the rate x this
+  std::uint32_t frame_bytes = 1514;           // a full frame
+  std::uint32_t host_queue_packets = 6;       // a sender waits when so many of its own are queued
+  HostCosts costs;
+  Pauses pauses;
+  std::vector<Module> modules;
+  std::vector<Fault> faults;
+  TraceSink* trace = nullptr;
+  Picos time_max = 1'000'000 * kPicosPerSecond;
+  std::uint64_t events_max = UINT64_MAX;
+  // Called now and then; false stops the simulation.
+  std::function<bool()> progress;
+};
+
+}  // namespace alm::sim

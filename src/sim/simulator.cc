@@ -1,0 +1,303 @@
+// The event loop, hosts, and output queues whose departures are known on arrival.
+#include "sim/simulator.h"
+
+#include <algorithm>
+
+namespace alm::sim {
+namespace {
+
+constexpr std::uint64_t kProgressEvery = 1 << 17;
+
+}  // namespace
+
+Outcome Simulator::run(Program& program) {
+  program_ = &program;
+  for (std::uint32_t host = 0; host < hosts_.size(); ++host) pull(host);
+  std::uint64_t next_progress = kProgressEvery;
+  while (!program.done()) {
+    if (queue_.empty()) return Outcome::kIdle;
+    const Event event = queue_.pop();
+    now_ = event.time;
+    handle(event);
+    if (event.kind == EventKind::kCheck && !deadlock_.empty()) return Outcome::kDeadlock;
+    if (queue_.popped() < next_progress) continue;
+    next_progress += kProgressEvery;
+    if (options_.progress && !options_.progress()) return Outcome::kStopped;
+    if (queue_.popped() >= options_.events_max) return Outcome::kEventLimit;
+    if (now_ > options_.time_max) return Outcome::kTimeLimit;
+  }
+  return Outcome::kDone;
+}
+
+void Simulator::handle(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kArrive:
+      arrive(event.target, event.packet);
+      break;
+    case EventKind::kPull:
+      hosts_[event.target].pull_pending = false;
+      pull(event.target);
+      break;
+    case EventKind::kTimer:
+      on_timer(event.target);
+      break;
+    case EventKind::kDeliver:
+      receive(event.target, event.packet);
+      break;
+    case EventKind::kArbitrate:
+      ports_[event.target].arbitrating = false;
+      arbitrate(event.target);
+      break;
+    case EventKind::kInputFree:
+      input_free(event.target);
+      break;
+    case EventKind::kCredit:
+      on_credit(event.target);
+      break;
+    case EventKind::kCheck:
+      check_deadlock();
+      break;
+  }
+}
+
+// ---- the network -------------------------------------------------------------------------------
+
+void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
+  Port& in = ports_[port];
+  if (in.watched && link_down(port)) {
+    lose(port, index);
+    return;
+  }
+  ++hops_;
+  if (in.to_host) {
+    deliver(in.to, index);
+    return;
+  }
+  SwitchState& node = switches_[in.to];
+  Packet& packet = pool_[index];
+  const std::uint32_t out = routes_.next(in.to, packet.destination, packet.flow);
+  // A cut-through switch sees the head; the tail follows for as long as the frame takes.
+  Picos tail = now_;
+  if (in.cut_through) tail += frame_time(in, packet.bytes);
+  if (in.input_fifo == kNone && !ports_[out].with_fifo) {
+    const Picos ahead = in.cut_through ? tail - frame_time(ports_[out], packet.bytes) : now_;
+    forward(out, index, std::max(now_, ahead), node);
+    return;
+  }
+  packet.tail = tail;
+  packet.in = port;
+  packet.out = out;
+  if (in.watched) count_watched(port);
+  enqueue(in.input_fifo != kNone ? in.input_fifo : ports_[out].output_fifo, index);
+}
+
+// Forgets those that have started.
+void Simulator::purge(Port& port) {
+  const std::uint32_t mask = static_cast<std::uint32_t>(port.ring.size()) - 1;
+  std::uint32_t gone = 0;
+  while (gone < port.ring_count && port.ring[(port.ring_head + gone) & mask] <= now_) ++gone;
+  port.ring_head = (port.ring_head + gone) & mask;
+  port.ring_count -= gone;
+  if (port.from_switch != kNone) switches_[port.from_switch].waiting -= gone;
+}
+
+void Simulator::ring_push(Port& port, Picos start) {
+  if (port.ring_count == port.ring.size()) {
+    std::vector<Picos> larger(2 * port.ring.size());
+    for (std::uint32_t i = 0; i < port.ring_count; ++i) {
+      larger[i] = port.ring[(port.ring_head + i) & (port.ring.size() - 1)];
+    }
+    port.ring = std::move(larger);
+    port.ring_head = 0;
+  }
+  port.ring[(port.ring_head + port.ring_count++) & (port.ring.size() - 1)] = start;
+}
+
+// `waiting` counts some that have left; only when that is too much it is looked at closely.
+bool Simulator::pool_full(SwitchState& node) {
+  if (node.waiting < node.pool) return false;
+  for (const std::uint32_t port : node.ports) purge(ports_[port]);
+  return node.waiting >= node.pool;
+}
+
+void Simulator::forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node) {
+  Port& port = ports_[out];
+  if (port.ring_count > 0) purge(port);
+  if (port.ring_count >= port.queue_limit || (node.pool > 0 && pool_full(node))) {
+    drop(out, index);
+    return;
+  }
+  if (node.backplane_bit_s > 0) {
+    earliest = std::max(earliest, node.backplane_until);
+    node.backplane_until = earliest + serialization(pool_[index].bytes, node.backplane_bit_s);
+  }
+  const Picos start = send_ring(out, index, earliest);
+  if (start > now_) ++node.waiting;
+}
+
+// Returns when the packet leaves the queue.
+Picos Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earliest) {
+  Port& port = ports_[out];
+  const std::uint32_t bytes = pool_[index].bytes;
+  const Picos frame = frame_time(port, bytes);
+  const Picos start = std::max(earliest, port.busy_until);
+  Picos end;
+  if (port.token_bucket) {
+    // Tokens as time: the bucket was empty at tokens_from and fills up to `bucket`. A frame passes
+    // at once as soon as they pay for it.
+    end = std::max(start, port.tokens_from + frame);
+    port.tokens_from = std::max(port.tokens_from, end - port.bucket) + frame;
+  } else {
+    end = start + frame;
+  }
+  port.busy_until = end;
+  if (start > now_) ring_push(port, start);
+  count_sent(out, bytes, frame, port.ring_count);
+  if (trace_ != nullptr) trace_sent(out, index, now_, start, end, port.ring_count);
+  queue_.push((port.cut_through ? start : end) + port.latency, EventKind::kArrive, out, index);
+  return start;
+}
+
+void Simulator::drop(std::uint32_t port, std::uint32_t index) {
+  ++dropped_;
+  ++stats_[port].dropped;
+  if (trace_ != nullptr) {
+    const Packet& packet = pool_[index];
+    trace_->on({now_, now_, now_, port, packet.source, packet.destination, packet.bytes,
+                packet.label, ports_[port].ring_count, TraceKind::kDropped});
+  }
+  pool_.give_back(index);
+}
+
+void Simulator::trace_sent(std::uint32_t port, std::uint32_t index, Picos queued, Picos start,
+                           Picos end, std::uint32_t depth) {
+  const Packet& packet = pool_[index];
+  trace_->on({queued, start, end, port, packet.source, packet.destination, packet.bytes,
+              packet.label, depth, TraceKind::kSent});
+}
+
+// ---- hosts -------------------------------------------------------------------------------------
+
+// When the processor can take up something new, pauses included.
+Picos Simulator::processor(HostState& host) {
+  while (host.next_pause <= std::max(now_, host.free_at)) {
+    const Picos begin = std::max(host.next_pause, host.free_at);
+    host.free_at = begin + host.random.exponential(options_.pauses.mean);
+    host.next_pause = host.free_at + host.random.exponential(options_.pauses.interval);
+  }
+  return std::max(now_, host.free_at);
+}
+
+void Simulator::deliver(std::uint32_t host, std::uint32_t index) {
+  if (!costs_) {
+    receive(host, index);
+    return;
+  }
+  HostState& state = hosts_[host];
+  const Picos done = processor(state) + costs_of(state).receive;
+  state.free_at = done;
+  if (done == now_) {
+    receive(host, index);
+  } else {
+    queue_.push(done, EventKind::kDeliver, host, index);
+  }
+}
+
+void Simulator::receive(std::uint32_t host, std::uint32_t index) {
+  program_->receive(host, now_, index, pool_[index]);
+  pool_.give_back(index);
+  pull(host);
+}
+
+// Whether the host's link takes another packet; if not, the host is called when half of its queue
+// has drained, as a socket is.
+bool Simulator::takes(HostState& host) {
+  Port& port = ports_[host.egress];
+  const std::uint32_t limit = options_.host_queue_packets;
+  if (port.with_fifo) {
+    // transmit() calls the host.
+    return fifos_[port.output_fifo].count + (port.busy_until > now_ ? 1 : 0) < limit;
+  }
+  if (port.busy_until <= now_) return true;
+  if (port.ring_count > 0) purge(port);
+  const std::uint32_t queued = port.ring_count + 1;  // the one on the link included
+  if (queued < limit) return true;
+  // The j-th that waits starts when j of them have gone.
+  const std::uint32_t leave = queued - limit / 2;
+  const Picos when = leave == queued
+                         ? port.busy_until
+                         : port.ring[(port.ring_head + leave - 1) & (port.ring.size() - 1)];
+  queue_.push(when, EventKind::kPull, static_cast<std::uint32_t>(&host - hosts_.data()));
+  return false;
+}
+
+void Simulator::pull(std::uint32_t host) {
+  HostState& state = hosts_[host];
+  if (state.pull_pending) return;
+  for (;;) {
+    if (costs_ && processor(state) > now_) {
+      state.pull_pending = true;
+      queue_.push(state.free_at, EventKind::kPull, host);
+      return;
+    }
+    if (!takes(state)) {
+      state.pull_pending = true;
+      return;
+    }
+    const std::uint32_t index = pool_.take();
+    Packet& packet = pool_[index];
+    if (!program_->pull(host, now_, index, packet)) {
+      pool_.give_back(index);
+      break;
+    }
+    packet.source = host;
+    inject(state, index);
+  }
+  rearm(host);
+}
+
+void Simulator::inject(HostState& host, std::uint32_t index) {
+  Port& port = ports_[host.egress];
+  Picos ready = now_;
+  if (costs_) {
+    const HostCosts& costs = costs_of(host);
+    ready += costs.send;
+    host.free_at = ready;
+    // The gap is between starts: what waits in the queue keeps it among itself.
+    ready = std::max(ready, port.gap_until);
+    port.gap_until = std::max(ready, port.busy_until) + costs.gap;
+  }
+  if (!port.with_fifo) {
+    send_ring(host.egress, index, ready);
+    return;
+  }
+  Packet& packet = pool_[index];
+  packet.tail = ready + frame_time(port, packet.bytes);  // not on the link before `ready`
+  packet.in = kNone;
+  packet.out = host.egress;
+  enqueue(port.output_fifo, index);
+}
+
+void Simulator::on_timer(std::uint32_t host) {
+  HostState& state = hosts_[host];
+  if (now_ != state.timer_at) return;  // an earlier one was set meanwhile
+  state.timer_at = kNever;
+  if (program_->deadline(host) > now_) {
+    rearm(host);
+    return;
+  }
+  program_->timer(host, now_);
+  pull(host);
+}
+
+// One event per host at most is of use; deadlines that move later cost nothing until it comes.
+void Simulator::rearm(std::uint32_t host) {
+  HostState& state = hosts_[host];
+  Picos when = program_->deadline(host);
+  if (when >= state.timer_at || when == kNever) return;
+  when = std::max(when, now_ + 1);
+  state.timer_at = when;
+  queue_.push(when, EventKind::kTimer, host);
+}
+
+}  // namespace alm::sim

@@ -1,0 +1,223 @@
+// The packet simulator: hosts, links and switches of a cluster as one discrete-event model.
+//
+// A link direction is a port (routing/routes.h). Where a packet's departure is known when it
+// arrives (drop-tail output queues), it costs one event per hop: departure = max(now, busy until) +
+// bytes / rate, what has not started yet counts against the queue, and the arrival at the next hop
+// is scheduled at once (simulator.cc). Where it depends on what others do (input buffers,
+// back-pressure, modules shared by two directions, blocked ports), packets wait in fifos that ask
+// for a port and are served when it is free, up to three events per hop (fifo.cc).
+//
+// Hosts are pulled: whenever its link takes a packet, a host's program is asked for one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "routing/routes.h"
+#include "sim/event_queue.h"
+#include "sim/options.h"
+#include "sim/packet.h"
+#include "sim/random.h"
+#include "topology/cluster.h"
+
+namespace alm::sim {
+
+// What runs on the hosts.
+class Program {
+ public:
+  virtual ~Program() = default;
+  // The next packet of this host, if it has one to send now: fills destination, flow, bytes, label.
+  virtual bool pull(std::uint32_t host, Picos now, std::uint32_t index, Packet& packet) = 0;
+  virtual void receive(std::uint32_t host, Picos now, std::uint32_t index,
+                       const Packet& packet) = 0;
+  // The time it set itself has come; pull() follows.
+  virtual void timer(std::uint32_t host, Picos now) = 0;
+  virtual Picos deadline(std::uint32_t host) const = 0;  // kNever: none
+  virtual bool done() const = 0;
+};
+
+struct PortStats {
+  std::uint64_t packets = 0, bytes = 0, dropped = 0;
+  std::uint32_t queue_high_water = 0;
+  Picos busy = 0;
+};
+
+enum class Outcome { kDone, kIdle, kStopped, kTimeLimit, kEventLimit, kDeadlock };
+
+class Simulator {
+ public:
+  static base::Result<std::unique_ptr<Simulator>> make(const topology::Cluster& cluster,
+                                                       const Options& options);
+
+  // Until the program is done or nothing is left to happen.
+  Outcome run(Program& program);
+
+  Picos now() const { return now_; }
+  std::uint64_t events() const { return queue_.popped(); }
+  std::uint64_t packet_hops() const { return hops_; }
+  std::uint64_t dropped() const { return dropped_; }
+  const PortStats& stats(std::uint32_t port) const { return stats_[port]; }
+  std::uint32_t ports() const { return static_cast<std::uint32_t>(ports_.size()); }
+  const routing::Routes& routes() const { return routes_; }
+  // After kDeadlock: ports that wait for each other in turn.
+  const std::vector<std::uint32_t>& deadlock() const { return deadlock_; }
+  std::size_t bytes() const;
+
+ private:
+  struct Port {
+    Picos busy_until = 0;     // end of the last frame taken
+    Picos serialization = 0;  // of cached_bytes
+    std::uint32_t cached_bytes = 0;
+    std::uint32_t queue_limit = 0;
+    Picos latency = 0;
+    std::uint32_t to = 0;  // host, or switch index
+    std::uint32_t ring_head = 0, ring_count = 0;
+    bool to_host = false;
+    bool cut_through = false;  // the switch at the far end does not wait for the tail
+    bool with_fifo = false;    // packets for it wait in fifos
+    bool token_bucket = false;
+    bool watched = false;  // has faults of its own
+    bool arbitrating = false;
+    bool starved = false;     // waits for credit
+    std::vector<Picos> ring;  // starts of those that wait; a power of two long
+    std::uint64_t bit_s = 0;
+    std::uint32_t from_switch = kNone;  // kNone: a host's
+
+    Picos tokens_from = 0, bucket = 0;  // token bucket: empty at that time; its depth as time
+    Picos gap_until = 0;                // host: g
+
+    std::uint32_t waiter_first = kNone, waiter_last = kNone;  // fifos that ask for it
+    std::uint32_t waiters = 0;
+    std::uint32_t input_fifo = kNone;   // what it leads to, in an input-buffered switch
+    std::uint32_t output_fifo = kNone;  // where packets for it wait, in any other, or at a host
+    std::uint32_t module = kNone;
+    std::uint32_t credits = kNone;  // kNone: no flow control
+    std::uint32_t credits_coming = 0;
+  };
+
+  struct Fifo {
+    std::uint32_t head = kNone, tail = kNone, count = 0, capacity = 0;
+    std::uint32_t in_port = kNone;  // of an input buffer; kNone for output queues
+    std::uint32_t host = kNone;     // of a host's own queue
+    Picos busy_until = 0;           // its head is on the way through the switch
+    bool waiting = false;           // asks for a port
+    std::uint32_t next_waiter = kNone;
+  };
+
+  struct SwitchState {
+    std::uint64_t backplane_bit_s = 0;  // 0: carries everything
+    Picos backplane_until = 0;
+    std::uint32_t pool = 0;     // 0: none
+    std::uint32_t waiting = 0;  // in all its rings, some of which may have left meanwhile
+    bool input_buffered = false;
+    bool back_pressure = false;
+    std::vector<std::uint32_t> ports;  // egress
+  };
+
+  struct HostState {
+    std::uint32_t egress = 0;
+    bool pull_pending = false;
+    Picos timer_at = kNever;
+    Picos free_at = 0;  // its processor
+    HostCosts costs;
+    Picos slow_from = kNever, slow_until = kNever;  // costs are those in `slow`
+    HostCosts slow;
+    Picos next_pause = kNever;
+    Random random{0};
+  };
+
+  struct ModuleState {
+    std::uint64_t both_ways_bit_s = 0;
+    Picos per_packet = 0, per_waiting = 0;
+    Picos busy_until = 0;
+  };
+
+  struct Watch {
+    Fault fault;
+    std::uint32_t seen = 0;
+  };
+
+  Simulator() = default;
+  friend class Builder;
+
+  // simulator.cc
+  void handle(const Event& event);
+  void arrive(std::uint32_t port, std::uint32_t index);
+  void deliver(std::uint32_t host, std::uint32_t index);
+  void receive(std::uint32_t host, std::uint32_t index);
+  void pull(std::uint32_t host);
+  bool takes(HostState& host);
+  void on_timer(std::uint32_t host);
+  void rearm(std::uint32_t host);
+  const HostCosts& costs_of(const HostState& host) const {
+    return now_ >= host.slow_from && now_ < host.slow_until ? host.slow : host.costs;
+  }
+  Picos processor(HostState& host);
+  void inject(HostState& host, std::uint32_t index);
+  Picos frame_time(Port& port, std::uint32_t bytes) {
+    if (port.cached_bytes != bytes) {
+      port.cached_bytes = bytes;
+      port.serialization = serialization(bytes, port.bit_s);
+    }
+    return port.serialization;
+  }
+  void purge(Port& port);
+  static void ring_push(Port& port, Picos start);
+  bool pool_full(SwitchState& node);
+  void forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node);
+  Picos send_ring(std::uint32_t out, std::uint32_t index, Picos earliest);
+  void count_sent(std::uint32_t port, std::uint32_t bytes, Picos busy, std::uint32_t depth) {
+    PortStats& stats = stats_[port];
+    ++stats.packets;
+    stats.bytes += bytes;
+    stats.busy += busy;
+    if (depth > stats.queue_high_water) stats.queue_high_water = depth;
+  }
+  void drop(std::uint32_t port, std::uint32_t index);
+  void trace_sent(std::uint32_t port, std::uint32_t index, Picos queued, Picos start, Picos end,
+                  std::uint32_t depth);
+  // fifo.cc
+  void enqueue(std::uint32_t fifo, std::uint32_t index);
+  void request(std::uint32_t fifo);
+  void arbitrate(std::uint32_t port);
+  void schedule_arbitrate(std::uint32_t port, Picos when);
+  Picos free_time(const Port& port) const;
+  void transmit(std::uint32_t port, std::uint32_t fifo);
+  void input_free(std::uint32_t fifo);
+  void give_credit(std::uint32_t port);
+  void on_credit(std::uint32_t port);
+  // faults.cc
+  bool link_down(std::uint32_t port) const;
+  void lose(std::uint32_t port, std::uint32_t index);
+  void count_watched(std::uint32_t port);
+  Picos blocked_until(std::uint32_t port) const;
+  // deadlock.cc
+  void watch_for_deadlock();
+  void check_deadlock();
+  std::vector<std::uint32_t> awaited(std::uint32_t port) const;
+
+  Options options_;
+  routing::Routes routes_;
+  EventQueue queue_;
+  PacketPool pool_;
+  std::vector<Port> ports_;
+  std::vector<PortStats> stats_;
+  std::vector<Fifo> fifos_;
+  std::vector<SwitchState> switches_;
+  std::vector<HostState> hosts_;
+  std::vector<ModuleState> modules_;
+  std::vector<Watch> watches_;
+  Program* program_ = nullptr;
+  TraceSink* trace_ = nullptr;
+  bool costs_ = false;  // some host's processor takes time
+  Picos now_ = 0;
+  std::uint64_t hops_ = 0, dropped_ = 0;
+  bool checking_ = false;
+  std::uint32_t starved_ = 0;  // ports that wait for credit
+  std::vector<std::uint32_t> deadlock_;
+};
+
+}  // namespace alm::sim
