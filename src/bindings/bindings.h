@@ -29,6 +29,7 @@ T value_or_raise(base::Result<T> result) {
 using HostNames = std::optional<std::vector<std::string>>;
 std::vector<base::HostId> participants(const topology::Cluster& cluster, const HostNames& names);
 
+void bind_flow(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);
 

@@ -25,4 +25,5 @@ NB_MODULE(_core, m) {
   });
   alm::bindings::bind_topology(m);
   alm::bindings::bind_plan(m);
+  alm::bindings::bind_flow(m);
 }
