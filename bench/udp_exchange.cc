@@ -94,7 +94,7 @@ std::vector<Rank> open_ranks(const Options& options) {
     peers.config.datagram_bytes = ranks[self].driver->endpoint().datagram_bytes();
     for (const Rank& peer : ranks) {
       peers.addresses.push_back({peer.driver->endpoint().local()});
-      peers.host_names.push_back("localhost");
+      peers.names.push_back("localhost");
     }
     ranks[self].driver->add_set(ranks[self].set, std::move(peers));
   }

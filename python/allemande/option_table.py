@@ -41,10 +41,10 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         key="algorithm",
         kind="choice",
-        default="sync-shuffle",
-        valid="sync-shuffle|group-shuffle|pairwise|shift-exchange|direct|native",
+        default="auto",
+        valid="auto|sync-shuffle|grid|group-shuffle|pairwise|shift-exchange|direct|native",
         shared=True,
-        help="How the exchange is ordered. `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
+        help="How the exchange is ordered. `auto` takes `grid`, which combines blocks into fewer packets, where they are small, else `sync-shuffle`. `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
     ),
     Option(
         key="permutation",

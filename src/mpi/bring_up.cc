@@ -82,23 +82,23 @@ std::string Communicator::join() {
   auto rounds = make_rounds(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
   if (!rounds) return rounds.error().message;
   rounds_ = std::move(rounds).value();
+  grid_ = make_grid(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
   return {};
 }
 
 std::string Communicator::open_udp() {
   PeerRecord mine = records_[self_];
   const auto driver = job_.driver();
-  if (driver) mine.set = driver.value()->reserve_set();
   if (!driver) {
     set_cause(mine, driver.error().message);
-  } else if (mine.set == 0) {
+  } else if (!reserve(*driver.value(), mine)) {
     set_cause(mine, "too many communicators are in use");
   } else {
     set_addresses(mine, driver.value()->endpoint(), kPathsInUse);
   }
   if (gather(job_.ops, comm_, mine, records_) != kMpiSuccess) return "MPI_Allgather failed on it";
   if (const auto obstacle = udp_obstacle(records_); !obstacle.empty()) {
-    if (driver) driver.value()->remove_set(mine.set);
+    if (driver) give_back(*driver.value(), mine);
     return "UDP cannot be used: " + obstacle;
   }
 
@@ -106,21 +106,51 @@ std::string Communicator::open_udp() {
   std::transform(records_.begin(), records_.end(), sets_.begin(),
                  [](const PeerRecord& record) { return record.set; });
   const std::uint32_t datagram_bytes = common_datagram_bytes(records_);
-  std::string reason = try_hello(*driver.value(), datagram_bytes);
-  if (!reason.empty() && datagram_bytes > kSafeDatagramBytes) {
+  const std::string reason = try_hello(*driver.value(), datagram_bytes);
+  bool open = reason.empty();
+  if (!open && datagram_bytes > kSafeDatagramBytes) {
     const std::uint16_t set = driver.value()->reserve_set();
     if (gather(job_.ops, comm_, set, sets_) != kMpiSuccess) return "MPI_Allgather failed on it";
-    if (try_hello(*driver.value(), kSafeDatagramBytes).empty()) {
-      if (self_ == 0) {
-        job_.warn_once(fmt::format(
-            "UDP datagrams of {} bytes do not get through ({}); {} bytes are used. Set the MTU of "
-            "the hosts' interfaces, or ALLEMANDE_MTU_BYTES, to what the path carries.",
-            datagram_bytes, reason, kSafeDatagramBytes));
-      }
-      return {};
+    open = try_hello(*driver.value(), kSafeDatagramBytes).empty();
+    if (open && self_ == 0) {
+      job_.warn_once(fmt::format(
+          "UDP datagrams of {} bytes do not get through ({}); {} bytes are used. Set the MTU of "
+          "the hosts' interfaces, or ALLEMANDE_MTU_BYTES, to what the path carries.",
+          datagram_bytes, reason, kSafeDatagramBytes));
     }
   }
-  return reason;
+  if (!open) {
+    give_back(*driver.value(), mine);
+    return reason;
+  }
+  open_grid(*driver.value());
+  return {};
+}
+
+bool Communicator::reserve(io::Driver& driver, PeerRecord& mine) const {
+  mine.set = driver.reserve_set();
+  bool all = mine.set != 0;
+  if (!grid_) return all;
+  for (std::uint16_t& set : mine.grid_sets) {
+    set = driver.reserve_set();
+    all = all && set != 0;
+  }
+  return all;
+}
+
+// What was reserved and not registered; nothing happens to the rest.
+void Communicator::give_back(io::Driver& driver, const PeerRecord& mine) const {
+  driver.remove_set(mine.set);
+  for (const std::uint16_t set : mine.grid_sets) driver.remove_set(set);
+}
+
+void Communicator::open_grid(io::Driver& driver) {
+  if (!grid_) return;
+  std::vector<GridExchange::Sets> sets(ranks_);
+  std::transform(records_.begin(), records_.end(), sets.begin(),
+                 [](const PeerRecord& record) { return record.grid_sets; });
+  grid_exchange_ = std::make_unique<GridExchange>(std::move(*grid_), driver, peer_set(), sets);
+  grid_.reset();
 }
 
 io::PeerSet Communicator::peer_set() const {
@@ -132,7 +162,8 @@ io::PeerSet Communicator::peer_set() const {
     auto addresses = addresses_of(record);
     peers.addresses.push_back(addresses ? std::move(addresses).value()
                                         : std::vector<io::Address>{});
-    peers.host_names.emplace_back(mpi::host_of(record.host));
+    peers.names.push_back(
+        fmt::format("rank {} on {}", peers.names.size(), mpi::host_of(record.host)));
   }
   return peers;
 }

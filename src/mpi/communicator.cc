@@ -23,8 +23,7 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
     return job_.ops.raise(comm_, "allemande: MPI_Pack failed on the send buffer");
   }
-  const auto wanted = equal_blocks(staging_.send(), staging_.recv(), bytes);
-  if (const auto done = exchange(wanted, bytes); !done) return fail(done.error().message);
+  if (const auto done = exchange(bytes); !done) return fail(done.error().message);
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
     return job_.ops.raise(comm_, "allemande: MPI_Unpack failed on the receive buffer");
   }
@@ -42,27 +41,43 @@ transport::Exchange Communicator::equal_blocks(const std::byte* send, std::byte*
   return exchange;
 }
 
-base::Status Communicator::exchange(const transport::Exchange& exchange, std::uint64_t bytes) {
-  if (mode_ == Mode::kMessages) {
-    const std::uint64_t before = messages_->messages_sent();
-    auto done = messages_->run(exchange);
-    job_.stats.update([&](StatsRecord& stats) {
-      ++stats.exchanges;
-      ++stats.size(bytes).exchanges;
-      stats.mpi_messages += messages_->messages_sent() - before;
-    });
-    return done;
-  }
-  const auto driver = job_.driver();
-  if (!driver) return driver.error();
-  auto done = driver.value()->run(
-      sets_[self_], exchange, [this] { job_.ops.progress(); },
-      [this](const std::string& warning) { job_.log.warning(warning); });
-  const auto now = driver.value()->counters(sets_[self_]);
+base::Status Communicator::exchange(std::uint64_t bytes) {
+  auto done = mode_ == Mode::kMessages ? over_messages(bytes) : over_udp(bytes);
+  job_.stats.update([&](StatsRecord& stats) {
+    ++stats.exchanges;
+    ++stats.size(bytes).exchanges;
+  });
+  return done;
+}
+
+base::Status Communicator::over_messages(std::uint64_t bytes) {
+  const std::uint64_t before = messages_->messages_sent();
+  auto done = messages_->run(equal_blocks(staging_.send(), staging_.recv(), bytes));
+  job_.stats.update(
+      [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
+  return done;
+}
+
+bool Communicator::takes_grid(std::uint64_t bytes) const {
+  if (!grid_exchange_) return false;
+  return job_.options.algorithm == kGrid ||
+         plan::grid_pays(grid_exchange_->grid(), bytes,
+                         config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
+}
+
+base::Status Communicator::over_udp(std::uint64_t bytes) {
+  const auto got = job_.driver();
+  if (!got) return got.error();
+  io::Driver& driver = *got.value();
+  const io::Driver::Progress progress = [this] { job_.ops.progress(); };
+  const io::Driver::Warn warn = [this](const std::string& text) { job_.log.warning(text); };
+  auto done = takes_grid(bytes)
+                  ? grid_exchange_->run(staging_.send(), staging_.recv(), bytes, progress, warn)
+                  : driver.run(sets_[self_], equal_blocks(staging_.send(), staging_.recv(), bytes),
+                               progress, warn);
+  const auto now = counters(driver);
   job_.stats.update([&](StatsRecord& stats) {
     auto& line = stats.size(bytes);
-    ++stats.exchanges;
-    ++line.exchanges;
     line.packets += now.data_sent - counted_.data_sent;
     line.retransmitted += now.data_retransmitted - counted_.data_retransmitted;
   });
@@ -70,44 +85,70 @@ base::Status Communicator::exchange(const transport::Exchange& exchange, std::ui
   return done;
 }
 
+transport::Counters Communicator::counters(const io::Driver& driver) const {
+  transport::Counters sum = driver.counters(sets_[self_]);
+  if (grid_exchange_) sum += grid_exchange_->counters();
+  return sum;
+}
+
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
-// Its set goes, so that peers who still wait for this rank learn that they wait in vain.
 int Communicator::fail(const std::string& message) {
   failure_ = "allemande: MPI_Alltoall failed: " + message;
   job_.log.error("MPI_Alltoall failed: " + message);
+  share_failure();
   close();
   mode_ = Mode::kFailed;
   return job_.ops.raise(comm_, failure_);
 }
 
+// On whatever set a peer waits for this rank: it is to learn that it waits in vain.
+void Communicator::share_failure() {
+  const auto driver = job_.driver();
+  if (mode_ != Mode::kUdp || !driver) return;
+  std::vector<std::uint16_t> sets = {sets_[self_]};
+  if (grid_exchange_) {
+    for (const std::uint16_t set : grid_exchange_->sets()) sets.push_back(set);
+  }
+  driver.value()->share_failure(sets);
+}
+
 void Communicator::close() {
   if (mode_ == Mode::kUdp) {
     if (const auto driver = job_.driver()) {
-      const auto counters = driver.value()->counters(sets_[self_]);
-      job_.stats.update([&](StatsRecord& stats) { stats.channel += counters; });
+      const auto sum = counters(*driver.value());
+      job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
       driver.value()->remove_set(sets_[self_]);
+      if (grid_exchange_) grid_exchange_->close();
     }
   }
   mode_ = Mode::kClosed;
   messages_.reset();
+  grid_exchange_.reset();
   staging_.release();
   records_.clear();
 }
 
 void Communicator::announce(std::uint64_t bytes) {
   const auto size_class = static_cast<int>(std::bit_width(bytes));
-  if (self_ != 0 || !job_.log.shows(LogLevel::kInfo) || !announced_.insert(size_class).second) {
+  const bool grid = mode_ == Mode::kUdp && takes_grid(bytes);
+  if (self_ != 0 || !job_.log.shows(LogLevel::kInfo) ||
+      !announced_.insert({size_class, grid}).second) {
     return;
+  }
+  std::string order =
+      fmt::format("{} ({})", plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation));
+  if (grid) {
+    const plan::Grid& shape = grid_exchange_->grid();
+    order = fmt::format("grid ({} x {})", shape.rows, shape.columns);
   }
   std::string how = "over MPI point-to-point messages";
   if (mode_ == Mode::kUdp) {
     how = fmt::format("over UDP, window {} packets, grain {}, {}-byte datagrams",
                       config_.window_packets, config_.grain_packets, config_.datagram_bytes);
   }
-  job_.log.info(fmt::format("MPI_Alltoall on {} ranks, {} to {} bytes per pair: {} ({}) {}", ranks_,
+  job_.log.info(fmt::format("MPI_Alltoall on {} ranks, {} to {} bytes per pair: {} {}", ranks_,
                             std::uint64_t{1} << (size_class - 1),
-                            (std::uint64_t{1} << size_class) - 1, plan::name_of(rounds_.algorithm),
-                            plan::name_of(rounds_.permutation), how));
+                            (std::uint64_t{1} << size_class) - 1, order, how));
 }
 
 }  // namespace alm::mpi

@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "mpi/grid_exchange.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
 #include "mpi/settings.h"
@@ -54,6 +56,9 @@ class Communicator {
   std::string join();      // who is where; the plan
   std::string open_udp();  // sockets, keys, hello
   std::string try_hello(io::Driver& driver, std::uint32_t datagram_bytes);
+  bool reserve(io::Driver& driver, PeerRecord& mine) const;  // false: no numbers left
+  void give_back(io::Driver& driver, const PeerRecord& mine) const;
+  void open_grid(io::Driver& driver);
   std::string open_messages();
 
   io::PeerSet peer_set() const;
@@ -61,8 +66,13 @@ class Communicator {
   void announce(std::uint64_t bytes);
   transport::Exchange equal_blocks(const std::byte* send, std::byte* recv,
                                    std::uint64_t bytes) const;
-  base::Status exchange(const transport::Exchange& exchange, std::uint64_t bytes);
+  base::Status exchange(std::uint64_t bytes);
+  base::Status over_udp(std::uint64_t bytes);
+  base::Status over_messages(std::uint64_t bytes);
+  bool takes_grid(std::uint64_t bytes) const;
+  transport::Counters counters(const io::Driver& driver) const;
   int fail(const std::string& message);
+  void share_failure();
 
   Job& job_;
   CommHandle comm_;
@@ -76,10 +86,12 @@ class Communicator {
   PlanRounds rounds_;
   transport::Config config_;
   std::vector<std::uint16_t> sets_;  // [rank] the numbers the ranks are addressed by
-  transport::Counters counted_;      // already in the statistics
+  std::optional<plan::Grid> grid_;   // handed on to grid_exchange_ when UDP is up
+  std::unique_ptr<GridExchange> grid_exchange_;
+  transport::Counters counted_;  // already in the statistics
   std::unique_ptr<PointToPoint> messages_;
   Staging staging_;
-  std::set<int> announced_;  // size classes
+  std::set<std::pair<int, bool>> announced_;  // size class, by the grid
   std::string failure_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "mpi/agreement.h"
+#include "mpi/grid_exchange.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
@@ -25,7 +26,8 @@ struct PeerRecord {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;
-  std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
+  GridExchange::Sets grid_sets{};  // zeros where there is no grid
+  std::uint8_t udp = 0;            // 1: the sockets are open and the fields about them count
   std::uint8_t paths = 0;
   std::uint8_t family = 0;
   std::array<std::uint8_t, 16> address{};

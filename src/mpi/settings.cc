@@ -16,7 +16,41 @@ std::vector<std::uint32_t> values(const std::vector<Id>& ids) {
   return out;
 }
 
+PlanRounds rounds_of(const plan::Plan& plan) {
+  PlanRounds rounds;
+  rounds.algorithm = plan.algorithm;
+  rounds.permutation = plan.permutation;
+  rounds.send = values(plan.send);
+  rounds.recv = values(plan.recv);
+  rounds.send_begin = plan.send_begin;
+  rounds.recv_begin = plan.recv_begin;
+  rounds.interleaved = plan.interleaved;
+  return rounds;
+}
+
 }  // namespace
+
+base::Result<std::vector<std::vector<std::uint32_t>>> group_of(
+    const topology::Cluster* cluster, std::span<const base::HostId> hosts) {
+  std::vector<std::vector<std::uint32_t>> groups;
+  if (cluster == nullptr) return groups;
+  const auto hierarchy = topology::hierarchy(*cluster);
+  if (!hierarchy) return hierarchy.error();
+  for (const auto& level : hierarchy.value().level) {
+    auto& group = groups.emplace_back();
+    for (const base::HostId host : hosts) group.push_back(level[host.value]);
+  }
+  return groups;
+}
+
+std::optional<plan::Grid> make_grid(const base::Options& options, const topology::Cluster* cluster,
+                                    std::span<const base::HostId> hosts, std::uint32_t ranks,
+                                    std::uint32_t self) {
+  if (options.algorithm != kAutomatic && options.algorithm != kGrid) return std::nullopt;
+  const auto groups = group_of(cluster, hosts);
+  if (!groups) return std::nullopt;
+  return plan::make_grid(ranks, base::Rank{self}, groups.value());
+}
 
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
   io::EndpointOptions endpoint;
@@ -63,40 +97,37 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   return config;
 }
 
+PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self) {
+  plan::Request request;
+  request.ranks = ranks;
+  request.self = base::Rank{self};
+  return rounds_of(plan::make_plan(request).value());
+}
+
 base::Result<PlanRounds> make_rounds(const base::Options& options, const topology::Cluster* cluster,
                                      std::span<const base::HostId> hosts, std::uint32_t ranks,
                                      std::uint32_t self) {
-  const auto algorithm = plan::parse_algorithm(options.algorithm);
-  if (!algorithm) return algorithm.error();
+  plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
+  if (options.algorithm != kAutomatic && options.algorithm != kGrid) {
+    const auto named = plan::parse_algorithm(options.algorithm);
+    if (!named) return named.error();
+    algorithm = named.value();
+  }
   const auto permutation = plan::parse_permutation(options.permutation);
   if (!permutation) return permutation.error();
 
   plan::Request request;
   request.ranks = ranks;
   request.self = base::Rank{self};
-  request.algorithm = algorithm.value();
+  request.algorithm = algorithm;
   request.permutation = permutation.value();
   request.omega = options.omega;
-  if (cluster != nullptr) {
-    const auto hierarchy = topology::hierarchy(*cluster);
-    if (!hierarchy) return hierarchy.error();
-    for (const auto& level : hierarchy.value().level) {
-      auto& group = request.group_of.emplace_back();
-      for (const base::HostId host : hosts) group.push_back(level[host.value]);
-    }
-  }
+  auto groups = group_of(cluster, hosts);
+  if (!groups) return groups.error();
+  request.group_of = std::move(groups).value();
   const auto plan = plan::make_plan(request);
   if (!plan) return plan.error();
-
-  PlanRounds rounds;
-  rounds.algorithm = plan.value().algorithm;
-  rounds.permutation = plan.value().permutation;
-  rounds.send = values(plan.value().send);
-  rounds.recv = values(plan.value().recv);
-  rounds.send_begin = plan.value().send_begin;
-  rounds.recv_begin = plan.value().recv_begin;
-  rounds.interleaved = plan.value().interleaved;
-  return rounds;
+  return rounds_of(plan.value());
 }
 
 }  // namespace alm::mpi

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
+#include "plan/grid.h"
 #include "plan/plan.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
@@ -20,6 +23,10 @@ namespace alm::mpi {
 // section 3) and the window is what the shallowest buffer measured in paper 000 holds, with room
 // for the acknowledgements.
 constexpr std::uint32_t kDefaultWindowPackets = 32;
+
+// Values of the option `algorithm` that are more than the name of one.
+constexpr std::string_view kAutomatic = "auto";
+constexpr std::string_view kGrid = "grid";
 
 // `tuning` is null without a cluster file.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
@@ -36,6 +43,18 @@ struct PlanRounds {
 
   transport::Rounds view() const { return {send, recv, send_begin, recv_begin, interleaved}; }
 };
+
+// Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
+base::Result<std::vector<std::vector<std::uint32_t>>> group_of(const topology::Cluster* cluster,
+                                                               std::span<const base::HostId> hosts);
+
+// Nothing where the options exclude it or the number of ranks has no divisors.
+std::optional<plan::Grid> make_grid(const base::Options& options, const topology::Cluster* cluster,
+                                    std::span<const base::HostId> hosts, std::uint32_t ranks,
+                                    std::uint32_t self);
+
+// One round of everybody in a group of `ranks`, in the order of a shift.
+PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self);
 
 // `hosts`: the host of each rank in the cluster file; empty without one.
 base::Result<PlanRounds> make_rounds(const base::Options& options, const topology::Cluster* cluster,

@@ -90,8 +90,8 @@ void Channel::release(base::Nanos now) {
   impl_->exchange = Exchange{};
 }
 
-void Channel::abandon() {
-  impl_->engine.abandon();
+void Channel::abandon(std::optional<std::uint32_t> lost) {
+  impl_->engine.abandon(lost);
   impl_->exchange = Exchange{};
   impl_->held.clear();
   impl_->held_bytes.clear();
@@ -164,7 +164,7 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
   return count;
 }
 
-base::Nanos Channel::deadline(base::Nanos /*now*/) const { return impl_->engine.deadline(); }
+base::Nanos Channel::deadline() const { return impl_->engine.deadline(); }
 bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);

@@ -80,8 +80,9 @@ class Channel {
   // From here on the channel still answers, acknowledges and retransmits when it is driven.
   void release(base::Nanos now);
 
-  // Ends it without success (failed peer, abort): drops the buffers, leaves nothing to send.
-  void abandon();
+  // Ends it without success: drops the buffers, leaves nothing to send but the notice that
+  // the rank of number `lost` is lost: to all peers, and again to those who still ask.
+  void abandon(std::optional<std::uint32_t> lost = std::nullopt);
 
   // One datagram as received. False: rejected (counted), the channel is unchanged.
   bool on_datagram(base::Nanos now, std::span<const std::byte> datagram);
@@ -91,7 +92,7 @@ class Channel {
   std::size_t pull(base::Nanos now, std::span<Outgoing> out);
 
   // The time at which pull() must be called again even if nothing arrives; kNever when idle.
-  base::Nanos deadline(base::Nanos now) const;
+  base::Nanos deadline() const;
 
   // Nothing unacknowledged in either direction: no late peer can still need us.
   bool settled() const;

@@ -161,7 +161,7 @@ TEST(Channel, TheNextExchangeAcknowledgesTheOneBefore) {
   EXPECT_TRUE(group[0].settled());
   EXPECT_TRUE(group[1].settled());
   EXPECT_EQ(group[0].counters().acks_sent, 1u);
-  EXPECT_EQ(group[0].deadline(2 * base::kSecond), base::kNever);
+  EXPECT_EQ(group[0].deadline(), base::kNever);
 }
 
 TEST(Channel, AHoleIsReportedAtOnceAndFilledOnThatEvidence) {
@@ -306,6 +306,22 @@ TEST(Channel, ASilentPeerIsAWarningOnceThenAFailure) {
   EXPECT_GE(fatal->silent, config.peer_timeout);
   group[0].abandon();
   EXPECT_TRUE(group.pull(0, 10 * base::kSecond).empty());
+}
+
+TEST(Channel, PeersAreToldOfALoss) {
+  constexpr std::uint32_t kLostNumber = 7;
+  Group group(2);
+  group.start(0, 0, kPacket);
+  group[0].abandon(kLostNumber);
+  EXPECT_EQ(group.pull(0, 0).size(), 1u);  // gets lost
+  group.start(1, 0, kPacket);
+  EXPECT_FALSE(group[1].check_peers(0));
+  group.flow(0);
+  const auto failure = group[1].check_peers(0);
+  ASSERT_TRUE(failure);
+  EXPECT_TRUE(failure->fatal);
+  EXPECT_EQ(failure->peer, 0u);
+  EXPECT_EQ(failure->told, kLostNumber);
 }
 
 TEST(Channel, ALatePeerThatAnswersProbesIsNotSilent) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/time.h"
 
@@ -61,6 +62,8 @@ struct PeerFailure {
   PeerId peer = 0;
   base::Nanos silent = 0;
   bool fatal = false;  // false: the warning at peer_warning, reported once per silence
+  // The peer has given up itself, for want of the rank of this number.
+  std::optional<std::uint32_t> told = std::nullopt;
 };
 
 }  // namespace alm::transport

@@ -136,8 +136,9 @@ void Engine::release(base::Nanos now) {
   if (tail_unacked_ > 0 || owing_ > 0) timer_at(now + cycle());
 }
 
-void Engine::abandon() {
+void Engine::abandon(std::optional<std::uint32_t> lost) {
   abandoned_ = true;
+  lost_ = lost;
   running_ = false;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     peers_[id] = Peer{};
@@ -150,6 +151,9 @@ void Engine::abandon() {
   ack_queue_.clear();
   resend_queue_.clear();
   probe_queue_.clear();
+  for (PeerId id = 0; lost && id < peers_.size(); ++id) {
+    if (id != self_) reply(id, entered_, 0);
+  }
   unacked_ = tail_unacked_ = send_left_ = recv_left_ = owing_ = 0;
   resends_ = tail_resends_ = 0;
   next_timer_ = base::kNever;

@@ -87,7 +87,9 @@ class Engine {
   bool running() const { return running_; }
   bool complete() const;
   void release(base::Nanos now);
-  void abandon();
+  // Nothing more is sent, except that `lost`, the number of a rank, is told to all peers, and again
+  // to those who still ask.
+  void abandon(std::optional<std::uint32_t> lost);
   bool settled() const;
 
   // The full exchange number nearest to the ones in use.
@@ -168,6 +170,7 @@ class Engine {
   void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) const;
   void queue_probe(PeerId id);
   bool emit_ack(Emission* out);
+  bool emit_lost(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc
@@ -207,6 +210,8 @@ class Engine {
   std::uint64_t entered_ = 0;
   bool running_ = false;
   bool abandoned_ = false;
+  std::optional<std::uint32_t> lost_;  // why; told to peers
+  std::optional<PeerFailure> told_;    // by a peer
   Rounds rounds_;
   BlockSizes send_sizes_, recv_sizes_, tail_sizes_;
   std::vector<std::uint64_t> tail_bytes_;  // block sizes of the tail, when not uniform

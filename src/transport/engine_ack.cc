@@ -184,15 +184,25 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     fill_control(out, id, wire::Type::kProbe, exchange);
     out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
     out->control_bytes =
-        static_cast<std::uint8_t>(wire::encode_probe(peer.probe_number, out->control));
+        static_cast<std::uint8_t>(wire::encode_number(peer.probe_number, out->control));
     ++counters_.probes_sent;
     return true;
   }
   return false;
 }
 
+bool Engine::emit_lost(Emission* out) {
+  if (ack_queue_.empty()) return false;
+  const PeerId id = ack_queue_.front();
+  ack_queue_.pop_front();
+  peers_[id].ack_queued = false;
+  fill_control(out, id, wire::Type::kLost, asides_[id].reply_exchange);
+  out->control_bytes = static_cast<std::uint8_t>(wire::encode_number(*lost_, out->control));
+  return true;
+}
+
 bool Engine::next(base::Nanos now, Emission* out) {
-  if (abandoned_) return false;
+  if (abandoned_) return emit_lost(out);
   if (now >= next_timer_) scan_timers(now);
   return emit_ack(out) || emit_resend(now, out) || emit_probe(now, out) || emit_data(now, out);
 }

@@ -7,8 +7,23 @@ namespace alm::transport {
 
 Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                           std::uint32_t length, std::span<const std::byte> body) {
-  if (abandoned_) return Verdict::kNothing;
   const PeerId id = header.source;
+  if (abandoned_) {
+    if (lost_ && (header.type == wire::Type::kData || header.type == wire::Type::kProbe)) {
+      reply(id, exchange, 0);
+    }
+    return Verdict::kNothing;
+  }
+  if (header.type == wire::Type::kLost) {
+    const auto number = wire::decode_number(body);
+    if (!number) {
+      ++counters_.rejected_malformed;
+    } else if (!told_) {
+      told_ = PeerFailure{.peer = id, .silent = 0, .fatal = true, .told = *number};
+      next_check_ = now;
+    }
+    return Verdict::kNothing;
+  }
   if (header.type == wire::Type::kAck) {
     const auto ack = wire::decode_ack(body);
     if (!ack) {
@@ -20,7 +35,7 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
     return Verdict::kNothing;
   }
   if (header.type == wire::Type::kProbe) {
-    const auto number = wire::decode_probe(body);
+    const auto number = wire::decode_number(body);
     if (!number) {
       ++counters_.rejected_malformed;
       return Verdict::kNothing;

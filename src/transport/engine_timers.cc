@@ -75,6 +75,7 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
 
 std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {
   if (!running_ || now < next_check_) return std::nullopt;
+  if (told_) return told_;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     if (id == self_) continue;
     Peer& peer = peers_[id];

@@ -29,14 +29,14 @@ std::optional<AckBody> decode_ack(std::span<const std::byte> in) {
   return body;
 }
 
-std::size_t encode_probe(std::uint32_t number, std::span<std::byte> out) {
-  assert(out.size() >= kProbeBytes);
+std::size_t encode_number(std::uint32_t number, std::span<std::byte> out) {
+  assert(out.size() >= kNumberBytes);
   store(&out[0], number);
-  return kProbeBytes;
+  return kNumberBytes;
 }
 
-std::optional<std::uint32_t> decode_probe(std::span<const std::byte> in) {
-  if (in.size() != kProbeBytes) return std::nullopt;
+std::optional<std::uint32_t> decode_number(std::span<const std::byte> in) {
+  if (in.size() != kNumberBytes) return std::nullopt;
   return load<std::uint32_t>(&in[0]);
 }
 

@@ -1,6 +1,7 @@
 // Bodies of control packets.
 //
 // Probe:  probe number (u32)                              4 bytes
+// Lost:   number of the lost rank (u32)                   4 bytes
 // Ack:    echo (u32) | seen (u32) | bitmap (0..4 x u64)   8..40 bytes
 //   echo    the number of the probe answered, 0 if none
 //   seen    highest packet number received + 1
@@ -19,7 +20,7 @@ namespace alm::wire {
 
 constexpr std::size_t kBitmapWords = 4;
 constexpr std::uint32_t kBitmapBits = 64 * kBitmapWords;
-constexpr std::size_t kProbeBytes = 4;
+constexpr std::size_t kNumberBytes = 4;
 constexpr std::size_t kAckBytesMin = 8;
 constexpr std::size_t kAckBytesMax = kAckBytesMin + 8 * kBitmapWords;
 
@@ -37,7 +38,8 @@ struct AckBody {
 std::size_t encode_ack(const AckBody& body, std::span<std::byte> out);
 std::optional<AckBody> decode_ack(std::span<const std::byte> in);
 
-std::size_t encode_probe(std::uint32_t number, std::span<std::byte> out);
-std::optional<std::uint32_t> decode_probe(std::span<const std::byte> in);
+// Of probes and notices of a loss.
+std::size_t encode_number(std::uint32_t number, std::span<std::byte> out);
+std::optional<std::uint32_t> decode_number(std::span<const std::byte> in);
 
 }  // namespace alm::wire

@@ -35,8 +35,9 @@ enum class Type : std::uint8_t {
   kData = 0,   // payload: the bytes of one packet of the block for the receiver
   kAck = 1,    // payload: control.h, what has come beyond `acknowledged`
   kProbe = 2,  // payload: control.h; asks for an ack
+  kLost = 3,   // payload: control.h; the sender has given up, because a rank is lost
 };
-constexpr std::uint8_t kTypeMax = 2;
+constexpr std::uint8_t kTypeMax = 3;
 
 // The sender of this data packet waits for acknowledgements rather than for data: answer at once.
 constexpr std::uint8_t kFlagAckSoon = 1;

@@ -59,7 +59,7 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
   version[0] = std::byte{0x20};
   EXPECT_EQ(decode(version, &out), DecodeError::kOtherVersion);
   auto type = bytes;
-  type[0] = std::byte{0x13};
+  type[0] = std::byte{0x14};
   EXPECT_EQ(decode(type, &out), DecodeError::kUnknownType);
   auto flags = bytes;
   flags[1] = std::byte{0x02};
@@ -81,7 +81,7 @@ TEST(Control, AckRoundTripAndBounds) {
   for (std::size_t size = 0; size <= zeros.size(); ++size) {
     const bool valid = size >= kAckBytesMin && size <= kAckBytesMax && size % 8 == 0;
     EXPECT_EQ(decode_ack(std::span(zeros).first(size)).has_value(), valid) << size;
-    EXPECT_EQ(decode_probe(std::span(zeros).first(size)).has_value(), size == kProbeBytes);
+    EXPECT_EQ(decode_number(std::span(zeros).first(size)).has_value(), size == kNumberBytes);
   }
 }
 

@@ -52,6 +52,24 @@ def test_every_algorithm(bench: Bench, algorithm: str) -> None:
     assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
 
 
+@pytest.mark.parametrize("what", ["sizes", "types", "communicators"])
+def test_every_byte_by_the_grid(bench: Bench, what: str) -> None:
+    done = bench.run("correct", what, env={"ALLEMANDE_ALGORITHM": "grid"})
+    done.check()
+    assert done.stats["exchanges"] > 0
+
+
+def test_small_blocks_are_combined(bench: Bench) -> None:
+    calls = 5
+    settings = {"ALLEMANDE_LOG": "info", "ALLEMANDE_ALGORITHM": "grid"}
+    done = bench.run("repeat", str(calls), "100", env=settings)
+    done.check()
+    told = [line for line in done.warnings if "64 to 127 bytes per pair" in line]
+    assert len(told) == 1
+    assert "grid (2 x 3) over UDP" in told[0]
+    assert done.stats["sizes"][0]["packets"] == calls * len(bench.lab.hosts) * (1 + 2)
+
+
 @pytest.mark.parametrize("setting", ["DISABLE=on", "ALGORITHM=native"])
 def test_switched_off(bench: Bench, setting: str) -> None:
     key, value = setting.split("=")

@@ -100,11 +100,14 @@ def cut_link(job: Job) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [kill, stop, cut_link])
+@pytest.mark.parametrize(
+    ("algorithm", "fault"),
+    [("sync-shuffle", kill), ("sync-shuffle", stop), ("sync-shuffle", cut_link), ("grid", kill)],
+)
 def test_every_other_rank_ends_naming_the_host(
-    own_bench: Bench, fault: Callable[[Job], None]
+    own_bench: Bench, fault: Callable[[Job], None], algorithm: str
 ) -> None:
-    with running(own_bench, {}, "return") as job:
+    with running(own_bench, {"ALLEMANDE_ALGORITHM": algorithm}, "return") as job:
         fault(job)
         wait_for(
             "the end of every other rank",

@@ -105,7 +105,7 @@ class RankWithBytes : public Program {
     channel_ = std::make_unique<transport::Channel>(scenario.config, identity);
   }
 
-  base::Nanos deadline(base::Nanos now) const { return channel_->deadline(now); }
+  base::Nanos deadline() const { return channel_->deadline(); }
   bool settled() const { return channel_->settled(); }
   const transport::Counters& counters() const { return channel_->counters(); }
 
@@ -191,7 +191,7 @@ class RankWithoutBytes : public Program {
   RankWithoutBytes(const Scenario& scenario, PeerId self)
       : Program(scenario, self), engine_(scenario.config, self, scenario.ranks) {}
 
-  base::Nanos deadline(base::Nanos /*now*/) const { return engine_.deadline(); }
+  base::Nanos deadline() const { return engine_.deadline(); }
   bool settled() const { return engine_.settled(); }
   const transport::Counters& counters() const { return engine_.counters(); }
 
@@ -264,8 +264,7 @@ Outcome run_ranks(const Scenario& scenario) {
   // When a rank has something to do although nothing arrives.
   const auto wake = [&](PeerId rank) {
     base::Nanos at = ranks[rank].wake();
-    at =
-        std::min(at, network.takes(now, rank) ? ranks[rank].deadline(now) : network.takes_at(rank));
+    at = std::min(at, network.takes(now, rank) ? ranks[rank].deadline() : network.takes_at(rank));
     return std::max(at, now + 1);
   };
   using Wake = std::pair<base::Nanos, PeerId>;

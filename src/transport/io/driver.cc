@@ -19,6 +19,7 @@ namespace {
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
 constexpr std::chrono::milliseconds kTurnInterval{1};
+constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
 constexpr std::size_t kSetOffset = 2;  // of Header::set
@@ -269,8 +270,9 @@ void Driver::Impl::update(Lock& lock, Call& call) {
   if (now >= call.deadline) {
     if (entry != nullptr) {
       fail(call,
-           {base::ErrorCode::kTimeout, fmt::format("the exchange was not complete after {:.1f} s",
-                                                   seconds(now - call.begun))});
+           {base::ErrorCode::kTimeout,
+            fmt::format("the exchange was not complete after {:.1f} s", seconds(now - call.begun))},
+           std::nullopt);
     }
     call.over = true;
     return;
@@ -286,18 +288,26 @@ void Driver::Impl::update(Lock& lock, Call& call) {
   call.next_check = now + kCheckInterval;
   std::vector<std::string> warnings;
   const transport::Config& config = entry->channel.config();
-  while (const auto silent = entry->channel.check_peers(now)) {
-    const std::string who =
-        fmt::format("rank {} on {}", silent->peer, entry->host_names[silent->peer]);
-    if (silent->fatal) {
-      fail(call, {base::ErrorCode::kPeerLost,
-                  fmt::format("{} is lost: silent for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", who,
-                              seconds(silent->silent))});
+  while (const auto failure = entry->channel.check_peers(now)) {
+    const std::string who = entry->name_of(entry->numbers[failure->peer]);
+    if (failure->told) {
+      fail(call,
+           {base::ErrorCode::kPeerLost,
+            fmt::format("{} is lost, as {} has found", entry->name_of(*failure->told), who)},
+           *failure->told);
+      break;
+    }
+    if (failure->fatal) {
+      fail(call,
+           {base::ErrorCode::kPeerLost,
+            fmt::format("{} is lost: silent for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", who,
+                        seconds(failure->silent))},
+           entry->numbers[failure->peer]);
       break;
     }
     warnings.push_back(
         fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
-                    who, seconds(silent->silent), seconds(config.peer_timeout)));
+                    who, seconds(failure->silent), seconds(config.peer_timeout)));
   }
   if (warnings.empty() || !call.warn) return;
   lock.unlock();
@@ -305,14 +315,58 @@ void Driver::Impl::update(Lock& lock, Call& call) {
   lock.lock();
 }
 
-void Driver::Impl::fail(Call& call, base::Error error) {
-  outbox.drop(*call.entry);
-  call.entry->channel.abandon();
-  call.entry->attention = false;
-  call.entry->deadline = base::kNever;
-  call.entry->failure = error;
+void Driver::Impl::fail(Call& call, base::Error error, std::optional<std::uint32_t> lost) {
+  give_up(*call.entry, error, lost);
   call.status = std::move(error);
   call.over = true;
+}
+
+void Driver::Impl::give_up(SetEntry& entry, const base::Error& error,
+                           std::optional<std::uint32_t> lost) {
+  outbox.drop(entry);
+  entry.channel.abandon(lost);
+  entry.attention = lost.has_value();
+  entry.deadline = base::kNever;
+  entry.failure = error;
+  entry.lost = lost;
+}
+
+// A program often ends right after a failure: what is to be told goes out before this returns.
+void Driver::Impl::tell(Lock& lock) {
+  if (driving) {
+    driver_wake.kick();
+    return;
+  }
+  begin_call();
+  driving = true;
+  const base::Nanos limit = monotonic_now() + kTellingMax;
+  bool read = false;
+  for (now = monotonic_now(); now < limit; now = monotonic_now()) {
+    if (read) receive();
+    if (!pump() && outbox.empty()) break;
+    if (!outbox.empty()) block(lock, limit, driver_wake, &read);
+  }
+  driving = false;
+  if (waiting > 0) turn_over.notify_all();
+  end_call(now);
+}
+
+void Driver::share_failure(std::span<const std::uint16_t> sets) {
+  if (!impl_->in_owner()) return;
+  Lock lock(impl_->mutex);
+  const SetEntry* failed = nullptr;
+  for (const std::uint16_t set : sets) {
+    const SetEntry* entry = impl_->sets.find(set);
+    if (entry != nullptr && entry->lost) failed = entry;
+  }
+  if (failed == nullptr) return;
+  for (const std::uint16_t set : sets) {
+    SetEntry* entry = impl_->sets.find(set);
+    if (entry != nullptr && !entry->failure) {
+      impl_->give_up(*entry, *failed->failure, failed->lost);
+    }
+  }
+  impl_->tell(lock);
 }
 
 // Blocks without the lock. Sets `read` to whether the sockets are worth reading.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,10 @@ struct PeerSet {
   transport::Identity identity;
   transport::Config config;
   std::vector<std::vector<Address>> addresses;  // [peer][path]; self's may be empty
-  std::vector<std::string> host_names;          // [peer], for messages
+  // For messages: the number of each peer, where the set is part of a larger one (else its own),
+  // and names by number, "rank 3 on h3".
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::string> names;
 };
 
 struct DriverCounters {
@@ -54,6 +58,10 @@ class Driver {
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
                    const Warn& warn, base::Nanos deadline = base::kNever);
+
+  // Gives up all of these sets if one of them has lost a peer: they belong together, and a peer may
+  // wait for this rank on any of them. Takes 100 ms at most.
+  void share_failure(std::span<const std::uint16_t> sets);
 
   // Until every set is settled or the time is over; the last act before the sockets close.
   bool settle(base::Nanos deadline, const Progress& progress);

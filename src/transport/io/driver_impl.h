@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,7 +68,9 @@ struct Driver::Impl {
   base::Nanos earliest_deadline() const;
   bool all_settled() const;
   void update(Lock& lock, Call& call);
-  void fail(Call& call, base::Error error);
+  void fail(Call& call, base::Error error, std::optional<std::uint32_t> lost);
+  void tell(Lock& lock);
+  void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
 
   // responder.cc

@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <random>
 #include <thread>
+
+#include "transport/io/set_table.h"
 
 namespace alm::io {
 namespace {
@@ -31,7 +35,8 @@ std::unique_ptr<Endpoint> open_endpoint(bool gso = true) {
 class Cluster {
  public:
   explicit Cluster(std::uint32_t ranks, std::size_t sets = 1, const transport::Config& config = {},
-                   bool responder = true) {
+                   bool responder = true,
+                   const std::map<std::size_t, transport::Config>& of_set = {}) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       drivers_.push_back(Driver::create(open_endpoint(rank % 2 == 0), responder).value());
     }
@@ -44,11 +49,11 @@ class Cluster {
       for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         PeerSet peers;
         peers.identity = {{0x1234 + s, 0x5678}, rank, numbers[rank], numbers};
-        peers.config = config;
+        peers.config = of_set.contains(s) ? of_set.at(s) : config;
         peers.config.grain_packets = 4;
         for (std::uint32_t peer = 0; peer < ranks; ++peer) {
           peers.addresses.push_back({drivers_[peer]->endpoint().local()});
-          peers.host_names.push_back("h0" + std::to_string(peer));
+          peers.names.push_back("rank " + std::to_string(peer) + " on h0" + std::to_string(peer));
         }
         drivers_[rank]->add_set(numbers[rank], std::move(peers));
       }
@@ -225,6 +230,25 @@ TEST(Driver, SilentPeerIsNamedThenLost) {
   EXPECT_FALSE(side.run(1).ok());  // stays lost
 }
 
+// Rank 0 loses rank 2 on one set; rank 1 waits for rank 0 on the other.
+TEST(Driver, ASharedFailureReachesThoseWhoWaitElsewhere) {
+  transport::Config patient;
+  patient.peer_timeout = 100 * base::kSecond;
+  transport::Config hasty;
+  hasty.peer_timeout = 500 * base::kMillisecond;
+  Cluster cluster(3, 2, patient, true, {{0, hasty}});
+  cluster.destroy(2);
+  base::Status waited;
+  std::thread waiting([&] { waited = Side(cluster, 1, 1000, 1).run(0); });
+  EXPECT_FALSE(Side(cluster, 0, 1000, 0).run(0).ok());
+  const std::array<std::uint16_t, 2> sets = {cluster.set(0, 0), cluster.set(0, 1)};
+  cluster.driver(0).share_failure(sets);
+  waiting.join();
+  ASSERT_FALSE(waited.ok());
+  EXPECT_THAT(waited.error().message,
+              testing::HasSubstr("rank 2 on h02 is lost, as rank 0 on h00 has found"));
+}
+
 TEST(Driver, DeadlineEndsTheExchange) {
   Cluster cluster(2);
   Side side(cluster, 0, 1000);
@@ -241,16 +265,17 @@ TEST(Driver, UnknownAndBusySetsAreRefused) {
 }
 
 TEST(Driver, RemovedSetsAreForgottenInTurn) {
-  Cluster cluster(2, 40);
-  run_all(cluster, 100, 2, 40);
-  for (std::size_t s = 0; s < 40; ++s) {
+  constexpr std::size_t kSets = SetTable::kRetiredMax + 10;
+  Cluster cluster(2, kSets);
+  run_all(cluster, 100, 2, kSets);
+  for (std::size_t s = 0; s < kSets; ++s) {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       cluster.driver(rank).remove_set(cluster.set(rank, s));
       cluster.driver(rank).remove_set(cluster.set(rank, s));  // twice does no harm
     }
   }
-  EXPECT_EQ(cluster.driver(0).counters(cluster.set(0, 0)).data_sent, 0U);   // gone
-  EXPECT_GT(cluster.driver(0).counters(cluster.set(0, 39)).data_sent, 0U);  // still answers
+  EXPECT_EQ(cluster.driver(0).counters(cluster.set(0, 0)).data_sent, 0U);          // gone
+  EXPECT_GT(cluster.driver(0).counters(cluster.set(0, kSets - 1)).data_sent, 0U);  // still answers
 }
 
 // Random bytes, truncations of real headers and well-formed headers with a wrong key: counted,

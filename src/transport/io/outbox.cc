@@ -20,7 +20,7 @@ void Outbox::fill(base::Nanos now, SetEntry& entry, std::size_t limit) {
   end_ += pulled;
   entry.queued += pulled;
   entry.attention = pulled == limit;
-  if (!entry.attention) entry.deadline = entry.channel.deadline(now);
+  if (!entry.attention) entry.deadline = entry.channel.deadline();
 }
 
 void Outbox::flush(base::Nanos now, Endpoint& endpoint) {

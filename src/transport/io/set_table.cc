@@ -1,8 +1,11 @@
 #include "transport/io/set_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <numeric>
 
 #include "transport/io/driver.h"
 
@@ -12,8 +15,15 @@ SetEntry::SetEntry(std::uint16_t set, PeerSet&& peers)
     : number(set),
       channel(peers.config, std::move(peers.identity)),
       addresses(std::move(peers.addresses)),
-      host_names(std::move(peers.host_names)) {
-  host_names.resize(addresses.size(), "an unnamed host");
+      numbers(std::move(peers.numbers)),
+      names(std::move(peers.names)) {
+  if (!numbers.empty()) return;
+  numbers.resize(addresses.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+}
+
+std::string SetEntry::name_of(std::uint32_t rank_number) const {
+  return rank_number < names.size() ? names[rank_number] : fmt::format("rank {}", rank_number);
 }
 
 std::uint16_t SetTable::reserve() {

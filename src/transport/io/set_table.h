@@ -22,17 +22,23 @@ struct SetEntry {
   std::uint16_t number;
   transport::Channel channel;
   std::vector<std::vector<Address>> addresses;
-  std::vector<std::string> host_names;
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::string> names;
   bool attention = false;  // something came or began: pull
   base::Nanos deadline = base::kNever;
   std::size_t queued = 0;              // datagrams pulled and not yet taken by the kernel
   bool running = false;                // inside run()
   bool finished = false;               // complete and released
   std::optional<base::Error> failure;  // final: the set cannot run again
+  std::optional<std::uint32_t> lost;   // number of the rank it failed for
+
+  std::string name_of(std::uint32_t rank_number) const;
 };
 
 class SetTable {
  public:
+  static constexpr std::size_t kRetiredMax = 48;
+
   std::uint16_t reserve();  // 0: none left
   void add(std::uint16_t set, PeerSet&& peers);
   SetEntry* find(std::uint16_t set) const {
@@ -47,7 +53,6 @@ class SetTable {
   void drop(SetEntry* entry);
 
  private:
-  static constexpr std::size_t kRetiredMax = 16;
   std::vector<std::unique_ptr<SetEntry>> slots_;
   std::vector<bool> taken_;  // reserved or in use
   std::vector<SetEntry*> live_;
