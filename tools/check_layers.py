@@ -29,7 +29,16 @@ LAYERS: dict[str, set[str]] = {
     "harness": {"sim", "transport", "wire", "routing", "topology"},
     "mpi": {"plan", "topology", "transport", "transport/io"},
     "capi": {"plan", "topology", "transport", "transport/io"},
-    "bindings": {"harness", "plan", "sim", "model", "schedule", "routing", "topology"},
+    "bindings": {
+        "harness",
+        "plan",
+        "sim",
+        "model",
+        "schedule",
+        "routing",
+        "topology",
+        "transport",
+    },
 }
 
 # Modules without sockets, clocks, threads or random state of their own: what they need of the

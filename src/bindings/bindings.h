@@ -31,6 +31,7 @@ std::vector<base::HostId> participants(const topology::Cluster& cluster, const H
 
 void bind_flow(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
+void bind_simulate(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);
 
 }  // namespace alm::bindings

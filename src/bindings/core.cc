@@ -25,5 +25,6 @@ NB_MODULE(_core, m) {
   });
   alm::bindings::bind_topology(m);
   alm::bindings::bind_plan(m);
+  alm::bindings::bind_simulate(m);
   alm::bindings::bind_flow(m);
 }

@@ -124,14 +124,12 @@ class Builder {
     for (std::uint32_t i = 0; i < cluster_.switches.size(); ++i) {
       const topology::Switch& from = switch_of(i);
       Simulator::SwitchState node;
-      if (!options_.output_queued) {
-        node.input_buffered = from.architecture == Architecture::kInput;
-        node.back_pressure = from.flow_control == FlowControl::kBackPressure;
-        node.backplane_bit_s = bits(from.backplane_mbit_s);
-        // Under back-pressure what the ports hold is bounded port by port.
-        if (from.architecture == Architecture::kShared && !node.back_pressure) {
-          node.pool = from.buffer_packets;
-        }
+      node.input_buffered = from.architecture == Architecture::kInput;
+      node.back_pressure = from.flow_control == FlowControl::kBackPressure;
+      node.backplane_bit_s = bits(from.backplane_mbit_s);
+      // Under back-pressure what the ports hold is bounded port by port.
+      if (from.architecture == Architecture::kShared && !node.back_pressure) {
+        node.pool = from.buffer_packets;
       }
       sim_->switches_.push_back(std::move(node));
     }
@@ -155,7 +153,7 @@ class Builder {
         port.bucket = serialization(options_.frame_bytes, port.bit_s) + options_.shaper_slack;
         port.tokens_from = -port.bucket;
       }
-      port.cut_through = !port.to_host && !options_.output_queued && !port.token_bucket &&
+      port.cut_through = !port.to_host && !port.token_bucket &&
                          switch_of(port.to).switching == Switching::kCutThrough;
       if (!cluster_.is_host(from)) {
         port.from_switch = from.value - cluster_.host_count();

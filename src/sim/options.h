@@ -59,9 +59,6 @@ struct Fault {
 
 struct Options {
   routing::Rule rule = routing::Rule::kEcmp;
-  // Every switch output-queued, store-and-forward, a queue per port and nothing else: what the lab
-  // makes of a cluster file.
-  bool output_queued = false;
   Shaper shaper = Shaper::kSerial;
   Picos shaper_slack = 200 * kPicosPerMicro;  // kTokenBucket: burst = a frame + the rate x this
   std::uint32_t frame_bytes = 1514;           // a full frame

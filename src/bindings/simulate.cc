@@ -1,0 +1,224 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bindings/bindings.h"
+#include "bindings/simulate_options.h"
+#include "topology/cluster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace alm::bindings {
+namespace {
+
+using topology::Cluster;
+
+constexpr std::uint32_t kIpUdpBytes = 28;
+// "direct" is what libraries do that post everything: no window stops it.
+constexpr std::uint32_t kNoWindow = 1u << 30;
+
+// What the lab makes of a cluster: a queue per port and nothing else.
+Cluster as_lab(Cluster cluster) {
+  for (topology::Switch& node : cluster.switches) {
+    node.architecture = topology::Architecture::kOutput;
+    node.switching = topology::Switching::kStoreAndForward;
+    node.flow_control = topology::FlowControl::kDrop;
+    node.buffer_packets = 0;
+    node.backplane_mbit_s = 0;
+  }
+  return cluster;
+}
+
+// Groups of ranks as schedules see them. Where the switches form no tree, hosts of one leaf.
+std::vector<std::vector<std::uint32_t>> groups(const Cluster& cluster,
+                                               const std::vector<base::HostId>& hosts) {
+  std::vector<std::vector<std::uint32_t>> level;
+  if (const auto tree = topology::hierarchy(cluster); tree) {
+    level = tree.value().level;
+  } else {
+    level.emplace_back(cluster.host_count());
+    for (const topology::Link& link : cluster.links) {
+      if (cluster.is_host(link.from)) level[0][link.from.value] = link.to.value;
+      if (cluster.is_host(link.to)) level[0][link.to.value] = link.from.value;
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> out;
+  for (const auto& of_host : level) {
+    auto& group = out.emplace_back();
+    for (const base::HostId host : hosts) group.push_back(of_host[host.value]);
+  }
+  return out;
+}
+
+transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
+                            const plan::Tuning& tuning) {
+  transport::Config config = options.config;
+  config.datagram_bytes = options.datagram_bytes != 0 ? options.datagram_bytes
+                                                      : cluster.framing.mtu_bytes - kIpUdpBytes;
+  const double frame = config.datagram_bytes + kIpUdpBytes + cluster.framing.link_header_bytes;
+  constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
+  config.packet_time =
+      std::max<base::Nanos>(1, std::llround(frame * kBitNanos / tuning.host_rate_mbit_s));
+  config.grain_packets = tuning.grain_packets;
+  config.window_packets = tuning.window_packets;
+  config.burst_packets = tuning.burst_packets;
+  if (options.algorithm == plan::Algorithm::kDirect) config.window_packets = kNoWindow;
+  if (options.window_with_acks) {
+    config.window_packets = tuning.window_with_acks;
+    config.burst_packets = 0;
+  }
+  if (options.window_packets != 0) {
+    config.window_packets = options.window_packets;
+    config.burst_packets = 0;
+  }
+  if (options.grain_packets != 0) config.grain_packets = options.grain_packets;
+  return config;
+}
+
+std::vector<transport::PeerId> numbers(const std::vector<base::Rank>& ranks) {
+  std::vector<transport::PeerId> out(ranks.size());
+  std::transform(ranks.begin(), ranks.end(), out.begin(),
+                 [](base::Rank rank) { return rank.value; });
+  return out;
+}
+
+class Recorder final : public sim::TraceSink {
+ public:
+  void on(const sim::TraceRecord& record) override { records_.push_back(record); }
+  nb::bytes take() const {
+    return nb::bytes(static_cast<const void*>(records_.data()),
+                     records_.size() * sizeof(sim::TraceRecord));
+  }
+
+ private:
+  std::vector<sim::TraceRecord> records_;
+};
+
+double seconds(sim::Picos time) {
+  return static_cast<double>(time) / static_cast<double>(sim::kPicosPerSecond);
+}
+
+nb::list ports_of(const harness::SimResult& result, const Cluster& cluster) {
+  nb::list out;
+  for (std::uint32_t port = 0; port < result.ports.size(); ++port) {
+    const sim::PortStats& stats = result.ports[port];
+    nb::dict one;
+    one["name"] = harness::port_name(cluster, port);
+    one["packets"] = stats.packets;
+    one["bytes"] = stats.bytes;
+    one["dropped"] = stats.dropped;
+    one["queue_high_water"] = stats.queue_high_water;
+    one["busy_s"] = seconds(stats.busy);
+    out.append(one);
+  }
+  return out;
+}
+
+nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
+                 const Cluster& cluster, const transport::Config& config) {
+  nb::dict out;
+  sim::Picos total = 0;
+  nb::list exchanges;
+  for (const sim::Picos time : result.exchange_time) {
+    total += time;
+    exchanges.append(seconds(time));
+  }
+  const double time = seconds(total) / static_cast<double>(result.exchange_time.size());
+  const double limit = topology::alltoall_limit_seconds(cluster, options.hosts, options.size);
+  out["mode"] = "packet";
+  out["algorithm"] = plan::name_of(options.algorithm);
+  out["hosts"] = options.hosts.size();
+  out["size"] = options.size;
+  out["time_s"] = time;
+  out["limit_s"] = limit;
+  out["fraction_of_limit"] = time > 0 ? limit / time : 0.0;
+  out["dropped"] = result.dropped;
+  out["retransmitted"] = result.counters.data_retransmitted;
+  out["packet_hops"] = result.packet_hops;
+  out["events"] = result.events;
+  out["bottleneck"] = harness::port_name(cluster, result.bottleneck);
+  out["exchange_s"] = exchanges;
+  out["exchange_ps"] = result.exchange_time;
+  nb::list ends;
+  for (const sim::Picos end : result.rank_end) ends.append(seconds(end));
+  out["rank_time_s"] = ends;
+  out["ports"] = ports_of(result, cluster);
+  out["packets"] = result.packets;
+  out["data_packets"] = result.counters.data_sent;
+  out["acks"] = result.counters.acks_sent;
+  out["probes"] = result.counters.probes_sent;
+  out["duplicates"] = result.counters.duplicates_received;
+  out["window_packets"] = config.window_packets;
+  out["grain_packets"] = config.grain_packets;
+  out["memory_bytes"] = result.memory_bytes;
+  return out;
+}
+
+nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::object& progress) {
+  Cluster cluster = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
+  SimulateOptions options = read_simulate_options(cluster, raw);
+  if (options.as_lab) cluster = as_lab(std::move(cluster));
+  const plan::Tuning tuning = plan::tune(cluster, options.hosts);
+  const transport::Config config = config_of(options, cluster, tuning);
+  const auto group_of = groups(cluster, options.hosts);
+
+  harness::SimRequest request;
+  request.cluster = &cluster;
+  request.hosts = options.hosts;
+  request.bytes = options.size;
+  request.exchanges = options.exchanges;
+  request.overhead_bytes = kIpUdpBytes + cluster.framing.link_header_bytes;
+  request.network = options.network;
+  request.jitter = options.jitter;
+  request.memory_max = options.memory_max;
+  request.config = [&](std::uint32_t) { return config; };
+  request.rounds = [&](std::uint32_t rank) -> base::Result<harness::RankRounds> {
+    auto plan = plan::make_plan({.ranks = static_cast<std::uint32_t>(options.hosts.size()),
+                                 .self = {rank},
+                                 .algorithm = options.algorithm,
+                                 .permutation = options.permutation,
+                                 .contention_aware = options.contention_aware,
+                                 .omega = options.omega,
+                                 .group_of = group_of});
+    if (!plan) return plan.error();
+    const plan::Plan& made = plan.value();
+    return harness::RankRounds{numbers(made.send), numbers(made.recv), made.send_begin,
+                               made.recv_begin, made.interleaved};
+  };
+  Recorder recorder;
+  if (options.trace) request.network.trace = &recorder;
+  std::exception_ptr raised;
+  request.progress = [&](double share) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!progress.is_none()) progress(share);
+    } catch (...) {
+      raised = std::current_exception();
+      return false;
+    }
+    return true;
+  };
+  auto result = [&] {
+    const nb::gil_scoped_release release;
+    return harness::simulate(request);
+  }();
+  if (raised) std::rethrow_exception(raised);
+  nb::dict out = dict_of(value_or_raise(std::move(result)), options, cluster, config);
+  if (options.trace) out["trace"] = recorder.take();
+  return out;
+}
+
+}  // namespace
+
+void bind_simulate(nb::module_& m) {
+  m.def("simulate", simulate, "cluster_text"_a, "options"_a, "progress"_a.none() = nb::none(),
+        "Simulates exchanges packet by packet. `options` are those of docs/simulator.md; "
+        "`progress(share)` is called now and then.");
+}
+
+}  // namespace alm::bindings

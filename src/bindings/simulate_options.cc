@@ -1,0 +1,276 @@
+#include "bindings/simulate_options.h"
+
+#include <fmt/core.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "bindings/bindings.h"
+
+namespace nb = nanobind;
+
+namespace alm::bindings {
+namespace {
+
+using harness::find_port;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw RaisedError{base::bad_input(message)};
+}
+
+// A Python dict whose keys are all known in the end.
+class Reader {
+ public:
+  Reader(const nb::dict& values, std::string where) : values_(values), where_(std::move(where)) {}
+
+  bool has(const char* key) {
+    known_.insert(key);
+    return values_.contains(key) && !nb::object(values_[key]).is_none();
+  }
+  template <class T>
+  T get(const char* key, T otherwise, const char* expected) {
+    if (!has(key)) return otherwise;
+    T value{};
+    if (!nb::try_cast<T>(nb::object(values_[key]), value)) {
+      refuse(fmt::format("{}: `{}` is {}; expected {}", where_, key,
+                         nb::cast<std::string>(nb::repr(values_[key])), expected));
+    }
+    return value;
+  }
+  std::string text(const char* key, const std::string& otherwise) {
+    return get<std::string>(key, otherwise, "a name");
+  }
+  bool flag(const char* key, bool otherwise) { return get<bool>(key, otherwise, "true or false"); }
+  std::uint64_t count(const char* key, std::uint64_t otherwise, std::uint64_t least,
+                      std::uint64_t most) {
+    const auto value = get<std::uint64_t>(key, otherwise, "a whole number, 0 or more");
+    if (has(key) && (value < least || value > most)) {
+      refuse(fmt::format("{}: `{}` is {}; expected {} to {}", where_, key, value, least, most));
+    }
+    return value;
+  }
+  std::uint32_t count32(const char* key, std::uint32_t otherwise, std::uint64_t least = 0) {
+    return static_cast<std::uint32_t>(count(key, otherwise, least, 1u << 30));
+  }
+  // A time in units of `unit` picoseconds.
+  sim::Picos time(const char* key, sim::Picos unit, double otherwise = 0) {
+    constexpr double kMost = 1e18;
+    const double value = get<double>(key, otherwise, "a number");
+    if (!(value >= 0 && value * static_cast<double>(unit) <= kMost)) {
+      refuse(fmt::format("{}: `{}` is {}; expected a time of 0 or more", where_, key, value));
+    }
+    return std::llround(value * static_cast<double>(unit));
+  }
+  nb::object object(const char* key) { return has(key) ? nb::object(values_[key]) : nb::none(); }
+  void finish() const {
+    for (const auto& [key, value] : values_) {
+      const auto name = nb::cast<std::string>(nb::str(key));
+      if (known_.count(name) > 0) continue;
+      std::string valid;
+      for (const std::string& one : known_) valid += (valid.empty() ? "" : ", ") + one;
+      refuse(fmt::format("{}: `{}` is unknown; expected {}", where_, name, valid));
+    }
+  }
+  const std::string& where() const { return where_; }
+
+ private:
+  const nb::dict& values_;
+  std::string where_;
+  std::set<std::string> known_;
+};
+
+nb::dict as_dict(const nb::handle& value, const std::string& where) {
+  if (!nb::isinstance<nb::dict>(value)) refuse(where + ": expected a table of keys and values");
+  return nb::cast<nb::dict>(value);
+}
+
+std::uint32_t port_of(Reader& reader, const topology::Cluster& cluster) {
+  return value_or_raise(find_port(cluster, reader.text("from", ""), reader.text("to", "")));
+}
+
+std::uint32_t host_of(const topology::Cluster& cluster, const std::string& name) {
+  return participants(cluster, std::vector<std::string>{name}).front().value;
+}
+
+sim::Fault read_fault(const topology::Cluster& cluster, const nb::dict& values,
+                      std::uint32_t frame_bytes, std::size_t number) {
+  Reader reader(values, fmt::format("faults[{}]", number));
+  sim::Fault fault;
+  const std::string kind = reader.text("kind", "");
+  if (kind == "slow-host") {
+    fault.kind = sim::Fault::Kind::kSlowHost;
+    fault.host = host_of(cluster, reader.text("host", ""));
+    fault.factor = reader.get<double>("factor", 2, "a number");
+  } else if (kind == "link-down" || kind == "block-port") {
+    fault.port = port_of(reader, cluster);
+    fault.kind = kind == "link-down" ? sim::Fault::Kind::kLinkDown : sim::Fault::Kind::kBlockPort;
+    fault.after_packets = reader.count32("after_packets", 0);
+  } else {
+    refuse(fmt::format("{}: kind `{}` is unknown; expected link-down, block-port or slow-host",
+                       reader.where(), kind));
+  }
+  fault.start = reader.time("start_us", sim::kPicosPerMicro);
+  fault.duration = reader.time("duration_us", sim::kPicosPerMicro);
+  if (fault.kind == sim::Fault::Kind::kBlockPort && reader.has("duration_packets")) {
+    // Packet times of the slowest participant: those of a host link.
+    const double packets = reader.get<double>("duration_packets", 0, "a number");
+    const topology::Link& first = cluster.links.front();
+    constexpr double kBitsTimesMicro = 8;
+    const double rate = std::min(first.rate_up_mbit_s, first.rate_down_mbit_s);
+    fault.duration = std::llround(packets * frame_bytes * kBitsTimesMicro / rate *
+                                  static_cast<double>(sim::kPicosPerMicro));
+  }
+  reader.finish();
+  return fault;
+}
+
+sim::Module read_module(const topology::Cluster& cluster, const nb::dict& values,
+                        std::size_t number) {
+  Reader reader(values, fmt::format("modules[{}]", number));
+  sim::Module module;
+  module.link = port_of(reader, cluster) / 2;
+  module.both_ways_mbit_s = reader.get<double>("cap_mbit_s", 0, "a number");
+  module.per_packet = reader.time("per_packet_ns", sim::kPicosPerNano);
+  module.per_waiting = reader.time("per_waiting_ns", sim::kPicosPerNano);
+  reader.finish();
+  return module;
+}
+
+void read_jitter(Reader& reader, SimulateOptions& out, std::uint64_t seed) {
+  const std::string kind = reader.text("jitter", "start");
+  const sim::Picos mean = reader.time("jitter_us", sim::kPicosPerMicro);
+  const sim::Picos interval = reader.time("jitter_interval_us", sim::kPicosPerMicro);
+  if (kind == "start") {
+    out.jitter = {mean, seed};
+    return;
+  }
+  if (kind != "pause") {
+    refuse(fmt::format("options: jitter `{}` is unknown; expected start or pause", kind));
+  }
+  if (mean > 0 && interval <= 0) {
+    refuse("options: jitter `pause` needs jitter_interval_us, the mean time between pauses");
+  }
+  out.network.pauses = {mean, interval, seed};
+}
+
+void read_hosts(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out,
+                std::uint64_t seed) {
+  const nb::object names = reader.object("hosts");
+  HostNames list;
+  if (!names.is_none()) {
+    list.emplace();
+    if (!nb::try_cast<std::vector<std::string>>(names, *list)) {
+      refuse("options: `hosts` is no list of names");
+    }
+  }
+  out.hosts = participants(cluster, list);
+  const std::string mapping = reader.text("mapping", "sequential");
+  if (mapping == "random") {
+    sim::Random random(sim::mix(seed + 1));
+    for (std::size_t i = out.hosts.size(); i > 1; --i) {
+      std::swap(out.hosts[i - 1], out.hosts[random.below(i)]);
+    }
+  } else if (mapping != "sequential") {
+    refuse(fmt::format("options: mapping `{}` is unknown; expected sequential or random", mapping));
+  }
+}
+
+void read_protocol(Reader& reader, SimulateOptions& out) {
+  const std::string reliability = reader.text("reliability", "selective-repeat");
+  if (reliability == "go-back-n") {
+    out.config.reliability = transport::Reliability::kGoBackN;
+  } else if (reliability != "selective-repeat") {
+    refuse(
+        fmt::format("options: reliability `{}` is unknown; expected selective-repeat or go-back-n",
+                    reliability));
+  }
+  const std::string rule = reader.text("send_rule", "either");
+  if (rule == "receive-clock") {
+    out.config.send_rule = transport::SendRule::kReceiveClock;
+  } else if (rule == "unacked") {
+    out.config.send_rule = transport::SendRule::kUnacked;
+  } else if (rule != "either") {
+    refuse(fmt::format(
+        "options: send_rule `{}` is unknown; expected either, receive-clock or unacked", rule));
+  }
+  out.config.timer_jitter =
+      sim::to_nanos(reader.time("timer_jitter_us", sim::kPicosPerMicro, 1000));
+  out.config.retransmit_budget_packets =
+      reader.count32("retransmit_budget_packets", out.config.retransmit_budget_packets, 1);
+  out.config.peer_timeout = sim::to_nanos(reader.time("peer_timeout_s", sim::kPicosPerSecond, 300));
+}
+
+}  // namespace
+
+SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb::dict& options) {
+  Reader reader(options, "options");
+  SimulateOptions out;
+  const std::string mode = reader.text("mode", "packet");
+  if (mode != "packet") refuse(fmt::format("options: mode `{}`; expected packet", mode));
+  out.algorithm = value_or_raise(plan::parse_algorithm(reader.text("algorithm", "sync-shuffle")));
+  out.permutation = value_or_raise(plan::parse_permutation(reader.text("permutation", "balanced")));
+  out.contention_aware = reader.flag("contention_aware", true);
+  out.omega = reader.count32("omega", 0);
+  out.size = reader.count("size", 0, 0, std::uint64_t{1} << 40);
+  out.exchanges = reader.count32("exchanges", 1, 1);
+  out.window_packets = reader.count32("window_packets", 0);
+  out.window_with_acks = reader.flag("window_with_acks", false);
+  out.grain_packets = reader.count32("grain_packets", 0);
+  out.datagram_bytes = reader.count32("datagram_bytes", 0);
+  if (out.datagram_bytes != 0 && (out.datagram_bytes < 128 || out.datagram_bytes > 65507)) {
+    refuse(
+        fmt::format("options: `datagram_bytes` is {}; expected 128 to 65507", out.datagram_bytes));
+  }
+  const std::uint64_t seed = reader.count("seed", 1, 0, UINT64_MAX);
+  read_protocol(reader, out);
+  read_hosts(reader, cluster, out, seed);
+  read_jitter(reader, out, seed);
+
+  out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "ecmp")));
+  out.network.host_queue_packets =
+      reader.count32("host_queue_packets", out.network.host_queue_packets, 1);
+  const nb::object overheads = reader.object("overheads_ns");
+  if (!overheads.is_none()) {
+    const nb::dict values = as_dict(overheads, "options: `overheads_ns`");
+    Reader costs(values, "overheads_ns");
+    out.network.costs.send = costs.time("o_s", sim::kPicosPerNano);
+    out.network.costs.receive =
+        costs.time("o_r", sim::kPicosPerNano) + costs.time("u_r", sim::kPicosPerNano);
+    out.network.costs.gap = costs.time("g", sim::kPicosPerNano);
+    costs.finish();
+  }
+  out.as_lab = reader.flag("as_lab", false);
+  if (out.as_lab) out.network.shaper = sim::Shaper::kTokenBucket;
+  out.network.shaper_slack = reader.time("shaper_slack_us", sim::kPicosPerMicro, 200);
+  out.network.time_max = reader.time("time_max_s", sim::kPicosPerSecond, 1e5);
+  out.network.events_max = reader.count("events_max", UINT64_MAX, 1, UINT64_MAX);
+  out.memory_max = reader.count("memory_max_mib", 16384, 1, 1u << 24) << 20;
+  out.trace = reader.flag("trace", false);
+
+  const std::uint32_t frame =
+      (out.datagram_bytes != 0 ? out.datagram_bytes + 28 : cluster.framing.mtu_bytes) +
+      cluster.framing.link_header_bytes;
+  out.network.frame_bytes = frame;
+  for (const char* key : {"faults", "modules"}) {
+    const nb::object list = reader.object(key);
+    if (list.is_none()) continue;
+    if (!nb::isinstance<nb::sequence>(list)) refuse(fmt::format("options: `{}` is no list", key));
+    std::size_t number = 0;
+    for (const nb::handle one : list) {
+      const nb::dict values = as_dict(one, fmt::format("{}[{}]", key, number));
+      if (std::string_view(key) == "faults") {
+        out.network.faults.push_back(read_fault(cluster, values, frame, number));
+      } else {
+        out.network.modules.push_back(read_module(cluster, values, number));
+      }
+      ++number;
+    }
+  }
+  reader.finish();
+  return out;
+}
+
+}  // namespace alm::bindings

@@ -1,0 +1,38 @@
+// The options of a simulation as Python gives them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/simulation.h"
+#include "plan/plan.h"
+
+namespace alm::bindings {
+
+struct SimulateOptions {
+  plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
+  plan::Permutation permutation = plan::Permutation::kBalanced;
+  bool contention_aware = true;
+  std::uint32_t omega = 0;
+  std::uint64_t size = 0;
+  std::uint32_t exchanges = 1;
+  std::uint32_t window_packets = 0;  // 0: tune()
+  bool window_with_acks = false;
+  std::uint32_t grain_packets = 0;   // 0: tune()
+  std::uint32_t datagram_bytes = 0;  // 0: what the MTU holds
+  transport::Config config;          // what is not a matter of the network
+  std::vector<base::HostId> hosts;   // in rank order
+  sim::Options network;
+  harness::StartJitter jitter;
+  bool as_lab = false;  // output-queued switches and token buckets, as the lab builds them
+  bool trace = false;
+  std::size_t memory_max = std::size_t{16} << 30;
+};
+
+// Throws RaisedError: a key that is unknown, a value that is out of range, a name that is none.
+SimulateOptions read_simulate_options(const topology::Cluster& cluster,
+                                      const nanobind::dict& options);
+
+}  // namespace alm::bindings
