@@ -232,6 +232,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "ecmp")));
   out.network.host_queue_packets =
       reader.count32("host_queue_packets", out.network.host_queue_packets, 1);
+  out.network.output_frames = reader.count32("output_frames", out.network.output_frames);
   const nb::object overheads = reader.object("overheads_ns");
   if (!overheads.is_none()) {
     const nb::dict values = as_dict(overheads, "options: `overheads_ns`");

@@ -159,6 +159,7 @@ class Builder {
         port.from_switch = from.value - cluster_.host_count();
         sim_->switches_[port.from_switch].ports.push_back(id);
         port.with_fifo = sim_->switches_[port.from_switch].input_buffered;
+        if (port.with_fifo) port.output_frames = options_.output_frames;
       }
       sim_->ports_.push_back(std::move(port));
     }

@@ -2,9 +2,10 @@
 // output queues and hosts under back-pressure, modules that serve two directions.
 //
 // The packet at the head of a fifo asks for its port; a port takes those that ask in the order they
-// asked. A packet leaves its buffer when its transmission starts. An input buffer hands over one
-// packet at a time, at the faster of the two link rates: a fast uplink reaches several slow ports
-// before the first has finished, equal links give the textbook switch, one packet per slot.
+// asked. An input buffer hands over one packet at a time, at the faster of the two link rates: a
+// fast uplink reaches several slow ports before the first has finished. A port takes a packet when
+// it has sent the one before, or while it holds less than Options::output_frames that wait. With
+// none and equal links this is the textbook switch, one packet per slot.
 #include <algorithm>
 #include <cassert>
 
@@ -63,8 +64,14 @@ void Simulator::request(std::uint32_t fifo) {
   arbitrate(out);
 }
 
-Picos Simulator::free_time(const Port& port) const {
-  Picos when = port.busy_until;
+Picos Simulator::free_time(Port& port) {
+  if (port.ring_count > 0) purge(port);
+  Picos when = port.accepts_at;
+  if (port.output_frames > 0 && port.ring_count >= port.output_frames) {
+    // A place is free when enough of those that wait have started.
+    const std::uint32_t leave = port.ring_count - port.output_frames + 1;
+    when = std::max(when, port.ring[(port.ring_head + leave - 1) & (port.ring.size() - 1)]);
+  }
   if (port.module != kNone) when = std::max(when, modules_[port.module].busy_until);
   if (port.from_switch != kNone) {
     when = std::max(when, switches_[port.from_switch].backplane_until);
@@ -125,9 +132,15 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
   --queue.count;
 
   const Picos frame = frame_time(port, packet.bytes);
-  const Picos start = std::max(now_, packet.tail - frame);
+  const Picos start = std::max({now_, packet.tail - frame, port.busy_until});
   const Picos end = start + frame;
   port.busy_until = end;
+  // From an input buffer at the faster of the two rates.
+  const Picos transfer = queue.in_port == kNone
+                             ? frame
+                             : std::min(frame, frame_time(ports_[queue.in_port], packet.bytes));
+  port.accepts_at = port.output_frames > 0 ? now_ : end;
+  if (start > now_) ring_push(port, start);
   if (port.module != kNone) {
     ModuleState& module = modules_[port.module];
     Picos cost = module.per_packet + module.per_waiting * static_cast<Picos>(port.waiters);
@@ -152,7 +165,7 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
     queue_.push(std::max(end, now_), EventKind::kPull, queue.host);
   }
   if (queue.in_port != kNone) {
-    queue.busy_until = now_ + std::min(frame, frame_time(ports_[queue.in_port], packet.bytes));
+    queue.busy_until = now_ + transfer;
     if (queue.head != kNone) queue_.push(queue.busy_until, EventKind::kInputFree, fifo);
   } else if (queue.head != kNone) {
     // Last of those that ask; arbitrate() is under way.

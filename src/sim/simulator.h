@@ -88,6 +88,8 @@ class Simulator {
 
     Picos tokens_from = 0, bucket = 0;  // token bucket: empty at that time; its depth as time
     Picos gap_until = 0;                // host: g
+    Picos accepts_at = 0;               // fifos: when it can be handed the next packet
+    std::uint32_t output_frames = 0;    // it can be handed beyond the one on the link
 
     std::uint32_t waiter_first = kNone, waiter_last = kNone;  // fifos that ask for it
     std::uint32_t waiters = 0;
@@ -184,7 +186,7 @@ class Simulator {
   void request(std::uint32_t fifo);
   void arbitrate(std::uint32_t port);
   void schedule_arbitrate(std::uint32_t port, Picos when);
-  Picos free_time(const Port& port) const;
+  Picos free_time(Port& port);
   void transmit(std::uint32_t port, std::uint32_t fifo);
   void input_free(std::uint32_t fifo);
   void give_credit(std::uint32_t port);
