@@ -124,7 +124,7 @@ nb::dict result_of(const sim::FlowResult& result, std::uint32_t exchanges) {
     nb::dict port;
     port["name"] = load.name;
     port["bytes"] = load.bytes * exchanges;
-    port["busy"] = load.busy;
+    port["busy_s"] = load.busy * result.seconds * exchanges;
     ports.append(port);
   }
   nb::dict out;

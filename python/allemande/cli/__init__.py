@@ -40,6 +40,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "preload": ("allemande.cli.preload", "Print the library path for LD_PRELOAD."),
     "lab": ("allemande.cli.lab", "Build and use clusters emulated on this machine."),
     "topology": ("allemande.cli.topology", "Show a cluster file: tree, bisection, limits."),
+    "simulate": (
+        "allemande.cli.simulate",
+        "Simulate exchanges on a network that need not exist.",
+    ),
+    "reproduce": (
+        "allemande.cli.reproduce",
+        "Re-create published figures and say how far off they come out.",
+    ),
     "config": ("allemande.cli.config", "Show every option, its value and where it comes from."),
 }
 

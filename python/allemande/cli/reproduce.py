@@ -1,0 +1,60 @@
+"""`allemande reproduce`: published figures, simulated again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allemande.cli.bench import STDOUT, check_outputs, write_output
+from allemande.errors import BadInput
+
+
+def command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The experiment; see --list.")
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the plot goes.")] = Path(
+        "out/reproduce"
+    ),
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")
+    ] = None,
+) -> None:
+    """Re-create a published figure and say how far off it comes out.
+
+    Each experiment is a folder of experiments/ with what the paper shows, what runs and what came
+    out. Prints the published figures beside ours and draws the plot.
+    """
+    from allemande.reproduce import experiment as experiments
+
+    if list_all:
+        for known in experiments.names():
+            typer.echo(f"{known:18} {experiments.load(known).title}")
+        return
+    if name is None:
+        raise BadInput(f"no experiment named; expected one of {', '.join(experiments.names())}")
+    check_outputs({"--json": json, "--csv": csv})
+    experiment = experiments.load(name)
+
+    from rich.console import Console
+
+    from allemande.reproduce import formats
+    from allemande.simulation.progress import LateProgress
+
+    with LateProgress(f"simulating {experiment.name}") as progress:
+        outcome = experiments.run(experiment, workers, progress)
+    console = Console(stderr=STDOUT in (json, csv))
+    formats.print_rows(console, experiment, outcome.rows)
+    output.mkdir(parents=True, exist_ok=True)
+    for kind in ("svg", "png"):
+        (output / f"{experiment.name}.{kind}").write_bytes(outcome.draw(kind))
+    console.print(f"plot: {output / experiment.name}.svg and .png", highlight=False, soft_wrap=True)
+    write_output(json, formats.to_json(outcome.rows))
+    write_output(csv, formats.to_csv(outcome.rows))

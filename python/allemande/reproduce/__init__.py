@@ -1,0 +1,1 @@
+"""Published figures, simulated again, and how far off they come out."""

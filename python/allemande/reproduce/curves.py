@@ -1,0 +1,152 @@
+"""Figures made of lines: something about an exchange over message size, group size or hosts.
+
+x = "size" | "packets" | "omega" | "hosts"     what `values` are
+values = [1000, 2000]
+[options]                                       of every run
+[[curve]]                                       one line; its options go before the common ones
+label = "sync+GW+CA"
+algorithm = "sync-shuffle"
+[[published]]                                   one row of the comparison
+point = "best bandwidth, MB/s"
+curve = "sync+GW+CA"
+metric = "goodput_mb_s"                         metrics.py
+at = 1200000                                    or "best", "mean", "first", "total"
+published = 7.67
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from allemande.errors import BadInput
+from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.metrics import METRICS, METRICS_LESS_IS_BETTER
+from allemande.simulation.clusters import find_cluster
+from allemande.simulation.run import Case, Result
+from allemande.simulation.sweep import run_cases
+from allemande.topology import Cluster
+
+HEADER_BYTES = 24  # of a data packet (docs/wire.md)
+IP_UDP_BYTES = 28
+CURVE_KEYS = {"label", "algorithm", "cluster", "values", "style"}
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    result: Result
+
+
+@dataclass(frozen=True)
+class Curve:
+    label: str
+    points: Sequence[Point]
+    cluster: Cluster
+
+    def values(self, metric: str) -> list[float]:
+        return [METRICS[metric](point.result, self.cluster) for point in self.points]
+
+
+def payload_bytes(cluster: Cluster) -> int:
+    return cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES
+
+
+def find_experiment_cluster(experiment: Experiment, name: str) -> Cluster:
+    """A file beside the experiment, or whatever `allemande simulate` takes."""
+    own = experiment.folder / name
+    return find_cluster(own if own.is_file() else name)
+
+
+def make_case(experiment: Experiment, curve: dict[str, Any], x: float) -> Case:
+    data = experiment.data
+    cluster = find_experiment_cluster(experiment, curve.get("cluster", data.get("cluster")))
+    own = {key: value for key, value in curve.items() if key not in CURVE_KEYS}
+    options = {**data.get("options", {}), **own}
+    packets = options.pop("packets", None)
+    size = options.pop("size", None)
+    if packets is not None:
+        size = packets * payload_bytes(cluster)
+    match data["x"]:
+        case "size":
+            size = int(x)
+        case "packets":
+            size = int(x) * payload_bytes(cluster)
+        case "omega":
+            options["omega"] = int(x)
+        case "hosts":
+            options["hosts"] = [host.name for host in cluster.hosts[: int(x)]]
+        case other:
+            raise BadInput(
+                f"{experiment.folder}: x {other!r} is unknown; expected size, packets, omega, hosts"
+            )
+    algorithm = curve.get("algorithm", "sync-shuffle")
+    return Case(cluster.to_toml(), cluster.name, algorithm, int(size), "packet", options)
+
+
+def simulate_curves(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> list[Curve]:
+    plan = [
+        (curve, x)
+        for curve in experiment.data["curve"]
+        for x in curve.get("values", experiment.data["values"])
+    ]
+    results = run_cases([make_case(experiment, curve, x) for curve, x in plan], workers, watcher)
+    curves = []
+    for curve in experiment.data["curve"]:
+        points = [
+            Point(x, result)
+            for (mine, x), result in zip(plan, results, strict=True)
+            if mine is curve
+        ]
+        name = curve.get("cluster", experiment.data.get("cluster"))
+        curves.append(Curve(curve["label"], points, find_experiment_cluster(experiment, name)))
+    return curves
+
+
+def pick(experiment: Experiment, curve: Curve, metric: str, at: Any) -> float:
+    values = curve.values(metric)
+    match at:
+        case "best":
+            return min(values) if metric in METRICS_LESS_IS_BETTER else max(values)
+        case "worst":
+            return max(values) if metric in METRICS_LESS_IS_BETTER else min(values)
+        case "total":
+            return sum(values)
+        case _:
+            for point, value in zip(curve.points, values, strict=True):
+                if point.x == at:
+                    return value
+    raise BadInput(f"{experiment.folder}: curve {curve.label!r} has no point at {at!r}")
+
+
+def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:
+    by_label = {curve.label: curve for curve in curves}
+    rows = []
+    for entry in experiment.data.get("published", []):
+        metric, at = entry["metric"], entry["at"]
+        ours = pick(experiment, by_label[entry["curve"]], metric, at)
+        if "against" in entry:  # the other curve's value of the same
+            ours /= pick(experiment, by_label[entry["against"]], metric, at)
+        if "bound" in entry:
+            ours /= entry["bound"]
+        rows.append(
+            Row(
+                entry.get("figure", experiment.figure),
+                f"{entry['curve']}: {entry['point']}",
+                entry.get("published"),
+                ours,
+            )
+        )
+    return rows
+
+
+def run_curves(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> Outcome:
+    from allemande.reproduce.plot import draw_curves
+
+    curves = simulate_curves(experiment, workers, watcher)
+    return Outcome(rows_of(experiment, curves), lambda kind: draw_curves(experiment, curves, kind))

@@ -1,0 +1,113 @@
+"""An experiment is a folder: README.md, experiment.toml (what runs, what was published), data.
+
+experiment.toml names a kind, which is the code that runs it: `curves` (curves.py) for everything
+that is a figure of lines, `blocked-port` and `pair-flows` for the two that are not.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from allemande.errors import BadInput
+
+KINDS = ("curves", "blocked-port", "pair-flows")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published figure beside ours."""
+
+    figure: str
+    point: str
+    published: float | None  # None where the paper says it in words only
+    ours: float | None  # None: it never comes to that
+
+    @property
+    def ratio(self) -> float | None:
+        return self.ours / self.published if self.published and self.ours is not None else None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "figure": self.figure,
+            "point": self.point,
+            "published": self.published,
+            "ours": self.ours,
+            "ratio": self.ratio,
+        }
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str  # of the folder
+    folder: Path
+    data: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return str(self.data["title"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.data["kind"])
+
+    @property
+    def figure(self) -> str:
+        return str(self.data["figure"])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gives: the rows, and how to draw it (a format, `svg` or `png`, to bytes)."""
+
+    rows: Sequence[Row]
+    draw: Callable[[str], bytes]
+
+
+def experiments_dir() -> Path:
+    """In the source tree, or inside the installed package."""
+    installed = Path(__file__).parents[1] / "data" / "experiments"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "experiments"
+
+
+def names() -> list[str]:
+    return sorted(path.parent.name for path in experiments_dir().glob("*/experiment.toml"))
+
+
+def load(name: str) -> Experiment:
+    valid = names()
+    if name not in valid:
+        close = get_close_matches(name, valid, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise BadInput(
+            f"no experiment is called {name!r}{hint}; expected one of {', '.join(valid)}"
+        )
+    folder = experiments_dir() / name
+    data = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
+    if data.get("kind") not in KINDS:
+        raise BadInput(
+            f"{folder / 'experiment.toml'}: kind {data.get('kind')!r} is unknown; expected one of "
+            f"{', '.join(KINDS)}"
+        )
+    return Experiment(name, folder, data)
+
+
+def run(
+    experiment: Experiment, workers: int = 0, watcher: Callable[[float], None] | None = None
+) -> Outcome:
+    """Runs everything the figure needs."""
+    if experiment.kind == "curves":
+        from allemande.reproduce.curves import run_curves
+
+        return run_curves(experiment, workers, watcher)
+    if experiment.kind == "blocked-port":
+        from allemande.reproduce.blocked_port import run_blocked_port
+
+        return run_blocked_port(experiment, workers, watcher)
+    from allemande.reproduce.pair_flows import run_pair_flows
+
+    return run_pair_flows(experiment, workers, watcher)

@@ -1,0 +1,48 @@
+"""What the figures show of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allemande.simulation.run import Result
+from allemande.topology import Cluster, tune
+
+HEADER_BYTES = 24
+IP_UDP_BYTES = 28
+MICROS = 1e6
+BITS_PER_BYTE = 8
+
+
+def packets_per_pair(result: Result, cluster: Cluster) -> int:
+    payload = cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES
+    return -(-result.size // payload)
+
+
+def eq2_s(result: Result, cluster: Cluster) -> float:
+    """000 Eq 2 with our packets: k (p-1) g + T_w, on one idle switch, without overheads.
+
+    g is the time of a packet on the host link; the last packet of a message may be shorter. T_w is
+    L - g: what the path takes beyond one packet time.
+    """
+    around = HEADER_BYTES + IP_UDP_BYTES + cluster.link_header_bytes
+    wire = result.size + packets_per_pair(result, cluster) * around
+    tuning = tune(cluster)
+    sending_s = (result.hosts - 1) * wire * BITS_PER_BYTE / (tuning.host_rate_mbit_s * 1e6)
+    return sending_s + max(0.0, tuning.latency_us - tuning.packet_time_us) / MICROS
+
+
+def per_packet_us(result: Result, cluster: Cluster) -> float:
+    """002: measured time by the packets each process has sent."""
+    return result.time_s * MICROS / ((result.hosts - 1) * packets_per_pair(result, cluster))
+
+
+METRICS: dict[str, Callable[[Result, Cluster], float]] = {
+    "goodput_mb_s": lambda result, cluster: result.goodput_mb_s,
+    "time_s": lambda result, cluster: result.time_s,
+    "fraction_of_limit": lambda result, cluster: result.fraction_of_limit,
+    "fraction_of_eq2": lambda result, cluster: eq2_s(result, cluster) / result.time_s,
+    "per_packet_us": per_packet_us,
+    "dropped": lambda result, cluster: float(result.dropped),
+    "retransmitted": lambda result, cluster: float(result.retransmitted),
+}
+METRICS_LESS_IS_BETTER = {"time_s", "per_packet_us", "dropped", "retransmitted"}

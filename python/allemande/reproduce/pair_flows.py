@@ -1,0 +1,105 @@
+"""000 Figure 6: bandwidth of n hosts that exchange in pairs, across the uplink and inside a switch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.figure import Figure as Canvas
+
+from allemande.report.plot import INK, STYLE
+from allemande.reproduce.curves import find_experiment_cluster, payload_bytes
+from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.plot import COLOURS, MARKERS, save, share_legend
+from allemande.simulation.run import Case, Result
+from allemande.simulation.sweep import run_cases
+
+
+@dataclass(frozen=True)
+class Line:
+    label: str
+    flows: Sequence[int]
+    mb_s: Sequence[float]  # all flows together
+
+
+def aggregate_mb_s(result: Result, flows: int) -> float:
+    return flows * result.size / result.time_s / 1e6
+
+
+def run_pair_flows(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> Outcome:
+    data = experiment.data
+    plan = []
+    cases = []
+    for curve in data["curve"]:
+        cluster = find_experiment_cluster(experiment, curve["cluster"])
+        half = len(cluster.hosts) // 2
+        size = data["packets"] * payload_bytes(cluster)
+        for flows in data["values"]:
+            ends = [(f"h{i}", f"h{i + half}") for i in range(flows // 2)]
+            pairs = [list(pair) for a, b in ends for pair in ((a, b), (b, a))]
+            options = {**data["options"], **curve.get("options", {}), "pairs": pairs}
+            plan.append((curve["label"], flows))
+            cases.append(
+                Case(cluster.to_toml(), cluster.name, "sync-shuffle", size, "packet", options)
+            )
+    results = run_cases(cases, workers, watcher)
+    lines = []
+    for label in dict.fromkeys(label for label, _ in plan):
+        mine = [
+            (flows, aggregate_mb_s(result, flows))
+            for (name, flows), result in zip(plan, results, strict=True)
+            if name == label
+        ]
+        lines.append(Line(label, [flows for flows, _ in mine], [value for _, value in mine]))
+    return Outcome(rows_of(experiment, lines), lambda kind: draw(experiment, lines, kind))
+
+
+def rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
+    across, local = lines
+    peak = max(across.mb_s)
+    at = across.flows[list(across.mb_s).index(peak)]
+    figure = experiment.figure
+    each = local.mb_s[0] / local.flows[0]
+    return [
+        Row(figure, f"{across.label}: peak, MB/s", 103, peak),
+        Row(figure, f"{across.label}: flows at the peak", 12, at),
+        Row(
+            figure,
+            f"{across.label}: bandwidth at {across.flows[-1]} flows, of the peak",
+            None,
+            across.mb_s[-1] / peak,
+        ),
+        Row(
+            figure,
+            f"{local.label}: bandwidth at {local.flows[-1]} flows, of so many single flows",
+            1,
+            local.mb_s[-1] / (each * local.flows[-1]),
+        ),
+    ]
+
+
+def draw(experiment: Experiment, lines: Sequence[Line], kind: str) -> bytes:
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
+        axes = canvas.subplots()
+        for index, line in enumerate(lines):
+            axes.plot(
+                line.flows,
+                line.mb_s,
+                color=COLOURS[index],
+                marker=MARKERS[index],
+                linewidth=2,
+                markeredgecolor="white",
+                label=line.label,
+            )
+        axes.axhline(103, color=INK, linewidth=1.2, linestyle="--")
+        axes.annotate("published peak: 103 MB/s", (lines[0].flows[0], 106), fontsize=8.5)
+        axes.set_xticks(lines[0].flows)
+        axes.set_xlabel("concurrent flows (each pair of hosts is two, one each way)")
+        axes.set_ylabel("bandwidth of all flows, MB/s")
+        axes.set_ylim(bottom=0)
+        share_legend(canvas, experiment.title)
+        return save(canvas, kind)

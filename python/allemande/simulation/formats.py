@@ -1,0 +1,94 @@
+"""Results as a table for people, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from allemande.bench.formats import format_part, format_seconds
+from allemande.cli.topology import format_size
+from allemande.simulation.run import JSON_KEYS, Result
+
+RIGHT = ("size", "time", "limit", "of limit", "dropped", "sent again", "packet-hops", "CPU")
+
+
+def to_json(results: Sequence[Result]) -> str:
+    """One object; an array where several runs were asked for."""
+    entries = [result.as_json() for result in results]
+    return json.dumps(entries[0] if len(entries) == 1 else entries, indent=2) + "\n"
+
+
+def to_csv(results: Sequence[Result]) -> str:
+    text = io.StringIO()
+    fields = [*JSON_KEYS, "mode", "cluster", "goodput_mb_s"]
+    writer = csv.DictWriter(text, fields, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for result in results:
+        writer.writerow(result.as_json())
+    return text.getvalue()
+
+
+def result_table(results: Sequence[Result]) -> Table:
+    first = results[0]
+    title = f"{first.cluster}: {first.hosts} hosts, simulated ({first.mode} level)"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for heading in ("algorithm", *RIGHT[:-1], "bottleneck", RIGHT[-1]):
+        table.add_column(heading, justify="right" if heading in RIGHT else "left", no_wrap=True)
+    best = {
+        size: min((r.time_s for r in results if r.size == size), default=0.0)
+        for size in {result.size for result in results}
+    }
+    for result in results:
+        packets = result.mode == "packet"
+        several = sum(other.size == result.size for other in results) > 1
+        table.add_row(
+            result.algorithm,
+            format_size(result.size),
+            format_seconds(result.time_s),
+            format_seconds(result.limit_s),
+            format_part(result.fraction_of_limit),
+            Text(f"{result.dropped:,}", style="red" if result.dropped else ""),
+            f"{result.retransmitted:,}",
+            f"{result.packet_hops:,}" if packets else "",
+            result.bottleneck,
+            format_seconds(result.cpu_s),
+            style="green" if several and result.time_s == best[result.size] else "",
+        )
+    return table
+
+
+def queue_table(result: Result) -> Table | None:
+    """Where packets queued and were lost; None where they did not."""
+    ports = result.busiest_queues()
+    if not ports:
+        return None
+    title = f"queues of {result.algorithm}, {format_size(result.size)}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("port", no_wrap=True)
+    for heading in ("longest queue", "dropped", "busy"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for port in ports:
+        table.add_row(
+            port.name,
+            f"{port.queue_high_water}",
+            Text(f"{port.dropped:,}", style="red" if port.dropped else ""),
+            format_part(port.busy),
+        )
+    return table
+
+
+def print_results(console: Console, results: Sequence[Result]) -> None:
+    if not console.is_terminal:
+        console.width = max(console.width, 140)  # a file has no edge to wrap at
+    console.print(result_table(results))
+    for result in results:
+        queues = queue_table(result)
+        if queues is not None and (len(results) == 1 or result.dropped):
+            console.print(queues)

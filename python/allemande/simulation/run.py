@@ -1,0 +1,193 @@
+"""One simulated exchange: what is asked, and what came out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from allemande import _core
+from allemande.errors import BadInput
+from allemande.simulation.clusters import find_cluster
+from allemande.topology import Cluster, parse_cluster
+
+Mode = Literal["packet", "flow"]
+MODES: tuple[Mode, ...] = ("packet", "flow")
+PORTS_SHOWN = 10
+JSON_KEYS = (
+    "algorithm",
+    "hosts",
+    "size",
+    "time_s",
+    "limit_s",
+    "fraction_of_limit",
+    "dropped",
+    "retransmitted",
+    "packet_hops",
+    "events",
+    "cpu_s",
+    "bottleneck",
+)
+
+# Told the part that is done, 0 to 1.
+Watcher = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run. A plain value: it goes to other processes, and the same case gives the same result.
+
+    `options` are those of the simulator (docs/simulator.md), without algorithm and size.
+    """
+
+    cluster: str  # a cluster file's text
+    cluster_name: str
+    algorithm: str = "sync-shuffle"
+    size: int = 65536
+    mode: Mode = "packet"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Port:
+    """A directed link, seen at its sending end."""
+
+    name: str
+    bytes: int
+    busy: float  # part of the exchange
+    dropped: int = 0
+    queue_high_water: int = 0  # packets
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an exchange took; times are simulated, only cpu_s is this machine's."""
+
+    algorithm: str
+    hosts: int
+    size: int
+    time_s: float
+    limit_s: float
+    fraction_of_limit: float
+    dropped: int
+    retransmitted: int
+    packet_hops: int
+    events: int
+    cpu_s: float
+    bottleneck: str
+    mode: str
+    cluster: str
+    rank_time_s: list[float]
+    ports: list[Port]
+    raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+
+    @property
+    def goodput_mb_s(self) -> float:
+        """Payload each host receives per second, in the papers' unit."""
+        return (self.hosts - 1) * self.size / self.time_s / 1e6
+
+    def busiest_queues(self) -> list[Port]:
+        """The ports that dropped most, then those that queued most."""
+        waiting = [port for port in self.ports if port.dropped or port.queue_high_water > 1]
+        waiting.sort(key=lambda port: (-port.dropped, -port.queue_high_water, port.name))
+        return waiting[:PORTS_SHOWN]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **{key: getattr(self, key) for key in JSON_KEYS},
+            "mode": self.mode,
+            "cluster": self.cluster,
+            "goodput_mb_s": self.goodput_mb_s,
+            "ports": [
+                {
+                    "name": port.name,
+                    "bytes": port.bytes,
+                    "busy": port.busy,
+                    "dropped": port.dropped,
+                    "queue_high_water": port.queue_high_water,
+                }
+                for port in self.busiest_queues()
+            ],
+        }
+
+
+def run_case(case: Case, watcher: Watcher | None = None) -> Result:
+    """Runs one case in this process."""
+    options = {"algorithm": case.algorithm, "size": case.size, **case.options}
+    begin = time.process_time()
+    if case.mode == "flow":
+        cluster = parse_cluster(case.cluster, case.cluster_name)
+        raw: dict[str, Any] = _core.simulate_flows(cluster, options, watcher)
+        limit_s = cluster.limit_seconds(None, case.size)
+        hosts = len(cluster.hosts)
+        raw = {
+            "algorithm": case.algorithm,
+            "hosts": hosts,
+            "size": case.size,
+            "limit_s": limit_s,
+            "fraction_of_limit": limit_s / raw["time_s"],
+            "dropped": 0,
+            "retransmitted": 0,
+            "packet_hops": 0,
+            **raw,
+        }
+    else:
+        raw = dict(_core.simulate(case.cluster, options, watcher))
+    cpu_s = time.process_time() - begin
+    total_s = raw["time_s"] * options.get("exchanges", 1)
+    ports = [
+        Port(
+            name=port["name"],
+            bytes=int(port["bytes"]),
+            busy=port["busy_s"] / total_s if total_s else 0.0,
+            dropped=port.get("dropped", 0),
+            queue_high_water=port.get("queue_high_water", 0),
+        )
+        for port in raw["ports"]
+        if port["bytes"] or port.get("dropped")
+    ]
+    return Result(
+        **{key: raw[key] for key in JSON_KEYS if key != "cpu_s"},
+        cpu_s=cpu_s,
+        mode=case.mode,
+        cluster=case.cluster_name,
+        rank_time_s=list(raw["rank_time_s"]),
+        ports=ports,
+        raw=raw,
+    )
+
+
+def make_case(
+    cluster: str | os.PathLike[str] | Cluster,
+    algorithm: str = "sync-shuffle",
+    size: int = 65536,
+    mode: str = "packet",
+    **options: Any,
+) -> Case:
+    """A case on a cluster file, a ready-made cluster, `fat-tree:HOSTS` or a Cluster."""
+    if mode not in MODES:
+        raise BadInput(f"mode {mode!r} is unknown; expected one of {', '.join(MODES)}")
+    found = find_cluster(cluster)
+    return Case(found.to_toml(), found.name, algorithm, size, mode, options)
+
+
+def simulate(
+    cluster: str | os.PathLike[str] | Cluster,
+    algorithm: str = "sync-shuffle",
+    size: int = 65536,
+    mode: str = "packet",
+    watcher: Watcher | None = None,
+    **options: Any,
+) -> Result:
+    """Simulates one complete exchange of `size` bytes per pair of hosts.
+
+    >>> simulate("tam-8x4-u412", "sync-shuffle", 200_000).fraction_of_limit
+
+    Options are the simulator's: permutation, contention_aware, omega, exchanges, window_packets,
+    jitter_us, seed, faults and more (docs/simulator.md). Bad input raises errors.BadInput with the
+    valid choices; a network that deadlocks raises errors.Failed with the ports that wait for each
+    other.
+    """
+    return run_case(make_case(cluster, algorithm, size, mode, **options), watcher)
