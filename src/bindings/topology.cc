@@ -203,6 +203,17 @@ void bind_topology(nb::module_& m) {
       },
       "text"_a, "source_name"_a, "Reads a cluster file from a string; the name is for messages.");
   m.def(
+      "fat_tree",
+      [](std::uint32_t hosts, double rate_mbit_s, double latency_us, std::uint32_t queue_packets) {
+        return value_or_raise(topology::build_fat_tree({.hosts = hosts,
+                                                        .rate_mbit_s = rate_mbit_s,
+                                                        .latency_us = latency_us,
+                                                        .queue_packets = queue_packets}));
+      },
+      "hosts"_a, "rate_mbit_s"_a = 1000.0, "latency_us"_a = 0.0, "queue_packets"_a = 100,
+      "Three levels of switches that carry all hosts at once. Raises BadInput, naming the nearest "
+      "sizes, for a number of hosts that leaves ports empty.");
+  m.def(
       "expand_hostlist",
       [](std::string_view list) { return value_or_raise(topology::expand_hostlist(list)); },
       "list"_a, "h[0-2],x -> h0 h1 h2 x (Slurm syntax).");

@@ -52,5 +52,26 @@ TEST(Build, AnyDepthWithUnequalGroupsReadsBack) {
   EXPECT_EQ(to_toml(again.value()), to_toml(cluster));
 }
 
+TEST(FatTree, CarriesAllHostsAtOnce) {
+  for (const std::uint32_t hosts : {16u, 128u, 1024u}) {
+    const auto made = build_fat_tree({.hosts = hosts});
+    ASSERT_TRUE(made.ok());
+    const Cluster& cluster = made.value();
+    EXPECT_EQ(cluster.host_count(), hosts);
+    // As many links between levels as hosts below: nothing is the limit but the hosts' own links.
+    EXPECT_EQ(cluster.links.size(), 3 * hosts);
+    const auto read = parse_cluster(to_toml(cluster), "written");
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read.value().links.size(), cluster.links.size());
+  }
+}
+
+TEST(FatTree, NamesTheNearestSizes) {
+  const auto made = build_fat_tree({.hosts = 130});
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("the nearest are 128 and 144"), std::string::npos)
+      << made.error().message;
+}
+
 }  // namespace
 }  // namespace alm::topology

@@ -113,6 +113,17 @@ struct TreeNode {
 };
 Cluster build_tree(const TreeNode& root);
 
+// Three levels of switches that carry all hosts at once: pods of m edge and m aggregation switches
+// with m hosts at each edge, m^2 core switches, one link from every pod to each. All links alike,
+// output-queued. `hosts` is pods x m^2 with at most 2 m pods: 16, 64, 128, 432, 1024, ..
+struct FatTreeSpec {
+  std::uint32_t hosts = 128;
+  double rate_mbit_s = 1000;
+  double latency_us = 0;
+  std::uint32_t queue_packets = 100;
+};
+base::Result<Cluster> build_fat_tree(const FatTreeSpec& spec);
+
 // For schedules: position of each host in the switch hierarchy. level[0] is the leaf index of each
 // host, level[1] the index of the switch above the leaf, ... and the last level one group of all.
 // Indices are dense, in order of first appearance over the hosts. Partitions are nested: hosts that
