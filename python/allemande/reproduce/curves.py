@@ -16,7 +16,7 @@ published = 7.67
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from allemande.topology import Cluster
 
 HEADER_BYTES = 24  # of a data packet (docs/wire.md)
 IP_UDP_BYTES = 28
-CURVE_KEYS = {"label", "algorithm", "cluster", "values", "style"}
+CURVE_KEYS = {"label", "algorithm", "cluster", "values", "model"}
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,10 @@ class Curve:
     label: str
     points: Sequence[Point]
     cluster: Cluster
+    model: Mapping[str, float]
 
     def values(self, metric: str) -> list[float]:
-        return [METRICS[metric](point.result, self.cluster) for point in self.points]
+        return [METRICS[metric](point.result, self.cluster, self.model) for point in self.points]
 
 
 def payload_bytes(cluster: Cluster) -> int:
@@ -59,9 +60,13 @@ def find_experiment_cluster(experiment: Experiment, name: str) -> Cluster:
     return find_cluster(own if own.is_file() else name)
 
 
+def cluster_name(experiment: Experiment, curve: dict[str, Any]) -> str:
+    return str(curve.get("cluster") or experiment.data["cluster"])
+
+
 def make_case(experiment: Experiment, curve: dict[str, Any], x: float) -> Case:
     data = experiment.data
-    cluster = find_experiment_cluster(experiment, curve.get("cluster", data.get("cluster")))
+    cluster = find_experiment_cluster(experiment, cluster_name(experiment, curve))
     own = {key: value for key, value in curve.items() if key not in CURVE_KEYS}
     options = {**data.get("options", {}), **own}
     packets = options.pop("packets", None)
@@ -101,8 +106,9 @@ def simulate_curves(
             for (mine, x), result in zip(plan, results, strict=True)
             if mine is curve
         ]
-        name = curve.get("cluster", experiment.data.get("cluster"))
-        curves.append(Curve(curve["label"], points, find_experiment_cluster(experiment, name)))
+        cluster = find_experiment_cluster(experiment, cluster_name(experiment, curve))
+        model = {**experiment.data.get("model", {}), **curve.get("model", {})}
+        curves.append(Curve(curve["label"], points, cluster, model))
     return curves
 
 
@@ -128,8 +134,9 @@ def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:
     for entry in experiment.data.get("published", []):
         metric, at = entry["metric"], entry["at"]
         ours = pick(experiment, by_label[entry["curve"]], metric, at)
-        if "against" in entry:  # the other curve's value of the same
-            ours /= pick(experiment, by_label[entry["against"]], metric, at)
+        if "against" in entry or "at_against" in entry:  # another curve's value, or another point
+            other = by_label[entry.get("against", entry["curve"])]
+            ours /= pick(experiment, other, metric, entry.get("at_against", at))
         if "bound" in entry:
             ours /= entry["bound"]
         rows.append(

@@ -1,4 +1,4 @@
-"""000 Figure 6: bandwidth of n hosts that exchange in pairs, across the uplink and inside a switch."""
+"""000 Figure 6: all bandwidth of n flows between pairs of hosts, across the uplink and locally."""
 
 from __future__ import annotations
 
