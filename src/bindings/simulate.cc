@@ -57,8 +57,7 @@ std::vector<std::vector<std::uint32_t>> groups(const Cluster& cluster,
 transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = options.config;
-  config.datagram_bytes = options.datagram_bytes != 0 ? options.datagram_bytes
-                                                      : cluster.framing.mtu_bytes - kIpUdpBytes;
+  config.datagram_bytes = cluster.framing.mtu_bytes - kIpUdpBytes;
   const double frame = config.datagram_bytes + kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
   config.packet_time =
@@ -162,6 +161,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   Cluster cluster = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
   SimulateOptions options = read_simulate_options(cluster, raw);
   if (options.as_lab) cluster = as_lab(std::move(cluster));
+  if (options.datagram_bytes != 0) cluster.framing.mtu_bytes = options.datagram_bytes + kIpUdpBytes;
   const plan::Tuning tuning = plan::tune(cluster, options.hosts);
   const transport::Config config = config_of(options, cluster, tuning);
   const auto group_of = groups(cluster, options.hosts);

@@ -229,7 +229,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   read_hosts(reader, cluster, out, seed);
   read_jitter(reader, out, seed);
 
-  out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "ecmp")));
+  out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));
   out.network.host_queue_packets =
       reader.count32("host_queue_packets", out.network.host_queue_packets, 1);
   out.network.output_frames = reader.count32("output_frames", out.network.output_frames);

@@ -58,7 +58,7 @@ struct Fault {
 };
 
 struct Options {
-  routing::Rule rule = routing::Rule::kEcmp;
+  routing::Rule rule = routing::Rule::kDModK;
   Shaper shaper = Shaper::kSerial;
   Picos shaper_slack = 200 * kPicosPerMicro;  // kTokenBucket: burst = a frame + the rate x this
   std::uint32_t frame_bytes = 1514;           // a full frame
