@@ -90,8 +90,7 @@ def draw_bounds(axes: Axes, experiment: Experiment, metric: str) -> None:
 def set_x(axes: Axes, experiment: Experiment) -> None:
     kind = experiment.data["x"]
     axes.set_xlabel(X_LABELS[kind])
-    values = sorted({x for c in experiment.data["curve"] for x in c.get("values", [])})
-    values = values or experiment.data["values"]
+    values = experiment.data["values"]
     if kind in ("size", "packets"):
         axes.set_xscale("log")
         ticks = experiment.data.get("ticks", values)
@@ -113,7 +112,7 @@ def set_y(axes: Axes, metric: str, log: bool) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.tick_params(axis="y", which="minor", length=0)
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(bottom=0, top=axes.get_ylim()[1] * 1.05)
     if metric == "time_s":
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value)))
     elif metric in ("dropped", "retransmitted") or log:
@@ -125,8 +124,9 @@ def draw_panel(
 ) -> None:
     metric = panel["metric"]
     shown = [curve for curve in curves if curve.label in panel.get("curves", [curve.label])]
-    for curve in shown:
-        index = list(curves).index(curve)
+    # What the panel's title says already.
+    prefix, suffix = panel.get("prefix", ""), panel.get("suffix", "")
+    for index, curve in enumerate(shown):
         axes.plot(
             [point.x for point in curve.points],
             curve.values(metric),
@@ -136,7 +136,7 @@ def draw_panel(
             markeredgecolor="white",
             markeredgewidth=0.7,
             linewidth=max(1.4, 2.6 - 0.4 * index),
-            label=curve.label,
+            label=curve.label.removeprefix(prefix).removesuffix(suffix),
             zorder=5 - 0.1 * index,
         )
     if panel.get("lab", True):
@@ -144,6 +144,8 @@ def draw_panel(
     draw_bounds(axes, experiment, metric)
     set_x(axes, experiment)
     set_y(axes, metric, panel.get("log", metric == "time_s"))
+    if "bottom" in panel:
+        axes.set_ylim(bottom=panel["bottom"])
     if "title" in panel:
         axes.set_title(panel["title"], loc="left", fontsize=11, fontweight="bold")
 
@@ -158,7 +160,7 @@ def share_legend(canvas: Canvas, title: str) -> None:
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=min(len(entries), 4 if len(canvas.axes) == 1 else 8),
+        ncols=min(len(entries), 3 if len(canvas.axes) == 1 else 8),
         frameon=False,
         fontsize=9,
     )
@@ -169,7 +171,7 @@ def draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> b
     panels = experiment.data.get("panel", [{"metric": "goodput_mb_s"}])
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(
-            figsize=(PANEL_INCHES * len(panels), 4.6), layout="constrained", facecolor="white"
+            figsize=(max(6.6, PANEL_INCHES * len(panels)), 4.6), layout="constrained", facecolor="white"
         )
         for axes, panel in zip(
             canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
