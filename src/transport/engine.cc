@@ -51,6 +51,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   lossy_ = false;
   eta_ = 0;
   banked_ = 0;
+  asked_ = false;
   early_bytes_ = 0;
   send_left_ = 0;
   recv_left_ = 0;
@@ -97,11 +98,10 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
   const base::Nanos frame_time =
       config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
-  const std::uint64_t cycle_packets =
-      std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
-  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets) * frame_time;
+  cycle_packets_ = std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
+  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * frame_time;
   nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time;
-  cycles_ = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_) / cycle_packets);
+  cycles_ = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_) / cycle_packets_);
   cycle_ = nominal_cycle_;
   last_wrap_ = now;
   round_ = 0;

@@ -5,7 +5,7 @@
 // be sent while eta < W or unacked < W (design section 5): eta rises with each first transmission
 // and falls with each new packet received (000 Alg 2), so a symmetric exchange clocks itself; the
 // count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0; what a
-// late starter receives meanwhile is banked up to W and given back one for every two arrivals, so
+// late starter receives meanwhile is banked up to 4 W and given back one for every two arrivals, so
 // that it never releases a burst.
 //
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
@@ -176,6 +176,7 @@ class Engine {
   // engine_send.cc
   bool emit_data(base::Nanos now, Emission* out);
   bool may_send() const;
+  bool ask_for_acks();
   bool choose_partner(base::Nanos now);
   void load_round();
   void next_partner(base::Nanos now);
@@ -230,6 +231,7 @@ class Engine {
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;
   bool bank_turn_ = false;
+  bool asked_ = false;         // once per exchange
   std::uint64_t unacked_ = 0;  // running exchange and tail
   std::uint64_t tail_unacked_ = 0;
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
@@ -241,7 +243,8 @@ class Engine {
   std::deque<PeerId> ack_queue_, resend_queue_, probe_queue_;
 
   base::Nanos started_ = 0;
-  base::Nanos cycle_ = 0;  // measured, at least the nominal one
+  std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner
+  base::Nanos cycle_ = 0;            // measured, at least the nominal one
   base::Nanos nominal_cycle_ = 0;
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
   std::uint64_t cycles_ = 1;

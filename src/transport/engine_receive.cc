@@ -4,6 +4,11 @@
 #include "transport/engine.h"
 
 namespace alm::transport {
+namespace {
+
+constexpr std::uint32_t kBankWindows = 4;
+
+}  // namespace
 
 Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                           std::uint32_t length, std::span<const std::byte> body) {
@@ -170,11 +175,13 @@ void Engine::reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
   ack_queue_.push_back(id);
 }
 
-// eta falls with each new packet (000 Alg 2), clamped at 0. What a late starter received before it
-// sent is banked and given back one for every second arrival, never as a burst.
+// eta falls with each new packet (000 Alg 2), clamped at 0. What a rank that is behind received
+// before it sent is banked and given back one for every second arrival, never as a burst. A bank of
+// one window is too small: a rank that has paused for longer stays behind for good, and at the end
+// of the exchange sends alone over an uplink made for several (ADR 6).
 void Engine::credit() {
   if (eta_ == 0) {
-    banked_ = std::min(banked_ + 1, window_);
+    banked_ = std::min(banked_ + 1, kBankWindows * window_);
     return;
   }
   --eta_;

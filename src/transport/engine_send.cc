@@ -72,7 +72,12 @@ bool Engine::choose_partner(base::Nanos now) {
 }
 
 bool Engine::emit_data(base::Nanos now, Emission* out) {
-  if (!running_ || send_left_ == 0 || !may_send() || !choose_partner(now)) return false;
+  if (!running_ || send_left_ == 0) return false;
+  if (!may_send()) {
+    const bool ending = recv_left_ <= window_ && recv_left_ < send_left_;
+    return ending && ask_for_acks() && emit_probe(now, out);
+  }
+  if (!choose_partner(now)) return false;
   const PeerId id = turn_[position_];
   Peer& peer = peers_[id];
   const std::uint32_t packet = peer.send.next;
@@ -80,10 +85,13 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   fill_data(out, id, peer.send, packet, current(), false);
   ++peer.send.next;
   // Ask where this rank waits for the answer: sending by acks alone with more to send than will
-  // come, a block far ahead of its acks, or the end of a block to a peer that has nothing to send
-  // us.
+  // come; before that, where a rank that is behind sends to a peer whose own block ends, if the
+  // window does not hold what no data will acknowledge; a block far ahead of its acks; or the end
+  // of a block to a peer that has nothing to send us.
   const bool starved = recv_left_ == 0 || send_left_ > recv_left_ + window_;
-  if ((on_acks && starved) || peer.send.next - peer.send.acked >= kSpanMax / 2 ||
+  const bool starving = window_ <= cycle_packets_ && send_left_ > recv_left_ &&
+                        peer.recv.total - peer.recv.cumulative <= 1;
+  if ((on_acks && starved) || starving || peer.send.next - peer.send.acked >= kSpanMax / 2 ||
       (peer.send.exhausted() && peer.recv.total == 0)) {
     out->header.flags |= wire::kFlagAckSoon;
   }
@@ -94,6 +102,17 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   ++counters_.data_sent;
   timer_at(now + probe_delay_min());
   peer.quiet_since = now;
+  return true;
+}
+
+// Nothing will come any more that opens the window but acknowledgements, and peers that have
+// nothing left to send hold them back for a cycle. What is sent from here on asks for them itself.
+bool Engine::ask_for_acks() {
+  if (asked_) return false;
+  asked_ = true;
+  for (PeerId id = 0; id < peers_.size(); ++id) {
+    if (peers_[id].send.outstanding() > 0) queue_probe(id);
+  }
   return true;
 }
 
