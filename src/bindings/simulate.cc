@@ -109,8 +109,10 @@ nb::list ports_of(const harness::SimResult& result, const Cluster& cluster) {
     one["name"] = harness::port_name(cluster, port);
     one["packets"] = stats.packets;
     one["bytes"] = stats.bytes;
-    one["dropped"] = stats.dropped;
+    one["dropped"] = stats.dropped + stats.input_dropped;
     one["queue_high_water"] = stats.queue_high_water;
+    one["input_dropped"] = stats.input_dropped;
+    one["input_high_water"] = stats.input_high_water;
     one["busy_s"] = seconds(stats.busy);
     out.append(one);
   }

@@ -166,9 +166,11 @@ std::uint32_t Routes::choose(std::uint32_t switch_index, std::uint32_t group,
     flow /= among.count;
     return members_[among.begin + digit];
   }
-  // The switch takes part, or all switches of a level would split the same flows the same way.
-  const std::uint64_t mixed =
-      (std::uint64_t{flow} + switch_index * 0x9e3779b9u + 1) * 0xd6e8feb86659fd93u;
+  // The switch takes part, or all switches of a level would split the same flows the same way; and
+  // two rounds of mixing, or those of the next level would not split what this one sends them.
+  std::uint64_t mixed = (std::uint64_t{switch_index} << 32 | flow) + 0x9e3779b97f4a7c15u;
+  mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93u;
+  mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93u;
   const std::uint64_t pick = ((mixed >> 32) * among.count) >> 32;
   return members_[among.begin + pick];
 }

@@ -16,12 +16,13 @@ namespace alm::sim {
 void Simulator::enqueue(std::uint32_t fifo, std::uint32_t index) {
   Fifo& queue = fifos_[fifo];
   Packet& packet = pool_[index];
+  const bool input = queue.in_port != kNone;
+  const std::uint32_t at = input ? queue.in_port : packet.out;
   if (queue.count >= queue.capacity) {
-    drop(queue.in_port != kNone ? queue.in_port : packet.out, index);
+    drop(at, index, input);
     return;
   }
-  const std::uint32_t at = queue.in_port != kNone ? queue.in_port : packet.out;
-  if (queue.in_port == kNone && ports_[at].watched) count_watched(at);
+  if (!input && ports_[at].watched) count_watched(at);
   packet.next = kNone;
   if (queue.head == kNone) {
     queue.head = index;
@@ -37,8 +38,8 @@ void Simulator::enqueue(std::uint32_t fifo, std::uint32_t index) {
       request(fifo);
     }
   }
-  PortStats& stats = stats_[at];
-  stats.queue_high_water = std::max(stats.queue_high_water, queue.count);
+  std::uint32_t& high_water = input ? stats_[at].input_high_water : stats_[at].queue_high_water;
+  high_water = std::max(high_water, queue.count);
 }
 
 void Simulator::input_free(std::uint32_t fifo) {

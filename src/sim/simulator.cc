@@ -124,7 +124,7 @@ void Simulator::forward(std::uint32_t out, std::uint32_t index, Picos earliest, 
   Port& port = ports_[out];
   if (port.ring_count > 0) purge(port);
   if (port.ring_count >= port.queue_limit || (node.pool > 0 && pool_full(node))) {
-    drop(out, index);
+    drop(out, index, false);
     return;
   }
   if (node.backplane_bit_s > 0) {
@@ -158,9 +158,9 @@ Picos Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earlies
   return start;
 }
 
-void Simulator::drop(std::uint32_t port, std::uint32_t index) {
+void Simulator::drop(std::uint32_t port, std::uint32_t index, bool at_input) {
   ++dropped_;
-  ++stats_[port].dropped;
+  ++(at_input ? stats_[port].input_dropped : stats_[port].dropped);
   if (trace_ != nullptr) {
     const Packet& packet = pool_[index];
     trace_->on({now_, now_, now_, port, packet.source, packet.destination, packet.bytes,

@@ -40,9 +40,13 @@ class Program {
 };
 
 struct PortStats {
-  std::uint64_t packets = 0, bytes = 0, dropped = 0;
-  std::uint32_t queue_high_water = 0;
+  std::uint64_t packets = 0, bytes = 0;
+  std::uint64_t dropped = 0;           // by its queue, or on the link when it was down
+  std::uint32_t queue_high_water = 0;  // packets that waited for it
   Picos busy = 0;
+  // Of the input buffer it leads to, in an input-buffered switch.
+  std::uint64_t input_dropped = 0;
+  std::uint32_t input_high_water = 0;
 };
 
 enum class Outcome { kDone, kIdle, kStopped, kTimeLimit, kEventLimit, kDeadlock };
@@ -178,7 +182,7 @@ class Simulator {
     stats.busy += busy;
     if (depth > stats.queue_high_water) stats.queue_high_water = depth;
   }
-  void drop(std::uint32_t port, std::uint32_t index);
+  void drop(std::uint32_t port, std::uint32_t index, bool at_input);
   void trace_sent(std::uint32_t port, std::uint32_t index, Picos queued, Picos start, Picos end,
                   std::uint32_t depth);
   // fifo.cc
