@@ -9,9 +9,13 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <vector>
+
+#include "base/plain_text.h"
 
 namespace alm::base {
 namespace {
@@ -182,7 +186,12 @@ std::optional<std::string> scalar_text(const toml::node& node) {
 }
 
 Status read_file(const std::string& path, Options& options) {
-  const toml::parse_result parsed = toml::parse_file(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return bad_input(fmt::format("{}: cannot be read", path));
+  const Result<std::string> plain =
+      plain_text(std::string(std::istreambuf_iterator<char>(file), {}), path);
+  if (!plain) return plain.error();
+  const toml::parse_result parsed = toml::parse(plain.value(), path);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     return bad_input(fmt::format("{}:{}: not valid TOML: {}", path, error.source().begin.line,

@@ -94,12 +94,19 @@ std::string Communicator::open_udp() {
   } else if (!reserve(*driver.value(), mine)) {
     set_cause(mine, "too many communicators are in use");
   } else {
-    set_addresses(mine, driver.value()->endpoint(), kPathsInUse);
+    const io::Endpoint& endpoint = driver.value()->endpoint();
+    set_addresses(mine, endpoint, kPathsInUse);
+    if (const auto warnings = endpoint.warnings(); !warnings.empty()) {
+      set_cause(mine, warnings.front());
+    }
   }
   if (gather(job_.ops, comm_, mine, records_) != kMpiSuccess) return "MPI_Allgather failed on it";
   if (const auto obstacle = udp_obstacle(records_); !obstacle.empty()) {
     if (driver) give_back(*driver.value(), mine);
     return "UDP cannot be used: " + obstacle;
+  }
+  if (const auto warning = socket_warning(records_); self_ == 0 && !warning.empty()) {
+    job_.warn_once(warning);
   }
 
   sets_.resize(ranks_);

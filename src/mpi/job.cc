@@ -20,7 +20,6 @@ base::Result<io::Driver*> Job::driver() {
     auto opened = open();
     if (opened) {
       driver_ = std::move(opened).value();
-      for (const auto& warning : driver_->endpoint().warnings()) log.warning(warning);
       return driver_.get();
     }
     obstacle_ = opened.error();

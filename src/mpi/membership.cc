@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <type_traits>
 
@@ -108,6 +109,16 @@ std::string udp_obstacle(std::span<const PeerRecord> records) {
     }
   }
   return {};
+}
+
+std::string socket_warning(std::span<const PeerRecord> records) {
+  const auto warns = [](const PeerRecord& record) { return record.cause.front() != '\0'; };
+  const auto first = std::find_if(records.begin(), records.end(), warns);
+  if (first == records.end()) return {};
+  const auto others = std::count_if(std::next(first), records.end(), warns);
+  const std::string more =
+      others > 0 ? fmt::format(" (and on {} other host{})", others, others == 1 ? "" : "s") : "";
+  return fmt::format("{}{}: {}", host_of(first->host), more, first->cause.data());
 }
 
 // Uniformly random as long as one contribution is; known only to those MPI gave the records.

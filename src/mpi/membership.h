@@ -19,7 +19,7 @@
 namespace alm::mpi {
 
 constexpr std::size_t kPathsMax = 8;
-constexpr std::size_t kCauseBytes = 120;
+constexpr std::size_t kCauseBytes = 160;
 
 // Trivially copyable: it travels by MPI_Allgather on the communicator.
 struct PeerRecord {
@@ -33,7 +33,7 @@ struct PeerRecord {
   std::array<std::uint8_t, 16> address{};
   std::array<std::uint16_t, kPathsMax> ports{};
   std::array<char, kHostNameBytes> host{};
-  std::array<char, kCauseBytes> cause{};  // udp == 0: why not
+  std::array<char, kCauseBytes> cause{};  // udp == 0: why not; else a warning about the sockets
 };
 
 // Sockets and names in a record, and back.
@@ -53,6 +53,9 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
 
 // "h3: cannot bind ..." of the lowest rank without sockets; empty when all have them.
 std::string udp_obstacle(std::span<const PeerRecord> records);
+
+// What the lowest rank with a warning has to say, and how many other hosts have one; empty: none.
+std::string socket_warning(std::span<const PeerRecord> records);
 
 transport::Key common_key(std::span<const PeerRecord> records);
 std::uint32_t common_datagram_bytes(std::span<const PeerRecord> records);

@@ -112,5 +112,16 @@ TEST(Hello, TheMinimumOfOutcomesNamesAPair) {
   EXPECT_EQ(gap->sender, 3u);
 }
 
+TEST(Membership, SocketWarningsBecomeOne) {
+  std::vector<PeerRecord> records(4);
+  for (std::size_t i = 0; i < records.size(); ++i)
+    set_host(records[i].host, "h" + std::to_string(i));
+  EXPECT_EQ(socket_warning(records), "");
+  set_cause(records[2], "small buffer");
+  EXPECT_EQ(socket_warning(records), "h2: small buffer");
+  set_cause(records[1], "small buffer");
+  EXPECT_EQ(socket_warning(records), "h1 (and on 1 other host): small buffer");
+}
+
 }  // namespace
 }  // namespace alm::mpi

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/plain_text.h"
 #include "topology/cluster.h"
-#include "topology/plain_text.h"
 #include "topology/section.h"
 
 namespace alm::topology {
@@ -346,7 +346,7 @@ class Parser {
 }  // namespace
 
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name) {
-  const base::Result<std::string> plain = plain_text(text, source_name);
+  const base::Result<std::string> plain = base::plain_text(text, source_name);
   if (!plain) return plain.error();
   const toml::parse_result parsed = toml::parse(plain.value());
   if (!parsed) {

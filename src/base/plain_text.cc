@@ -1,4 +1,4 @@
-#include "topology/plain_text.h"
+#include "base/plain_text.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace alm::topology {
+namespace alm::base {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -139,13 +139,13 @@ class Reader {
 
 }  // namespace
 
-base::Result<std::string> plain_text(std::string_view text, std::string_view source_name) {
+Result<std::string> plain_text(std::string_view text, std::string_view source_name) {
   Reader reader(text);
   if (reader.run()) return reader.take();
-  return base::bad_input(fmt::format(
+  return bad_input(fmt::format(
       "{}:{}: not valid TOML: {}; expected [table], [[table]] or key = value, in ASCII, "
       "and other letters only in comments and \"strings\" of one line",
       source_name, reader.line(), reader.wrong()));
 }
 
-}  // namespace alm::topology
+}  // namespace alm::base

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace alm::topology {
+namespace alm::base {
 
 // The same text in printable ASCII, line by line: comments are emptied and letters beyond ASCII in
 // strings are written as escapes, because toml++ calls __builtin_unreachable on some of them
@@ -14,6 +14,6 @@ namespace alm::topology {
 // such letters elsewhere, strings of several lines, a header or an array element that is none
 // ("[[[",
 // "[=", "[}": toml++ asserts that there is one, and a file must not abort the program).
-base::Result<std::string> plain_text(std::string_view text, std::string_view source_name);
+Result<std::string> plain_text(std::string_view text, std::string_view source_name);
 
-}  // namespace alm::topology
+}  // namespace alm::base
