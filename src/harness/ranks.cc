@@ -8,6 +8,12 @@ namespace alm::harness {
 
 using sim::Picos;
 
+namespace {
+
+constexpr std::uint64_t kPacketsMax = kLabelResent - 1;  // of a block; labels hold their numbers
+
+}  // namespace
+
 base::Result<std::unique_ptr<Ranks>> Ranks::make(const SimRequest& request) {
   std::unique_ptr<Ranks> out(new Ranks);
   const auto count = static_cast<std::uint32_t>(request.hosts.size());
@@ -42,6 +48,12 @@ base::Result<std::unique_ptr<Ranks>> Ranks::make(const SimRequest& request) {
     for (std::uint32_t peer = 0; peer < count; ++peer) {
       if (peer == rank) continue;
       const std::uint64_t bytes = request.bytes_of ? made.recv_bytes[peer] : request.bytes;
+      if (bytes / made.engine.packet_bytes() >= kPacketsMax) {
+        return base::bad_input(
+            fmt::format("{} bytes per pair are too many packets; at most {} are "
+                        "possible",
+                        bytes, kPacketsMax));
+      }
       out->data_expected_ += made.engine.packets_of(bytes) * std::uint64_t{request.exchanges};
     }
   }
