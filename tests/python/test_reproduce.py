@@ -1,0 +1,228 @@
+"""`allemande reproduce`: the experiments are complete, and the figures come out as they must."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allemande.cli import main
+from allemande.reproduce import experiment as experiments
+from allemande.reproduce.blocked_port import run_blocked_port
+from allemande.reproduce.curves import cluster_name, find_experiment_cluster, make_case
+from allemande.reproduce.metrics import METRICS
+from allemande.simulation.run import Result, run_case
+
+LONGEST = 1_200_000
+HIERARCHIES = {
+    "000-fig-7": (0.93, 12.07),
+    "000-fig-8": (0.89, 9.25),
+    "000-fig-9": (0.88, 10.96),
+    "000-fig-10": (0.92, 8.32),
+}
+
+
+class Points:
+    """Runs single points of an experiment, each once."""
+
+    def __init__(self) -> None:
+        self.results_: dict[tuple[str, str, float], Result] = {}
+
+    def result(self, name: str, label: str, x: float) -> Result:
+        key = (name, label, x)
+        if key not in self.results_:
+            experiment = experiments.load(name)
+            curve = next(c for c in experiment.data["curve"] if c["label"] == label)
+            self.results_[key] = run_case(make_case(experiment, curve, x))
+        return self.results_[key]
+
+    def value(self, name: str, label: str, x: float, metric: str) -> float:
+        experiment = experiments.load(name)
+        curve = next(c for c in experiment.data["curve"] if c["label"] == label)
+        cluster = find_experiment_cluster(experiment, cluster_name(experiment, curve))
+        model = {**experiment.data.get("model", {}), **curve.get("model", {})}
+        return METRICS[metric](self.result(name, label, x), cluster, model)
+
+
+@pytest.fixture(scope="module")
+def points() -> Points:
+    return Points()
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_every_experiment_says_what_it_shows(name: str) -> None:
+    folder = experiments.load(name).folder
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    for part in (f"allemande reproduce {name}", "**Expected.**", "**What came out.**", "plot.svg"):
+        assert part in text
+    assert (folder / "plot.svg").stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_every_curve_is_a_case(name: str) -> None:
+    experiment = experiments.load(name)
+    if experiment.kind != "curves":
+        return
+    labels = [curve["label"] for curve in experiment.data["curve"]]
+    assert len(set(labels)) == len(labels)
+    for curve in experiment.data["curve"]:
+        values = curve.get("values", experiment.data["values"])
+        assert make_case(experiment, curve, values[0]).size > 0
+    for entry in experiment.data.get("published", []):
+        assert entry["curve"] in labels
+        assert entry.get("against", labels[0]) in labels
+        assert entry["metric"] in METRICS
+
+
+def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == 0
+    printed = capsys.readouterr().out
+    for name in experiments.names():
+        assert f"{name} " in printed
+
+
+def test_json_is_an_array_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["000-fig-3-4", "--json", "-", "--output", str(tmp_path)]
+    assert main(["reproduce", *arguments]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {tuple(row) for row in rows} == {("figure", "point", "published", "ours", "ratio")}
+    assert (tmp_path / "000-fig-3-4.png").read_bytes()[1:4] == b"PNG"
+    assert b"<svg" in (tmp_path / "000-fig-3-4.svg").read_bytes()
+
+
+def test_csv_has_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["002-fig-5.2", "--csv", "-", "--output", str(tmp_path)]
+    assert main(["reproduce", *arguments]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == len(experiments.load("002-fig-5.2").data["published"])
+    assert {row["figure"] for row in rows} == {"002 Figure 5.2"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no experiment named; expected one of 000-fig-10,"),
+        (["000-fig-11"], "no experiment is called '000-fig-11' (did you mean 000-fig-10?)"),
+        (["000-fig-5", "--json", "-", "--csv", "-"], "cannot both be '-'"),
+    ],
+)
+def test_bad_input_exits_with_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+# ---- 000 -----------------------------------------------------------------------------------------
+
+
+def test_the_remap_saves_what_the_window_loses() -> None:
+    """XOR on 4x4: blocked for 8 packet times, plain loses packets and remapped none."""
+    outcome = run_blocked_port(experiments.load("000-fig-3-4"), 1, None)
+    ours = {row.point: row.ours for row in outcome.rows}
+    lost = "packets lost, blocked 8 packet times"
+    first = "shortest block that loses packets"
+    assert (ours[f"plain XOR (Figure 3): {lost}"] or 0) >= 1
+    assert ours[f"remapped XOR (Figure 4): {lost}"] == 0
+    assert ours[f"plain XOR (Figure 3): {first}"] == 8
+    assert ours[f"remapped XOR (Figure 4): {first}"] == 10
+
+
+def test_one_switch_reaches_equation_2(points: Points) -> None:
+    assert points.value("000-fig-5", "sync+GW", 1000, "fraction_of_eq2") >= 0.87
+    assert 0.97 <= points.value("000-fig-5", "sync+GW", LONGEST, "fraction_of_eq2") <= 1 + 1e-9
+    sync, pair = (points.result("000-fig-5", label, LONGEST) for label in ("sync+GW", "pair"))
+    assert sync.goodput_mb_s > pair.goodput_mb_s
+    assert sync.dropped == 0
+
+
+@pytest.mark.parametrize("name", HIERARCHIES)
+def test_the_shuffle_keeps_the_published_part_of_the_bound(name: str, points: Points) -> None:
+    part, bound_mb_s = HIERARCHIES[name]
+    sync = points.result(name, "sync+GW+CA", LONGEST)
+    assert part <= sync.goodput_mb_s / bound_mb_s <= 1
+    assert sync.dropped == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HIERARCHIES)
+def test_pairwise_loses_packets_where_it_did(name: str, points: Points) -> None:
+    sync = points.result(name, "sync+GW+CA", LONGEST)
+    pair = points.result(name, "pair", LONGEST)
+    aware = points.result(name, "pair+CA", LONGEST)
+    assert pair.dropped > 0
+    assert sync.goodput_mb_s > pair.goodput_mb_s
+    if name in ("000-fig-8", "000-fig-10"):
+        assert aware.goodput_mb_s >= pair.goodput_mb_s
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["000-fig-5", *HIERARCHIES])
+def test_the_windowed_shuffle_never_loses_a_packet(name: str, points: Points) -> None:
+    experiment = experiments.load(name)
+    label = experiment.data["curve"][0]["label"]
+    for size in experiment.data["values"]:
+        assert points.result(name, label, size).dropped == 0, size
+
+
+# ---- 002 -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("switch", ["326", "416"])
+def test_the_ranking_of_the_direct_algorithms(switch: str, points: Points) -> None:
+    order = [
+        points.value("002-fig-5.2", f"{name}, {switch}", 16, "per_packet_us")
+        for name in ("sync", "group", "pairwise", "shift")
+    ]
+    assert order == sorted(order)
+
+
+def test_best_bandwidths_of_the_thesis(points: Points) -> None:
+    published = {"sync, 416": 11.82, "group, 416": 11.8, "pairwise, 326": 11.6, "shift, 416": 11.25}
+    for label, mb_s in published.items():
+        ours = points.value("002-fig-5.3", label, 768, "goodput_mb_s")
+        assert ours == pytest.approx(mb_s, rel=0.05), label
+    pairwise = points.value("002-fig-5.3", "pairwise, 416", 4, "fraction_of_eq2")
+    assert pairwise == pytest.approx(0.72, abs=0.01)
+    assert points.value("002-fig-5.3", "sync, 416", 4, "fraction_of_eq2") >= 0.92
+
+
+def test_short_messages_gain_from_cut_through(points: Points) -> None:
+    short, long = (
+        [
+            points.value("002-fig-5.7", f"group, {switch}", k, "goodput_mb_s")
+            for switch in ("326", "326 s&f")
+        ]
+        for k in (2, 768)
+    )
+    assert short[0] > 1.05 * short[1]
+    assert long[0] == pytest.approx(long[1], rel=0.01)
+
+
+def test_larger_groups_are_better(points: Points) -> None:
+    for label in ("k = 4", "k = 40", "k = 400"):
+        efficiency = [
+            points.value("002-fig-5.5", label, omega, "fraction_of_eq2") for omega in (1, 15)
+        ]
+        assert efficiency[1] > efficiency[0]
+
+
+def test_under_jitter_the_shuffle_falls_off_first(points: Points) -> None:
+    def drops(label: str, k: int) -> int:
+        return points.result("002-fig-5.6", label, k).dropped
+
+    assert [drops("sync", k) > 0 for k in (256, 768)] == [False, True]
+    assert [drops("group", k) for k in (256, 768)] == [0, 0]
+    assert [drops("pairwise", k) for k in (256, 768)] == [0, 0]
+
+
+def test_lab_points_are_whole() -> None:
+    for name in ("000-fig-5", *HIERARCHIES, "002-fig-5.8"):
+        folder = experiments.load(name).folder
+        data: dict[str, Any] = json.loads((folder / "measured-lab.json").read_text())
+        assert {point["label"] for point in data["points"]} == {"MPICH", "Open MPI", "pair-MPI"}
+        assert "UTC" in data["measured"]

@@ -1,0 +1,267 @@
+"""`allemande simulate`: results, sweeps, traces, bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[import-untyped]
+    Trace,
+    TrackEvent,
+)
+
+from allemande import _core
+from allemande.cli import main
+from allemande.errors import BadInput, Failed
+from allemande.simulation.clusters import find_cluster
+from allemande.simulation.run import JSON_KEYS, Result, make_case, run_case, simulate
+from allemande.simulation.sweep import run_cases
+from allemande.simulation.trace import RECORD, queue_lengths
+from allemande.topology import parse_cluster
+
+# Each of five switches in a ring sends its packets two hops on, and holds what it cannot pass on.
+RING = """
+format = 1
+name = "ring"
+[[switch]]
+name = "s[0-4]"
+architecture = "input"
+flow_control = "back-pressure"
+[[host]]
+name = "h[0-19]"
+""" + "".join(
+    f"""
+[[link]]
+from = "h[{4 * i}-{4 * i + 3}]"
+to = "s{i}"
+rate_mbit_s = 1000
+queue_down_packets = 2
+[[link]]
+from = "s{i}"
+to = "s{(i + 1) % 5}"
+rate_mbit_s = 100
+queue_up_packets = 2
+queue_down_packets = 2
+"""
+    for i in range(5)
+)
+
+
+def without_cpu(result: Result) -> dict[str, Any]:
+    entry = result.as_json()
+    del entry["cpu_s"]
+    return entry
+
+
+@pytest.mark.parametrize("mode", ["packet", "flow"])
+def test_json_is_one_object_with_every_key(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["tam-8x4-u412", "--algorithm", "sync-shuffle", "--size", "10000", "--mode", mode]
+    assert main(["simulate", *arguments, "--json", "-"]) == 0
+    entry = json.loads(capsys.readouterr().out)
+    assert [key for key in JSON_KEYS if key not in entry] == []
+    assert (entry["algorithm"], entry["hosts"], entry["size"]) == ("sync-shuffle", 32, 10_000)
+    assert entry["fraction_of_limit"] == pytest.approx(entry["limit_s"] / entry["time_s"])
+    assert 0.8 < entry["fraction_of_limit"] <= 1
+    assert "core" in entry["bottleneck"]
+
+
+def test_several_runs_are_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--algorithm", "pairwise,direct", "--size", "1KB,2KiB", "--csv", "-"]
+    assert main(["simulate", "tam-16x1", *arguments]) == 0
+    output = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(output.out)))
+    assert [(row["algorithm"], row["size"]) for row in rows] == [
+        ("pairwise", "1000"),
+        ("direct", "1000"),
+        ("pairwise", "2048"),
+        ("direct", "2048"),
+    ]
+    assert "tam-16x1: 16 hosts, simulated" in output.err
+
+
+def test_results_do_not_depend_on_the_number_of_workers() -> None:
+    cases = [
+        make_case("tam-8x2", algorithm, size, jitter_us=50.0, seed=seed)
+        for algorithm in ("sync-shuffle", "pairwise")
+        for size in (3000, 20_000)
+        for seed in (1, 2)
+    ]
+    alone = [without_cpu(result) for result in run_cases(cases, workers=1)]
+    assert [without_cpu(result) for result in run_cases(cases, workers=2)] == alone
+    assert alone[0] != alone[1]  # another seed, another exchange
+
+
+def test_progress_goes_up_to_all_of_it() -> None:
+    told: list[float] = []
+    run_case(make_case("tam-8x4-u412", "direct", 200_000), told.append)
+    assert told == sorted(told)
+    assert all(0 <= done <= 1 for done in told)
+
+
+def test_direct_loses_packets_and_says_where(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "tam-8x4-u412", "--algorithm", "direct", "--size", "20KB"]) == 0
+    printed = capsys.readouterr().out
+    assert "queues of direct, 20 KB" in printed
+    assert "longest queue" in printed
+    result = simulate("tam-8x4-u412", "direct", 20_000)
+    assert result.dropped == sum(port.dropped for port in result.ports) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tam-9x9"], "no cluster is called 'tam-9x9'; expected a cluster file, fat-tree:HOSTS or"),
+        (["fat-tree:1"], "expected fat-tree:HOSTS with 2 to 65536 hosts"),
+        (["fat-tree:x"], "expected fat-tree:HOSTS with 2 to 65536 hosts"),
+        (["tam-8x4", "--size", "ten"], "size 'ten' cannot be read"),
+        (["tam-8x4", "--algorithm", "fast"], "unknown algorithm `fast`; expected one of: direct,"),
+        (["tam-8x4", "--algorithm", "pairwise,"], "has an empty name"),
+        (["tam-8x4", "--mode", "exact"], "mode 'exact' is unknown; expected one of packet, flow"),
+        (["tam-8x4", "--permutation", "any"], "unknown permutation `any`; expected one of"),
+        (["tam-8x4", "--routing", "any"], "expected ecmp, d-mod-k or source"),
+        (["tam-8x4", "--fault", "fire:host=h1"], "fault 'fire' is unknown; expected one of"),
+        (["tam-8x4", "--fault", "slow-host:host"], "'host' cannot be read; expected KEY=VALUE"),
+        (["tam-8x4", "--fault", "slow-host:host=h99"], "no host `h99`; expected h[0-31]"),
+        (["tam-8x4", "--set", "colour=red"], "`colour` is unknown; expected"),
+        (["tam-8x4", "--mode", "flow", "--set", "colour=red"], "`colour` is unknown to flow mode"),
+        (["tam-8x4", "--set", "colour"], "--set 'colour' cannot be read"),
+        (["tam-8x4", "--json", "-", "--csv", "-"], "--json and --csv cannot both be '-'"),
+        (["tam-8x4", "--trace", "/nowhere/x"], "its folder does not exist"),
+        (["tam-8x4", "--trace", "x", "--size", "1,2"], "--trace takes one algorithm and one size"),
+    ],
+)
+def test_bad_input_exits_with_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", *arguments]) == 2
+    output = capsys.readouterr()
+    assert message in " ".join(output.err.split())
+    assert output.out == ""
+
+
+def test_a_deadlock_names_the_cycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "ring.toml"
+    file.write_text(RING)
+    assert main(["simulate", str(file), "--algorithm", "direct", "--size", "100KB"]) == 1
+    printed = capsys.readouterr().err
+    for i in range(5):
+        assert f"s{i} -> s{(i + 1) % 5}" in printed
+    with pytest.raises(Failed):
+        simulate(parse_cluster(RING, "ring"), "direct", 100_000)
+
+
+def test_faults_slow_an_exchange_down() -> None:
+    healthy = simulate("tam-16x1", "sync-shuffle", 20_000)
+    slow = simulate(
+        "tam-16x1",
+        "sync-shuffle",
+        20_000,
+        faults=[{"kind": "slow-host", "host": "h3", "factor": 4.0}],
+    )
+    assert slow.time_s > 2 * healthy.time_s
+
+
+# ---- flow level ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ["sync-shuffle", "group-shuffle", "shift-exchange"])
+@pytest.mark.parametrize("network", ["fat-tree:16", "fat-tree:54", "tam-8x4"])
+def test_flows_agree_with_packets_where_nothing_is_lost(network: str, algorithm: str) -> None:
+    lossless = {"as_lab": True} if network == "tam-8x4" else {"window_packets": 1 << 30}
+    packets = simulate(network, algorithm, 131_072, **lossless)
+    flows = simulate(network, algorithm, 131_072, mode="flow")
+    assert packets.dropped == 0
+    assert flows.time_s == pytest.approx(packets.time_s, rel=0.05)
+
+
+def test_flows_name_the_bottleneck() -> None:
+    result = simulate("tam-8x4-u412", "sync-shuffle", 200_000, mode="flow")
+    assert result.bottleneck == "leaf0 -> core"
+    assert max(port.busy for port in result.ports) == pytest.approx(1, abs=1e-3)
+    assert min(port.bytes for port in result.ports) > 0
+
+
+def test_flows_of_thousands_of_hosts_take_seconds() -> None:
+    result = simulate("fat-tree:2000", "sync-shuffle", 65536, mode="flow")
+    assert result.hosts == 2000
+    assert 0.95 < result.fraction_of_limit <= 1
+
+
+def test_a_generated_cluster_is_found_by_its_size() -> None:
+    assert len(find_cluster("fat-tree:128").hosts) == 128
+    with pytest.raises(BadInput, match="fat-tree:128"):
+        find_cluster("fat-tree:many")
+
+
+# ---- traces --------------------------------------------------------------------------------------
+
+
+def read_trace(path: Path) -> Any:
+    trace = Trace()
+    trace.ParseFromString(path.read_bytes())
+    return trace
+
+
+def test_a_trace_reads_back(tmp_path: Path) -> None:
+    path = tmp_path / "x.pftrace"
+    arguments = ["--algorithm", "direct", "--size", "10KB", "--trace", str(path)]
+    assert main(["simulate", "tam-8x4-u412", *arguments]) == 0
+    result = simulate("tam-8x4-u412", "direct", 10_000, trace=True)
+    packets = read_trace(path).packet
+    tracks = {
+        p.track_descriptor.uuid: p.track_descriptor for p in packets if p.track_descriptor.name
+    }
+    events = [p for p in packets if p.HasField("track_event")]
+    kinds = [p.track_event.type for p in events]
+    assert kinds.count(TrackEvent.TYPE_SLICE_BEGIN) == kinds.count(TrackEvent.TYPE_SLICE_END)
+    # What is still on a link when the last host is done has not made its hop.
+    assert 0 <= kinds.count(TrackEvent.TYPE_SLICE_BEGIN) - result.packet_hops < 64
+    assert kinds.count(TrackEvent.TYPE_INSTANT) == result.dropped
+    # Every packet refers to tracks and names that are there.
+    names = {entry.iid: entry.name for p in packets for entry in p.interned_data.event_names}
+    for packet in events:
+        event = packet.track_event
+        assert event.track_uuid in tracks
+        if event.type in (TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_INSTANT):
+            assert " -> h" in names[event.name_iid]
+    assert tracks[1].parent_uuid == 0
+    # A port sends one packet at a time; a queue ends empty and is as long as was counted.
+    highest: dict[str, int] = {}
+    by_track: dict[int, list[Any]] = {uuid: [] for uuid in tracks}
+    for packet in events:
+        by_track[packet.track_event.track_uuid].append(packet)
+    for uuid, track in tracks.items():
+        mine = by_track[uuid]
+        if track.HasField("counter"):
+            values = [p.track_event.counter_value for p in mine]
+            assert values[-1] == 0
+            assert min(values) >= 0
+            highest[track.name.removeprefix("queue ")] = max(values)
+            continue
+        times = [p.timestamp for p in mine if p.track_event.type != TrackEvent.TYPE_INSTANT]
+        assert times == sorted(times)
+    full = next(port for port in result.ports if port.dropped)
+    assert highest[full.name] <= full.queue_high_water
+
+
+def test_queue_lengths_count_who_waits() -> None:
+    records = np.zeros(3, RECORD)
+    records["queued"] = [0, 0, 5]
+    records["start"] = [0, 10, 20]  # the first goes at once
+    records["end"] = [10, 20, 30]
+    times, lengths = queue_lengths(records)
+    assert list(zip(times, lengths, strict=True)) == [(0, 1), (5, 2), (10, 1), (20, 0)]
+
+
+def test_the_record_of_a_trace_is_what_the_simulator_writes() -> None:
+    raw = _core.simulate(find_cluster("tam-16x1").to_toml(), {"size": 1000, "trace": True}, None)
+    records = np.frombuffer(raw["trace"], RECORD)
+    assert 0 <= len(records) - raw["packet_hops"] < 16
+    assert set(records["bytes"]) >= {1066}
+    assert (records["end"] > records["start"]).all()
+    assert (records["start"] >= records["queued"]).all()
