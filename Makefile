@@ -72,6 +72,13 @@ build/%/build.ninja: CMakePresets.json | setup
 demo: build ## boot the emulated 8x4 cluster and compare (writes out/demo/report.html)
 	$(venv)/bin/allemande demo
 
+# ---- benchmarks --------------------------------------------------------------------------------
+
+.PHONY: bench-sim
+bench-sim: build/release/build.ninja ## speed and exactness of the simulator, as a table
+	ninja -C build/release --quiet sim_bench
+	build/release/src/harness/sim_bench
+
 # ---- tests -------------------------------------------------------------------------------------
 # ctest and pytest come last, so that their own summaries end the output.
 
