@@ -129,7 +129,10 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
     exchanges.append(seconds(time));
   }
   const double time = seconds(total) / static_cast<double>(result.exchange_time.size());
-  const double limit = topology::alltoall_limit_seconds(cluster, options.hosts, options.size);
+  // Of a complete exchange; for chosen pairs there is none to compare with.
+  const double limit = options.pairs.empty()
+                           ? topology::alltoall_limit_seconds(cluster, options.hosts, options.size)
+                           : 0;
   out["mode"] = "packet";
   out["algorithm"] = plan::name_of(options.algorithm);
   out["hosts"] = options.hosts.size();
@@ -172,6 +175,11 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.cluster = &cluster;
   request.hosts = options.hosts;
   request.bytes = options.size;
+  if (!options.pairs.empty()) {
+    request.bytes_of = [&](std::uint32_t from, std::uint32_t to) {
+      return options.pairs.count({from, to}) > 0 ? options.size : 0;
+    };
+  }
   request.exchanges = options.exchanges;
   request.overhead_bytes = kIpUdpBytes + cluster.framing.link_header_bytes;
   request.network = options.network;

@@ -178,6 +178,27 @@ void read_hosts(Reader& reader, const topology::Cluster& cluster, SimulateOption
   }
 }
 
+void read_pairs(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {
+  const nb::object list = reader.object("pairs");
+  if (list.is_none()) return;
+  std::vector<std::vector<std::string>> names;
+  if (!nb::try_cast(list, names)) refuse("options: `pairs` is no list of [from, to]");
+  const auto rank_of = [&](const std::string& name) {
+    const std::uint32_t host = host_of(cluster, name);
+    const auto found = std::find(out.hosts.begin(), out.hosts.end(), base::HostId{host});
+    if (found == out.hosts.end()) {
+      refuse(fmt::format("options: `pairs`: host `{}` takes no part", name));
+    }
+    return static_cast<std::uint32_t>(found - out.hosts.begin());
+  };
+  for (const auto& pair : names) {
+    if (pair.size() != 2 || pair[0] == pair[1]) {
+      refuse("options: `pairs` is no list of [from, to]");
+    }
+    out.pairs.emplace(rank_of(pair[0]), rank_of(pair[1]));
+  }
+}
+
 void read_protocol(Reader& reader, SimulateOptions& out) {
   const std::string reliability = reader.text("reliability", "selective-repeat");
   if (reliability == "go-back-n") {
@@ -196,6 +217,7 @@ void read_protocol(Reader& reader, SimulateOptions& out) {
     refuse(fmt::format(
         "options: send_rule `{}` is unknown; expected either, receive-clock or unacked", rule));
   }
+  out.config.piggyback_acks = reader.flag("piggyback_acks", true);
   out.config.timer_jitter =
       sim::to_nanos(reader.time("timer_jitter_us", sim::kPicosPerMicro, 1000));
   out.config.retransmit_budget_packets =
@@ -227,6 +249,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   const std::uint64_t seed = reader.count("seed", 1, 0, UINT64_MAX);
   read_protocol(reader, out);
   read_hosts(reader, cluster, out, seed);
+  read_pairs(reader, cluster, out);
   read_jitter(reader, out, seed);
 
   out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));

@@ -3,7 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/simulation.h"
@@ -24,6 +26,8 @@ struct SimulateOptions {
   std::uint32_t datagram_bytes = 0;  // 0: what the MTU holds
   transport::Config config;          // what is not a matter of the network
   std::vector<base::HostId> hosts;   // in rank order
+  // Who sends to whom, as ranks; empty: everybody to everybody.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
   sim::Options network;
   harness::StartJitter jitter;
   bool as_lab = false;  // output-queued switches and token buckets, as the lab builds them

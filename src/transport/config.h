@@ -25,6 +25,7 @@ struct Config {
   base::Nanos packet_time = 12'000;  // one full frame on the host link
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
+  bool piggyback_acks = true;  // false, for study: data acknowledges nothing, explicit acks do
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
   base::Nanos timer_jitter =
