@@ -226,3 +226,15 @@ def test_lab_points_are_whole() -> None:
         data: dict[str, Any] = json.loads((folder / "measured-lab.json").read_text())
         assert {point["label"] for point in data["points"]} == {"MPICH", "Open MPI", "pair-MPI"}
         assert "UTC" in data["measured"]
+
+
+def test_the_uplink_module_peaks_at_twelve_flows() -> None:
+    """000 Figure 6: 103 MB/s across the uplinks, less beyond; a straight line inside a switch."""
+    outcome = experiments.run(experiments.load("000-fig-6"))
+    ours = {row.point: row.ours or 0.0 for row in outcome.rows}
+    assert ours["cross-switch: peak, MB/s"] == pytest.approx(103, rel=0.02)
+    assert ours["cross-switch: flows at the peak"] == 12
+    assert ours["cross-switch: bandwidth at 20 flows, of the peak"] < 0.97
+    assert ours["local: bandwidth at 20 flows, of so many single flows"] == pytest.approx(
+        1, abs=0.01
+    )
