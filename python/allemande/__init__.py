@@ -1,3 +1,20 @@
 """Faster MPI_Alltoall on networks that congest."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from allemande.simulation.run import simulate
+
+__all__ = ["simulate"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`simulate` is imported when it is used: commands that run once per rank start quickly."""
+    if name == "simulate":
+        from allemande.simulation.run import simulate
+
+        return simulate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -238,3 +238,12 @@ def test_the_uplink_module_peaks_at_twelve_flows() -> None:
     assert ours["local: bandwidth at 20 flows, of so many single flows"] == pytest.approx(
         1, abs=0.01
     )
+
+
+def test_acks_that_ride_on_data_are_what_tells_pairwise_from_shift(points: Points) -> None:
+    def bandwidth(label: str) -> float:
+        return points.value("002-fig-5.3-acks", label, 64, "goodput_mb_s")
+
+    assert bandwidth("pairwise") > 1.02 * bandwidth("shift")
+    separate = [bandwidth(f"{name}, separate acks") for name in ("pairwise", "shift")]
+    assert separate[0] == pytest.approx(separate[1], rel=0.01)

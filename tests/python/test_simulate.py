@@ -15,6 +15,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[
     TrackEvent,
 )
 
+import allemande
 from allemande import _core
 from allemande.cli import main
 from allemande.errors import BadInput, Failed
@@ -68,6 +69,14 @@ def test_json_is_one_object_with_every_key(mode: str, capsys: pytest.CaptureFixt
     assert entry["fraction_of_limit"] == pytest.approx(entry["limit_s"] / entry["time_s"])
     assert 0.8 < entry["fraction_of_limit"] <= 1
     assert "core" in entry["bottleneck"]
+
+
+def test_from_python() -> None:
+    result = allemande.simulate("tam-16x1", "pairwise", 3000, window_packets=8)
+    assert (result.algorithm, result.hosts, result.dropped) == ("pairwise", 16, 0)
+    assert len(result.rank_time_s) == 16
+    with pytest.raises(BadInput, match="`colour` is unknown"):
+        allemande.simulate("tam-16x1", colour="red")
 
 
 def test_several_runs_are_rows(capsys: pytest.CaptureFixture[str]) -> None:

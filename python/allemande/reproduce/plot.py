@@ -170,9 +170,8 @@ def share_legend(canvas: Canvas, title: str) -> None:
 def draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> bytes:
     panels = experiment.data.get("panel", [{"metric": "goodput_mb_s"}])
     with matplotlib.rc_context(STYLE):
-        canvas = Canvas(
-            figsize=(max(6.6, PANEL_INCHES * len(panels)), 4.6), layout="constrained", facecolor="white"
-        )
+        width = max(6.6, PANEL_INCHES * len(panels))
+        canvas = Canvas(figsize=(width, 4.6), layout="constrained", facecolor="white")
         for axes, panel in zip(
             canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
