@@ -184,7 +184,7 @@ class Builder {
         host.next_pause = host.random.exponential(options_.pauses.interval);
         sim_->costs_ = true;
       }
-      sim_->hosts_.push_back(std::move(host));
+      sim_->hosts_.push_back(host);
     }
     sim_->costs_ = sim_->costs_ || options_.costs.any();
   }

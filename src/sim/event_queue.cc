@@ -35,7 +35,7 @@ void EventQueue::push_now(const Item& item) {
 
 namespace {
 
-constexpr auto later = [](const auto& a, const auto& b) {
+constexpr auto kLater = [](const auto& a, const auto& b) {
   return a.item.time != b.item.time ? a.item.time > b.item.time : a.sequence > b.sequence;
 };
 
@@ -43,14 +43,14 @@ constexpr auto later = [](const auto& a, const auto& b) {
 
 void EventQueue::push_far(const Item& item) {
   far_.push_back({item, far_sequence_++});
-  std::push_heap(far_.begin(), far_.end(), later);
+  std::push_heap(far_.begin(), far_.end(), kLater);
 }
 
 // What the window has reached. It moves before anything can be put into its newest bucket directly,
 // so that events of one time stay in order.
 void EventQueue::fetch_far() {
   while (!far_.empty() && (far_.front().item.time >> shift_) - hand_ < kBuckets) {
-    std::pop_heap(far_.begin(), far_.end(), later);
+    std::pop_heap(far_.begin(), far_.end(), kLater);
     const Item item = far_.back().item;
     far_.pop_back();
     push_bucket(item, item.time >> shift_);
@@ -124,7 +124,7 @@ void EventQueue::retune() {
     head = kNone;
     items.insert(items.end(), now_.begin(), now_.end());
   }
-  std::sort(far_.begin(), far_.end(), [](const Far& a, const Far& b) { return later(b, a); });
+  std::sort(far_.begin(), far_.end(), [](const Far& a, const Far& b) { return kLater(b, a); });
   for (const Far& far : far_) items.push_back(far.item);
   far_.clear();
   now_.clear();
