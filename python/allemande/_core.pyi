@@ -183,6 +183,11 @@ def load_cluster(path: str) -> Cluster:
 def parse_cluster(text: str, source_name: str) -> Cluster:
     """Reads a cluster file from a string; the name is for messages."""
 
+def fat_tree(hosts: int, rate_mbit_s: float = 1000.0, latency_us: float = 0.0, queue_packets: int = 100) -> Cluster:
+    """
+    Three levels of switches that carry all hosts at once. Raises BadInput, naming the nearest sizes, for a number of hosts that leaves ports empty.
+    """
+
 def expand_hostlist(list: str) -> list[str]:
     """h[0-2],x -> h0 h1 h2 x (Slurm syntax)."""
 
@@ -267,4 +272,14 @@ class Plan:
 def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Plan:
     """
     The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch.
+    """
+
+def simulate(cluster_text: str, options: dict, progress: object | None = None) -> dict:
+    """
+    Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.
+    """
+
+def simulate_flows(cluster: Cluster, options: dict, progress: object | None = None) -> dict:
+    """
+    One exchange among all hosts as max-min fair flows. `progress` is called with the part done, 0 to 1.
     """

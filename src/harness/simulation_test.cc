@@ -160,6 +160,16 @@ TEST(Simulate, ALinkThatStaysDownEndsTheExchange) {
   EXPECT_THAT(result.error().message, HasSubstr("has not heard of rank"));
 }
 
+TEST(Simulate, LimitsEndIt) {
+  const Cluster cluster = topology::build_one_switch(4);
+  SimRequest wanted = request(cluster, 100 * kPayload, 8);
+  wanted.network.time_max = 10 * kFrame;
+  const auto result = simulate(wanted);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, base::ErrorCode::kTimeout);
+  EXPECT_THAT(result.error().message, HasSubstr("not complete after 12"));
+}
+
 TEST(Simulate, ALinkThatComesBackDoesNot) {
   const Cluster cluster = topology::build_one_switch(3);
   SimRequest wanted = request(cluster, 30 * kPayload, 8);

@@ -20,11 +20,11 @@ Outcome Simulator::run(Program& program) {
     now_ = event.time;
     handle(event);
     if (event.kind == EventKind::kCheck && !deadlock_.empty()) return Outcome::kDeadlock;
+    if (now_ > options_.time_max) return Outcome::kTimeLimit;
     if (queue_.popped() < next_progress) continue;
     next_progress += kProgressEvery;
     if (options_.progress && !options_.progress()) return Outcome::kStopped;
     if (queue_.popped() >= options_.events_max) return Outcome::kEventLimit;
-    if (now_ > options_.time_max) return Outcome::kTimeLimit;
   }
   return Outcome::kDone;
 }

@@ -28,6 +28,8 @@ struct TraceRecord {
   TraceKind kind = TraceKind::kSent;
 };
 
+static_assert(sizeof(TraceRecord) == 56, "the layout Python reads (docs/simulator.md)");
+
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
