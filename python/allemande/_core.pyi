@@ -1,6 +1,7 @@
 """C++ parts of allemande. Use the Python modules that wrap them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 
 class Host:
@@ -274,12 +275,12 @@ def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutatio
     The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch.
     """
 
-def simulate(cluster_text: str, options: dict, progress: object | None = None) -> dict:
+def simulate(cluster_text: str, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.
     """
 
-def simulate_flows(cluster: Cluster, options: dict, progress: object | None = None) -> dict:
+def simulate_flows(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     One exchange among all hosts as max-min fair flows. `progress` is called with the part done, 0 to 1.
     """

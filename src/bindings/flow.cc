@@ -204,6 +204,9 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
 void bind_flow(nb::module_& m) {
   m.def("simulate_flows", simulate_flows, "cluster"_a, "options"_a,
         "progress"_a.none() = nb::none(),
+        nb::sig("def simulate_flows(cluster: Cluster, options: dict[str, "
+                "typing.Any], progress: collections.abc.Callable[[float], object] | None = None) "
+                "-> dict[str, typing.Any]"),
         "One exchange among all hosts as max-min fair flows. `progress` is called with the part "
         "done, 0 to 1.");
 }

@@ -227,6 +227,9 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
 
 void bind_simulate(nb::module_& m) {
   m.def("simulate", simulate, "cluster_text"_a, "options"_a, "progress"_a.none() = nb::none(),
+        nb::sig("def simulate(cluster_text: str, options: dict[str, typing.Any],"
+                " progress: collections.abc.Callable[[float], object] | None = None) -> dict[str, "
+                "typing.Any]"),
         "Simulates exchanges packet by packet. `options` are those of docs/simulator.md; "
         "`progress(share)` is called now and then.");
 }
