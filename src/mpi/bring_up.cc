@@ -82,7 +82,7 @@ std::string Communicator::join() {
   auto rounds = make_rounds(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
   if (!rounds) return rounds.error().message;
   rounds_ = std::move(rounds).value();
-  grid_ = make_grid(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
+  grids_ = make_grids(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
   return {};
 }
 
@@ -109,15 +109,17 @@ std::string Communicator::open_udp() {
     job_.warn_once(warning);
   }
 
-  sets_.resize(ranks_);
-  std::transform(records_.begin(), records_.end(), sets_.begin(),
-                 [](const PeerRecord& record) { return record.set; });
   const std::uint32_t datagram_bytes = common_datagram_bytes(records_);
   const std::string reason = try_hello(*driver.value(), datagram_bytes);
   bool open = reason.empty();
   if (!open && datagram_bytes > kSafeDatagramBytes) {
-    const std::uint16_t set = driver.value()->reserve_set();
-    if (gather(job_.ops, comm_, set, sets_) != kMpiSuccess) return "MPI_Allgather failed on it";
+    const bool reserved = reserve(*driver.value(), mine);
+    if (!reserved) mine.set = 0;
+    if (gather(job_.ops, comm_, mine, records_) != kMpiSuccess) return "MPI_Allgather failed on it";
+    if (std::any_of(records_.begin(), records_.end(),
+                    [](const auto& one) { return one.set == 0; })) {
+      return reason;
+    }
     open = try_hello(*driver.value(), kSafeDatagramBytes).empty();
     if (open && self_ == 0) {
       job_.warn_once(fmt::format(
@@ -126,21 +128,18 @@ std::string Communicator::open_udp() {
           datagram_bytes, reason, kSafeDatagramBytes));
     }
   }
-  if (!open) {
-    give_back(*driver.value(), mine);
-    return reason;
-  }
-  open_grid(*driver.value());
-  return {};
+  return open ? std::string() : reason;
 }
 
 bool Communicator::reserve(io::Driver& driver, PeerRecord& mine) const {
   mine.set = driver.reserve_set();
   bool all = mine.set != 0;
-  if (!grid_) return all;
-  for (std::uint16_t& set : mine.grid_sets) {
-    set = driver.reserve_set();
-    all = all && set != 0;
+  std::size_t next = 0;
+  for (const plan::Grid& grid : grids_) {
+    for (std::size_t d = 0; d < grid.dimensions(); ++d) {
+      mine.grid_sets[next] = driver.reserve_set();
+      all = all && mine.grid_sets[next++] != 0;
+    }
   }
   return all;
 }
@@ -151,13 +150,16 @@ void Communicator::give_back(io::Driver& driver, const PeerRecord& mine) const {
   for (const std::uint16_t set : mine.grid_sets) driver.remove_set(set);
 }
 
-void Communicator::open_grid(io::Driver& driver) {
-  if (!grid_) return;
-  std::vector<GridExchange::Sets> sets(ranks_);
-  std::transform(records_.begin(), records_.end(), sets.begin(),
-                 [](const PeerRecord& record) { return record.grid_sets; });
-  grid_exchange_ = std::make_unique<GridExchange>(std::move(*grid_), driver, peer_set(), sets);
-  grid_.reset();
+void Communicator::open_grids(io::Driver& driver) {
+  std::size_t next = 0;
+  for (const plan::Grid& grid : grids_) {
+    std::vector<std::vector<std::uint16_t>> sets(grid.dimensions());
+    for (auto& of_dimension : sets) {
+      for (const PeerRecord& record : records_) of_dimension.push_back(record.grid_sets[next]);
+      ++next;
+    }
+    grid_exchanges_.push_back(std::make_unique<GridExchange>(grid, driver, peer_set(), sets));
+  }
 }
 
 io::PeerSet Communicator::peer_set() const {
@@ -178,7 +180,11 @@ io::PeerSet Communicator::peer_set() const {
 // Empty when every pair of ranks has exchanged a full packet.
 std::string Communicator::try_hello(io::Driver& driver, std::uint32_t datagram_bytes) {
   config_ = channel_config(job_.options, tuning_ ? &*tuning_ : nullptr, datagram_bytes);
+  sets_.resize(ranks_);
+  std::transform(records_.begin(), records_.end(), sets_.begin(),
+                 [](const PeerRecord& record) { return record.set; });
   driver.add_set(sets_[self_], peer_set());
+  open_grids(driver);
   // Nobody begins before everybody listens.
   std::uint64_t everybody = 0;
   job_.ops.allreduce_min(comm_, everybody);
@@ -200,6 +206,8 @@ std::string Communicator::try_hello(io::Driver& driver, std::uint32_t datagram_b
     return {};
   }
   driver.remove_set(sets_[self_]);
+  for (const auto& grid : grid_exchanges_) grid->close();
+  grid_exchanges_.clear();
   return fmt::format(
       "no UDP hello of {} bytes from {} to {} within {} ms (a firewall, or a smaller MTU between "
       "them?)",

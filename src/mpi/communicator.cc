@@ -1,6 +1,7 @@
 #include "mpi/communicator.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 
@@ -58,11 +59,12 @@ base::Status Communicator::over_messages(std::uint64_t bytes) {
   return done;
 }
 
-bool Communicator::takes_grid(std::uint64_t bytes) const {
-  if (!grid_exchange_) return false;
-  return job_.options.algorithm == kGrid ||
-         plan::grid_pays(grid_exchange_->grid(), bytes,
-                         config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
+GridExchange* Communicator::grid_for(std::uint64_t bytes) const {
+  if (grid_exchanges_.empty()) return nullptr;
+  const auto packet_bytes = config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
+  const auto chosen = plan::choose_grid(grids_, bytes, packet_bytes);
+  if (chosen) return grid_exchanges_[*chosen].get();
+  return job_.options.algorithm == kGrid ? grid_exchanges_.front().get() : nullptr;
 }
 
 base::Status Communicator::over_udp(std::uint64_t bytes) {
@@ -71,8 +73,9 @@ base::Status Communicator::over_udp(std::uint64_t bytes) {
   io::Driver& driver = *got.value();
   const io::Driver::Progress progress = [this] { job_.ops.progress(); };
   const io::Driver::Warn warn = [this](const std::string& text) { job_.log.warning(text); };
-  auto done = takes_grid(bytes)
-                  ? grid_exchange_->run(staging_.send(), staging_.recv(), bytes, progress, warn)
+  GridExchange* const grid = grid_for(bytes);
+  auto done = grid != nullptr
+                  ? grid->run(staging_.send(), staging_.recv(), bytes, progress, warn)
                   : driver.run(sets_[self_], equal_blocks(staging_.send(), staging_.recv(), bytes),
                                progress, warn);
   const auto now = counters(driver);
@@ -87,7 +90,7 @@ base::Status Communicator::over_udp(std::uint64_t bytes) {
 
 transport::Counters Communicator::counters(const io::Driver& driver) const {
   transport::Counters sum = driver.counters(sets_[self_]);
-  if (grid_exchange_) sum += grid_exchange_->counters();
+  for (const auto& grid : grid_exchanges_) sum += grid->counters();
   return sum;
 }
 
@@ -106,8 +109,8 @@ void Communicator::share_failure() {
   const auto driver = job_.driver();
   if (mode_ != Mode::kUdp || !driver) return;
   std::vector<std::uint16_t> sets = {sets_[self_]};
-  if (grid_exchange_) {
-    for (const std::uint16_t set : grid_exchange_->sets()) sets.push_back(set);
+  for (const auto& grid : grid_exchanges_) {
+    for (const std::uint16_t set : grid->sets()) sets.push_back(set);
   }
   driver.value()->share_failure(sets);
 }
@@ -118,28 +121,27 @@ void Communicator::close() {
       const auto sum = counters(*driver.value());
       job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
       driver.value()->remove_set(sets_[self_]);
-      if (grid_exchange_) grid_exchange_->close();
+      for (const auto& grid : grid_exchanges_) grid->close();
     }
   }
   mode_ = Mode::kClosed;
   messages_.reset();
-  grid_exchange_.reset();
+  grid_exchanges_.clear();
   staging_.release();
   records_.clear();
 }
 
 void Communicator::announce(std::uint64_t bytes) {
   const auto size_class = static_cast<int>(std::bit_width(bytes));
-  const bool grid = mode_ == Mode::kUdp && takes_grid(bytes);
+  GridExchange* const grid = mode_ == Mode::kUdp ? grid_for(bytes) : nullptr;
   if (self_ != 0 || !job_.log.shows(LogLevel::kInfo) ||
       !announced_.insert({size_class, grid}).second) {
     return;
   }
   std::string order =
       fmt::format("{} ({})", plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation));
-  if (grid) {
-    const plan::Grid& shape = grid_exchange_->grid();
-    order = fmt::format("grid ({} x {})", shape.rows, shape.columns);
+  if (grid != nullptr) {
+    order = fmt::format("grid ({})", fmt::join(grid->grid().lengths, " x "));
   }
   std::string how = "over MPI point-to-point messages";
   if (mode_ == Mode::kUdp) {

@@ -58,7 +58,7 @@ class Communicator {
   std::string try_hello(io::Driver& driver, std::uint32_t datagram_bytes);
   bool reserve(io::Driver& driver, PeerRecord& mine) const;  // false: no numbers left
   void give_back(io::Driver& driver, const PeerRecord& mine) const;
-  void open_grid(io::Driver& driver);
+  void open_grids(io::Driver& driver);
   std::string open_messages();
 
   io::PeerSet peer_set() const;
@@ -69,7 +69,7 @@ class Communicator {
   base::Status exchange(std::uint64_t bytes);
   base::Status over_udp(std::uint64_t bytes);
   base::Status over_messages(std::uint64_t bytes);
-  bool takes_grid(std::uint64_t bytes) const;
+  GridExchange* grid_for(std::uint64_t bytes) const;  // null: the direct exchange
   transport::Counters counters(const io::Driver& driver) const;
   int fail(const std::string& message);
   void share_failure();
@@ -86,12 +86,12 @@ class Communicator {
   PlanRounds rounds_;
   transport::Config config_;
   std::vector<std::uint16_t> sets_;  // [rank] the numbers the ranks are addressed by
-  std::optional<plan::Grid> grid_;   // handed on to grid_exchange_ when UDP is up
-  std::unique_ptr<GridExchange> grid_exchange_;
-  transport::Counters counted_;  // already in the statistics
+  std::vector<plan::Grid> grids_;
+  std::vector<std::unique_ptr<GridExchange>> grid_exchanges_;  // one each, when UDP is up
+  transport::Counters counted_;                                // already in the statistics
   std::unique_ptr<PointToPoint> messages_;
   Staging staging_;
-  std::set<std::pair<int, bool>> announced_;  // size class, by the grid
+  std::set<std::pair<int, GridExchange*>> announced_;  // size class, by which grid
   std::string failure_;
 };
 

@@ -6,25 +6,21 @@
 namespace alm::mpi {
 
 GridExchange::GridExchange(plan::Grid grid, io::Driver& driver, const io::PeerSet& all,
-                           std::span<const Sets> sets)
+                           std::span<const std::vector<std::uint16_t>> sets)
     : grid_(std::move(grid)), driver_(driver) {
-  std::vector<base::Rank> row;
-  std::vector<base::Rank> column;
-  for (std::uint32_t c = 0; c < grid_.columns; ++c) row.push_back(grid_.rank_at(grid_.row, c));
-  for (std::uint32_t r = 0; r < grid_.rows; ++r) column.push_back(grid_.rank_at(r, grid_.column));
-  row_ = open(row, grid_.column, 0, all, sets);
-  column_ = open(column, grid_.row, 1, all, sets);
+  for (std::size_t d = 0; d < grid_.dimensions(); ++d) phases_.push_back(open(d, all, sets[d]));
 }
 
-GridExchange::Phase GridExchange::open(std::span<const base::Rank> members, std::uint32_t place,
-                                       std::size_t phase, const io::PeerSet& all,
-                                       std::span<const Sets> sets) {
+GridExchange::Phase GridExchange::open(std::size_t dimension, const io::PeerSet& all,
+                                       std::span<const std::uint16_t> sets) {
+  const auto line = grid_.line(dimension);
+  const std::uint32_t place = grid_.coordinate(grid_.place, dimension);
   io::PeerSet peers;
   peers.config = all.config;
   peers.identity.key = all.identity.key;
   peers.identity.self = place;
-  for (const base::Rank member : members) {
-    peers.identity.remote_set.push_back(sets[member.value][phase]);
+  for (const base::Rank member : line) {
+    peers.identity.remote_set.push_back(sets[member.value]);
     peers.addresses.push_back(all.addresses[member.value]);
     peers.numbers.push_back(member.value);
   }
@@ -32,70 +28,66 @@ GridExchange::Phase GridExchange::open(std::span<const base::Rank> members, std:
   const std::uint16_t set = peers.identity.remote_set[place];
   peers.identity.local_set = set;
   driver_.add_set(set, std::move(peers));
-  return {set, place, group_rounds(static_cast<std::uint32_t>(members.size()), place)};
+  return {set, place, group_rounds(static_cast<std::uint32_t>(line.size()), place)};
 }
 
 void GridExchange::close() {
-  driver_.remove_set(row_.set);
-  driver_.remove_set(column_.set);
+  for (const Phase& phase : phases_) driver_.remove_set(phase.set);
 }
 
 transport::Counters GridExchange::counters() const {
-  transport::Counters sum = driver_.counters(row_.set);
-  sum += driver_.counters(column_.set);
+  transport::Counters sum;
+  for (const Phase& phase : phases_) sum += driver_.counters(phase.set);
   return sum;
 }
 
-// Blocks lie by (column, row) in what a row exchanges, one message per column, and by (row, column)
-// in what a column exchanges.
-base::Status GridExchange::run(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                               const io::Driver::Progress& progress, const io::Driver::Warn& warn) {
-  const std::uint32_t rows = grid_.rows;
-  const std::uint32_t columns = grid_.columns;
-  std::byte* out = send_store_.reserve(bytes * grid_.at.size());
-  std::byte* in = recv_store_.reserve(bytes * grid_.at.size());
-  const auto by_column = [&](std::byte* base, std::uint32_t r, std::uint32_t c) {
-    return base + (std::uint64_t{c} * rows + r) * bytes;
-  };
-  const auto by_row = [&](std::byte* base, std::uint32_t r, std::uint32_t c) {
-    return base + (std::uint64_t{r} * columns + c) * bytes;
-  };
-  const auto each = [&](auto copy) {
-    for (std::uint32_t r = 0; r < rows; ++r) {
-      for (std::uint32_t c = 0; c < columns; ++c) copy(r, c);
-    }
-  };
-
-  each([&](std::uint32_t r, std::uint32_t c) {
-    std::memcpy(by_column(out, r, c), send + grid_.rank_at(r, c).value * bytes, bytes);
-  });
-  if (auto done = run_phase(row_, out, in, bytes * rows, progress, warn); !done) return done;
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    std::memcpy(by_column(in, r, grid_.column), by_column(out, r, grid_.column), bytes);
-  }
-
-  each([&](std::uint32_t r, std::uint32_t c) {
-    std::memcpy(by_row(out, r, c), by_column(in, r, c), bytes);
-  });
-  if (auto done = run_phase(column_, out, in, bytes * columns, progress, warn); !done) return done;
-  std::memcpy(by_row(in, grid_.row, 0), by_row(out, grid_.row, 0), bytes * columns);
-
-  each([&](std::uint32_t r, std::uint32_t c) {
-    std::memcpy(recv + grid_.rank_at(r, c).value * bytes, by_row(in, r, c), bytes);
-  });
-  return {};
+std::vector<std::uint16_t> GridExchange::sets() const {
+  std::vector<std::uint16_t> sets;
+  for (const Phase& phase : phases_) sets.push_back(phase.set);
+  return sets;
 }
 
-base::Status GridExchange::run_phase(const Phase& phase, const std::byte* send, std::byte* recv,
-                                     std::uint64_t bytes, const io::Driver::Progress& progress,
-                                     const io::Driver::Warn& warn) {
-  transport::Exchange exchange;
-  exchange.rounds = phase.rounds.view();
-  exchange.send.base = send;
-  exchange.recv.base = recv;
-  exchange.send.stride = exchange.recv.stride = bytes;
-  exchange.send.bytes = exchange.recv.bytes = bytes;
-  return driver_.run(phase.set, exchange, progress, warn);
+std::uint32_t GridExchange::slot(std::uint32_t index, std::size_t dimension) const {
+  const std::uint32_t stride = grid_.stride(dimension);
+  const std::uint32_t length = grid_.lengths[dimension];
+  const auto others = static_cast<std::uint32_t>(grid_.at.size()) / length;
+  const std::uint32_t rest = index / (stride * length) * stride + index % stride;
+  return grid_.coordinate(index, dimension) * others + rest;
+}
+
+// Blocks are held by index: along dimensions still to come the coordinate of their destination,
+// along those done that of their origin. A phase swaps one for the other.
+base::Status GridExchange::run(const std::byte* send, std::byte* recv, std::uint64_t bytes,
+                               const io::Driver::Progress& progress, const io::Driver::Warn& warn) {
+  const auto count = static_cast<std::uint32_t>(grid_.at.size());
+  std::byte* blocks = blocks_store_.reserve(bytes * count);
+  std::byte* out = send_store_.reserve(bytes * count);
+  std::byte* in = recv_store_.reserve(bytes * count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::memcpy(blocks + i * bytes, send + grid_.at[i].value * bytes, bytes);
+  }
+  for (std::size_t d = 0; d < phases_.size(); ++d) {
+    const Phase& phase = phases_[d];
+    const std::uint64_t message = bytes * (count / grid_.lengths[d]);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::memcpy(out + slot(i, d) * bytes, blocks + i * bytes, bytes);
+    }
+    transport::Exchange exchange;
+    exchange.rounds = phase.rounds.view();
+    exchange.send.base = out;
+    exchange.recv.base = in;
+    exchange.send.stride = exchange.recv.stride = message;
+    exchange.send.bytes = exchange.recv.bytes = message;
+    if (auto done = driver_.run(phase.set, exchange, progress, warn); !done) return done;
+    std::memcpy(in + phase.place * message, out + phase.place * message, message);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::memcpy(blocks + i * bytes, in + slot(i, d) * bytes, bytes);
+    }
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::memcpy(recv + grid_.at[i].value * bytes, blocks + i * bytes, bytes);
+  }
+  return {};
 }
 
 }  // namespace alm::mpi

@@ -1,8 +1,7 @@
-// Runs the two-phase exchange of plan/grid.h over UDP. Each phase has a set of peers of its own, a
-// row or a column, so that to the transport it is a complete exchange like any other.
+// Runs the exchange in phases of plan/grid.h over UDP. Each phase has a set of peers of its own, a
+// line of the grid, so that to the transport it is a complete exchange like any other.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,19 +15,16 @@ namespace alm::mpi {
 
 class GridExchange {
  public:
-  static constexpr std::size_t kPhases = 2;
-  using Sets = std::array<std::uint16_t, kPhases>;
-
-  // `all` describes the whole communicator; `sets` are the numbers each rank has reserved for its
-  // row and its column, [rank]. The sets are registered with the driver, which must live on until
+  // `all` describes the whole communicator. sets[d][rank]: the number rank has reserved for its
+  // line along dimension d. The sets are registered with the driver, which must live on until
   // close().
   GridExchange(plan::Grid grid, io::Driver& driver, const io::PeerSet& all,
-               std::span<const Sets> sets);
+               std::span<const std::vector<std::uint16_t>> sets);
   void close();
-  Sets sets() const { return {row_.set, column_.set}; }
 
   const plan::Grid& grid() const { return grid_; }
   transport::Counters counters() const;
+  std::vector<std::uint16_t> sets() const;
 
   // `send` and `recv` hold one block of `bytes` per rank.
   base::Status run(const std::byte* send, std::byte* recv, std::uint64_t bytes,
@@ -37,20 +33,19 @@ class GridExchange {
  private:
   struct Phase {
     std::uint16_t set = 0;
-    std::uint32_t place = 0;  // of self among the members
+    std::uint32_t place = 0;  // of self in the line
     PlanRounds rounds;
   };
 
-  Phase open(std::span<const base::Rank> members, std::uint32_t place, std::size_t phase,
-             const io::PeerSet& all, std::span<const Sets> sets);
-  base::Status run_phase(const Phase& phase, const std::byte* send, std::byte* recv,
-                         std::uint64_t bytes, const io::Driver::Progress& progress,
-                         const io::Driver::Warn& warn);
+  Phase open(std::size_t dimension, const io::PeerSet& all, std::span<const std::uint16_t> sets);
+  // Where the block of an index lies in what the phase of a dimension exchanges: one message per
+  // coordinate.
+  std::uint32_t slot(std::uint32_t index, std::size_t dimension) const;
 
   plan::Grid grid_;
   io::Driver& driver_;
-  Phase row_, column_;
-  ByteStore send_store_, recv_store_;
+  std::vector<Phase> phases_;  // by dimension
+  ByteStore blocks_store_, send_store_, recv_store_;
 };
 
 }  // namespace alm::mpi

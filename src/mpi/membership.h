@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "mpi/agreement.h"
-#include "mpi/grid_exchange.h"
+#include "plan/grid.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
@@ -20,14 +20,16 @@ namespace alm::mpi {
 
 constexpr std::size_t kPathsMax = 8;
 constexpr std::size_t kCauseBytes = 160;
+constexpr std::size_t kGridSetsMax = 2 + 3 + 4 + 5;  // a grid for each number of dimensions
+static_assert(plan::kGridDimensionsMax == 5);
 
 // Trivially copyable: it travels by MPI_Allgather on the communicator.
 struct PeerRecord {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;
-  GridExchange::Sets grid_sets{};  // zeros where there is no grid
-  std::uint8_t udp = 0;            // 1: the sockets are open and the fields about them count
+  std::array<std::uint16_t, kGridSetsMax> grid_sets{};  // of all grids, dimension by dimension
+  std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
   std::uint8_t paths = 0;
   std::uint8_t family = 0;
   std::array<std::uint8_t, 16> address{};

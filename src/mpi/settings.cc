@@ -43,13 +43,15 @@ base::Result<std::vector<std::vector<std::uint32_t>>> group_of(
   return groups;
 }
 
-std::optional<plan::Grid> make_grid(const base::Options& options, const topology::Cluster* cluster,
-                                    std::span<const base::HostId> hosts, std::uint32_t ranks,
-                                    std::uint32_t self) {
-  if (options.algorithm != kAutomatic && options.algorithm != kGrid) return std::nullopt;
+std::vector<plan::Grid> make_grids(const base::Options& options, const topology::Cluster* cluster,
+                                   std::span<const base::HostId> hosts, std::uint32_t ranks,
+                                   std::uint32_t self) {
+  if (options.algorithm != kAutomatic && options.algorithm != kGrid) return {};
   const auto groups = group_of(cluster, hosts);
-  if (!groups) return std::nullopt;
-  return plan::make_grid(ranks, base::Rank{self}, groups.value());
+  if (!groups) return {};
+  constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
+  return plan::useful_grids(plan::make_grids(ranks, base::Rank{self}, groups.value()),
+                            kPacketBytes);
 }
 
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {

@@ -48,10 +48,10 @@ struct PlanRounds {
 base::Result<std::vector<std::vector<std::uint32_t>>> group_of(const topology::Cluster* cluster,
                                                                std::span<const base::HostId> hosts);
 
-// Nothing where the options exclude it or the number of ranks has no divisors.
-std::optional<plan::Grid> make_grid(const base::Options& options, const topology::Cluster* cluster,
-                                    std::span<const base::HostId> hosts, std::uint32_t ranks,
-                                    std::uint32_t self);
+// The useful ones; none where the options exclude them or the number of ranks has no divisors.
+std::vector<plan::Grid> make_grids(const base::Options& options, const topology::Cluster* cluster,
+                                   std::span<const base::HostId> hosts, std::uint32_t ranks,
+                                   std::uint32_t self);
 
 // One round of everybody in a group of `ranks`, in the order of a shift.
 PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self);

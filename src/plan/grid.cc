@@ -10,10 +10,6 @@ namespace {
 // Header, IPv4, UDP and Ethernet around the payload of a packet.
 constexpr std::uint64_t kFramingBytes = 66;
 
-struct Traffic {
-  std::uint64_t packets = 0, wire_bytes = 0;
-};
-
 Traffic traffic(std::uint64_t messages, std::uint64_t bytes, std::uint32_t packet_bytes) {
   const std::uint64_t packets = (bytes + packet_bytes - 1) / packet_bytes;
   return {messages * packets, messages * (bytes + packets * kFramingBytes)};
@@ -31,48 +27,135 @@ std::vector<base::Rank> by_hierarchy(std::uint32_t ranks,
   return order;
 }
 
-bool rows_within_leaves(const std::vector<base::Rank>& order, std::uint32_t columns,
-                        const std::vector<std::uint32_t>& leaf_of) {
+bool within_leaves(const std::vector<base::Rank>& order, std::uint32_t length,
+                   const std::vector<std::uint32_t>& leaf_of) {
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t first = i - i % columns;
-    if (leaf_of[order[i].value] != leaf_of[order[first].value]) return false;
+    if (leaf_of[order[i].value] != leaf_of[order[i - i % length].value]) return false;
   }
   return true;
 }
 
+class Search {
+ public:
+  Search(const std::vector<base::Rank>& order, const std::vector<std::uint32_t>* leaf_of)
+      : order_(order), leaf_of_(leaf_of) {}
+
+  // The best lengths for so many dimensions; empty: there are none.
+  std::vector<std::uint32_t> run(std::size_t dimensions) {
+    best_.clear();
+    lengths_.clear();
+    split(static_cast<std::uint32_t>(order_.size()), dimensions);
+    return best_;
+  }
+
+ private:
+  void split(std::uint32_t rest, std::size_t dimensions) {
+    if (dimensions == 1) {
+      lengths_.push_back(rest);
+      consider();
+      lengths_.pop_back();
+      return;
+    }
+    for (std::uint32_t length = 2; length <= rest / 2; ++length) {
+      if (rest % length != 0) continue;
+      lengths_.push_back(length);
+      split(rest / length, dimensions - 1);
+      lengths_.pop_back();
+    }
+  }
+
+  void consider() {
+    const std::uint32_t messages = std::accumulate(lengths_.begin(), lengths_.end(), 0u);
+    const bool across = leaf_of_ != nullptr && !within_leaves(order_, lengths_.front(), *leaf_of_);
+    const auto cost = std::tuple(messages, across, order_.size() - lengths_.front());
+    if (!best_.empty() && cost >= least_) return;
+    least_ = cost;
+    best_ = lengths_;
+  }
+
+  const std::vector<base::Rank>& order_;
+  const std::vector<std::uint32_t>* leaf_of_;
+  std::vector<std::uint32_t> lengths_, best_;
+  std::tuple<std::uint32_t, bool, std::size_t> least_;
+};
+
 }  // namespace
 
-std::optional<Grid> make_grid(std::uint32_t ranks, base::Rank self,
-                              std::span<const std::vector<std::uint32_t>> group_of) {
-  Grid best;
+std::uint32_t Grid::stride(std::size_t dimension) const {
+  std::uint32_t stride = 1;
+  for (std::size_t d = 0; d < dimension; ++d) stride *= lengths[d];
+  return stride;
+}
+
+std::vector<base::Rank> Grid::line(std::size_t dimension) const {
+  const std::uint32_t step = stride(dimension);
+  const std::uint32_t first = place - coordinate(place, dimension) * step;
+  std::vector<base::Rank> ranks;
+  for (std::uint32_t i = 0; i < lengths[dimension]; ++i) ranks.push_back(at[first + i * step]);
+  return ranks;
+}
+
+std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
+                             std::span<const std::vector<std::uint32_t>> group_of) {
+  std::vector<Grid> grids;
   const auto order = by_hierarchy(ranks, group_of);
-  auto least = std::tuple(ranks, true, 0u);
-  for (std::uint32_t columns = 2; columns <= ranks / 2; ++columns) {
-    if (ranks % columns != 0) continue;
-    const bool across = !group_of.empty() && !rows_within_leaves(order, columns, group_of.front());
-    const auto cost = std::tuple(columns + ranks / columns, across, ranks - columns);
-    if (cost >= least) continue;
-    least = cost;
-    best.columns = columns;
-    best.rows = ranks / columns;
-  }
-  if (best.rows == 0) return std::nullopt;
-  best.at = order;
   const auto place =
       static_cast<std::uint32_t>(std::find(order.begin(), order.end(), self) - order.begin());
-  best.row = place / best.columns;
-  best.column = place % best.columns;
+  Search search(order, group_of.empty() ? nullptr : &group_of.front());
+  for (std::size_t dimensions = 2; dimensions <= kGridDimensionsMax; ++dimensions) {
+    auto lengths = search.run(dimensions);
+    if (lengths.empty()) break;
+    grids.push_back({std::move(lengths), order, place});
+  }
+  return grids;
+}
+
+Traffic direct_traffic(std::uint32_t ranks, std::uint64_t bytes, std::uint32_t packet_bytes) {
+  return traffic(ranks - 1, bytes, packet_bytes);
+}
+
+Traffic grid_traffic(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes) {
+  Traffic sum;
+  for (const std::uint32_t length : grid.lengths) {
+    const Traffic phase = traffic(length - 1, bytes * (grid.at.size() / length), packet_bytes);
+    sum.packets += phase.packets;
+    sum.wire_bytes += phase.wire_bytes;
+  }
+  return sum;
+}
+
+std::optional<std::size_t> choose_grid(std::span<const Grid> grids, std::uint64_t bytes,
+                                       std::uint32_t packet_bytes) {
+  constexpr double kWireGrowthMax = 1.5;
+  std::optional<std::size_t> best;
+  std::uint64_t least = 0;
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    const Grid& grid = grids[i];
+    const auto ranks = static_cast<std::uint32_t>(grid.at.size());
+    const Traffic direct = direct_traffic(ranks, bytes, packet_bytes);
+    const Traffic combined = grid_traffic(grid, bytes, packet_bytes);
+    const auto allowed = kWireGrowthMax * static_cast<double>(direct.wire_bytes);
+    if (2 * combined.packets > direct.packets) continue;
+    if (static_cast<double>(combined.wire_bytes) > allowed) continue;
+    const std::uint64_t cost = combined.packets + kPhasePackets * grid.dimensions();
+    if (best && cost >= least) continue;
+    best = i;
+    least = cost;
+  }
   return best;
 }
 
-bool grid_pays(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes) {
-  constexpr double kWireGrowthMax = 1.5;
-  const Traffic direct = traffic(grid.at.size() - 1, bytes, packet_bytes);
-  const Traffic row = traffic(grid.columns - 1, bytes * grid.rows, packet_bytes);
-  const Traffic column = traffic(grid.rows - 1, bytes * grid.columns, packet_bytes);
-  return 2 * (row.packets + column.packets) <= direct.packets &&
-         static_cast<double>(row.wire_bytes + column.wire_bytes) <=
-             kWireGrowthMax * static_cast<double>(direct.wire_bytes);
+std::vector<Grid> useful_grids(std::vector<Grid> grids, std::uint32_t packet_bytes) {
+  std::vector<bool> taken(grids.size());
+  if (!taken.empty()) taken.front() = true;
+  for (std::uint64_t bytes = 1; bytes <= packet_bytes; ++bytes) {
+    if (const auto chosen = choose_grid(grids, bytes, packet_bytes)) taken[*chosen] = true;
+  }
+  std::vector<Grid> useful;
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    if (taken[i]) useful.push_back(std::move(grids[i]));
+  }
+  return useful;
 }
 
 }  // namespace alm::plan

@@ -1,9 +1,10 @@
-// The complete exchange in two phases with messages combined, for small blocks, where every packet
-// costs more than the bytes in it. The ranks stand in a grid. First each rank sends to each of its
-// row, in one message, the blocks for that rank's whole column; then each rank sends to each of its
-// column what its row handed it for there. (columns - 1) + (rows - 1) messages take the place of
-// p - 1, and every byte travels at most twice. Each phase is a complete exchange within a row or a
-// column, so that acknowledgements ride on data as in any other.
+// The complete exchange in a few phases with messages combined, for small blocks, where every
+// packet costs more than the bytes in it (message combining on a mesh, known from hypercubes: one
+// phase per dimension). The ranks stand in a grid. In the phase of a dimension each rank exchanges
+// with those that differ from it in that coordinate alone; it hands each of them, in one message,
+// every block it holds whose way leads there. The sum of (length - 1) messages takes the place of
+// p - 1, and every byte travels at most once per dimension. A phase is a complete exchange within a
+// line of the grid, so that acknowledgements ride on data as in any other.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,47 @@
 
 namespace alm::plan {
 
-struct Grid {
-  std::uint32_t rows = 0, columns = 0;
-  std::uint32_t row = 0, column = 0;  // of self
-  std::vector<base::Rank> at;         // at[row * columns + column]
+constexpr std::size_t kGridDimensionsMax = 5;
 
-  base::Rank rank_at(std::uint32_t r, std::uint32_t c) const { return at[r * columns + c]; }
+struct Grid {
+  // Lengths, the dimension along which neighbours are nearest first. Rank at[i] has coordinate
+  // i / stride(d) % lengths[d].
+  std::vector<std::uint32_t> lengths;
+  std::vector<base::Rank> at;
+  std::uint32_t place = 0;  // of self in `at`
+
+  std::size_t dimensions() const { return lengths.size(); }
+  std::uint32_t stride(std::size_t dimension) const;
+  std::uint32_t coordinate(std::uint32_t index, std::size_t dimension) const {
+    return index / stride(dimension) % lengths[dimension];
+  }
+  // The ranks of self's line along a dimension, by coordinate.
+  std::vector<base::Rank> line(std::size_t dimension) const;
 };
 
-// The grid with the fewest messages; among equals rows that stay within one leaf switch, then the
-// longest rows. `group_of` as in Request. Nothing where the number of ranks has no divisors.
-std::optional<Grid> make_grid(std::uint32_t ranks, base::Rank self,
-                              std::span<const std::vector<std::uint32_t>> group_of);
+// One grid for each number of dimensions from 2 to kGridDimensionsMax that the divisors of `ranks`
+// allow: that with the fewest messages; among equals lines along the first dimension that stay
+// within one leaf switch, then the longest. `group_of` as in Request.
+std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
+                             std::span<const std::vector<std::uint32_t>> group_of);
 
-// Whether the grid is worth it for blocks of `bytes`, with `packet_bytes` of them in a packet:
-// less than half the packets, and not much more on the wire.
-bool grid_pays(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes);
+// Those of `grids` that choose_grid would take for blocks of some size, and the first.
+std::vector<Grid> useful_grids(std::vector<Grid> grids, std::uint32_t packet_bytes);
+
+// What a rank sends for blocks of `bytes`, with `packet_bytes` of them in a packet.
+struct Traffic {
+  std::uint64_t packets = 0, wire_bytes = 0;
+};
+Traffic direct_traffic(std::uint32_t ranks, std::uint64_t bytes, std::uint32_t packet_bytes);
+Traffic grid_traffic(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes);
+
+// The grid to take for blocks of `bytes`: the fewest packets, a phase counting as much as
+// kPhasePackets of them. Nothing where none needs less than half the packets of the direct exchange
+// without much more on the wire.
+// Every phase waits once for the latency of the network and for a process to be woken; a packet
+// costs a few microseconds at each end.
+constexpr std::uint64_t kPhasePackets = 8;
+std::optional<std::size_t> choose_grid(std::span<const Grid> grids, std::uint64_t bytes,
+                                       std::uint32_t packet_bytes);
 
 }  // namespace alm::plan

@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <utility>
 
 namespace alm::plan {
 namespace {
 
 using base::Rank;
 using Groups = std::vector<std::vector<std::uint32_t>>;
+using Lengths = std::vector<std::uint32_t>;
+using testing::ElementsAre;
+
+constexpr std::uint32_t kPacketBytes = 1448;
 
 Groups leaves(std::uint32_t leaves, std::uint32_t hosts) {
   std::vector<std::uint32_t> leaf_of;
@@ -18,74 +21,84 @@ Groups leaves(std::uint32_t leaves, std::uint32_t hosts) {
   return {leaf_of};
 }
 
-std::pair<std::uint32_t, std::uint32_t> shape(std::uint32_t ranks, const Groups& groups = {}) {
-  const auto grid = make_grid(ranks, Rank{0}, groups);
-  return grid ? std::pair(grid->rows, grid->columns) : std::pair(0u, 0u);
+std::vector<Lengths> shapes(std::uint32_t ranks, const Groups& groups = {}) {
+  std::vector<Lengths> all;
+  for (const Grid& grid : make_grids(ranks, Rank{0}, groups)) all.push_back(grid.lengths);
+  return all;
 }
 
 TEST(Grid, HasTheFewestMessages) {
-  EXPECT_EQ(shape(16), std::pair(4u, 4u));
-  EXPECT_EQ(shape(6), std::pair(2u, 3u));
-  EXPECT_EQ(shape(1024), std::pair(32u, 32u));
+  EXPECT_THAT(shapes(16), ElementsAre(Lengths{4, 4}, Lengths{4, 2, 2}, Lengths{2, 2, 2, 2}));
+  EXPECT_THAT(shapes(6), ElementsAre(Lengths{3, 2}));
+  EXPECT_EQ(shapes(1024).front(), (Lengths{32, 32}));
+  EXPECT_EQ(shapes(1024).back(), (Lengths{4, 4, 4, 4, 4}));
 }
 
 TEST(Grid, NeedsDivisors) {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 5u, 31u, 257u}) {
-    EXPECT_EQ(shape(ranks), std::pair(0u, 0u)) << ranks;
+    EXPECT_TRUE(shapes(ranks).empty()) << ranks;
   }
-  EXPECT_EQ(shape(4), std::pair(2u, 2u));
+  EXPECT_THAT(shapes(4), ElementsAre(Lengths{2, 2}));
 }
 
-TEST(Grid, PrefersRowsUnderOneLeaf) {
-  EXPECT_EQ(shape(32, leaves(4, 8)), std::pair(4u, 8u));
-  EXPECT_EQ(shape(24, leaves(3, 8)), std::pair(6u, 4u));  // rows of 6 would straddle two leaves
-  EXPECT_EQ(shape(24, leaves(4, 6)), std::pair(4u, 6u));
-  EXPECT_EQ(shape(32, leaves(2, 16)), std::pair(4u, 8u));
+TEST(Grid, PrefersLinesUnderOneLeaf) {
+  EXPECT_EQ(shapes(32, leaves(4, 8)).front(), (Lengths{8, 4}));
+  EXPECT_EQ(shapes(24, leaves(3, 8)).front(), (Lengths{4, 6}));  // 6 would straddle two leaves
+  EXPECT_EQ(shapes(24, leaves(4, 6)).front(), (Lengths{6, 4}));
 }
 
 TEST(Grid, FollowsTheLeavesAndNotTheRanks) {
   Groups cyclic(1);
   for (std::uint32_t rank = 0; rank < 32; ++rank) cyclic[0].push_back(rank % 4);
-  const auto grid = make_grid(32, Rank{6}, cyclic);
-  ASSERT_TRUE(grid);
-  EXPECT_EQ(grid->row, 2u);
-  EXPECT_EQ(grid->column, 1u);
-  for (std::uint32_t column = 0; column < 8; ++column) {
-    EXPECT_EQ(grid->rank_at(2, column).value % 4, 2u);
+  const Grid grid = make_grids(32, Rank{6}, cyclic).front();
+  EXPECT_EQ(grid.lengths, (Lengths{8, 4}));
+  EXPECT_THAT(grid.line(0), ElementsAre(Rank{2}, Rank{6}, Rank{10}, Rank{14}, Rank{18}, Rank{22},
+                                        Rank{26}, Rank{30}));
+  EXPECT_THAT(grid.line(1), ElementsAre(Rank{4}, Rank{5}, Rank{6}, Rank{7}));
+}
+
+TEST(Grid, EveryLineHasSelfInItsPlaceAndAllRanksAgree) {
+  for (std::uint32_t ranks = 4; ranks <= 257; ++ranks) {
+    const auto reference = make_grids(ranks, Rank{0}, {});
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const auto grids = make_grids(ranks, Rank{rank}, {});
+      ASSERT_EQ(grids.size(), reference.size());
+      for (std::size_t i = 0; i < grids.size(); ++i) {
+        EXPECT_EQ(grids[i].at, reference[i].at);
+        EXPECT_EQ(grids[i].lengths, reference[i].lengths);
+        for (std::size_t d = 0; d < grids[i].dimensions(); ++d) {
+          const auto line = grids[i].line(d);
+          EXPECT_EQ(line.size(), grids[i].lengths[d]);
+          EXPECT_EQ(line[grids[i].coordinate(grids[i].place, d)], Rank{rank});
+        }
+      }
+    }
   }
 }
 
-TEST(Grid, EveryRankHasOnePlaceAndAllAgree) {
-  for (std::uint32_t ranks = 4; ranks <= 257; ++ranks) {
-    const auto reference = make_grid(ranks, Rank{0}, {});
-    std::set<std::pair<std::uint32_t, std::uint32_t>> places;
-    for (std::uint32_t rank = 0; rank < ranks && reference; ++rank) {
-      const auto grid = make_grid(ranks, Rank{rank}, {});
-      ASSERT_TRUE(grid);
-      EXPECT_EQ(grid->at, reference->at);
-      EXPECT_EQ(grid->rank_at(grid->row, grid->column), Rank{rank});
-      places.emplace(grid->row, grid->column);
-    }
-    if (reference) {
-      EXPECT_EQ(places.size(), ranks);
-    }
-  }
+TEST(Grid, MoreDimensionsForSmallerBlocks) {
+  const auto grids = make_grids(32, Rank{0}, leaves(4, 8));
+  EXPECT_EQ(grids.size(), 4u);
+  EXPECT_EQ(grid_traffic(grids[0], 100, kPacketBytes).packets, 7u + 3u);
+  EXPECT_EQ(grid_traffic(grids[3], 1, kPacketBytes).packets, 5u);
+  const auto many = make_grids(1024, Rank{0}, {});
+  EXPECT_GT(choose_grid(many, 1, kPacketBytes), choose_grid(many, 40, kPacketBytes));
+}
+
+TEST(Grid, OnlyThoseThatAreTakenAreUseful) {
+  const auto few = useful_grids(make_grids(32, Rank{0}, leaves(4, 8)), kPacketBytes);
+  ASSERT_EQ(few.size(), 1u);
+  EXPECT_EQ(few.front().lengths, (Lengths{8, 4}));
+  EXPECT_EQ(useful_grids(make_grids(4, Rank{0}, {}), kPacketBytes).size(), 1u);
+  EXPECT_TRUE(useful_grids({}, kPacketBytes).empty());
 }
 
 TEST(Grid, PaysForSmallBlocksOnly) {
-  const auto grid = make_grid(32, Rank{0}, leaves(4, 8));
-  ASSERT_TRUE(grid);
-  constexpr std::uint32_t kPacketBytes = 1448;
-  EXPECT_TRUE(grid_pays(*grid, 1, kPacketBytes));
-  EXPECT_TRUE(grid_pays(*grid, 100, kPacketBytes));
-  EXPECT_FALSE(grid_pays(*grid, 1000, kPacketBytes));
-  EXPECT_FALSE(grid_pays(*grid, 1 << 20, kPacketBytes));
-}
-
-TEST(Grid, DoesNotPayWhereItSavesNoPackets) {
-  const auto grid = make_grid(4, Rank{0}, {});
-  ASSERT_TRUE(grid);
-  EXPECT_FALSE(grid_pays(*grid, 1, 1448));
+  const auto grids = make_grids(32, Rank{0}, leaves(4, 8));
+  EXPECT_TRUE(choose_grid(grids, 100, kPacketBytes));
+  EXPECT_FALSE(choose_grid(grids, 1000, kPacketBytes));
+  EXPECT_FALSE(choose_grid(grids, 1 << 20, kPacketBytes));
+  EXPECT_FALSE(choose_grid(make_grids(4, Rank{0}, {}), 1, kPacketBytes));  // saves no packets
 }
 
 }  // namespace

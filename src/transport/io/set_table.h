@@ -37,7 +37,7 @@ struct SetEntry {
 
 class SetTable {
  public:
-  static constexpr std::size_t kRetiredMax = 48;
+  static constexpr std::size_t kRetiredMax = 240;
 
   std::uint16_t reserve();  // 0: none left
   void add(std::uint16_t set, PeerSet&& peers);
