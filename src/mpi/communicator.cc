@@ -22,11 +22,11 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   }
   announce(bytes);
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
-    return job_.ops.raise(comm_, "allemande: MPI_Pack failed on the send buffer");
+    return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange(bytes); !done) return fail(done.error().message);
+  if (const auto done = exchange(bytes); !done) return fail("MPI_Alltoall", done.error().message);
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
-    return job_.ops.raise(comm_, "allemande: MPI_Unpack failed on the receive buffer");
+    return job_.ops.raise_code(comm_, code);
   }
   return kMpiSuccess;
 }
@@ -95,9 +95,10 @@ transport::Counters Communicator::counters(const io::Driver& driver) const {
 }
 
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
-int Communicator::fail(const std::string& message) {
-  failure_ = "allemande: MPI_Alltoall failed: " + message;
-  job_.log.error("MPI_Alltoall failed: " + message);
+int Communicator::fail(const char* function, const std::string& message) {
+  const std::string text = fmt::format("{} failed: {}", function, message);
+  failure_ = "allemande: " + text;
+  job_.log.error(text);
   share_failure();
   close();
   mode_ = Mode::kFailed;
@@ -128,6 +129,7 @@ void Communicator::close() {
   messages_.reset();
   grid_exchanges_.clear();
   staging_.release();
+  blocks_.release();
   records_.clear();
 }
 

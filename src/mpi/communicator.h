@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "mpi/block_staging.h"
 #include "mpi/grid_exchange.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
@@ -38,6 +39,8 @@ class Communicator {
 
   // The MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const AlltoallCall& call);
+  // communicator_v.cc
+  std::optional<int> alltoall_blocks(const BlockCall& call);
 
   // Called from inside MPI when the communicator is freed; only marks.
   void mark_dead() { dead_.store(true); }
@@ -71,8 +74,13 @@ class Communicator {
   base::Status over_messages(std::uint64_t bytes);
   GridExchange* grid_for(std::uint64_t bytes) const;  // null: the direct exchange
   transport::Counters counters(const io::Driver& driver) const;
-  int fail(const std::string& message);
+  int fail(const char* function, const std::string& message);
   void share_failure();
+  // communicator_v.cc
+  void announce_blocks(const char* function);
+  base::Status exchange_blocks();
+  base::Status blocks_over_udp(const transport::Exchange& exchange);
+  base::Status blocks_over_messages(const transport::Exchange& exchange);
 
   Job& job_;
   CommHandle comm_;
@@ -91,6 +99,8 @@ class Communicator {
   transport::Counters counted_;                                // already in the statistics
   std::unique_ptr<PointToPoint> messages_;
   Staging staging_;
+  BlockStaging blocks_;
+  bool blocks_announced_ = false;
   std::set<std::pair<int, GridExchange*>> announced_;  // size class, by which grid
   std::string failure_;
 };

@@ -83,6 +83,9 @@ class MpiOps {
   // Raises an error with this text through the communicator's error handler; returns its code.
   virtual int raise(CommHandle comm, const std::string& message) = 0;
 
+  // The same for a code that a function above has returned.
+  virtual int raise_code(CommHandle comm, int code) = 0;
+
   // Before PMPI_Finalize: lets go of everything made inside MPI.
   virtual void close() = 0;
 };

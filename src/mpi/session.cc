@@ -107,9 +107,21 @@ void Session::await_everybody() {
 
 std::optional<int> Session::alltoall(const AlltoallCall& call) {
   if (!accelerating_ || call.bytes() == 0) return std::nullopt;
+  return on_communicator(call.comm, [&](Communicator& found) { return found.alltoall(call); });
+}
+
+// How much there is to exchange is known to no rank for all: the communicator alone decides.
+std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
+  if (!accelerating_) return std::nullopt;
+  return on_communicator(call.comm,
+                         [&](Communicator& found) { return found.alltoall_blocks(call); });
+}
+
+template <class Exchange>
+std::optional<int> Session::on_communicator(CommHandle comm, Exchange exchange) {
   reap();
-  Communicator* communicator = find_or_create(call.comm);
-  const auto code = communicator != nullptr ? communicator->alltoall(call) : std::nullopt;
+  Communicator* communicator = find_or_create(comm);
+  const auto code = communicator != nullptr ? exchange(*communicator) : std::nullopt;
   if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }

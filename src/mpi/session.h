@@ -20,6 +20,7 @@ class Session {
 
   // Collective over the call's communicator. The MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const AlltoallCall& call);
+  std::optional<int> alltoall_blocks(const BlockCall& call);
 
   // Collective over MPI_COMM_WORLD, right before MPI goes down. Later calls pass through.
   void finish();
@@ -34,6 +35,8 @@ class Session {
 
   void read_configuration(JobRecord& record);
   void await_everybody();
+  template <class Exchange>
+  std::optional<int> on_communicator(CommHandle comm, Exchange exchange);
   Communicator* find_or_create(CommHandle comm);
   void reap();
   void write_stats();

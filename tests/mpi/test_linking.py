@@ -16,8 +16,9 @@ from allemande.preload import library_path
 # Only what every Linux system brings: the C++ runtime is inside.
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
 
-COMMON = {"Init", "Init_thread", "Finalize", "Alltoall"}
-WRAPPED = {"openmpi": COMMON, "mpich": COMMON | {"Alltoall_c"}}
+FORMS = {"Alltoall", "Alltoallv", "Alltoallw"}
+COMMON = {"Init", "Init_thread", "Finalize"} | FORMS
+WRAPPED = {"openmpi": COMMON, "mpich": COMMON | {f"{form}_c" for form in FORMS}}
 
 
 def readelf(*arguments: str) -> str:
@@ -85,13 +86,21 @@ def test_libmpi_out_of_the_global_scope(bench: Bench) -> None:
     assert done.stats["exchanges"] == 3 * len(bench.lab.hosts)
 
 
-def test_another_tool_sees_every_call(bench: Bench) -> None:
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_another_tool_sees_every_call(bench: Bench, order: str) -> None:
     build_module(bench, "tool")
-    both = f"{library_path(bench.mpi)}:{bench.folder / 'tool.so'}"
-    done = bench.run("repeat", "3", "1000", env={"LD_PRELOAD": both}, preload=False)
+    both = [str(library_path(bench.mpi)), str(bench.folder / "tool.so")]
+    preload = {"LD_PRELOAD": ":".join(both if order == "after" else reversed(both))}
+    done = bench.run("repeat", "3", "1000", env=preload, preload=False)
     done.check()
-    assert done.err.count("tool: 3 calls of MPI_Alltoall") == len(bench.lab.hosts)
-    assert done.stats["exchanges"] == 3 * len(bench.lab.hosts)
+    ranks = len(bench.lab.hosts)
+    assert done.err.count("tool: 3 of MPI_Alltoall, 0 of v, 0 of w") == ranks
+    assert done.stats["exchanges"] == 3 * ranks
+
+    done = bench.run("blocks", "types", env=preload, preload=False)
+    done.check()
+    assert done.err.count("tool: 0 of MPI_Alltoall, 12 of v, 12 of w") == ranks
+    assert done.stats["exchanges"] == 24 * ranks
 
 
 def build_module(bench: Bench, name: str) -> None:

@@ -21,16 +21,25 @@ std::byte pattern(std::int64_t index) {  // differs between any two places that 
   return static_cast<std::byte>(word >> 56);
 }
 
+bool is_named(const io::MpiApi& api, MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = 0;
+  return api.Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+         combiner == MPI_COMBINER_NAMED;
+}
+
 // Both libraries pack into the bare bytes of the signature (no header, native byte order); whether
 // one element comes out as it lies in memory is therefore seen by packing one. The constructors of
 // the type alone do not tell: an indexed type may permute its bytes without leaving a gap.
-bool packs_to_itself(const io::MpiApi& api, MPI_Datatype type, std::int64_t size) {
+bool packs_to_itself(const Packing& packing, MPI_Datatype type, std::int64_t size) {
   const auto bytes = static_cast<std::size_t>(size);
   const auto element = std::make_unique_for_overwrite<std::byte[]>(2 * bytes);
   for (std::int64_t i = 0; i < size; ++i) element[static_cast<std::size_t>(i)] = pattern(i);
   int position = 0;
-  if (api.Pack(element.get(), 1, type, element.get() + bytes, static_cast<int>(size), &position,
-               api.comm_self) != MPI_SUCCESS) {
+  if (packing.api.Pack(element.get(), 1, type, element.get() + bytes, static_cast<int>(size),
+                       &position, packing.comm) != MPI_SUCCESS) {
     return false;
   }
   return position == size && std::memcmp(element.get(), element.get() + bytes, bytes) == 0;
@@ -54,6 +63,13 @@ int for_portions(const TypedBuffer& buffer, std::uint32_t ranks, Step step) {
 
 }  // namespace
 
+bool is_usable(const Packing& packing, MPI_Datatype type) {
+  if (is_named(packing.api, type)) return true;
+  std::byte nothing{};
+  int position = 0;
+  return packing.api.Pack(&nothing, 0, type, &nothing, 1, &position, packing.comm) == MPI_SUCCESS;
+}
+
 int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
              TypedBuffer& buffer) {
   MPI_Count size = 0;
@@ -67,41 +83,36 @@ int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Da
   return MPI_SUCCESS;
 }
 
-bool is_contiguous(const io::MpiApi& api, const TypedBuffer& buffer) {
+bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   MPI_Count true_lower = 0;
   MPI_Count true_extent = 0;
   if (buffer.size != buffer.extent || buffer.size > kPortionBytes) return false;
-  if (api.Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS) return false;
-  if (true_lower != 0 || true_extent != buffer.size) return false;
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = 0;
-  if (api.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) {
+  if (packing.api.Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS)
     return false;
-  }
-  return combiner == MPI_COMBINER_NAMED || packs_to_itself(api, type, buffer.size);
+  if (true_lower != 0 || true_extent != buffer.size) return false;
+  return is_named(packing.api, type) || packs_to_itself(packing, type, buffer.size);
 }
 
-int pack(const io::MpiApi& api, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   return for_portions(buffer, ranks, [&](std::byte* from, int elements, std::size_t offset) {
     const auto bytes = static_cast<int>(elements * buffer.size);
     int position = 0;
-    const int code = api.Pack(from, elements, type, out + offset, bytes, &position, api.comm_self);
+    const int code =
+        packing.api.Pack(from, elements, type, out + offset, bytes, &position, packing.comm);
     if (code != MPI_SUCCESS) return code;
     return position == bytes ? MPI_SUCCESS : MPI_ERR_INTERN;
   });
 }
 
-int unpack(const io::MpiApi& api, const std::byte* in, std::uint32_t ranks,
+int unpack(const Packing& packing, const std::byte* in, std::uint32_t ranks,
            const TypedBuffer& buffer) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   return for_portions(buffer, ranks, [&](std::byte* to, int elements, std::size_t offset) {
     const auto bytes = static_cast<int>(elements * buffer.size);
     int position = 0;
-    return api.Unpack(in + offset, bytes, &position, to, elements, type, api.comm_self);
+    return packing.api.Unpack(in + offset, bytes, &position, to, elements, type, packing.comm);
   });
 }
 

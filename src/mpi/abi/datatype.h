@@ -9,16 +9,26 @@
 
 namespace alm::mpi {
 
+// Where MPI_Pack is called: errors come back as codes there, whatever the program's communicators
+// do with theirs.
+struct Packing {
+  const io::MpiApi& api;
+  MPI_Comm comm;
+};
+
+// False: not committed. The MPI library is to say so.
+bool is_usable(const Packing& packing, MPI_Datatype type);
+
 // Fills in size and extent. The type must be valid.
 int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
              TypedBuffer& buffer);
 
 // True when `count` elements are their own byte stream: no gaps, no overlap, and the bytes in the
 // order of the type's signature.
-bool is_contiguous(const io::MpiApi& api, const TypedBuffer& buffer);
+bool is_contiguous(const Packing& packing, const TypedBuffer& buffer);
 
-int pack(const io::MpiApi& api, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out);
-int unpack(const io::MpiApi& api, const std::byte* in, std::uint32_t ranks,
+int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out);
+int unpack(const Packing& packing, const std::byte* in, std::uint32_t ranks,
            const TypedBuffer& buffer);
 
 }  // namespace alm::mpi

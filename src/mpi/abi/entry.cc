@@ -18,9 +18,38 @@ Interposer& interposer() {
 }
 
 // The same machine function, seen with words for handles.
-template <class Count, class Typed>
-Alltoall<Count>* with_words(Typed* real) {
-  return reinterpret_cast<Alltoall<Count>*>(reinterpret_cast<void*>(real));
+template <class Function, class Typed>
+Function* with_words(Typed* real) {
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(real));
+}
+
+template <class Integer>
+Alltoallv<Integer>* real_alltoallv() {
+  const auto& api = interposer().library().api();
+#if MPI_VERSION >= 4
+  if constexpr (sizeof(Integer) == sizeof(std::int64_t)) {
+    return with_words<Alltoallv<Integer>>(api.Alltoallv_c);
+  }
+#endif
+  return with_words<Alltoallv<Integer>>(api.Alltoallv);
+}
+
+template <class Integer>
+Alltoallw<Integer>* real_alltoallw() {
+  const auto& api = interposer().library().api();
+#if MPI_VERSION >= 4
+  if constexpr (sizeof(Integer) == sizeof(std::int64_t)) {
+    return with_words<Alltoallw<Integer>>(api.Alltoallw_c);
+  }
+#endif
+  return with_words<Alltoallw<Integer>>(api.Alltoallw);
+}
+
+std::optional<int> accelerate(const void* caller, const char* name, const BlockArguments& send,
+                              const BlockArguments& recv, Word comm) {
+  auto& self = interposer();
+  if (self.library().contains(caller)) return std::nullopt;
+  return self.alltoall_blocks(name, send, recv, comm);
 }
 
 template <class Count>
@@ -55,7 +84,7 @@ int finalize() {
 
 int alltoall(const void* caller, const void* send, int send_count, Word send_type, void* recv,
              int recv_count, Word recv_type, Word comm) {
-  auto* const real = with_words<int>(interposer().library().api().Alltoall);
+  auto* const real = with_words<entry::Alltoall<int>>(interposer().library().api().Alltoall);
   return accelerate_or_pass(real, caller, send, send_count, send_type, recv, recv_count, recv_type,
                             comm);
 }
@@ -63,10 +92,48 @@ int alltoall(const void* caller, const void* send, int send_count, Word send_typ
 #if MPI_VERSION >= 4
 int alltoall_c(const void* caller, const void* send, std::int64_t send_count, Word send_type,
                void* recv, std::int64_t recv_count, Word recv_type, Word comm) {
-  auto* const real = with_words<std::int64_t>(interposer().library().api().Alltoall_c);
+  auto* const real =
+      with_words<entry::Alltoall<std::int64_t>>(interposer().library().api().Alltoall_c);
   return accelerate_or_pass(real, caller, send, send_count, send_type, recv, recv_count, recv_type,
                             comm);
 }
+#endif
+
+template <class Integer>
+int alltoallv(const void* caller, const void* send, const Integer* send_counts,
+              const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
+              const Integer* recv_at, Word recv_type, Word comm) {
+  const auto code = accelerate(
+      caller, "MPI_Alltoallv", {send, Integers(send_counts), Integers(send_at), send_type, nullptr},
+      {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm);
+  if (code) return *code;
+  return real_alltoallv<Integer>()(send, send_counts, send_at, send_type, recv, recv_counts,
+                                   recv_at, recv_type, comm);
+}
+
+template <class Integer>
+int alltoallw(const void* caller, const void* send, const Integer* send_counts,
+              const Integer* send_at, const void* send_types, void* recv,
+              const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
+              Word comm) {
+  const auto code = accelerate(
+      caller, "MPI_Alltoallw", {send, Integers(send_counts), Integers(send_at), 0, send_types},
+      {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm);
+  if (code) return *code;
+  return real_alltoallw<Integer>()(send, send_counts, send_at, send_types, recv, recv_counts,
+                                   recv_at, recv_types, comm);
+}
+
+template int alltoallv(const void*, const void*, const int*, const int*, Word, void*, const int*,
+                       const int*, Word, Word);
+template int alltoallw(const void*, const void*, const int*, const int*, const void*, void*,
+                       const int*, const int*, const void*, Word);
+#if MPI_VERSION >= 4
+template int alltoallv(const void*, const void*, const std::int64_t*, const std::int64_t*, Word,
+                       void*, const std::int64_t*, const std::int64_t*, Word, Word);
+template int alltoallw(const void*, const void*, const std::int64_t*, const std::int64_t*,
+                       const void*, void*, const std::int64_t*, const std::int64_t*, const void*,
+                       Word);
 #endif
 
 void* tool_after_this(const char* name) { return interposer().library().tool_after_this(name); }

@@ -3,15 +3,50 @@
 // anything above the low 32 bits.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace alm::mpi::entry {
 
 using Word = std::uintptr_t;
 
+// An array of counts or displacements: ints, or 64 bits wide in the _c forms.
+class Integers {
+ public:
+  explicit Integers(const int* at) : narrow_(at) {}
+  explicit Integers(const std::int64_t* at) : wide_(at) {}
+
+  bool missing() const { return narrow_ == nullptr && wide_ == nullptr; }
+  std::int64_t operator[](std::size_t index) const {
+    return wide_ != nullptr ? wide_[index] : narrow_[index];
+  }
+
+ private:
+  const int* narrow_ = nullptr;
+  const std::int64_t* wide_ = nullptr;
+};
+
+// One side of an MPI_Alltoallv or, where `types` is an array of handles, of an MPI_Alltoallw.
+struct BlockArguments {
+  const void* base;
+  Integers counts;
+  Integers displacements;
+  Word type;
+  const void* types;
+};
+
 template <class Count>
 using Alltoall = int(const void* send, Count send_count, Word send_type, void* recv,
                      Count recv_count, Word recv_type, Word comm);
+
+template <class Integer>
+using Alltoallv = int(const void* send, const Integer* send_counts, const Integer* send_at,
+                      Word send_type, void* recv, const Integer* recv_counts,
+                      const Integer* recv_at, Word recv_type, Word comm);
+template <class Integer>
+using Alltoallw = int(const void* send, const Integer* send_counts, const Integer* send_at,
+                      const void* send_types, void* recv, const Integer* recv_counts,
+                      const Integer* recv_at, const void* recv_types, Word comm);
 
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
@@ -22,6 +57,17 @@ int alltoall(const void* caller, const void* send, int send_count, Word send_typ
              int recv_count, Word recv_type, Word comm);
 int alltoall_c(const void* caller, const void* send, std::int64_t send_count, Word send_type,
                void* recv, std::int64_t recv_count, Word recv_type, Word comm);
+
+// For int and std::int64_t, the _c forms.
+template <class Integer>
+int alltoallv(const void* caller, const void* send, const Integer* send_counts,
+              const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
+              const Integer* recv_at, Word recv_type, Word comm);
+template <class Integer>
+int alltoallw(const void* caller, const void* send, const Integer* send_counts,
+              const Integer* send_at, const void* send_types, void* recv,
+              const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
+              Word comm);
 
 // Another tool's definition of the function after ours, or null.
 void* tool_after_this(const char* name);

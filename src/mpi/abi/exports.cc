@@ -79,3 +79,30 @@ ALM_EXPORT int MPI_Alltoall_c(const void* send, std::int64_t send_count, Word se
                            comm);
 }
 #endif
+
+// v and w have the same shape but for their datatypes: a handle, or an array of them.
+#define ALM_EXPORT_BLOCKS(name, function, form, integer, types)                                   \
+  ALM_EXPORT int P##name(const void* send, const integer* send_counts, const integer* send_at,    \
+                         types send_types, void* recv, const integer* recv_counts,                \
+                         const integer* recv_at, types recv_types, Word comm) {                   \
+    return entry::function<integer>(ALM_CALLER, send, send_counts, send_at, send_types, recv,     \
+                                    recv_counts, recv_at, recv_types, comm);                      \
+  }                                                                                               \
+  ALM_EXPORT int name(const void* send, const integer* send_counts, const integer* send_at,       \
+                      types send_types, void* recv, const integer* recv_counts,                   \
+                      const integer* recv_at, types recv_types, Word comm) {                      \
+    static auto* const next = tool<entry::form<integer>>(#name);                                  \
+    if (next != nullptr) {                                                                        \
+      return next(send, send_counts, send_at, send_types, recv, recv_counts, recv_at, recv_types, \
+                  comm);                                                                          \
+    }                                                                                             \
+    return entry::function<integer>(ALM_CALLER, send, send_counts, send_at, send_types, recv,     \
+                                    recv_counts, recv_at, recv_types, comm);                      \
+  }
+
+ALM_EXPORT_BLOCKS(MPI_Alltoallv, alltoallv, Alltoallv, int, Word)
+ALM_EXPORT_BLOCKS(MPI_Alltoallw, alltoallw, Alltoallw, int, const void*)
+#if ALM_MPI_LARGE_COUNTS
+ALM_EXPORT_BLOCKS(MPI_Alltoallv_c, alltoallv, Alltoallv, std::int64_t, Word)
+ALM_EXPORT_BLOCKS(MPI_Alltoallw_c, alltoallw, Alltoallw, std::int64_t, const void*)
+#endif

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "mpi/abi/blocks.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
 #include "mpi/log.h"
@@ -76,6 +77,10 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
   if (!call.in_place && (send_count < 0 || send_type == api.datatype_null)) return std::nullopt;
 
   const Inside guard;
+  const Packing packing = ops_->packing();
+  if (!is_usable(packing, recv_type) || !(call.in_place || is_usable(packing, send_type))) {
+    return std::nullopt;
+  }
   if (describe(api, recv, recv_count, recv_type, call.recv) != MPI_SUCCESS) return std::nullopt;
   if (!call.in_place && describe(api, send, send_count, send_type, call.send) != MPI_SUCCESS) {
     return std::nullopt;
@@ -84,6 +89,39 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
     return session_->alltoall(call);
   } catch (const std::exception& failure) {
     return ops_->raise(call.comm, std::string("allemande: MPI_Alltoall: ") + failure.what());
+  }
+}
+
+std::optional<int> Interposer::alltoall_blocks(const char* function,
+                                               const entry::BlockArguments& send,
+                                               const entry::BlockArguments& recv,
+                                               std::uintptr_t comm_word) {
+  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+  const auto comm = from_opaque<MPI_Comm>(comm_word);
+  if (comm == library_->api().comm_null) return std::nullopt;
+  const Inside guard;
+  bool inter = false;
+  int ranks = 0;
+  if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS || inter) {
+    return std::nullopt;
+  }
+  if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
+
+  BlockCall call;
+  call.name = function;
+  call.comm = to_opaque(comm);
+  call.in_place = send.base == MPI_IN_PLACE;
+  try {
+    const auto received = describe_blocks(ops_->packing(), recv, static_cast<std::size_t>(ranks));
+    if (!received) return std::nullopt;
+    call.send = call.recv = *received;
+    if (call.in_place) return session_->alltoall_blocks(call);
+    const auto sent = describe_blocks(ops_->packing(), send, static_cast<std::size_t>(ranks));
+    if (!sent) return std::nullopt;
+    call.send = *sent;
+    return session_->alltoall_blocks(call);
+  } catch (const std::exception& failure) {
+    return ops_->raise(call.comm, std::string("allemande: ") + function + ": " + failure.what());
   }
 }
 

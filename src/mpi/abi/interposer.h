@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "mpi/abi/entry.h"
 #include "mpi/abi/library.h"
 #include "mpi/abi/ops.h"
 #include "mpi/session.h"
@@ -25,6 +27,8 @@ class Interposer {
   std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
                               std::uintptr_t comm);
+  std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
+                                     const entry::BlockArguments& recv, std::uintptr_t comm);
 
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}

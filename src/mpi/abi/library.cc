@@ -137,8 +137,12 @@ void Library::resolve(void* handle) {
   require(look_up_data(handle, "ompi_request_null", api_.request_null), "ompi_request_null");
   require(look_up_data(handle, "ompi_mpi_op_sum", api_.sum), "ompi_mpi_op_sum");
   require(look_up_data(handle, "ompi_mpi_op_min", api_.min), "ompi_mpi_op_min");
+  require(look_up_data(handle, "ompi_mpi_errors_return", api_.errors_return),
+          "ompi_mpi_errors_return");
 #else
   look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4
+  look_up(handle, "PMPI_Alltoallv_c", api_.Alltoallv_c);
+  look_up(handle, "PMPI_Alltoallw_c", api_.Alltoallw_c);
   api_.comm_world = MPI_COMM_WORLD;
   api_.comm_self = MPI_COMM_SELF;
   api_.comm_null = MPI_COMM_NULL;
@@ -148,6 +152,7 @@ void Library::resolve(void* handle) {
   api_.request_null = MPI_REQUEST_NULL;
   api_.sum = MPI_SUM;
   api_.min = MPI_MIN;
+  api_.errors_return = MPI_ERRORS_RETURN;
 #endif
 }
 

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
 #include "transport/io/endpoint.h"
 #include "transport/io/mpi_p2p.h"
@@ -59,6 +58,7 @@ class AbiPointToPoint final : public PointToPoint {
 AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state)) : api_(api) {
   api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
+  api_.Comm_set_errhandler(private_self_, api_.errors_return);
   api_.Irecv(&never_byte_, 1, api_.byte, 0, 0, private_self_, &never_);
 }
 
@@ -156,14 +156,16 @@ void AbiOps::progress() {
   api_.Test(&never_, &done, MPI_STATUS_IGNORE);
 }
 
-bool AbiOps::is_contiguous(const TypedBuffer& buffer) { return mpi::is_contiguous(api_, buffer); }
+bool AbiOps::is_contiguous(const TypedBuffer& buffer) {
+  return mpi::is_contiguous(packing(), buffer);
+}
 
 int AbiOps::pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
-  return mpi::pack(api_, buffer, ranks, out);
+  return mpi::pack(packing(), buffer, ranks, out);
 }
 
 int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) {
-  return mpi::unpack(api_, in, ranks, buffer);
+  return mpi::unpack(packing(), in, ranks, buffer);
 }
 
 base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm) {
@@ -186,6 +188,11 @@ int AbiOps::raise(CommHandle comm, const std::string& message) {
     const std::string text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
     api_.Add_error_string(code, text.c_str());
   }
+  api_.Comm_call_errhandler(comm_of(comm), code);
+  return code;
+}
+
+int AbiOps::raise_code(CommHandle comm, int code) {
   api_.Comm_call_errhandler(comm_of(comm), code);
   return code;
 }

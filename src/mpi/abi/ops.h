@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "mpi/abi/datatype.h"
 #include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
@@ -32,7 +33,10 @@ class AbiOps final : public MpiOps {
   int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) override;
   base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) override;
   int raise(CommHandle comm, const std::string& message) override;
+  int raise_code(CommHandle comm, int code) override;
   void close() override;
+
+  Packing packing() const { return {api_, private_self_}; }
 
  private:
   const io::MpiApi& api_;

@@ -14,6 +14,8 @@
   X(Finalize)                \
   X(Abort)                   \
   X(Alltoall)                \
+  X(Alltoallv)               \
+  X(Alltoallw)               \
   X(Allgather)               \
   X(Allreduce)               \
   X(Reduce)                  \
@@ -37,6 +39,7 @@
   X(Comm_free_keyval)        \
   X(Comm_set_attr)           \
   X(Comm_get_attr)           \
+  X(Comm_set_errhandler)     \
   X(Comm_call_errhandler)    \
   X(Add_error_class)         \
   X(Add_error_code)          \
@@ -56,6 +59,8 @@ struct MpiApi {
 #undef ALM_MPI_DECLARE
 #if MPI_VERSION >= 4
   decltype(&PMPI_Alltoall_c) Alltoall_c = nullptr;
+  decltype(&PMPI_Alltoallv_c) Alltoallv_c = nullptr;
+  decltype(&PMPI_Alltoallw_c) Alltoallw_c = nullptr;
 #endif
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};
@@ -63,6 +68,7 @@ struct MpiApi {
   MPI_Datatype datatype_null{};
   MPI_Request request_null{};
   MPI_Op sum{}, min{};
+  MPI_Errhandler errors_return{};
 };
 
 }  // namespace alm::io

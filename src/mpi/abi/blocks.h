@@ -1,0 +1,17 @@
+// The arguments of MPI_Alltoallv and MPI_Alltoallw as one buffer per rank.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mpi/abi/datatype.h"
+#include "mpi/abi/entry.h"
+
+namespace alm::mpi {
+
+// [rank]. Nothing where an argument is invalid: the MPI library is to say so.
+std::optional<std::vector<TypedBuffer>> describe_blocks(const Packing& packing,
+                                                        const entry::BlockArguments& side,
+                                                        std::size_t ranks);
+
+}  // namespace alm::mpi

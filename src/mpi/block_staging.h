@@ -1,0 +1,56 @@
+// Makes the arguments of an MPI_Alltoallv or MPI_Alltoallw blocks of plain bytes: each the user's
+// own memory where its layout allows, else a packed copy. Which blocks are copied differs between
+// ranks, and may: nobody else sees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mpi/ops.h"
+#include "mpi/staging.h"
+#include "transport/channel.h"
+
+namespace alm::mpi {
+
+// Blocks lie [rank], their bases displaced already.
+struct BlockCall {
+  const char* name = "";  // of the MPI function
+  CommHandle comm = 0;
+  bool in_place = false;
+  std::span<const TypedBuffer> send;  // as `recv` when in place
+  std::span<const TypedBuffer> recv;
+};
+
+class BlockStaging {
+ public:
+  // Afterwards send() and recv() describe every block of the call. An MPI error code.
+  int begin(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  // Puts what has come into the user's memory, where it is not there yet. An MPI error code.
+  int finish(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  void release();
+
+  transport::ConstBlocks send() const { return {send_.lowest, 0, 0, send_.at, send_.size}; }
+  transport::MutableBlocks recv() const { return {recv_.lowest, 0, 0, recv_.at, recv_.size}; }
+
+ private:
+  // One side: where each block lies, as distances from the lowest of them.
+  struct Side {
+    std::vector<std::byte*> block;  // [rank]
+    std::vector<std::uint64_t> at, size;
+    std::vector<bool> copied;
+    std::byte* lowest = nullptr;
+    ByteStore store;
+
+    void choose(MpiOps& ops, std::span<const TypedBuffer> blocks, std::uint32_t self, bool all);
+    void measure();
+  };
+
+  int copy_own(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+
+  Side send_, recv_;
+  ByteStore own_;
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,218 @@
+// Correctness of MPI_Alltoallv and MPI_Alltoallw. Usage: blocks WHAT
+#include "blocks.h"
+
+#include <pthread.h>
+
+static int rank, ranks;
+static unsigned call;
+
+static void every_form(MPI_Comm comm, long units_max, int in_place, int overlapping, int plain) {
+  for (Form form = kV; form <= kWLarge; ++form) {
+    exchange_blocks((Blocks){form, comm, ++call, units_max, in_place, overlapping, plain, 0, 0});
+  }
+}
+
+static void sizes(void) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (long units = 0; units <= 2500; units = 5 * units + 1) {
+      every_form(MPI_COMM_WORLD, units, 0, 0, 1);
+      every_form(MPI_COMM_WORLD, units, 0, 1, 1);
+    }
+    exchange_bytes(MPI_COMM_WORLD, 3000, ++call);
+  }
+}
+
+static void types(void) {
+  for (int repeat = 0; repeat < 6; ++repeat) {
+    every_form(MPI_COMM_WORLD, 1 + 70 * repeat, 0, repeat % 2, 0);
+  }
+}
+
+static void in_place(void) {
+  for (int repeat = 0; repeat < 6; ++repeat) {
+    every_form(MPI_COMM_WORLD, 1 + 70 * repeat, 1, 0, repeat % 2);
+  }
+}
+
+// One rank sends to all, all send to one, nobody sends: ranks with nothing to do run ahead.
+static void sparse(void) {
+  int counts[2][64], at[64];
+  unsigned char* send = (unsigned char*)allocate(64 * 30000);
+  unsigned char* recv = (unsigned char*)allocate(64 * 30000);
+  for (unsigned i = 0; i < 60; ++i) {
+    const int hot = (int)(i / 3) % ranks;
+    for (int peer = 0; peer < ranks; ++peer) {
+      at[peer] = 30000 * peer;
+      const int size = 1 + (int)(i * 7919u % 30000u);
+      counts[0][peer] = (i % 3 == 0 && rank == hot) || (i % 3 == 1 && peer == hot) ? size : 0;
+      counts[1][peer] = (i % 3 == 0 && peer == hot) || (i % 3 == 1 && rank == hot) ? size : 0;
+      for (int b = 0; b < counts[0][peer]; ++b) send[at[peer] + b] = pattern(rank, peer, b, i);
+    }
+    memset(recv, 0xa5, 64 * 30000);
+    MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
+    for (int peer = 0; peer < ranks; ++peer) {
+      for (int b = 0; b < counts[1][peer]; ++b) {
+        expect(recv[at[peer] + b] == pattern(peer, rank, b, i), "sparse");
+      }
+      expect(recv[at[peer] + counts[1][peer]] == 0xa5, "sparse: a byte too many");
+    }
+  }
+  free(send);
+  free(recv);
+}
+
+static void communicators(void) {
+  MPI_Comm made[6];
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &made[0]);
+  MPI_Comm_idup(MPI_COMM_WORLD, &made[1], &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &made[2]);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &made[3]);
+  MPI_Group group, reordered;
+  int order[64];
+  for (int i = 0; i < ranks; ++i) order[i] = (i + 2) % ranks;
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  MPI_Group_incl(group, ranks, order, &reordered);
+  MPI_Comm_create(MPI_COMM_WORLD, reordered, &made[4]);
+  MPI_Group_free(&group);
+  MPI_Group_free(&reordered);
+  // Of this very program's ranks: parted, connected, merged.
+  MPI_Comm inter;
+  MPI_Intercomm_create(made[2], 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
+  MPI_Intercomm_merge(inter, rank % 2, &made[5]);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (int i = 0; i < 6; ++i) {
+      every_form(made[i], 100, 0, 0, 0);
+      exchange_bytes(made[i], 2000, ++call);
+    }
+  }
+  for (int i = 0; i < 6; ++i) MPI_Comm_free(&made[i]);
+  MPI_Comm_free(&inter);
+  every_form(MPI_COMM_SELF, 50, 0, 0, 0);
+}
+
+static void intercommunicator(void) {
+  MPI_Comm half, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
+  int remote = 0, send[64], recv[64], counts[64], at[64], bytes[64];
+  MPI_Datatype kinds[64];
+  MPI_Comm_remote_size(inter, &remote);
+  for (int i = 0; i < remote; ++i) {
+    send[i] = rank * 1000 + i;
+    counts[i] = 1, at[i] = i, bytes[i] = (int)sizeof(int) * i, kinds[i] = MPI_INT;
+  }
+  for (int w = 0; w < 2; ++w) {
+    memset(recv, 0, sizeof recv);
+    if (w) {
+      MPI_Alltoallw(send, counts, bytes, kinds, recv, counts, bytes, kinds, inter);
+    } else {
+      MPI_Alltoallv(send, counts, at, MPI_INT, recv, counts, at, MPI_INT, inter);
+    }
+    for (int i = 0; i < remote; ++i) {
+      expect(recv[i] == (2 * i + 1 - rank % 2) * 1000 + rank / 2, "intercommunicator");
+    }
+  }
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+typedef struct {
+  MPI_Comm comm;
+  unsigned salt;
+} Lane;
+
+static void* drive(void* argument) {
+  const Lane* lane = (const Lane*)argument;
+  for (unsigned i = 0; i < 20; ++i) {
+    const Form form = (Form)(i % 4);
+    exchange_blocks((Blocks){form, lane->comm, lane->salt + i, 20 * (long)i, 0, 0, 0, 0, 0});
+    exchange_bytes(lane->comm, 3000, lane->salt + i);
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  enum { kLanes = 3 };
+  Lane lanes[kLanes];
+  pthread_t others[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm);
+    lanes[i].salt = 1000u * (unsigned)(i + 1);
+  }
+  for (int i = 0; i < kLanes; ++i) pthread_create(&others[i], NULL, drive, &lanes[i]);
+  for (int i = 0; i < kLanes; ++i) pthread_join(others[i], NULL);
+  for (int i = 0; i < kLanes; ++i) MPI_Comm_free(&lanes[i].comm);
+}
+
+// More than 2^31 bytes from rank 0 to rank 1, and some back.
+static void large(void) {
+  enum { kMegabyte = 1 << 20, kElements = 2100, kBack = 3 };
+  MPI_Datatype megabyte;
+  MPI_Type_contiguous(kMegabyte, MPI_BYTE, &megabyte);
+  MPI_Type_commit(&megabyte);
+  const long words = (long)kElements * kMegabyte / 8;
+  uint64_t* memory = (uint64_t*)allocate(8 * words);
+  int send[2] = {0, 0}, recv[2] = {0, 0}, at[2] = {0, 0};
+  send[1 - rank] = rank == 0 ? kElements : kBack;
+  recv[1 - rank] = rank == 0 ? kBack : kElements;
+  uint64_t* few = (uint64_t*)allocate(kBack * kMegabyte);
+  uint64_t* out = rank == 0 ? memory : few;
+  uint64_t* in = rank == 0 ? few : memory;
+  const long sent = (long)send[1 - rank] * kMegabyte / 8;
+  const long received = (long)recv[1 - rank] * kMegabyte / 8;
+  for (long i = 0; i < sent; ++i) out[i] = (uint64_t)(i + rank) * 0x9e3779b97f4a7c15u;
+  for (int wide = 0; wide < 2; ++wide) {
+    memset(in, 0, (size_t)(8 * received));
+#if MPI_VERSION >= 4
+    if (wide) {
+      MPI_Count sends[2] = {8 * sent * rank, 8 * sent * (1 - rank)};
+      MPI_Count recvs[2] = {8 * received * rank, 8 * received * (1 - rank)};
+      MPI_Aint from[2] = {0, 0};
+      MPI_Alltoallv_c(out, sends, from, MPI_BYTE, in, recvs, from, MPI_BYTE, MPI_COMM_WORLD);
+    }
+#else
+    if (wide) break;
+#endif
+    if (!wide) MPI_Alltoallv(out, send, at, megabyte, in, recv, at, megabyte, MPI_COMM_WORLD);
+    for (long i = 0; i < received; ++i) {
+      expect(in[i] == (uint64_t)(i + 1 - rank) * 0x9e3779b97f4a7c15u, "more than 2^31 bytes");
+    }
+  }
+  MPI_Type_free(&megabyte);
+  free(memory);
+  free(few);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const int wanted = strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, wanted, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  make_layouts();
+  const struct {
+    const char* name;
+    void (*run)(void);
+  } all[] = {{"sizes", sizes},
+             {"types", types},
+             {"in_place", in_place},
+             {"sparse", sparse},
+             {"communicators", communicators},
+             {"intercommunicator", intercommunicator},
+             {"threads", threads},
+             {"large", large}};
+  int found = 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    if (strcmp(what, all[i].name) != 0) continue;
+    found = 1;
+    if (wanted == MPI_THREAD_SINGLE || provided == wanted) all[i].run();
+  }
+  expect(found, "usage: blocks WHAT");
+  free_layouts();
+  MPI_Finalize();
+  if (rank == 0) puts("CORRECT");
+  return 0;
+}

@@ -1,0 +1,58 @@
+"""MPI_Alltoallv and MPI_Alltoallw: every byte right, whatever the sizes, datatypes and places."""
+
+from __future__ import annotations
+
+import pytest
+from tests.mpi.mpi_job import Bench
+
+WHAT = ["sizes", "types", "in_place", "sparse", "communicators"]
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_blocks(bench: Bench, what: str) -> None:
+    done = bench.run("blocks", what)
+    done.check()
+    assert done.stats["exchanges"] > 0
+    assert done.stats["passed_through"] <= 4 * len(bench.lab.hosts)  # of MPI_COMM_SELF
+    assert done.stats["communicators_mpi"] == 0
+    assert not done.warnings
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_blocks_by_messages(bench: Bench, what: str) -> None:
+    done = bench.run("blocks", what, env={"ALLEMANDE_TRANSPORT": "mpi"})
+    done.check()
+    assert done.stats["exchanges"] > 0
+    assert done.stats["communicators_udp"] == 0
+
+
+def test_the_programs_agree_with_the_library_alone(bench: Bench) -> None:
+    for what in WHAT:
+        bench.run("blocks", what, preload=False).check()
+
+
+@pytest.mark.parametrize("algorithm", ["group-shuffle", "pairwise", "shift-exchange", "direct"])
+def test_blocks_by_every_algorithm(bench: Bench, algorithm: str) -> None:
+    done = bench.run("blocks", "sparse", env={"ALLEMANDE_ALGORITHM": algorithm})
+    done.check()
+    assert done.stats["exchanges"] == 60 * len(bench.lab.hosts)
+
+
+def test_intercommunicators_pass_through(bench: Bench) -> None:
+    done = bench.run("blocks", "intercommunicator")
+    done.check()
+    assert done.stats["exchanges"] == 0
+
+
+def test_threads_on_communicators_of_their_own(bench: Bench) -> None:
+    done = bench.run("blocks", "threads")
+    done.check()
+    assert done.stats["exchanges"] == 3 * 40 * len(bench.lab.hosts)
+
+
+def test_the_decision_is_told_once(bench: Bench) -> None:
+    done = bench.run("blocks", "sparse", env={"ALLEMANDE_LOG": "info"})
+    done.check()
+    told = [line for line in done.warnings if "MPI_Alltoallv on 6 ranks" in line]
+    assert len(told) == 1
+    assert "sync-shuffle (balanced) over UDP, window" in told[0]
