@@ -60,6 +60,7 @@ struct Exchange {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
   std::uint32_t window = 0;
   std::uint32_t datagram_bytes = 1472;
+  bool pauses = false;  // of 100 us every 5 ms on each host
 };
 
 struct Measured {
@@ -83,6 +84,10 @@ Measured measure(Cluster cluster, const Exchange& exchange) {
   request.cluster = &cluster;
   request.bytes = exchange.bytes;
   request.network.frame_bytes = cluster.framing.mtu_bytes + cluster.framing.link_header_bytes;
+  if (exchange.pauses) {
+    request.network.pauses = {.mean = 100 * sim::kPicosPerMicro,
+                              .interval = 5000 * sim::kPicosPerMicro};
+  }
   request.config = [&](std::uint32_t) {
     transport::Config config;
     config.datagram_bytes = exchange.datagram_bytes;
@@ -321,12 +326,18 @@ void exchanges() {
                     100 * fraction_of_limit(single, {.bytes = static_cast<std::uint64_t>(bytes)})));
   }
   const Cluster tree = topology::build_fat_tree({.hosts = 128}).value();
-  row("128 hosts x 64 KiB, shift exchange, unsynchronised: of the limit", "incast",
-      fmt::format("{:.1f} %",
-                  100 * fraction_of_limit(tree, {.bytes = 64 << 10,
-                                                 .algorithm = plan::Algorithm::kShiftExchange})));
-  row("128 hosts x 64 KiB, synchronous shuffle: of the limit", ">= 95 %",
-      fmt::format("{:.1f} %", 100 * fraction_of_limit(tree, {.bytes = 64 << 10})));
+  for (const bool pauses : {false, true}) {
+    const char* hosts = pauses ? "hosts pause 100 us every 5 ms" : "no jitter";
+    const auto fraction = [&](plan::Algorithm algorithm) {
+      return fmt::format("{:.1f} %", 100 * fraction_of_limit(tree, {.bytes = 64 << 10,
+                                                                    .algorithm = algorithm,
+                                                                    .pauses = pauses}));
+    };
+    row(fmt::format("128 hosts, 64 KiB, shift exchange, {}", hosts), "incast",
+        fraction(plan::Algorithm::kShiftExchange));
+    row(fmt::format("128 hosts, 64 KiB, synchronous shuffle, {}", hosts), ">= 95 %",
+        fraction(plan::Algorithm::kSyncShuffle));
+  }
 }
 
 }  // namespace

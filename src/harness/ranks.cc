@@ -114,8 +114,9 @@ bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet
   if (emission_.control_bytes > 0) control_[index] = emission_.control;
 
   packet.destination = host_of_[emission_.peer];
+  // Path 0 of a sender that chooses is that of destination tables.
   packet.flow = source_routes_
-                    ? emission_.header.path
+                    ? packet.destination + emission_.header.path
                     : routing::flow_hash(host, packet.destination, emission_.header.path);
   packet.bytes = static_cast<std::uint32_t>(wire::kHeaderBytes) + emission_.length +
                  emission_.control_bytes + overhead_bytes_;

@@ -64,7 +64,7 @@ struct Options {
   std::uint32_t frame_bytes = 1514;           // a full frame
   // Of input-buffered switches: frames an output holds besides the one on the link. 0 is the
   // textbook switch, whose crossbar is no faster than a link. 3 is what the published exchanges
-  // need (docs/adr/0006-input-buffered-switches.md).
+  // need (docs/adr/0007-input-buffered-switches.md).
   std::uint32_t output_frames = 3;
   std::uint32_t host_queue_packets = 6;  // a sender waits when so many of its own are queued
   HostCosts costs;

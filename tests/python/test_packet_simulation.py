@@ -1,0 +1,122 @@
+"""`_core.simulate`: options, refusals, results and the layout of traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from allemande import _core, clusters
+from allemande.errors import BadInput, Failed
+
+TRACE = np.dtype(
+    [
+        *((name, "<i8") for name in ("queued", "start", "end")),
+        *((name, "<u4") for name in ("port", "source", "destination", "bytes", "label", "depth")),
+        ("kind", "u1"),
+        ("unused", "V7"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return clusters.find_cluster_file("tam-8x2").read_text()
+
+
+def simulate(text: str, **options: Any) -> dict[str, Any]:
+    return _core.simulate(text, options, None)
+
+
+def test_result(text: str) -> None:
+    result = simulate(text, size=10_000, exchanges=2)
+    assert result["hosts"] == 16
+    assert result["data_packets"] == 2 * 16 * 15 * 7
+    assert result["dropped"] == 0
+    assert 0.9 < result["fraction_of_limit"] < 1
+    assert result["time_s"] == pytest.approx(sum(result["exchange_s"]) / 2)
+    assert len(result["rank_time_s"]) == 16
+    assert len(result["ports"]) == 2 * 18
+    sent = sum(port["packets"] for port in result["ports"])
+    assert sent >= result["packet_hops"]
+
+
+def test_same_seed_same_result(text: str) -> None:
+    options = {"size": 20_000, "algorithm": "direct", "jitter_us": 100}
+    first = simulate(text, **options, seed=7)
+    assert simulate(text, **options, seed=7) == first
+    assert simulate(text, **options, seed=8) != first
+
+
+def test_trace(text: str) -> None:
+    result = simulate(text, size=3000, trace=True)
+    records = np.frombuffer(result["trace"], dtype=TRACE)
+    assert len(records) == result["packet_hops"]
+    assert (records["start"] >= records["queued"]).all()
+    assert (records["end"] > records["start"]).all()
+    assert records["label"].max() == 2
+
+
+def test_block_of_a_port_costs_its_time(text: str) -> None:
+    free = simulate(text, size=1000)
+    block = {"kind": "block-port", "from": "core", "to": "leaf1", "duration_us": 5000}
+    blocked = simulate(text, size=1000, faults=[block])
+    assert blocked["time_s"] > free["time_s"] + 0.003
+
+
+def test_as_the_lab_builds_it(text: str) -> None:
+    """Output-queued switches: the window is the host port's, as the lab's own file gives it."""
+    assert simulate(text, size=10_000)["window_packets"] == 10
+    assert simulate(text, size=10_000, as_lab=True)["window_packets"] == 43
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algoritm": "direct"}, "`algoritm` is unknown"),
+        ({"algorithm": "best"}, "expected one of: direct"),
+        ({"size": -1}, "`size` is -1"),
+        ({"size": 1 << 39}, "too many packets"),
+        ({"exchanges": 0}, "`exchanges` is 0"),
+        ({"jitter_us": float("nan")}, "`jitter_us` is nan"),
+        ({"jitter": "pause", "jitter_us": 1}, "needs jitter_interval_us"),
+        ({"routing": "best"}, "expected ecmp, d-mod-k or source"),
+        ({"hosts": ["h1"]}, "1 hosts exchange nothing"),
+        ({"hosts": ["h1", "h1"]}, "takes part twice"),
+        ({"hosts": ["h1", "x"]}, "no host `x`"),
+        ({"faults": [{"kind": "meteor"}]}, "kind `meteor` is unknown"),
+        ({"faults": [{"kind": "link-down", "from": "h0", "to": "h1"}]}, "no link joins"),
+        ({"faults": [{"kind": "block-port", "from": "h0", "to": "leaf0"}]}, "for no time"),
+        ({"faults": [{"kind": "slow-host", "host": "h1", "factor": 1}]}, "factor above 1"),
+        ({"modules": [{"from": "leaf0", "to": "core", "x": 1}]}, "`x` is unknown"),
+        ({"overheads_ns": {"o": 1}}, "`o` is unknown"),
+        ({"host_queue_packets": 0}, "`host_queue_packets` is 0"),
+        ({"datagram_bytes": 20}, "`datagram_bytes` is 20"),
+    ],
+)
+def test_refused(text: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        simulate(text, **{"size": 1000, **options})
+
+
+def test_refused_for_memory() -> None:
+    tree = _core.fat_tree(128).to_toml()
+    with pytest.raises(BadInput, match="MiB are allowed"):
+        simulate(tree, size=1000, memory_max_mib=1)
+
+
+def test_limits_and_lost_peers(text: str) -> None:
+    with pytest.raises(Failed, match="not complete after"):
+        simulate(text, size=100_000, time_max_s=0.001)
+    down = {"kind": "link-down", "from": "h0", "to": "leaf0"}
+    with pytest.raises(Failed, match="has not heard of rank 0"):
+        simulate(text, size=100_000, peer_timeout_s=2, faults=[down])
+
+
+def test_progress_may_stop_it(text: str) -> None:
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.simulate(text, {"size": 1_000_000}, stop)
