@@ -29,7 +29,7 @@ using FlowRound = std::function<std::span<const base::Rank>(base::Rank rank, std
 enum class FlowRounds : std::uint8_t { kChoose, kFree, kTogether };
 
 // More flows than this in free rounds would take minutes.
-inline constexpr std::uint64_t kFreeFlowsMax = 300'000;
+inline constexpr std::uint64_t kFreeFlowsMax = 120'000;
 
 struct FlowRequest {
   std::vector<base::HostId> participants;  // by rank

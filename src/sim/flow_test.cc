@@ -194,6 +194,37 @@ TEST(Flow, OneRoundEndsWithTheBusiestResource) {
   }
 }
 
+// With destination tables, hosts of one switch are counted together: the same bytes on every port
+// as path by path.
+TEST(Flow, PortsOfAFatTreeCarryWhatTheirPathsDo) {
+  const auto made = topology::build_fat_tree({.hosts = 54});
+  ASSERT_TRUE(made);
+  const Cluster& cluster = made.value();
+  FlowRequest request;
+  for (std::uint32_t i = 0; i < cluster.host_count(); i += i % 5 == 0 ? 1 : 2) {
+    request.participants.push_back({i});
+  }
+  request.wire_bytes = 1000;
+  const auto result = simulate_flows(cluster, request);
+  ASSERT_TRUE(result);
+  const auto routes = routing::Routes::make(cluster, routing::Rule::kDModK);
+  ASSERT_TRUE(routes);
+  std::vector<double> bytes(2 * cluster.links.size(), 0);
+  for (const base::HostId from : request.participants) {
+    for (const base::HostId to : request.participants) {
+      if (from == to) continue;
+      for (const std::uint32_t port : routes.value().path(from.value, to.value, 0)) {
+        bytes[port] += 1000;
+      }
+    }
+  }
+  for (const FlowPortLoad& load : result.value().ports) {
+    EXPECT_DOUBLE_EQ(load.bytes, bytes[load.port]) << load.name;
+    bytes[load.port] = 0;
+  }
+  EXPECT_THAT(bytes, testing::Each(0));
+}
+
 // Ranks that finish a light round early start the next one early.
 TEST(Flow, FreeRoundsAreNoSlowerThanRoundsTogether) {
   Tree tree({6, 2, 4}, 200);
