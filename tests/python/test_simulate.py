@@ -20,6 +20,7 @@ from allemande import _core
 from allemande.cli import main
 from allemande.errors import BadInput, Failed
 from allemande.simulation.clusters import find_cluster
+from allemande.simulation.progress import LateProgress
 from allemande.simulation.run import JSON_KEYS, Result, make_case, run_case, simulate
 from allemande.simulation.sweep import run_cases
 from allemande.simulation.trace import RECORD, queue_lengths
@@ -110,6 +111,36 @@ def test_progress_goes_up_to_all_of_it() -> None:
     run_case(make_case("tam-8x4-u412", "direct", 200_000), told.append)
     assert told == sorted(told)
     assert all(0 <= done <= 1 for done in told)
+
+
+class Screen:
+    """Stands in for the console's bar."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[float, float]] = []
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shown.append((-1, -1))
+
+    def show(self, text: str, done_s: float, total_s: float) -> None:
+        self.shown.append((done_s, total_s))
+
+
+def test_a_bar_with_an_estimate_appears_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("allemande.simulation.progress.time.monotonic", lambda: now)
+    screen = Screen()
+    with LateProgress("simulating") as progress:
+        monkeypatch.setattr(progress, "bar_", screen)
+        now = 101.0
+        progress(0.4)
+        assert screen.shown == []
+        now = 103.0
+        progress(0.5)
+    assert screen.shown == [(3.0, 6.0), (-1, -1)]
 
 
 def test_direct_loses_packets_and_says_where(capsys: pytest.CaptureFixture[str]) -> None:

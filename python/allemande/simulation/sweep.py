@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -24,6 +25,8 @@ def adopt_progress(slots: Any) -> None:
     """Runs in each worker as it starts."""
     global shared_progress
     shared_progress = slots
+    # A Ctrl-C reaches every process of the terminal: the first one says so, the others just end.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_shared(index: int, case: Case) -> Result:
