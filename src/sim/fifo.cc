@@ -18,10 +18,14 @@ void Simulator::enqueue(std::uint32_t fifo, std::uint32_t index) {
   Packet& packet = pool_[index];
   const bool input = queue.in_port != kNone;
   const std::uint32_t at = input ? queue.in_port : packet.out;
-  if (queue.count >= queue.capacity) {
+  SwitchState* pooled = nullptr;
+  if (!input && ports_[at].from_switch != kNone) pooled = &switches_[ports_[at].from_switch];
+  if (queue.count >= queue.capacity ||
+      (pooled != nullptr && pooled->pool > 0 && pool_full(*pooled))) {
     drop(at, index, input);
     return;
   }
+  if (pooled != nullptr) ++pooled->waiting;
   if (!input && ports_[at].watched) count_watched(at);
   packet.next = kNone;
   if (queue.head == kNone) {
@@ -150,6 +154,7 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
   }
   if (port.from_switch != kNone) {
     SwitchState& node = switches_[port.from_switch];
+    if (queue.in_port == kNone) --node.waiting;
     if (node.backplane_bit_s > 0) {
       node.backplane_until = now_ + serialization(packet.bytes, node.backplane_bit_s);
     }

@@ -87,7 +87,7 @@ void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
   packet.tail = tail;
   packet.in = port;
   packet.out = out;
-  if (in.watched) count_watched(port);
+  if (in.watched && in.input_fifo != kNone) count_watched(port);
   enqueue(in.input_fifo != kNone ? in.input_fifo : ports_[out].output_fifo, index);
 }
 
@@ -111,6 +111,7 @@ void Simulator::ring_push(Port& port, Picos start) {
     port.ring_head = 0;
   }
   port.ring[(port.ring_head + port.ring_count++) & (port.ring.size() - 1)] = start;
+  if (port.from_switch != kNone) ++switches_[port.from_switch].waiting;
 }
 
 // `waiting` counts some that have left; only when that is too much it is looked at closely.
@@ -131,12 +132,10 @@ void Simulator::forward(std::uint32_t out, std::uint32_t index, Picos earliest, 
     earliest = std::max(earliest, node.backplane_until);
     node.backplane_until = earliest + serialization(pool_[index].bytes, node.backplane_bit_s);
   }
-  const Picos start = send_ring(out, index, earliest);
-  if (start > now_) ++node.waiting;
+  send_ring(out, index, earliest);
 }
 
-// Returns when the packet leaves the queue.
-Picos Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earliest) {
+void Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earliest) {
   Port& port = ports_[out];
   const std::uint32_t bytes = pool_[index].bytes;
   const Picos frame = frame_time(port, bytes);
@@ -155,7 +154,6 @@ Picos Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earlies
   count_sent(out, bytes, frame, port.ring_count);
   if (trace_ != nullptr) trace_sent(out, index, now_, start, end, port.ring_count);
   queue_.push((port.cut_through ? start : end) + port.latency, EventKind::kArrive, out, index);
-  return start;
 }
 
 void Simulator::drop(std::uint32_t port, std::uint32_t index, bool at_input) {

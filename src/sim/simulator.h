@@ -171,10 +171,10 @@ class Simulator {
     return port.serialization;
   }
   void purge(Port& port);
-  static void ring_push(Port& port, Picos start);
+  void ring_push(Port& port, Picos start);
   bool pool_full(SwitchState& node);
   void forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node);
-  Picos send_ring(std::uint32_t out, std::uint32_t index, Picos earliest);
+  void send_ring(std::uint32_t out, std::uint32_t index, Picos earliest);
   void count_sent(std::uint32_t port, std::uint32_t bytes, Picos busy, std::uint32_t depth) {
     PortStats& stats = stats_[port];
     ++stats.packets;

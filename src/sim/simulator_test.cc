@@ -115,6 +115,39 @@ TEST(SharedBuffer, IsOnePoolForAllPorts) {
   EXPECT_EQ(got.dropped(), 1u);
 }
 
+TEST(SharedBuffer, CountsWhatPassesThroughFifosToo) {
+  const topology::Switch node{.name = {},
+                              .architecture = Architecture::kShared,
+                              .switching = Switching::kCutThrough,
+                              .buffer_packets = 2};
+  Cluster cluster = star(4, node);
+  cluster.links[1].rate_down_mbit_s = 1000;  // starts after the head has come
+  Options options;
+  options.faults.push_back({.kind = Fault::Kind::kBlockPort,  // gives the port a fifo
+                            .port = routing::down_port(1),
+                            .start = 1000 * kFrame,
+                            .duration = kFrame});
+  std::vector<Sending> list(5, Sending{.from = 0, .to = 1});
+  list.push_back({.from = 2, .to = 3, .at = 3 * kFrame});
+  const Finished got = run(cluster, list, options);
+  EXPECT_EQ(got.dropped(), 0u);
+  EXPECT_EQ(got.arrived.size(), 6u);
+}
+
+TEST(SharedBuffer, HoldsWhatABlockedPortKeeps) {
+  const topology::Switch node{
+      .name = {}, .architecture = Architecture::kShared, .buffer_packets = 3};
+  Options options;
+  options.faults.push_back({.kind = Fault::Kind::kBlockPort,
+                            .port = routing::down_port(1),
+                            .start = 0,
+                            .duration = 100 * kFrame});
+  const Finished got =
+      run(star(2, node), std::vector<Sending>(5, Sending{.from = 0, .to = 1}), options);
+  EXPECT_EQ(got.dropped(), 2u);
+  EXPECT_EQ(got.arrived.size(), 3u);
+}
+
 TEST(Backplane, IsSharedByAllPorts) {
   topology::Switch node;
   node.backplane_mbit_s = 100;  // one link's worth
@@ -242,6 +275,23 @@ TEST(Fault, BlockedInputBufferBeginsWithTheNthPacket) {
       run(star(2, node), std::vector<Sending>(3, Sending{.from = 0, .to = 1}), options);
   // The second arrives at 2 frames and stays until 10.
   EXPECT_THAT(times(got), ::testing::ElementsAre(2 * kFrame, 11 * kFrame, 12 * kFrame));
+}
+
+TEST(Fault, BlockedOutputCountsAPacketOnce) {
+  // Both ends of the middle link have fifos; the block begins with the third packet, not with the
+  // second because it was seen twice.
+  Cluster cluster = chain(2, Switching::kStoreAndForward, 0);
+  Options options;
+  options.faults.push_back({.kind = Fault::Kind::kBlockPort,
+                            .port = routing::up_port(1),
+                            .duration = 10 * kFrame,
+                            .after_packets = 3});
+  options.faults.push_back({.kind = Fault::Kind::kBlockPort,
+                            .port = routing::down_port(2),
+                            .start = 100 * kFrame,
+                            .duration = kFrame});
+  const Finished got = run(cluster, std::vector<Sending>(3, Sending{.from = 0, .to = 1}), options);
+  EXPECT_THAT(times(got), ::testing::ElementsAre(3 * kFrame, 4 * kFrame, 15 * kFrame));
 }
 
 TEST(Fault, SlowHostTakesFrameTimesPerPacket) {
