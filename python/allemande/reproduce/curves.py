@@ -10,7 +10,8 @@ algorithm = "sync-shuffle"
 point = "best bandwidth, MB/s"
 curve = "sync+GW+CA"
 metric = "goodput_mb_s"                         metrics.py
-at = 1200000                                    or "best", "mean", "first", "total"
+at = 1200000                                    or "best", "worst", "total", or "first":
+                                                the first x where it is above 0
 published = 7.67
 """
 
@@ -112,6 +113,12 @@ def simulate_curves(
     return curves
 
 
+def first_x(curve: Curve, metric: str) -> float | None:
+    """Where the metric first is above zero."""
+    values = curve.values(metric)
+    return next((p.x for p, value in zip(curve.points, values, strict=True) if value > 0), None)
+
+
 def pick(experiment: Experiment, curve: Curve, metric: str, at: Any) -> float:
     values = curve.values(metric)
     match at:
@@ -133,11 +140,12 @@ def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:
     rows = []
     for entry in experiment.data.get("published", []):
         metric, at = entry["metric"], entry["at"]
-        ours = pick(experiment, by_label[entry["curve"]], metric, at)
+        curve = by_label[entry["curve"]]
+        ours = first_x(curve, metric) if at == "first" else pick(experiment, curve, metric, at)
         if "against" in entry or "at_against" in entry:  # another curve's value, or another point
             other = by_label[entry.get("against", entry["curve"])]
-            ours /= pick(experiment, other, metric, entry.get("at_against", at))
-        if "bound" in entry:
+            ours = (ours or 0.0) / pick(experiment, other, metric, entry.get("at_against", at))
+        if "bound" in entry and ours is not None:
             ours /= entry["bound"]
         rows.append(
             Row(
