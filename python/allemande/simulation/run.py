@@ -58,7 +58,7 @@ class Port:
     bytes: int
     busy: float  # part of the exchange
     dropped: int = 0
-    queue_high_water: int = 0  # packets
+    queue_high_water: int = 0  # packets, at the port or in the input buffer it leads to
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
             bytes=int(port["bytes"]),
             busy=port["busy_s"] / total_s if total_s else 0.0,
             dropped=port.get("dropped", 0),
-            queue_high_water=port.get("queue_high_water", 0),
+            queue_high_water=max(port.get("queue_high_water", 0), port.get("input_high_water", 0)),
         )
         for port in raw["ports"]
         if port["bytes"] or port.get("dropped")

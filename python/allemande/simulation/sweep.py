@@ -39,9 +39,9 @@ def run_shared(index: int, case: Case) -> Result:
 
 
 def cost(case: Case) -> float:
-    """Work of a case, in units of its own: only ratios count."""
+    """Work of a case among others on like networks: only ratios count."""
     exchanges = case.options.get("exchanges", 1)
-    return float(case.size * exchanges + CASE_COST) * len(case.cluster)
+    return float(case.size * exchanges + CASE_COST)
 
 
 def run_cases(
