@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -96,6 +97,30 @@ class Recorder final : public sim::TraceSink {
  private:
   std::vector<sim::TraceRecord> records_;
 };
+
+// Refused before it begins: a trace has a record for each packet at each port of its way.
+void check_trace(const SimulateOptions& options, const Cluster& cluster,
+                 const transport::Config& config) {
+  if (options.hosts.size() < 2) return;
+  const auto routes = value_or_raise(routing::Routes::make(cluster, options.network.rule));
+  std::size_t longest = 0;
+  for (const base::HostId host : options.hosts) {
+    if (host == options.hosts.front()) continue;
+    longest = std::max(longest, routes.path(options.hosts.front().value, host.value, 0).size());
+  }
+  const auto ranks = static_cast<double>(options.hosts.size());
+  const double pairs =
+      options.pairs.empty() ? ranks * (ranks - 1) : static_cast<double>(options.pairs.size());
+  const double packets =
+      std::ceil(static_cast<double>(options.size) / config.datagram_bytes) * options.exchanges;
+  const double need = pairs * packets * static_cast<double>(longest * sizeof(sim::TraceRecord));
+  if (need <= static_cast<double>(options.memory_max)) return;
+  constexpr double kMib = 1 << 20;
+  throw RaisedError{base::bad_input(fmt::format(
+      "a trace of this exchange takes about {:.0f} MiB, {:.0f} are allowed; trace fewer "
+      "hosts or bytes",
+      need / kMib, static_cast<double>(options.memory_max) / kMib))};
+}
 
 double seconds(sim::Picos time) {
   return static_cast<double>(time) / static_cast<double>(sim::kPicosPerSecond);
@@ -200,7 +225,10 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
                                made.recv_begin, made.interleaved};
   };
   Recorder recorder;
-  if (options.trace) request.network.trace = &recorder;
+  if (options.trace) {
+    check_trace(options, cluster, config);
+    request.network.trace = &recorder;
+  }
   std::exception_ptr raised;
   request.progress = [&](double share) {
     const nb::gil_scoped_acquire gil;

@@ -106,6 +106,11 @@ def test_refused_for_memory() -> None:
         simulate(tree, size=1000, memory_max_mib=1)
 
 
+def test_refused_for_the_size_of_its_trace(text: str) -> None:
+    with pytest.raises(BadInput, match="a trace of this exchange takes about"):
+        simulate(text, size=1_000_000_000, trace=True)
+
+
 def test_limits_and_lost_peers(text: str) -> None:
     with pytest.raises(Failed, match="not complete after"):
         simulate(text, size=100_000, time_max_s=0.001)
