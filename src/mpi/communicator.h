@@ -45,6 +45,8 @@ class Communicator {
   // Called from inside MPI when the communicator is freed; only marks.
   void mark_dead() { dead_.store(true); }
   bool dead() const { return dead_.load(); }
+  // An error found after the last call was complete goes through the error handler now.
+  void raise_late_failure();
   bool failed() const { return mode_ == Mode::kFailed; }
 
   // Ends its traffic and gives back its memory. Peers have everything they need.
@@ -80,6 +82,7 @@ class Communicator {
   void announce_blocks(const char* function);
   base::Status exchange_blocks();
   base::Status blocks_over_udp(const transport::Exchange& exchange);
+  base::Status compare_sizes();
   base::Status blocks_over_messages(const transport::Exchange& exchange);
 
   Job& job_;

@@ -2,6 +2,8 @@
 // local facts, so nothing is decided by them here.
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "mpi/communicator.h"
 
 namespace alm::mpi {
@@ -31,11 +33,46 @@ base::Status Communicator::exchange_blocks() {
 }
 
 base::Status Communicator::blocks_over_messages(const transport::Exchange& exchange) {
+  if (auto same = compare_sizes(); !same) return same;
   const std::uint64_t before = messages_->messages_sent();
   auto done = messages_->run(exchange);
   job_.stats.update(
       [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
   return done;
+}
+
+// Messages do not tell what is missing, so sizes are compared beforehand. All ranks learn the
+// outcome.
+base::Status Communicator::compare_sizes() {
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  const auto expected = blocks_.recv().size;
+  std::vector<std::uint64_t> sent(ranks_);
+  if (job_.ops.alltoall(comm_, blocks_.send().size, sent) != kMpiSuccess) {
+    return base::io_error("MPI_Alltoall of the sizes failed");
+  }
+  std::uint64_t pair = kNone;
+  for (std::uint64_t from = ranks_; from-- > 0;) {
+    if (sent[from] != expected[from]) pair = std::uint64_t{self_} * ranks_ + from;
+  }
+  job_.ops.allreduce_min(comm_, pair);
+  if (pair == kNone) return {};
+  const auto to = static_cast<std::uint32_t>(pair / ranks_);
+  const auto from = static_cast<std::uint32_t>(pair % ranks_);
+  std::uint64_t is_sent = self_ == to ? sent[from] : kNone;
+  std::uint64_t is_expected = self_ == to ? expected[from] : kNone;
+  job_.ops.allreduce_min(comm_, is_sent);
+  job_.ops.allreduce_min(comm_, is_expected);
+  return base::bad_input(
+      fmt::format("rank {} on {} sends {} bytes to rank {} on {}, which expects {} bytes", from,
+                  host_of_rank(from), is_sent, to, host_of_rank(to), is_expected));
+}
+
+void Communicator::raise_late_failure() {
+  if (mode_ != Mode::kUdp || dead()) return;
+  const auto driver = job_.driver();
+  if (!driver) return;
+  const auto found = driver.value()->trouble(sets_[self_]);
+  if (!found) fail("MPI_Alltoallv", found.error().message);
 }
 
 base::Status Communicator::blocks_over_udp(const transport::Exchange& exchange) {

@@ -55,6 +55,9 @@ class MpiOps {
   // that.
   virtual int allgather(CommHandle comm, std::span<const std::byte> bytes,
                         std::span<std::byte> all) = 0;
+  // One word for each rank from each rank.
+  virtual int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
+                       std::span<std::uint64_t> in) = 0;
   virtual int allreduce_min(CommHandle comm, std::uint64_t& value) = 0;
   virtual int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) = 0;  // at rank 0
 

@@ -177,6 +177,7 @@ void Session::finish() {
       job_.log.warning(fmt::format("MPI_Finalize: {} within {} s", settled.error().message,
                                    patience / base::kSecond));
     }
+    for (const auto& communicator : communicators_) communicator->raise_late_failure();
     // The states stay: MPI_Finalize may yet report communicators as freed.
     for (const auto& communicator : communicators_) communicator->close();
     if (job_.has_driver()) {

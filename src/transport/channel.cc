@@ -169,6 +169,7 @@ bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);
 }
+const std::optional<Mismatch>& Channel::mismatch() const { return impl_->engine.mismatch(); }
 const Counters& Channel::counters() const { return impl_->engine.counters(); }
 const Config& Channel::config() const { return impl_->engine.config(); }
 const Identity& Channel::identity() const { return impl_->identity; }

@@ -100,6 +100,9 @@ class Channel {
   // A peer silent for peer_warning or peer_timeout while we wait for it.
   std::optional<PeerFailure> check_peers(base::Nanos now);
 
+  // Set when two ranks do not agree on the size of a block: nothing more can be exchanged.
+  const std::optional<Mismatch>& mismatch() const;
+
   const Counters& counters() const;
   const Config& config() const;
   const Identity& identity() const;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <random>
 #include <vector>
@@ -57,6 +58,18 @@ class Group {
     exchange.recv = {recv_[self].data(), bytes, bytes, {}, {}};
     channels_[self].start(now, exchange);
   }
+  void start_blocks(PeerId self, base::Nanos now, std::span<const std::uint64_t> send_sizes,
+                    std::span<const std::uint64_t> recv_sizes) {
+    places_.resize(ranks_);
+    for (PeerId peer = 0; peer < ranks_; ++peer) places_[peer] = peer * kRoom;
+    send_[self].assign(ranks_ * kRoom, std::byte{1});
+    recv_[self].assign(ranks_ * kRoom, std::byte{0});
+    Exchange exchange;
+    exchange.rounds = {orders_[self], orders_[self], bounds_, bounds_, true};
+    exchange.send = {send_[self].data(), 0, 0, places_, send_sizes};
+    exchange.recv = {recv_[self].data(), 0, 0, places_, recv_sizes};
+    channels_[self].start(now, exchange);
+  }
   void expect_received(PeerId self, std::uint64_t bytes) const {
     for (PeerId peer = 0; peer < ranks_; ++peer) {
       if (peer == self) continue;
@@ -102,7 +115,10 @@ class Group {
     return static_cast<std::byte>(from * 37 + to * 101 + i * 7);
   }
 
+  static constexpr std::uint64_t kRoom = 1000 * kPacket;
+
   PeerId ranks_;
+  std::vector<std::uint64_t> places_;
   PeerId stopped_ = ~0u;
   std::vector<Channel> channels_;
   std::vector<std::vector<PeerId>> orders_;
@@ -322,6 +338,97 @@ TEST(Channel, PeersAreToldOfALoss) {
   EXPECT_TRUE(failure->fatal);
   EXPECT_EQ(failure->peer, 0u);
   EXPECT_EQ(failure->told, kLostNumber);
+}
+
+// What two ranks think of the block from rank 0 to rank 1; all other blocks are one packet long.
+struct Sizes {
+  std::uint64_t sent, expected;
+};
+
+class Disagreement : public testing::TestWithParam<Sizes> {
+ protected:
+  static constexpr PeerId kRanks = 4;
+
+  void enter(PeerId self, base::Nanos now) {
+    auto& send = send_sizes_[self];
+    auto& recv = recv_sizes_[self];
+    send.assign(kRanks, kPacket);
+    recv.assign(kRanks, kPacket);
+    if (self == 0) send[1] = GetParam().sent;
+    if (self == 1) recv[0] = GetParam().expected;
+    group_.start_blocks(self, now, send, recv);
+  }
+  void expect_everybody_knows() {
+    for (int i = 1; i <= 2000; ++i) group_.flow(i * base::kMillisecond);
+    for (PeerId rank = 0; rank < kRanks; ++rank) {
+      const auto& found = group_[rank].mismatch();
+      ASSERT_TRUE(found) << rank;
+      EXPECT_FALSE(group_[rank].complete());
+      EXPECT_EQ(found->from, 0u);
+      EXPECT_EQ(found->to, 1u);
+      EXPECT_EQ(found->sent, GetParam().sent);
+      EXPECT_EQ(found->expected, GetParam().expected);
+    }
+  }
+
+  Group group_{kRanks};
+  std::array<std::vector<std::uint64_t>, kRanks> send_sizes_, recv_sizes_;
+};
+
+TEST_P(Disagreement, EndsTheExchangeForAll) {
+  for (PeerId rank = 0; rank < kRanks; ++rank) enter(rank, 0);
+  expect_everybody_knows();
+}
+
+TEST_P(Disagreement, IsFoundInWhatCameEarly) {
+  for (PeerId rank = kRanks - 1; rank > 0; --rank) {
+    enter(rank == 1 ? 0 : rank, 0);
+    group_.flow(0);
+  }
+  enter(1, 0);
+  expect_everybody_knows();
+}
+
+TEST_P(Disagreement, IsFoundByTheOneThatSends) {
+  enter(1, 0);
+  group_.flow(0);
+  for (const PeerId rank : {2u, 3u, 0u}) enter(rank, 0);
+  expect_everybody_knows();
+}
+
+INSTANTIATE_TEST_SUITE_P(Channel, Disagreement,
+                         testing::Values(Sizes{3 * kPacket, kPacket}, Sizes{kPacket, 3 * kPacket},
+                                         Sizes{2 * kPacket, 2 * kPacket - 1},
+                                         Sizes{2 * kPacket - 1, 2 * kPacket}, Sizes{0, 5 * kPacket},
+                                         Sizes{0, 1}, Sizes{700 * kPacket, 0}, Sizes{1, 0}));
+
+TEST(Channel, TheOwnBlockMustAgreeToo) {
+  Group group(2);
+  const std::vector<std::uint64_t> ten = {10, 10};
+  const std::vector<std::uint64_t> nine = {9, 10};
+  group.start_blocks(0, 0, ten, nine);
+  ASSERT_TRUE(group[0].mismatch());
+  EXPECT_EQ(group[0].mismatch()->to, 0u);
+  group.start_blocks(1, 0, ten, ten);
+  group.flow(0);
+  EXPECT_TRUE(group[1].mismatch());
+}
+
+// Rank 1 expects nothing, leaves, and hears of it afterwards.
+TEST(Channel, AnUnexpectedBlockIsFoundAfterTheExchange) {
+  Group group(2);
+  const std::vector<std::uint64_t> none = {0, 0};
+  const std::vector<std::uint64_t> some = {0, 250};
+  group.start_blocks(1, 0, none, none);
+  ASSERT_TRUE(group[1].complete());
+  group[1].release(0);
+  group.start_blocks(0, 0, some, none);
+  for (int i = 0; i < 300; ++i) group.flow(i * base::kMillisecond);
+  for (PeerId rank = 0; rank < 2; ++rank) {
+    ASSERT_TRUE(group[rank].mismatch());
+    EXPECT_EQ(group[rank].mismatch()->sent, 250u);
+    EXPECT_EQ(group[rank].mismatch()->expected, 0u);
+  }
 }
 
 TEST(Channel, ALatePeerThatAnswersProbesIsNotSilent) {

@@ -59,6 +59,13 @@ struct Counters {
   }
 };
 
+// Two ranks of the set do not agree on a block. `expected` may be unknown: less than is sent.
+struct Mismatch {
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  PeerId from = 0, to = 0;
+  std::uint64_t sent = 0, expected = 0;
+};
+
 struct PeerFailure {
   PeerId peer = 0;
   base::Nanos silent = 0;

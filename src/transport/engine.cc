@@ -52,10 +52,12 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   eta_ = 0;
   banked_ = 0;
   asked_ = false;
+  in_dispute_ = false;
   early_bytes_ = 0;
   send_left_ = 0;
   recv_left_ = 0;
   std::uint64_t largest = 0;
+  bool own_agrees = true;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     Peer& peer = peers_[id];
     peer.send = SendWindow{};
@@ -67,16 +69,22 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     peer.backoff = 0;
     peer.warned = false;
     peer.probe_of_tail = true;
-    if (id == self_) continue;
+    if (id == self_) {
+      own_agrees = send.of(id) == recv.of(id);
+      continue;
+    }
     largest = std::max({largest, send.of(id), recv.of(id)});
     peer.send.total = packets_of(send.of(id));
     peer.recv.total = packets_of(recv.of(id));
     // Early data lost or refused is asked for now; the ack leaves after the held data is replayed.
     peer.recv.seen = std::min(early.seen, peer.recv.total);
     if (early.hole()) reply(id, current(), 0);
+    if (!fits_early(id, early)) dispute(id, current());
     send_left_ += peer.send.total;
     recv_left_ += peer.recv.total;
   }
+
+  if (!own_agrees) return give_up({self_, self_, send.of(self_), recv.of(self_)});
 
   window_ = config_.window_packets;
   if (send_left_ <= config_.burst_packets) window_ = std::max(window_, config_.burst_packets);
@@ -110,7 +118,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
 }
 
 bool Engine::complete() const {
-  return running_ && send_left_ == 0 && recv_left_ == 0 && tail_unacked_ == 0;
+  return running_ && !in_dispute_ && send_left_ == 0 && recv_left_ == 0 && tail_unacked_ == 0;
 }
 
 void Engine::release(base::Nanos now) {
@@ -125,6 +133,11 @@ void Engine::release(base::Nanos now) {
   if (!send_sizes_.each.empty()) {
     tail_bytes_.assign(send_sizes_.each.begin(), send_sizes_.each.end());
     tail_sizes_.each = tail_bytes_;
+  }
+  tail_recv_sizes_ = recv_sizes_;
+  if (!recv_sizes_.each.empty()) {
+    tail_recv_bytes_.assign(recv_sizes_.each.begin(), recv_sizes_.each.end());
+    tail_recv_sizes_.each = tail_recv_bytes_;
   }
   tail_unacked_ = unacked_;
   tail_resends_ = resends_;
@@ -151,7 +164,8 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
   ack_queue_.clear();
   resend_queue_.clear();
   probe_queue_.clear();
-  for (PeerId id = 0; lost && id < peers_.size(); ++id) {
+  const bool tells = lost_ || mismatch_;
+  for (PeerId id = 0; tells && id < peers_.size(); ++id) {
     if (id != self_) reply(id, entered_, 0);
   }
   unacked_ = tail_unacked_ = send_left_ = recv_left_ = owing_ = 0;

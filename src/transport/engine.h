@@ -17,6 +17,10 @@
 // (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
 // counts as lost again only on evidence newer than the latest resend.
 //
+// Agreeing. The last packet of a block says so, and a probe tells what its sender sends and
+// expects: unequal sizes show in what comes, or in what does not and is asked for. Whoever sees
+// both sizes tells all ranks, and the exchange ends for all.
+//
 // Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes, and in
 // J, what exchanges take longer than their packets need (scheduling, skew), per cycle, measured
 // over the exchanges before that lost nothing, and at least Config::timer_jitter:
@@ -106,6 +110,9 @@ class Engine {
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
 
+  // Set once two ranks are known not to agree: this engine has given up then, and tells the others.
+  const std::optional<Mismatch>& mismatch() const { return mismatch_; }
+
   // Unacknowledged part of the block for `peer`: packets [first, last) of the running exchange.
   struct Range {
     std::uint32_t first = 0, last = 0;
@@ -147,7 +154,21 @@ class Engine {
     ReceiveWindow early;
     std::uint64_t owed_exchange = 0;
     std::uint64_t reply_exchange = 0;
+    std::uint64_t disputed = 0;  // number of the exchange + 1 whose block is not as expected
   };
+
+  // engine_mismatch.cc
+  void dispute(PeerId id, std::uint64_t exchange);
+  bool disputed(PeerId id, std::uint64_t exchange) const {
+    return asides_[id].disputed == exchange + 1;
+  }
+  bool fits_tail(PeerId id, const wire::Header& header) const;
+  bool compare(PeerId id, std::uint64_t exchange, const wire::ProbeBody& theirs);
+  bool fits_early(PeerId id, const ReceiveWindow& early) const;
+  std::uint32_t expected_length(PeerId id, std::uint32_t packet) const;
+  void on_mismatch(std::span<const std::byte> body);
+  void give_up(const Mismatch& mismatch);
+  std::optional<wire::ProbeBody> sizes_with(PeerId id, std::uint64_t exchange) const;
 
   // engine_receive.cc
   Verdict on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
@@ -170,7 +191,7 @@ class Engine {
   void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) const;
   void queue_probe(PeerId id);
   bool emit_ack(Emission* out);
-  bool emit_lost(Emission* out);
+  bool emit_notice(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc
@@ -213,9 +234,11 @@ class Engine {
   bool abandoned_ = false;
   std::optional<std::uint32_t> lost_;  // why; told to peers
   std::optional<PeerFailure> told_;    // by a peer
+  std::optional<Mismatch> mismatch_;   // found, or told by a peer
   Rounds rounds_;
-  BlockSizes send_sizes_, recv_sizes_, tail_sizes_;
-  std::vector<std::uint64_t> tail_bytes_;  // block sizes of the tail, when not uniform
+  BlockSizes send_sizes_, recv_sizes_, tail_sizes_, tail_recv_sizes_;
+  // Block sizes of the tail, when not uniform.
+  std::vector<std::uint64_t> tail_bytes_, tail_recv_bytes_;
 
   // Position in the schedule.
   std::size_t round_ = 0;
@@ -232,6 +255,7 @@ class Engine {
   std::uint32_t banked_ = 0;
   bool bank_turn_ = false;
   bool asked_ = false;         // once per exchange
+  bool in_dispute_ = false;    // a block of the running exchange is not as expected
   std::uint64_t unacked_ = 0;  // running exchange and tail
   std::uint64_t tail_unacked_ = 0;
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait

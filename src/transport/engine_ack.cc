@@ -26,6 +26,11 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   SendWindow* window = window_of(id, exchange);
   if (window == nullptr) return;
   if (cumulative == wire::kAcknowledgedAll && window->exhausted()) cumulative = window->total;
+  if (cumulative == wire::kAcknowledgedAll && exchange == current() && !window->exhausted()) {
+    // It has come to the end without all that this rank sends.
+    dispute(id, exchange);
+    return;
+  }
   if (cumulative > window->next) {
     ++counters_.rejected_malformed;
     return;
@@ -168,8 +173,9 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     Peer& peer = peers_[id];
     peer.probe_queued = false;
     const SendWindow& behind = asides_[id].tail;
-    const bool tail = behind.outstanding() > 0;
-    if (!tail && !running_) continue;  // answered meanwhile
+    const bool tail = behind.outstanding() > 0 || (has_tail() && disputed(id, tail_exchange()));
+    if (!tail && !running_) continue;                                 // answered meanwhile
+    if (tail && behind.outstanding() == 0) asides_[id].disputed = 0;  // asked
     const std::uint64_t exchange = tail ? tail_exchange() : current();
     const SendWindow& window = tail ? behind : peer.send;
 
@@ -183,26 +189,35 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
 
     fill_control(out, id, wire::Type::kProbe, exchange);
     out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
-    out->control_bytes =
-        static_cast<std::uint8_t>(wire::encode_number(peer.probe_number, out->control));
+    wire::ProbeBody body = sizes_with(id, exchange).value_or(wire::ProbeBody{});
+    body.number = peer.probe_number;
+    out->control_bytes = static_cast<std::uint8_t>(wire::encode_probe(body, out->control));
     ++counters_.probes_sent;
     return true;
   }
   return false;
 }
 
-bool Engine::emit_lost(Emission* out) {
+bool Engine::emit_notice(Emission* out) {
   if (ack_queue_.empty()) return false;
   const PeerId id = ack_queue_.front();
   ack_queue_.pop_front();
   peers_[id].ack_queued = false;
-  fill_control(out, id, wire::Type::kLost, asides_[id].reply_exchange);
-  out->control_bytes = static_cast<std::uint8_t>(wire::encode_number(*lost_, out->control));
+  const auto type = mismatch_ ? wire::Type::kMismatch : wire::Type::kLost;
+  fill_control(out, id, type, asides_[id].reply_exchange);
+  std::size_t bytes = 0;
+  if (mismatch_) {
+    bytes = wire::encode_mismatch(
+        {mismatch_->from, mismatch_->to, mismatch_->sent, mismatch_->expected}, out->control);
+  } else {
+    bytes = wire::encode_number(*lost_, out->control);
+  }
+  out->control_bytes = static_cast<std::uint8_t>(bytes);
   return true;
 }
 
 bool Engine::next(base::Nanos now, Emission* out) {
-  if (abandoned_) return emit_lost(out);
+  if (abandoned_) return emit_notice(out);
   if (now >= next_timer_) scan_timers(now);
   return emit_ack(out) || emit_resend(now, out) || emit_probe(now, out) || emit_data(now, out);
 }

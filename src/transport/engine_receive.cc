@@ -14,7 +14,8 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
                           std::uint32_t length, std::span<const std::byte> body) {
   const PeerId id = header.source;
   if (abandoned_) {
-    if (lost_ && (header.type == wire::Type::kData || header.type == wire::Type::kProbe)) {
+    if ((lost_ || mismatch_) &&
+        (header.type == wire::Type::kData || header.type == wire::Type::kProbe)) {
       reply(id, exchange, 0);
     }
     return Verdict::kNothing;
@@ -29,6 +30,10 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
     }
     return Verdict::kNothing;
   }
+  if (header.type == wire::Type::kMismatch) {
+    on_mismatch(body);
+    return Verdict::kNothing;
+  }
   if (header.type == wire::Type::kAck) {
     const auto ack = wire::decode_ack(body);
     if (!ack) {
@@ -36,19 +41,26 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
       return Verdict::kNothing;
     }
     heard(now, id);
+    const bool past = header.acknowledged == wire::kAcknowledgedAll && ack->echo != 0;
+    if (past && running_ && exchange == current() && !peers_[id].send.exhausted()) {
+      // Too far ahead to know what it expected.
+      give_up({self_, id, send_sizes_.of(id), Mismatch::kUnknown});
+      return Verdict::kNothing;
+    }
     apply_ack(now, id, exchange, header.acknowledged, &*ack);
     return Verdict::kNothing;
   }
   if (header.type == wire::Type::kProbe) {
-    const auto number = wire::decode_number(body);
-    if (!number) {
+    const auto probe = wire::decode_probe(body);
+    if (!probe) {
       ++counters_.rejected_malformed;
       return Verdict::kNothing;
     }
     heard(now, id);
+    if (!compare(id, exchange, *probe)) return Verdict::kNothing;
     implied_ack(now, id, exchange);
     apply_ack(now, id, exchange, header.acknowledged, nullptr);
-    reply(id, exchange, *number);
+    reply(id, exchange, probe->number);
     // It waits for data we count as sent: ask what it lacks.
     const SendWindow* window = window_of(id, exchange);
     if (window != nullptr && window->outstanding() > 0 && now - peers_[id].quiet_since > cycle()) {
@@ -71,20 +83,34 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
                         std::uint32_t length) {
   const PeerId id = header.source;
   if (exchange < done_below()) {
+    if (exchange == tail_exchange() && !fits_tail(id, header)) {
+      dispute(id, exchange);
+      return Verdict::kNothing;
+    }
     // Our acknowledgement got lost.
     ++counters_.duplicates_received;
     reply(id, exchange, 0);
     return Verdict::kNothing;
   }
   const bool ack_soon = (header.flags & wire::kFlagAckSoon) != 0;
-  if (exchange == entered_) return hold_early(now, id, header.packet, length, exchange, ack_soon);
+  const bool last = (header.flags & wire::kFlagLast) != 0;
+  if (exchange == entered_) {
+    const Verdict verdict = hold_early(now, id, header.packet, length, exchange, ack_soon);
+    if (last && length > 0) asides_[id].early.total = header.packet + 1;
+    return verdict;
+  }
   if (exchange > entered_) {
     ++counters_.early_dropped;
     return Verdict::kNothing;
   }
   Peer& peer = peers_[id];
+  if (disputed(id, exchange) || last != (header.packet + 1 == peer.recv.total)) {
+    dispute(id, exchange);
+    return Verdict::kNothing;
+  }
   const bool hole_before = peer.recv.hole();
   if (!accept(peer, header.packet, length, recv_sizes_.of(id))) {
+    if (length != expected_length(id, header.packet)) dispute(id, exchange);
     if (header.packet < peer.recv.total) reply(id, exchange, 0);
     return Verdict::kNothing;
   }
@@ -119,6 +145,11 @@ bool Engine::accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std:
 }
 
 bool Engine::replay(PeerId id, std::uint32_t packet, std::uint32_t length) {
+  if (abandoned_ || disputed(id, current())) return false;
+  if (length != expected_length(id, packet)) {
+    dispute(id, current());
+    return false;
+  }
   return accept(peers_[id], packet, length, recv_sizes_.of(id));
 }
 

@@ -130,6 +130,7 @@ void Engine::fill_data(Emission* out, PeerId id, const SendWindow& window, std::
   out->header.type = wire::Type::kData;
   out->header.exchange = static_cast<std::uint16_t>(exchange);
   out->header.packet = packet;
+  if (packet + 1 == window.total) out->header.flags |= wire::kFlagLast;
   if (!config_.piggyback_acks) return;
   // A tail belongs to a complete exchange.
   out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;

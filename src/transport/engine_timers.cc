@@ -62,7 +62,7 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
     }
   }
   const bool unacked = peer.send.outstanding() > 0 || asides_[id].tail.outstanding() > 0;
-  const bool awaited = running_ && !peer.recv.complete();
+  const bool awaited = running_ && (!peer.recv.complete() || disputed(id, current()));
   if (!unacked && !awaited) return due;
   base::Nanos at = base::kNever;
   if (unacked) at = peer.quiet_since + probe_delay(peer);
@@ -79,8 +79,8 @@ std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {
   for (PeerId id = 0; id < peers_.size(); ++id) {
     if (id == self_) continue;
     Peer& peer = peers_[id];
-    const bool awaited =
-        !peer.recv.complete() || asides_[id].tail.outstanding() > 0 || peer.send.outstanding() > 0;
+    const bool awaited = !peer.recv.complete() || disputed(id, current()) ||
+                         asides_[id].tail.outstanding() > 0 || peer.send.outstanding() > 0;
     if (!awaited) continue;
     const base::Nanos silent = now - std::max(peer.heard, started_);
     const bool fatal = silent >= config_.peer_timeout;

@@ -40,4 +40,33 @@ std::optional<std::uint32_t> decode_number(std::span<const std::byte> in) {
   return load<std::uint32_t>(&in[0]);
 }
 
+std::size_t encode_probe(const ProbeBody& body, std::span<std::byte> out) {
+  assert(out.size() >= kProbeBytes);
+  store(&out[0], body.number);
+  store(&out[4], body.sends);
+  store(&out[12], body.expects);
+  return kProbeBytes;
+}
+
+std::optional<ProbeBody> decode_probe(std::span<const std::byte> in) {
+  if (in.size() != kProbeBytes) return std::nullopt;
+  return ProbeBody{load<std::uint32_t>(&in[0]), load<std::uint64_t>(&in[4]),
+                   load<std::uint64_t>(&in[12])};
+}
+
+std::size_t encode_mismatch(const MismatchBody& body, std::span<std::byte> out) {
+  assert(out.size() >= kMismatchBytes);
+  store(&out[0], body.from);
+  store(&out[4], body.to);
+  store(&out[8], body.sent);
+  store(&out[16], body.expected);
+  return kMismatchBytes;
+}
+
+std::optional<MismatchBody> decode_mismatch(std::span<const std::byte> in) {
+  if (in.size() != kMismatchBytes) return std::nullopt;
+  return MismatchBody{load<std::uint32_t>(&in[0]), load<std::uint32_t>(&in[4]),
+                      load<std::uint64_t>(&in[8]), load<std::uint64_t>(&in[16])};
+}
+
 }  // namespace alm::wire

@@ -1,8 +1,11 @@
 // Bodies of control packets.
 //
-// Probe:  probe number (u32)                              4 bytes
-// Lost:   number of the lost rank (u32)                   4 bytes
-// Ack:    echo (u32) | seen (u32) | bitmap (0..4 x u64)   8..40 bytes
+// Probe:     probe number (u32) | sends (u64) | expects (u64)              20 bytes
+//   the bytes its sender has for the receiver in this exchange, and expects from it
+// Lost:      number of the lost rank (u32)                                 4 bytes
+// Mismatch:  from (u32) | to (u32) | sent (u64) | expected (u64)           24 bytes
+//   what rank `from` of the set sends to rank `to` is not what that one expects
+// Ack:       echo (u32) | seen (u32) | bitmap (0..4 x u64)                 8..40 bytes
 //   echo    the number of the probe answered, 0 if none
 //   seen    highest packet number received + 1
 //   bitmap  bit i of word w: packet acknowledged + 64 w + i has come
@@ -21,6 +24,8 @@ namespace alm::wire {
 constexpr std::size_t kBitmapWords = 4;
 constexpr std::uint32_t kBitmapBits = 64 * kBitmapWords;
 constexpr std::size_t kNumberBytes = 4;
+constexpr std::size_t kProbeBytes = 20;
+constexpr std::size_t kMismatchBytes = 24;
 constexpr std::size_t kAckBytesMin = 8;
 constexpr std::size_t kAckBytesMax = kAckBytesMin + 8 * kBitmapWords;
 
@@ -34,11 +39,31 @@ struct AckBody {
   friend bool operator==(const AckBody&, const AckBody&) = default;
 };
 
+struct ProbeBody {
+  std::uint32_t number = 0;
+  std::uint64_t sends = 0, expects = 0;
+
+  friend bool operator==(const ProbeBody&, const ProbeBody&) = default;
+};
+
+struct MismatchBody {
+  std::uint32_t from = 0, to = 0;
+  std::uint64_t sent = 0, expected = 0;
+
+  friend bool operator==(const MismatchBody&, const MismatchBody&) = default;
+};
+
 // Trailing zero words are left out. Returns the bytes written. Precondition: out fits kAckBytesMax.
 std::size_t encode_ack(const AckBody& body, std::span<std::byte> out);
 std::optional<AckBody> decode_ack(std::span<const std::byte> in);
 
-// Of probes and notices of a loss.
+std::size_t encode_probe(const ProbeBody& body, std::span<std::byte> out);
+std::optional<ProbeBody> decode_probe(std::span<const std::byte> in);
+
+std::size_t encode_mismatch(const MismatchBody& body, std::span<std::byte> out);
+std::optional<MismatchBody> decode_mismatch(std::span<const std::byte> in);
+
+// Of notices of a loss.
 std::size_t encode_number(std::uint32_t number, std::span<std::byte> out);
 std::optional<std::uint32_t> decode_number(std::span<const std::byte> in);
 

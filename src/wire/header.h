@@ -32,16 +32,19 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kPathMax = 7;
 
 enum class Type : std::uint8_t {
-  kData = 0,   // payload: the bytes of one packet of the block for the receiver
-  kAck = 1,    // payload: control.h, what has come beyond `acknowledged`
-  kProbe = 2,  // payload: control.h; asks for an ack
-  kLost = 3,   // payload: control.h; the sender has given up, because a rank is lost
+  kData = 0,      // payload: the bytes of one packet of the block for the receiver
+  kAck = 1,       // payload: control.h, what has come beyond `acknowledged`
+  kProbe = 2,     // payload: control.h; asks for an ack
+  kLost = 3,      // payload: control.h; the sender has given up, because a rank is lost
+  kMismatch = 4,  // payload: control.h; the same, because two ranks do not agree on a block's size
 };
-constexpr std::uint8_t kTypeMax = 3;
+constexpr std::uint8_t kTypeMax = 4;
 
 // The sender of this data packet waits for acknowledgements rather than for data: answer at once.
 constexpr std::uint8_t kFlagAckSoon = 1;
-constexpr std::uint8_t kFlagsKnown = kFlagAckSoon;
+// The last packet of its block: the receiver sees that the block is as long as it expects.
+constexpr std::uint8_t kFlagLast = 2;
+constexpr std::uint8_t kFlagsKnown = kFlagAckSoon | kFlagLast;
 
 struct Header {
   Type type = Type::kData;

@@ -59,10 +59,10 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
   version[0] = std::byte{0x20};
   EXPECT_EQ(decode(version, &out), DecodeError::kOtherVersion);
   auto type = bytes;
-  type[0] = std::byte{0x14};
+  type[0] = std::byte{0x15};
   EXPECT_EQ(decode(type, &out), DecodeError::kUnknownType);
   auto flags = bytes;
-  flags[1] = std::byte{0x02};
+  flags[1] = std::byte{0x04};
   EXPECT_EQ(decode(flags, &out), DecodeError::kUnknownFlags);
 }
 
@@ -82,6 +82,20 @@ TEST(Control, AckRoundTripAndBounds) {
     const bool valid = size >= kAckBytesMin && size <= kAckBytesMax && size % 8 == 0;
     EXPECT_EQ(decode_ack(std::span(zeros).first(size)).has_value(), valid) << size;
     EXPECT_EQ(decode_number(std::span(zeros).first(size)).has_value(), size == kNumberBytes);
+  }
+}
+
+TEST(Control, ProbeAndMismatchRoundTripAndBounds) {
+  const ProbeBody probe{7, 0x1122334455667788, 99};
+  const MismatchBody mismatch{3, 1, 0x8877665544332211, 0};
+  std::array<std::byte, kMismatchBytes + 1> bytes{};
+  EXPECT_EQ(encode_probe(probe, bytes), kProbeBytes);
+  EXPECT_EQ(decode_probe(std::span(bytes).first(kProbeBytes)), probe);
+  EXPECT_EQ(encode_mismatch(mismatch, bytes), kMismatchBytes);
+  EXPECT_EQ(decode_mismatch(std::span(bytes).first(kMismatchBytes)), mismatch);
+  for (std::size_t size = 0; size <= bytes.size(); ++size) {
+    EXPECT_EQ(decode_probe(std::span(bytes).first(size)).has_value(), size == kProbeBytes);
+    EXPECT_EQ(decode_mismatch(std::span(bytes).first(size)).has_value(), size == kMismatchBytes);
   }
 }
 

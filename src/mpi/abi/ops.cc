@@ -103,6 +103,11 @@ int AbiOps::allgather(CommHandle comm, std::span<const std::byte> bytes, std::sp
                         comm_of(comm));
 }
 
+int AbiOps::alltoall(CommHandle comm, std::span<const std::uint64_t> out,
+                     std::span<std::uint64_t> in) {
+  return api_.Alltoall(out.data(), 1, api_.uint64, in.data(), 1, api_.uint64, comm_of(comm));
+}
+
 int AbiOps::allreduce_min(CommHandle comm, std::uint64_t& value) {
   const std::uint64_t mine = value;
   return api_.Allreduce(&mine, &value, 1, api_.uint64, api_.min, comm_of(comm));

@@ -21,6 +21,8 @@ class AbiOps final : public MpiOps {
   int is_within_world(CommHandle comm, bool& within) const override;
   int allgather(CommHandle comm, std::span<const std::byte> bytes,
                 std::span<std::byte> all) override;
+  int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
+               std::span<std::uint64_t> in) override;
   int allreduce_min(CommHandle comm, std::uint64_t& value) override;
   int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(CommHandle comm, base::Nanos timeout) override;

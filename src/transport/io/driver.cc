@@ -114,7 +114,7 @@ base::Status Driver::run(std::uint16_t set, const transport::Exchange& exchange,
   if (entry == nullptr)
     return base::bad_input(fmt::format("no peers are registered under set {}", set));
   if (entry->running) return base::bad_input(fmt::format("set {} already runs an exchange", set));
-  if (entry->failure) return *entry->failure;
+  if (self.notice_mismatch(*entry) || entry->failure) return *entry->failure;
   self.begin_call();
   self.now = monotonic_now();
   entry->running = true;
@@ -127,6 +127,14 @@ base::Status Driver::run(std::uint16_t set, const transport::Exchange& exchange,
   ++self.counters.exchanges;
   self.end_call(self.now);
   return std::move(call.status);
+}
+
+base::Status Driver::trouble(std::uint16_t set) {
+  if (!impl_->in_owner()) return {};
+  const Lock lock(impl_->mutex);
+  SetEntry* entry = impl_->sets.find(set);
+  if (entry == nullptr || !impl_->notice_mismatch(*entry)) return {};
+  return *entry->failure;
 }
 
 bool Driver::settle(base::Nanos deadline, const Progress& progress) {
@@ -267,6 +275,11 @@ void Driver::Impl::update(Lock& lock, Call& call) {
   SetEntry* entry = call.entry;
   call.over = entry != nullptr ? entry->finished : all_settled();
   if (call.over) return;
+  if (entry != nullptr && notice_mismatch(*entry)) {
+    call.status = *entry->failure;
+    call.over = true;
+    return;
+  }
   if (now >= call.deadline) {
     if (entry != nullptr) {
       fail(call,
@@ -313,6 +326,14 @@ void Driver::Impl::update(Lock& lock, Call& call) {
   lock.unlock();
   for (const std::string& text : warnings) call.warn(text);
   lock.lock();
+}
+
+// The channel has given up by itself. Peers that wait on other sets get no sizes, but a name.
+bool Driver::Impl::notice_mismatch(SetEntry& entry) {
+  const auto& found = entry.channel.mismatch();
+  if (!found || entry.failure) return false;
+  give_up(entry, {base::ErrorCode::kBadInput, entry.mismatch()}, entry.numbers[found->from]);
+  return true;
 }
 
 void Driver::Impl::fail(Call& call, base::Error error, std::optional<std::uint32_t> lost) {

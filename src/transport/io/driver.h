@@ -53,15 +53,19 @@ class Driver {
   // Runs one exchange to completion from the calling thread. `progress` is called, holding no lock,
   // at least every millisecond while waiting (the interposer's PMPI_Test); it must not throw.
   // `deadline` bounds the whole. Several threads may run exchanges of different sets at once.
-  // kPeerLost names the host; kTimeout is the deadline. Silence warnings go to `warn`.
+  // kPeerLost names the host; kTimeout is the deadline; kBadInput: two ranks do not agree on a
+  // size. Silence warnings go to `warn`.
   using Progress = std::function<void()>;
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
                    const Warn& warn, base::Nanos deadline = base::kNever);
 
-  // Gives up all of these sets if one of them has lost a peer: they belong together, and a peer may
-  // wait for this rank on any of them. Takes 100 ms at most.
+  // Gives up all of these sets if one of them has failed for a peer: they belong together, and a
+  // peer may wait for this rank on any of them. Takes 100 ms at most.
   void share_failure(std::span<const std::uint16_t> sets);
+
+  // What makes the next exchange of the set fail: an error found after the one before was complete.
+  base::Status trouble(std::uint16_t set);
 
   // Until every set is settled or the time is over; the last act before the sockets close.
   bool settle(base::Nanos deadline, const Progress& progress);

@@ -68,6 +68,7 @@ struct Driver::Impl {
   base::Nanos earliest_deadline() const;
   bool all_settled() const;
   void update(Lock& lock, Call& call);
+  bool notice_mismatch(SetEntry& entry);
   void fail(Call& call, base::Error error, std::optional<std::uint32_t> lost);
   void tell(Lock& lock);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);

@@ -26,6 +26,16 @@ std::string SetEntry::name_of(std::uint32_t rank_number) const {
   return rank_number < names.size() ? names[rank_number] : fmt::format("rank {}", rank_number);
 }
 
+std::string SetEntry::mismatch() const {
+  const auto& found = channel.mismatch();
+  if (!found) return {};
+  const std::string expected = found->expected == transport::Mismatch::kUnknown
+                                   ? "less"
+                                   : fmt::format("{} bytes", found->expected);
+  return fmt::format("{} sends {} bytes to {}, which expects {}", name_of(numbers[found->from]),
+                     found->sent, name_of(numbers[found->to]), expected);
+}
+
 std::uint16_t SetTable::reserve() {
   // Numbers are used in turn, so that a number does not soon mean another set to a late datagram. 0
   // is never given out.

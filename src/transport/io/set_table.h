@@ -33,6 +33,8 @@ struct SetEntry {
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
   std::string name_of(std::uint32_t rank_number) const;
+  // Empty unless two ranks do not agree on the size of a block.
+  std::string mismatch() const;
 };
 
 class SetTable {

@@ -1,0 +1,43 @@
+"""What is wrong ends in an MPI error that says what, on every rank it concerns; never in a hang."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.mpi.mpi_job import Bench
+
+CLASSES = ["count count count type type type type type type comm"]
+
+
+def classes(bench: Bench, preload: bool) -> list[str]:
+    done = bench.run("errors", "arguments", preload=preload)
+    done.check()
+    prefix = "CLASSES "
+    return [line.removeprefix(prefix) for line in done.out.splitlines() if line.startswith(prefix)]
+
+
+def test_invalid_arguments_are_left_to_the_library(bench: Bench) -> None:
+    assert classes(bench, preload=True) == classes(bench, preload=False) == CLASSES
+
+
+MISMATCHES = [(1, 4, *sizes) for sizes in [(20000, 500), (500, 20000), (0, 700), (700, 0)]]
+MISMATCHES += [(5, 0, 1448, 1449), (2, 2, 10, 11)]
+
+
+@pytest.mark.parametrize(("sender", "receiver", "sent", "expected"), MISMATCHES)
+@pytest.mark.parametrize("transport", ["udp", "mpi"])
+def test_unequal_counts_end_on_every_rank(
+    bench: Bench, sender: int, receiver: int, sent: int, expected: int, transport: str
+) -> None:
+    arguments = [str(word) for word in (sender, receiver, sent, expected)]
+    done = bench.run("errors", "mismatch", *arguments, env={"ALLEMANDE_TRANSPORT": transport})
+    wanted = (
+        f"MPI_Alltoallv failed: rank {sender} on h{sender} sends {sent} bytes to "
+        f"rank {receiver} on h{receiver}, which expects {expected} bytes"
+    )
+    ranks = range(len(bench.lab.hosts))
+    told = {rank: re.findall(rf"CALL (\d) RANK {rank}: .*{wanted}", done.out) for rank in ranks}
+    assert all("1" in calls for calls in told.values()), done.out
+    # A rank that waits for nothing from the other may have left the first call without an error.
+    assert expected == 0 or "0" in told[receiver], done.out
