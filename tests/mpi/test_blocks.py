@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.mpi.mpi_job import Bench
+
+from allemande.lab import Lab
 
 WHAT = ["sizes", "types", "in_place", "sparse", "communicators"]
 
@@ -56,3 +60,26 @@ def test_the_decision_is_told_once(bench: Bench) -> None:
     told = [line for line in done.warnings if "MPI_Alltoallv on 6 ranks" in line]
     assert len(told) == 1
     assert "sync-shuffle (balanced) over UDP, window" in told[0]
+
+
+LARGE_CLUSTER = """format = 1
+name = "two-fast-hosts"
+[[switch]]
+name = "s"
+[[host]]
+name = "h[0-1]"
+[[link]]
+from = "h[0-1]"
+to = "s"
+rate_mbit_s = 100000
+"""
+
+
+@pytest.mark.slow
+def test_more_than_2_31_bytes(programs: Path, mpi: str, tmp_path: Path) -> None:
+    cluster = tmp_path / "two-fast-hosts.toml"
+    cluster.write_text(LARGE_CLUSTER)
+    with Lab.boot(cluster, force=True) as lab:
+        done = Bench(lab, programs / mpi, mpi, tmp_path).run("blocks", "large")
+        done.check()
+        assert done.stats["exchanges"] == {"openmpi": 1, "mpich": 2}[mpi] * 2
