@@ -47,6 +47,14 @@ OPTIONS: tuple[Option, ...] = (
         help="How the exchange is ordered. `auto` takes `grid`, which combines blocks into fewer packets, where they are small, else `sync-shuffle`. `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
     ),
     Option(
+        key="trials",
+        kind="flag",
+        default="on",
+        valid="",
+        shared=True,
+        help="With `algorithm = auto`: the first calls of each size on a communicator are made our way and the MPI library's own in turn, and the faster is kept. `off` always takes ours.",
+    ),
+    Option(
         key="permutation",
         kind="choice",
         default="balanced",

@@ -21,10 +21,15 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
                            bytes, call.recv.bytes()));
   }
   announce(bytes);
+  return on_trial() ? try_out(call) : accelerate(call);
+}
+
+int Communicator::accelerate(const AlltoallCall& call) {
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange(bytes); !done) return fail("MPI_Alltoall", done.error().message);
+  if (const auto done = exchange(call.bytes()); !done)
+    return fail("MPI_Alltoall", done.error().message);
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
@@ -140,19 +145,24 @@ void Communicator::announce(std::uint64_t bytes) {
       !announced_.insert({size_class, grid}).second) {
     return;
   }
+  job_.log.info(size_class_text(bytes) + way_text(bytes));
+}
+
+std::string Communicator::size_class_text(std::uint64_t bytes) const {
+  const auto size_class = static_cast<int>(std::bit_width(bytes));
+  return fmt::format("MPI_Alltoall on {} ranks, {} to {} bytes per pair: ", ranks_,
+                     std::uint64_t{1} << (size_class - 1), (std::uint64_t{1} << size_class) - 1);
+}
+
+std::string Communicator::way_text(std::uint64_t bytes) const {
   std::string order =
       fmt::format("{} ({})", plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation));
-  if (grid != nullptr) {
+  if (mode_ != Mode::kUdp) return order + " over MPI point-to-point messages";
+  if (const GridExchange* const grid = grid_for(bytes)) {
     order = fmt::format("grid ({})", fmt::join(grid->grid().lengths, " x "));
   }
-  std::string how = "over MPI point-to-point messages";
-  if (mode_ == Mode::kUdp) {
-    how = fmt::format("over UDP, window {} packets, grain {}, {}-byte datagrams",
-                      config_.window_packets, config_.grain_packets, config_.datagram_bytes);
-  }
-  job_.log.info(fmt::format("MPI_Alltoall on {} ranks, {} to {} bytes per pair: {} {}", ranks_,
-                            std::uint64_t{1} << (size_class - 1),
-                            (std::uint64_t{1} << size_class) - 1, order, how));
+  return fmt::format("{} over UDP, window {} packets, grain {}, {}-byte datagrams", order,
+                     config_.window_packets, config_.grain_packets, config_.datagram_bytes);
 }
 
 }  // namespace alm::mpi

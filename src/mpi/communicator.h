@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "mpi/membership.h"
 #include "mpi/settings.h"
 #include "mpi/staging.h"
+#include "mpi/trial.h"
 
 namespace alm::mpi {
 
@@ -24,6 +27,7 @@ struct AlltoallCall {
   bool in_place = false;
   TypedBuffer send;  // of no meaning when in place
   TypedBuffer recv;
+  std::function<int()> native;  // the same call, by the MPI library; its error code
 
   // Per pair of ranks; MPI makes this equal on all of them.
   std::uint64_t bytes() const { return in_place ? recv.bytes() : send.bytes(); }
@@ -69,6 +73,14 @@ class Communicator {
   io::PeerSet peer_set() const;
   std::string host_of_rank(std::uint32_t rank) const;
   void announce(std::uint64_t bytes);
+  // communicator_trial.cc
+  bool on_trial() const;
+  int try_out(const AlltoallCall& call);
+  void agree(Trial& trial, std::uint64_t bytes);
+  std::string size_class_text(std::uint64_t bytes) const;
+
+  int accelerate(const AlltoallCall& call);
+  std::string way_text(std::uint64_t bytes) const;
   transport::Exchange equal_blocks(const std::byte* send, std::byte* recv,
                                    std::uint64_t bytes) const;
   base::Status exchange(std::uint64_t bytes);
@@ -105,6 +117,7 @@ class Communicator {
   BlockStaging blocks_;
   bool blocks_announced_ = false;
   std::set<std::pair<int, GridExchange*>> announced_;  // size class, by which grid
+  std::map<int, Trial> trials_;                        // by size class
   std::string failure_;
 };
 

@@ -51,6 +51,7 @@ StatsRecord::Size& StatsRecord::size(std::uint64_t bytes) {
 void add(StatsRecord& total, const StatsRecord& more) {
   total.exchanges += more.exchanges;
   total.passed_through += more.passed_through;
+  total.native += more.native;
   total.over_udp += more.over_udp;
   total.over_mpi += more.over_mpi;
   total.mpi_messages += more.mpi_messages;
@@ -75,6 +76,7 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   };
   line("exchanges", stats.exchanges);
   line("passed_through", stats.passed_through);
+  line("native", stats.native);
   line("communicators_udp", stats.over_udp);
   line("communicators_mpi", stats.over_mpi);
   line("mpi_messages", stats.mpi_messages);

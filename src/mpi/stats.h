@@ -18,6 +18,7 @@ constexpr std::size_t kSizesCounted = 32;
 struct StatsRecord {
   std::uint64_t exchanges = 0;               // accelerated calls
   std::uint64_t passed_through = 0;          // calls left to the MPI library
+  std::uint64_t native = 0;                  // calls it made on trial, or because it is faster
   std::uint64_t over_udp = 0, over_mpi = 0;  // communicators, by transport
   std::uint64_t mpi_messages = 0;
   std::uint64_t rejected_unknown = 0;  // datagrams for no set of this process

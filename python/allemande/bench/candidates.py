@@ -32,6 +32,15 @@ class Candidate:
     netmod: str = "ofi"  # MPICH only
     environment: Mapping[str, str] = field(default_factory=dict)
 
+    def with_options(self, text: str, options: str) -> Candidate:
+        chosen = {**self.environment, **parse_options(text, options)}
+        return replace(
+            self,
+            name=text,
+            description=f"{self.description}, with {options}",
+            environment=chosen,
+        )
+
 
 def openmpi_algorithm(number: int) -> tuple[str, ...]:
     return (
@@ -39,6 +48,9 @@ def openmpi_algorithm(number: int) -> tuple[str, ...]:
         *("--mca", "coll_tuned_alltoall_algorithm", str(number)),
     )
 
+
+# What is measured is allemande's exchange, not whether it would be taken.
+ALWAYS_OURS: Mapping[str, str] = {"ALLEMANDE_TRIALS": "off"}
 
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate("openmpi", "openmpi", True, "Open MPI, its own choice"),
@@ -65,8 +77,20 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate("mpich", "mpich", True, "MPICH over OFI tcp"),
     Candidate("mpich:ucx", "mpich", True, "MPICH over UCX tcp", netmod="ucx"),
-    Candidate("allemande+openmpi", "openmpi", False, "allemande preloaded into Open MPI"),
-    Candidate("allemande+mpich", "mpich", False, "allemande preloaded into MPICH"),
+    Candidate(
+        "allemande+openmpi",
+        "openmpi",
+        False,
+        "allemande preloaded into Open MPI",
+        environment=ALWAYS_OURS,
+    ),
+    Candidate(
+        "allemande+mpich",
+        "mpich",
+        False,
+        "allemande preloaded into MPICH",
+        environment=ALWAYS_OURS,
+    ),
 )
 
 NAMES = tuple(candidate.name for candidate in CANDIDATES)
@@ -121,12 +145,7 @@ def parse_candidate(text: str) -> Candidate:
     base_name, colon, options = text.partition(":")
     for candidate in CANDIDATES:
         if colon and base_name == candidate.name and not candidate.stock:
-            return replace(
-                candidate,
-                name=text,
-                description=f"{candidate.description}, with {options}",
-                environment=parse_options(text, options),
-            )
+            return candidate.with_options(text, options)
     close = get_close_matches(text, NAMES, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise BadInput(

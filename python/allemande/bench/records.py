@@ -29,6 +29,9 @@ class SizeRecord:
     cpu_total_s: float = 0.0
     complete: bool = False
 
+    def count(self, name: str, more: int) -> None:
+        self.counters[name] = self.counters.get(name, 0) + more
+
     @property
     def void_reason(self) -> str | None:
         reasons = [
@@ -89,16 +92,14 @@ def add_own_counters(run: RunRecord, stats: Iterable[str]) -> None:
     """Adds up what allemande counted in each rank: the texts of its ALLEMANDE_STATS files."""
     for text in stats:
         counted = json.loads(text)
+        fallbacks = int(counted.get("communicators_mpi", 0))
         for record in run.sizes.values():
-            key = "allemande_fallbacks"
-            record.counters[key] = record.counters.get(key, 0) + int(counted.get("communicators_mpi", 0))
+            record.count("allemande_fallbacks", fallbacks)
         for line in counted["sizes"]:
-            record = run.sizes.get(line["bytes"])
-            if record is None:
+            if line["bytes"] not in run.sizes:
                 continue
             for name in ("exchanges", "packets", "retransmitted"):
-                key = f"allemande_{name}"
-                record.counters[key] = record.counters.get(key, 0) + int(line[name])
+                run.sizes[line["bytes"]].count(f"allemande_{name}", int(line[name]))
 
 
 def read_run(text: str) -> RunRecord:

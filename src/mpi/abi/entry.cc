@@ -57,11 +57,15 @@ int accelerate_or_pass(Alltoall<Count>* real, const void* caller, const void* se
                        Count send_count, Word send_type, void* recv, Count recv_count,
                        Word recv_type, Word comm) {
   auto& self = interposer();
+  const auto native = [&] {
+    return real(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  };
   if (!self.library().contains(caller)) {
-    const auto code = self.alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm);
+    const auto code =
+        self.alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, native);
     if (code) return *code;
   }
-  return real(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  return native();
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ void Interposer::finalising() {
 std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
                                         std::uintptr_t send_word, void* recv,
                                         std::int64_t recv_count, std::uintptr_t recv_word,
-                                        std::uintptr_t comm_word) {
+                                        std::uintptr_t comm_word,
+                                        const std::function<int()>& native) {
   if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
   const auto& api = library_->api();
   const auto send_type = from_opaque<MPI_Datatype>(send_word);
@@ -72,6 +73,7 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
   AlltoallCall call;
   call.comm = to_opaque(comm);
   call.in_place = send == MPI_IN_PLACE;
+  call.native = native;
   // What is invalid is left to the library to report.
   if (recv_count < 0 || recv_type == api.datatype_null) return std::nullopt;
   if (!call.in_place && (send_count < 0 || send_type == api.datatype_null)) return std::nullopt;

@@ -1,6 +1,7 @@
 // The one interposer of a process: preloading leaves no other place to keep it than a global.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,7 +27,7 @@ class Interposer {
   // Handles as words (entry.h). The MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
-                              std::uintptr_t comm);
+                              std::uintptr_t comm, const std::function<int()>& native);
   std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
                                      const entry::BlockArguments& recv, std::uintptr_t comm);
 
