@@ -74,7 +74,7 @@ def test_as_the_lab_builds_it(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"algoritm": "direct"}, "`algoritm` is unknown"),
+        ({"method": "direct"}, "`method` is unknown"),
         ({"algorithm": "best"}, "expected one of: direct"),
         ({"size": -1}, "`size` is -1"),
         ({"size": 1 << 39}, "too many packets"),
