@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,10 @@ T value_or_raise(base::Result<T> result) {
 // ones.
 using HostNames = std::optional<std::vector<std::string>>;
 std::vector<base::HostId> participants(const topology::Cluster& cluster, const HostNames& names);
+
+// Groups of ranks as schedules see them. Where the switches form no tree, the hosts of one leaf.
+std::vector<std::vector<std::uint32_t>> groups_of(const topology::Cluster& cluster,
+                                                  const std::vector<base::HostId>& hosts);
 
 void bind_flow(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);

@@ -12,6 +12,7 @@
 
 #include "bindings/bindings.h"
 #include "plan/plan.h"
+#include "topology/graph.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -172,8 +173,15 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
       plan.algorithm == plan::Algorithm::kDirect || plan.algorithm == plan::Algorithm::kSyncShuffle;
   std::unique_ptr<Rounds> rounds;
   if (!one_round && plan.ranks > 1) {
-    if (auto hierarchy = topology::hierarchy(cluster)) {
-      plan.group_of = std::move(hierarchy).value().level;
+    plan.group_of = groups_of(cluster, participants(cluster, std::nullopt));
+    const bool one_partner = plan.algorithm == plan::Algorithm::kPairwise ||
+                             plan.algorithm == plan::Algorithm::kShiftExchange;
+    if (one_partner && request.mode == sim::FlowRounds::kChoose && !topology::is_tree(cluster)) {
+      throw RaisedError{base::bad_input(
+          "flow level does not follow rounds of one partner on a network with several paths: ranks "
+          "drift apart and collide, and the time came out up to 72 % off; simulate packets, or "
+          "give "
+          "rounds=free or rounds=together for a rough figure")};
     }
     const std::uint64_t flows = std::uint64_t{plan.ranks} * (plan.ranks - 1);
     if (request.mode == sim::FlowRounds::kChoose && flows > sim::kFreeFlowsMax) {

@@ -34,27 +34,6 @@ Cluster as_lab(Cluster cluster) {
   return cluster;
 }
 
-// Groups of ranks as schedules see them. Where the switches form no tree, hosts of one leaf.
-std::vector<std::vector<std::uint32_t>> groups(const Cluster& cluster,
-                                               const std::vector<base::HostId>& hosts) {
-  std::vector<std::vector<std::uint32_t>> level;
-  if (const auto tree = topology::hierarchy(cluster); tree) {
-    level = tree.value().level;
-  } else {
-    level.emplace_back(cluster.host_count());
-    for (const topology::Link& link : cluster.links) {
-      if (cluster.is_host(link.from)) level[0][link.from.value] = link.to.value;
-      if (cluster.is_host(link.to)) level[0][link.to.value] = link.from.value;
-    }
-  }
-  std::vector<std::vector<std::uint32_t>> out;
-  for (const auto& of_host : level) {
-    auto& group = out.emplace_back();
-    for (const base::HostId host : hosts) group.push_back(of_host[host.value]);
-  }
-  return out;
-}
-
 transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = options.config;
@@ -194,7 +173,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   if (options.datagram_bytes != 0) cluster.framing.mtu_bytes = options.datagram_bytes + kIpUdpBytes;
   const plan::Tuning tuning = plan::tune(cluster, options.hosts);
   const transport::Config config = config_of(options, cluster, tuning);
-  const auto group_of = groups(cluster, options.hosts);
+  const auto group_of = groups_of(cluster, options.hosts);
 
   harness::SimRequest request;
   request.cluster = &cluster;
@@ -252,6 +231,26 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
 }
 
 }  // namespace
+
+std::vector<std::vector<std::uint32_t>> groups_of(const topology::Cluster& cluster,
+                                                  const std::vector<base::HostId>& hosts) {
+  std::vector<std::vector<std::uint32_t>> level;
+  if (const auto tree = topology::hierarchy(cluster); tree) {
+    level = tree.value().level;
+  } else {
+    level.emplace_back(cluster.host_count());
+    for (const topology::Link& link : cluster.links) {
+      if (cluster.is_host(link.from)) level[0][link.from.value] = link.to.value;
+      if (cluster.is_host(link.to)) level[0][link.to.value] = link.from.value;
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> out;
+  for (const auto& of_host : level) {
+    auto& group = out.emplace_back();
+    for (const base::HostId host : hosts) group.push_back(of_host[host.value]);
+  }
+  return out;
+}
 
 void bind_simulate(nb::module_& m) {
   m.def("simulate", simulate, "cluster_text"_a, "options"_a, "progress"_a.none() = nb::none(),

@@ -209,14 +209,32 @@ def test_faults_slow_an_exchange_down() -> None:
 # ---- flow level ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ["sync-shuffle", "group-shuffle", "shift-exchange"])
-@pytest.mark.parametrize("network", ["fat-tree:16", "fat-tree:54", "tam-8x4"])
+@pytest.mark.parametrize(
+    ("network", "algorithm"),
+    [
+        ("fat-tree:16", "sync-shuffle"),
+        ("fat-tree:16", "group-shuffle"),
+        ("fat-tree:128", "sync-shuffle"),
+        ("fat-tree:54", "group-shuffle"),
+        ("tam-8x4", "sync-shuffle"),
+        ("tam-8x4", "group-shuffle"),
+        ("tam-8x4", "pairwise"),
+        ("tam-8x4", "shift-exchange"),
+    ],
+)
 def test_flows_agree_with_packets_where_nothing_is_lost(network: str, algorithm: str) -> None:
     lossless = {"as_lab": True} if network == "tam-8x4" else {"window_packets": 1 << 30}
     packets = simulate(network, algorithm, 131_072, **lossless)
     flows = simulate(network, algorithm, 131_072, mode="flow")
     assert packets.dropped == 0
     assert flows.time_s == pytest.approx(packets.time_s, rel=0.05)
+
+
+@pytest.mark.parametrize("algorithm", ["pairwise", "shift-exchange"])
+def test_flows_refuse_what_they_cannot_follow(algorithm: str) -> None:
+    with pytest.raises(BadInput, match="does not follow rounds of one partner"):
+        simulate("fat-tree:16", algorithm, 65536, mode="flow")
+    assert simulate("fat-tree:16", algorithm, 65536, mode="flow", rounds="together").time_s > 0
 
 
 def test_flows_name_the_bottleneck() -> None:
