@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import MPIS, Bench
+from tests.mpi.mpi_job import ALWAYS_OURS, MPIS, Bench
 
 from allemande.lab.mpi import prefix
 from allemande.preload import library_path
@@ -90,7 +90,7 @@ def test_libmpi_out_of_the_global_scope(bench: Bench) -> None:
 def test_another_tool_sees_every_call(bench: Bench, order: str) -> None:
     build_module(bench, "tool")
     both = [str(library_path(bench.mpi)), str(bench.folder / "tool.so")]
-    preload = {"LD_PRELOAD": ":".join(both if order == "after" else reversed(both))}
+    preload = {"LD_PRELOAD": ":".join(both if order == "after" else reversed(both)), **ALWAYS_OURS}
     done = bench.run("repeat", "3", "1000", env=preload, preload=False)
     done.check()
     ranks = len(bench.lab.hosts)
