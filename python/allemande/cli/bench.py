@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE, SIZES
+from allemande.cli.outputs import STDOUT, CsvFile, JsonArrayFile, check_outputs, write_output
 from allemande.errors import BadInput
-
-STDOUT = "-"
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise BadInput(f"{name} {value:g} is not valid; expected {low:g} to {high:g}")
-
-
-def check_outputs(outputs: dict[str, str | None]) -> None:
-    """At most one on standard output, and files where files can be."""
-    on_stdout = [name for name, target in outputs.items() if target == STDOUT]
-    if len(on_stdout) > 1:
-        raise BadInput(f"{' and '.join(on_stdout)} cannot both be '-'; expected one, or files")
-    for name, target in outputs.items():
-        if target not in (None, STDOUT) and not Path(target).resolve().parent.is_dir():
-            raise BadInput(f"{name} {target}: its folder does not exist; expected a writable file")
-
-
-def write_output(target: str | None, text: str) -> None:
-    if target == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    elif target is not None:
-        Path(target).write_text(text, encoding="utf-8")
 
 
 def command(
@@ -64,12 +44,8 @@ def command(
     congestion_control: Annotated[
         str, typer.Option(metavar="NAME", help="TCP's, on all hosts: cubic, reno or bbr.")
     ] = CONGESTION_CONTROL,
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
-    ] = None,
-    csv: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")
-    ] = None,
+    json: JsonArrayFile = None,
+    csv: CsvFile = None,
     markdown: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a Markdown table; '-' is stdout.")
     ] = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from allemande.cli.bench import STDOUT, check_outputs, write_output
+from allemande.cli.outputs import STDOUT, CsvFile, JsonArrayFile, check_outputs, write_output
 from allemande.errors import BadInput
 
 
@@ -20,12 +20,8 @@ def command(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the plot goes.")] = Path(
         "out/reproduce"
     ),
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
-    ] = None,
-    csv: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")
-    ] = None,
+    json: JsonArrayFile = None,
+    csv: CsvFile = None,
 ) -> None:
     """Re-create a published figure and say how far off it comes out.
 

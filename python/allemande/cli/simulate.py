@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from allemande.cli.bench import STDOUT, check_outputs, write_output
+from allemande.cli.outputs import STDOUT, CsvFile, check_outputs, write_output
 from allemande.errors import BadInput
 
 FAULT_KINDS = ("link-down", "block-port", "slow-host")
@@ -120,9 +120,7 @@ def command(
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write JSON; '-' is stdout.")
     ] = None,
-    csv: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")
-    ] = None,
+    csv: CsvFile = None,
 ) -> None:
     """Simulate complete exchanges on any network that can be described.
 

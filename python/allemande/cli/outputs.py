@@ -1,0 +1,36 @@
+"""Where a command's figures go: files named by options, or standard output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allemande.errors import BadInput
+
+STDOUT = "-"
+
+JsonArrayFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
+]
+CsvFile = Annotated[str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")]
+
+
+def check_outputs(outputs: dict[str, str | None]) -> None:
+    """At most one on standard output, and files where files can be."""
+    on_stdout = [name for name, target in outputs.items() if target == STDOUT]
+    if len(on_stdout) > 1:
+        raise BadInput(f"{' and '.join(on_stdout)} cannot both be '-'; expected one, or files")
+    for name, target in outputs.items():
+        if target not in (None, STDOUT) and not Path(target).resolve().parent.is_dir():
+            raise BadInput(f"{name} {target}: its folder does not exist; expected a writable file")
+
+
+def write_output(target: str | None, text: str) -> None:
+    if target == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    elif target is not None:
+        Path(target).write_text(text, encoding="utf-8")
