@@ -79,10 +79,12 @@ std::string Communicator::join() {
   const auto membership = judge(records_, job_.cluster_or_null());
   if (!membership.refusal.empty()) return membership.refusal;
   if (job_.cluster) tuning_ = plan::tune(*job_.cluster, membership.hosts);
-  auto rounds = make_rounds(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
+  const auto groups = group_of(job_.cluster_or_null(), membership.hosts);
+  if (!groups) return groups.error().message;
+  auto rounds = make_rounds(job_.options, groups.value(), ranks_, self_);
   if (!rounds) return rounds.error().message;
   rounds_ = std::move(rounds).value();
-  grids_ = make_grids(job_.options, job_.cluster_or_null(), membership.hosts, ranks_, self_);
+  grids_ = make_grids(job_.options, groups.value(), ranks_, self_);
   return {};
 }
 
@@ -150,64 +152,61 @@ void Communicator::give_back(io::Driver& driver, const PeerRecord& mine) const {
   for (const std::uint16_t set : mine.grid_sets) driver.remove_set(set);
 }
 
-void Communicator::open_grids(io::Driver& driver) {
-  std::size_t next = 0;
-  for (const plan::Grid& grid : grids_) {
-    std::vector<std::vector<std::uint16_t>> sets(grid.dimensions());
-    for (auto& of_dimension : sets) {
-      for (const PeerRecord& record : records_) of_dimension.push_back(record.grid_sets[next]);
-      ++next;
-    }
-    grid_exchanges_.push_back(std::make_unique<GridExchange>(grid, driver, peer_set(), sets));
-  }
-}
-
-io::PeerSet Communicator::peer_set() const {
+std::unique_ptr<UdpGroup> Communicator::make_group(io::Driver& driver,
+                                                   std::uint32_t datagram_bytes) const {
   io::PeerSet peers;
-  peers.identity = {
-      .key = common_key(records_), .self = self_, .local_set = sets_[self_], .remote_set = sets_};
-  peers.config = config_;
+  peers.config = channel_config(job_.options, tuning_ ? &*tuning_ : nullptr, datagram_bytes);
+  peers.identity.key = common_key(records_);
+  peers.identity.self = self_;
+  peers.identity.local_set = records_[self_].set;
   for (const auto& record : records_) {
+    peers.identity.remote_set.push_back(record.set);
     auto addresses = addresses_of(record);
     peers.addresses.push_back(addresses ? std::move(addresses).value()
                                         : std::vector<io::Address>{});
     peers.names.push_back(
         fmt::format("rank {} on {}", peers.names.size(), mpi::host_of(record.host)));
   }
-  return peers;
+  std::vector<std::vector<std::vector<std::uint16_t>>> grid_sets;
+  std::size_t next = 0;
+  for (const plan::Grid& grid : grids_) {
+    auto& sets = grid_sets.emplace_back(grid.dimensions());
+    for (auto& of_dimension : sets) {
+      for (const PeerRecord& record : records_) of_dimension.push_back(record.grid_sets[next]);
+      ++next;
+    }
+  }
+  return std::make_unique<UdpGroup>(
+      driver, std::move(peers), rounds_, grids_, grid_sets,
+      UdpGroup::Hooks{[this] { job_.ops.progress(); },
+                      [this](const std::string& text) { job_.log.warning(text); }});
 }
 
 // Empty when every pair of ranks has exchanged a full packet.
 std::string Communicator::try_hello(io::Driver& driver, std::uint32_t datagram_bytes) {
-  config_ = channel_config(job_.options, tuning_ ? &*tuning_ : nullptr, datagram_bytes);
-  sets_.resize(ranks_);
-  std::transform(records_.begin(), records_.end(), sets_.begin(),
-                 [](const PeerRecord& record) { return record.set; });
-  driver.add_set(sets_[self_], peer_set());
-  open_grids(driver);
+  group_ = make_group(driver, datagram_bytes);
   // Nobody begins before everybody listens.
   std::uint64_t everybody = 0;
   job_.ops.allreduce_min(comm_, everybody);
 
-  auto buffers = make_hello(ranks_, self_, datagram_bytes - wire::kHeaderBytes);
-  const auto exchange = equal_blocks(buffers.send.data(), buffers.recv.data(), buffers.bytes);
-  const base::Nanos deadline = io::monotonic_now() +
-                               job_.options.hello_timeout_ms * base::kMillisecond +
-                               4 * ranks_ * config_.packet_time;
-  const auto done = driver.run(
-      sets_[self_], exchange, [this] { job_.ops.progress(); }, [](const std::string&) {}, deadline);
+  auto buffers = make_hello(ranks_, self_, group_->packet_bytes());
+  transport::Exchange exchange;
+  exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes, {}, {}};
+  exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes, {}, {}};
+  const auto timeout = job_.options.hello_timeout_ms * base::kMillisecond;
+  const auto done = group_->run(
+      exchange, io::monotonic_now() + timeout + 4 * ranks_ * group_->config().packet_time);
   const auto missing = missing_hellos(buffers, self_);
   std::uint64_t outcome = done && missing.empty() ? kHelloComplete : hello_outcome(self_, missing);
   job_.ops.allreduce_min(comm_, outcome);
 
   const auto gap = hello_gap(outcome);
   if (!gap) {
-    counted_ = driver.counters(sets_[self_]);
+    counted_ = group_->counters();
     return {};
   }
-  driver.remove_set(sets_[self_]);
-  for (const auto& grid : grid_exchanges_) grid->close();
-  grid_exchanges_.clear();
+  group_->close();
+  group_.reset();
   return fmt::format(
       "no UDP hello of {} bytes from {} to {} within {} ms (a firewall, or a smaller MTU between "
       "them?)",

@@ -6,6 +6,18 @@
 #include <bit>
 
 namespace alm::mpi {
+namespace {
+
+transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
+  transport::Exchange exchange;
+  exchange.send.base = staging.send();
+  exchange.recv.base = staging.recv();
+  exchange.send.stride = exchange.recv.stride = bytes;
+  exchange.send.bytes = exchange.recv.bytes = bytes;
+  return exchange;
+}
+
+}  // namespace
 
 Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::uint32_t self)
     : job_(job), comm_(comm), ranks_(ranks), self_(self) {}
@@ -28,75 +40,59 @@ int Communicator::accelerate(const AlltoallCall& call) {
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange(call.bytes()); !done)
+  if (const auto done = exchange(call.bytes()); !done) {
     return fail("MPI_Alltoall", done.error().message);
+  }
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
   return kMpiSuccess;
 }
 
-transport::Exchange Communicator::equal_blocks(const std::byte* send, std::byte* recv,
-                                               std::uint64_t bytes) const {
-  transport::Exchange exchange;
-  exchange.rounds = rounds_.view();
-  exchange.send.base = send;
-  exchange.recv.base = recv;
-  exchange.send.stride = exchange.recv.stride = bytes;
-  exchange.send.bytes = exchange.recv.bytes = bytes;
-  return exchange;
-}
-
 base::Status Communicator::exchange(std::uint64_t bytes) {
-  auto done = mode_ == Mode::kMessages ? over_messages(bytes) : over_udp(bytes);
+  const auto grid = grid_for(bytes);
+  auto done = grid ? group_->run_grid(*grid, staging_.send(), staging_.recv(), bytes)
+                   : run(equal_blocks(staging_, bytes));
+  const auto more = count();
   job_.stats.update([&](StatsRecord& stats) {
     ++stats.exchanges;
-    ++stats.size(bytes).exchanges;
+    auto& line = stats.size(bytes);
+    ++line.exchanges;
+    line.packets += more.data_sent;
+    line.retransmitted += more.data_retransmitted;
   });
   return done;
 }
 
-base::Status Communicator::over_messages(std::uint64_t bytes) {
+base::Status Communicator::run(const transport::Exchange& exchange) {
+  return mode_ == Mode::kMessages ? over_messages(exchange) : group_->run(exchange);
+}
+
+base::Status Communicator::over_messages(transport::Exchange exchange) {
+  exchange.rounds = rounds_.view();
   const std::uint64_t before = messages_->messages_sent();
-  auto done = messages_->run(equal_blocks(staging_.send(), staging_.recv(), bytes));
+  auto done = messages_->run(exchange);
   job_.stats.update(
       [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
   return done;
 }
 
-GridExchange* Communicator::grid_for(std::uint64_t bytes) const {
-  if (grid_exchanges_.empty()) return nullptr;
-  const auto packet_bytes = config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-  const auto chosen = plan::choose_grid(grids_, bytes, packet_bytes);
-  if (chosen) return grid_exchanges_[*chosen].get();
-  return job_.options.algorithm == kGrid ? grid_exchanges_.front().get() : nullptr;
+std::optional<std::size_t> Communicator::grid_for(std::uint64_t bytes) const {
+  if (mode_ != Mode::kUdp || group_->grids() == 0) return std::nullopt;
+  if (const auto chosen = group_->choose_grid(bytes)) return chosen;
+  if (job_.options.algorithm == kGrid) return 0;
+  return std::nullopt;
 }
 
-base::Status Communicator::over_udp(std::uint64_t bytes) {
-  const auto got = job_.driver();
-  if (!got) return got.error();
-  io::Driver& driver = *got.value();
-  const io::Driver::Progress progress = [this] { job_.ops.progress(); };
-  const io::Driver::Warn warn = [this](const std::string& text) { job_.log.warning(text); };
-  GridExchange* const grid = grid_for(bytes);
-  auto done = grid != nullptr
-                  ? grid->run(staging_.send(), staging_.recv(), bytes, progress, warn)
-                  : driver.run(sets_[self_], equal_blocks(staging_.send(), staging_.recv(), bytes),
-                               progress, warn);
-  const auto now = counters(driver);
-  job_.stats.update([&](StatsRecord& stats) {
-    auto& line = stats.size(bytes);
-    line.packets += now.data_sent - counted_.data_sent;
-    line.retransmitted += now.data_retransmitted - counted_.data_retransmitted;
-  });
+// What the group has done since it was last asked.
+transport::Counters Communicator::count() {
+  if (!group_) return {};
+  const auto now = group_->counters();
+  auto more = now;
+  more.data_sent -= counted_.data_sent;
+  more.data_retransmitted -= counted_.data_retransmitted;
   counted_ = now;
-  return done;
-}
-
-transport::Counters Communicator::counters(const io::Driver& driver) const {
-  transport::Counters sum = driver.counters(sets_[self_]);
-  for (const auto& grid : grid_exchanges_) sum += grid->counters();
-  return sum;
+  return more;
 }
 
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
@@ -104,48 +100,37 @@ int Communicator::fail(const char* function, const std::string& message) {
   const std::string text = fmt::format("{} failed: {}", function, message);
   failure_ = "allemande: " + text;
   job_.log.error(text);
-  share_failure();
+  if (group_) group_->share_failure();
   close();
   mode_ = Mode::kFailed;
   return job_.ops.raise(comm_, failure_);
 }
 
-// On whatever set a peer waits for this rank: it is to learn that it waits in vain.
-void Communicator::share_failure() {
-  const auto driver = job_.driver();
-  if (mode_ != Mode::kUdp || !driver) return;
-  std::vector<std::uint16_t> sets = {sets_[self_]};
-  for (const auto& grid : grid_exchanges_) {
-    for (const std::uint16_t set : grid->sets()) sets.push_back(set);
-  }
-  driver.value()->share_failure(sets);
-}
-
 void Communicator::close() {
-  if (mode_ == Mode::kUdp) {
-    if (const auto driver = job_.driver()) {
-      const auto sum = counters(*driver.value());
-      job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
-      driver.value()->remove_set(sets_[self_]);
-      for (const auto& grid : grid_exchanges_) grid->close();
-    }
+  if (group_) {
+    const auto sum = group_->counters();
+    job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
+    group_->close();
   }
   mode_ = Mode::kClosed;
+  group_.reset();
   messages_.reset();
-  grid_exchanges_.clear();
   staging_.release();
   blocks_.release();
   records_.clear();
 }
 
 void Communicator::announce(std::uint64_t bytes) {
-  const auto size_class = static_cast<int>(std::bit_width(bytes));
-  GridExchange* const grid = mode_ == Mode::kUdp ? grid_for(bytes) : nullptr;
-  if (self_ != 0 || !job_.log.shows(LogLevel::kInfo) ||
-      !announced_.insert({size_class, grid}).second) {
-    return;
-  }
-  job_.log.info(size_class_text(bytes) + way_text(bytes));
+  if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
+  const auto grid = grid_for(bytes);
+  if (!announced_.insert({static_cast<int>(std::bit_width(bytes)), grid}).second) return;
+  job_.log.info(size_class_text(bytes) + way_text(grid));
+}
+
+void Communicator::announce_blocks(const char* function) {
+  if (self_ != 0 || blocks_announced_ || !job_.log.shows(LogLevel::kInfo)) return;
+  blocks_announced_ = true;
+  job_.log.info(fmt::format("{} on {} ranks: {}", function, ranks_, way_text(std::nullopt)));
 }
 
 std::string Communicator::size_class_text(std::uint64_t bytes) const {
@@ -154,15 +139,12 @@ std::string Communicator::size_class_text(std::uint64_t bytes) const {
                      std::uint64_t{1} << (size_class - 1), (std::uint64_t{1} << size_class) - 1);
 }
 
-std::string Communicator::way_text(std::uint64_t bytes) const {
+std::string Communicator::way_text(std::optional<std::size_t> grid) const {
   std::string order =
       fmt::format("{} ({})", plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation));
   if (mode_ != Mode::kUdp) return order + " over MPI point-to-point messages";
-  if (const GridExchange* const grid = grid_for(bytes)) {
-    order = fmt::format("grid ({})", fmt::join(grid->grid().lengths, " x "));
-  }
-  return fmt::format("{} over UDP, window {} packets, grain {}, {}-byte datagrams", order,
-                     config_.window_packets, config_.grain_packets, config_.datagram_bytes);
+  if (grid) order = fmt::format("grid ({})", fmt::join(group_->grid(*grid).lengths, " x "));
+  return fmt::format("{} over UDP, {}", order, group_->settings_text());
 }
 
 }  // namespace alm::mpi

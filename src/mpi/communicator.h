@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "mpi/block_staging.h"
-#include "mpi/grid_exchange.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
 #include "mpi/settings.h"
 #include "mpi/staging.h"
 #include "mpi/trial.h"
+#include "mpi/udp_group.h"
 
 namespace alm::mpi {
 
@@ -67,12 +67,12 @@ class Communicator {
   std::string try_hello(io::Driver& driver, std::uint32_t datagram_bytes);
   bool reserve(io::Driver& driver, PeerRecord& mine) const;  // false: no numbers left
   void give_back(io::Driver& driver, const PeerRecord& mine) const;
-  void open_grids(io::Driver& driver);
+  std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::uint32_t datagram_bytes) const;
   std::string open_messages();
 
-  io::PeerSet peer_set() const;
   std::string host_of_rank(std::uint32_t rank) const;
   void announce(std::uint64_t bytes);
+  void announce_blocks(const char* function);
   // communicator_trial.cc
   bool on_trial() const;
   int try_out(const AlltoallCall& call);
@@ -80,22 +80,16 @@ class Communicator {
   std::string size_class_text(std::uint64_t bytes) const;
 
   int accelerate(const AlltoallCall& call);
-  std::string way_text(std::uint64_t bytes) const;
-  transport::Exchange equal_blocks(const std::byte* send, std::byte* recv,
-                                   std::uint64_t bytes) const;
-  base::Status exchange(std::uint64_t bytes);
-  base::Status over_udp(std::uint64_t bytes);
-  base::Status over_messages(std::uint64_t bytes);
-  GridExchange* grid_for(std::uint64_t bytes) const;  // null: the direct exchange
-  transport::Counters counters(const io::Driver& driver) const;
+  // Nothing: the direct exchange.
+  std::optional<std::size_t> grid_for(std::uint64_t bytes) const;
+  std::string way_text(std::optional<std::size_t> grid) const;
+  base::Status exchange(std::uint64_t bytes);  // blocks of one size, as staged
+  base::Status exchange_blocks();              // of any sizes, as staged
+  base::Status run(const transport::Exchange& exchange);
+  base::Status over_messages(transport::Exchange exchange);
+  transport::Counters count();
   int fail(const char* function, const std::string& message);
-  void share_failure();
-  // communicator_v.cc
-  void announce_blocks(const char* function);
-  base::Status exchange_blocks();
-  base::Status blocks_over_udp(const transport::Exchange& exchange);
-  base::Status compare_sizes();
-  base::Status blocks_over_messages(const transport::Exchange& exchange);
+  base::Status compare_sizes();  // communicator_v.cc
 
   Job& job_;
   CommHandle comm_;
@@ -107,17 +101,15 @@ class Communicator {
   std::vector<PeerRecord> records_;
   std::optional<plan::Tuning> tuning_;
   PlanRounds rounds_;
-  transport::Config config_;
-  std::vector<std::uint16_t> sets_;  // [rank] the numbers the ranks are addressed by
   std::vector<plan::Grid> grids_;
-  std::vector<std::unique_ptr<GridExchange>> grid_exchanges_;  // one each, when UDP is up
-  transport::Counters counted_;                                // already in the statistics
+  std::unique_ptr<UdpGroup> group_;
+  transport::Counters counted_;  // of the group, already in the statistics
   std::unique_ptr<PointToPoint> messages_;
   Staging staging_;
   BlockStaging blocks_;
   bool blocks_announced_ = false;
-  std::set<std::pair<int, GridExchange*>> announced_;  // size class, by which grid
-  std::map<int, Trial> trials_;                        // by size class
+  std::set<std::pair<int, std::optional<std::size_t>>> announced_;  // size class, by which grid
+  std::map<int, Trial> trials_;                                     // by size class
   std::string failure_;
 };
 

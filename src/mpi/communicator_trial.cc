@@ -50,7 +50,7 @@ void Communicator::agree(Trial& trial, std::uint64_t bytes) {
   const bool ours = trial.way() == Way::kOurs;
   job_.log.info(fmt::format("{}{:.3g} ms by {}, {:.3g} ms by the MPI library: {} from here on",
                             size_class_text(bytes), milliseconds(trial.best(Way::kOurs)),
-                            way_text(bytes), milliseconds(trial.best(Way::kNative)),
+                            way_text(grid_for(bytes)), milliseconds(trial.best(Way::kNative)),
                             ours ? "the former" : "the latter"));
 }
 

@@ -23,21 +23,15 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
 }
 
 base::Status Communicator::exchange_blocks() {
+  if (mode_ == Mode::kMessages) {
+    if (auto same = compare_sizes(); !same) return same;
+  }
   transport::Exchange exchange;
-  exchange.rounds = rounds_.view();
   exchange.send = blocks_.send();
   exchange.recv = blocks_.recv();
-  auto done = mode_ == Mode::kMessages ? blocks_over_messages(exchange) : blocks_over_udp(exchange);
+  auto done = run(exchange);
+  count();  // of no message size
   job_.stats.update([](StatsRecord& stats) { ++stats.exchanges; });
-  return done;
-}
-
-base::Status Communicator::blocks_over_messages(const transport::Exchange& exchange) {
-  if (auto same = compare_sizes(); !same) return same;
-  const std::uint64_t before = messages_->messages_sent();
-  auto done = messages_->run(exchange);
-  job_.stats.update(
-      [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
   return done;
 }
 
@@ -68,35 +62,9 @@ base::Status Communicator::compare_sizes() {
 }
 
 void Communicator::raise_late_failure() {
-  if (mode_ != Mode::kUdp || dead()) return;
-  const auto driver = job_.driver();
-  if (!driver) return;
-  const auto found = driver.value()->trouble(sets_[self_]);
+  if (!group_ || dead()) return;
+  const auto found = group_->trouble();
   if (!found) fail("MPI_Alltoallv", found.error().message);
-}
-
-base::Status Communicator::blocks_over_udp(const transport::Exchange& exchange) {
-  const auto got = job_.driver();
-  if (!got) return got.error();
-  io::Driver& driver = *got.value();
-  auto done = driver.run(
-      sets_[self_], exchange, [this] { job_.ops.progress(); },
-      [this](const std::string& text) { job_.log.warning(text); });
-  counted_ = counters(driver);  // of no message size
-  return done;
-}
-
-void Communicator::announce_blocks(const char* function) {
-  if (self_ != 0 || blocks_announced_ || !job_.log.shows(LogLevel::kInfo)) return;
-  blocks_announced_ = true;
-  std::string how = "MPI point-to-point messages";
-  if (mode_ == Mode::kUdp) {
-    how = fmt::format("UDP, window {} packets, grain {}, {}-byte datagrams", config_.window_packets,
-                      config_.grain_packets, config_.datagram_bytes);
-  }
-  job_.log.info(fmt::format("{} on {} ranks: {} ({}) over {}", function, ranks_,
-                            plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation),
-                            how));
 }
 
 }  // namespace alm::mpi

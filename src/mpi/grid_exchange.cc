@@ -28,7 +28,10 @@ GridExchange::Phase GridExchange::open(std::size_t dimension, const io::PeerSet&
   const std::uint16_t set = peers.identity.remote_set[place];
   peers.identity.local_set = set;
   driver_.add_set(set, std::move(peers));
-  return {set, place, group_rounds(static_cast<std::uint32_t>(line.size()), place)};
+  std::vector<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < grid_.at.size(); ++i) slots.push_back(slot(i, dimension));
+  return {set, place, group_rounds(static_cast<std::uint32_t>(line.size()), place),
+          std::move(slots)};
 }
 
 void GridExchange::close() {
@@ -70,7 +73,7 @@ base::Status GridExchange::run(const std::byte* send, std::byte* recv, std::uint
     const Phase& phase = phases_[d];
     const std::uint64_t message = bytes * (count / grid_.lengths[d]);
     for (std::uint32_t i = 0; i < count; ++i) {
-      std::memcpy(out + slot(i, d) * bytes, blocks + i * bytes, bytes);
+      std::memcpy(out + phase.slots[i] * bytes, blocks + i * bytes, bytes);
     }
     transport::Exchange exchange;
     exchange.rounds = phase.rounds.view();
@@ -81,7 +84,7 @@ base::Status GridExchange::run(const std::byte* send, std::byte* recv, std::uint
     if (auto done = driver_.run(phase.set, exchange, progress, warn); !done) return done;
     std::memcpy(in + phase.place * message, out + phase.place * message, message);
     for (std::uint32_t i = 0; i < count; ++i) {
-      std::memcpy(blocks + i * bytes, in + slot(i, d) * bytes, bytes);
+      std::memcpy(blocks + i * bytes, in + phase.slots[i] * bytes, bytes);
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {

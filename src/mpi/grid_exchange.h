@@ -35,11 +35,11 @@ class GridExchange {
     std::uint16_t set = 0;
     std::uint32_t place = 0;  // of self in the line
     PlanRounds rounds;
+    // [index] where the block lies in what the phase exchanges: one message per coordinate
+    std::vector<std::uint32_t> slots;
   };
 
   Phase open(std::size_t dimension, const io::PeerSet& all, std::span<const std::uint16_t> sets);
-  // Where the block of an index lies in what the phase of a dimension exchanges: one message per
-  // coordinate.
   std::uint32_t slot(std::uint32_t index, std::size_t dimension) const;
 
   plan::Grid grid_;

@@ -30,9 +30,9 @@ PlanRounds rounds_of(const plan::Plan& plan) {
 
 }  // namespace
 
-base::Result<std::vector<std::vector<std::uint32_t>>> group_of(
-    const topology::Cluster* cluster, std::span<const base::HostId> hosts) {
-  std::vector<std::vector<std::uint32_t>> groups;
+base::Result<Groups> group_of(const topology::Cluster* cluster,
+                              std::span<const base::HostId> hosts) {
+  Groups groups;
   if (cluster == nullptr) return groups;
   const auto hierarchy = topology::hierarchy(*cluster);
   if (!hierarchy) return hierarchy.error();
@@ -43,15 +43,11 @@ base::Result<std::vector<std::vector<std::uint32_t>>> group_of(
   return groups;
 }
 
-std::vector<plan::Grid> make_grids(const base::Options& options, const topology::Cluster* cluster,
-                                   std::span<const base::HostId> hosts, std::uint32_t ranks,
-                                   std::uint32_t self) {
+std::vector<plan::Grid> make_grids(const base::Options& options, const Groups& groups,
+                                   std::uint32_t ranks, std::uint32_t self) {
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) return {};
-  const auto groups = group_of(cluster, hosts);
-  if (!groups) return {};
   constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
-  return plan::useful_grids(plan::make_grids(ranks, base::Rank{self}, groups.value()),
-                            kPacketBytes);
+  return plan::useful_grids(plan::make_grids(ranks, base::Rank{self}, groups), kPacketBytes);
 }
 
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
@@ -106,9 +102,8 @@ PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self) {
   return rounds_of(plan::make_plan(request).value());
 }
 
-base::Result<PlanRounds> make_rounds(const base::Options& options, const topology::Cluster* cluster,
-                                     std::span<const base::HostId> hosts, std::uint32_t ranks,
-                                     std::uint32_t self) {
+base::Result<PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
+                                     std::uint32_t ranks, std::uint32_t self) {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) {
     const auto named = plan::parse_algorithm(options.algorithm);
@@ -124,9 +119,7 @@ base::Result<PlanRounds> make_rounds(const base::Options& options, const topolog
   request.algorithm = algorithm;
   request.permutation = permutation.value();
   request.omega = options.omega;
-  auto groups = group_of(cluster, hosts);
-  if (!groups) return groups.error();
-  request.group_of = std::move(groups).value();
+  request.group_of = groups;
   const auto plan = plan::make_plan(request);
   if (!plan) return plan.error();
   return rounds_of(plan.value());

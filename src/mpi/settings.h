@@ -45,20 +45,18 @@ struct PlanRounds {
 };
 
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
-base::Result<std::vector<std::vector<std::uint32_t>>> group_of(const topology::Cluster* cluster,
-                                                               std::span<const base::HostId> hosts);
+using Groups = std::vector<std::vector<std::uint32_t>>;
+base::Result<Groups> group_of(const topology::Cluster* cluster,
+                              std::span<const base::HostId> hosts);
 
 // The useful ones; none where the options exclude them or the number of ranks has no divisors.
-std::vector<plan::Grid> make_grids(const base::Options& options, const topology::Cluster* cluster,
-                                   std::span<const base::HostId> hosts, std::uint32_t ranks,
-                                   std::uint32_t self);
+std::vector<plan::Grid> make_grids(const base::Options& options, const Groups& groups,
+                                   std::uint32_t ranks, std::uint32_t self);
 
 // One round of everybody in a group of `ranks`, in the order of a shift.
 PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self);
 
-// `hosts`: the host of each rank in the cluster file; empty without one.
-base::Result<PlanRounds> make_rounds(const base::Options& options, const topology::Cluster* cluster,
-                                     std::span<const base::HostId> hosts, std::uint32_t ranks,
-                                     std::uint32_t self);
+base::Result<PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
+                                     std::uint32_t ranks, std::uint32_t self);
 
 }  // namespace alm::mpi

@@ -1,0 +1,68 @@
+#include "mpi/udp_group.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace alm::mpi {
+
+UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
+                   std::vector<plan::Grid> grids,
+                   std::span<const std::vector<std::vector<std::uint16_t>>> grid_sets, Hooks hooks)
+    : driver_(driver),
+      members_(static_cast<std::uint32_t>(peers.addresses.size())),
+      self_(peers.identity.self),
+      set_(peers.identity.local_set),
+      config_(peers.config),
+      rounds_(std::move(rounds)),
+      plans_(std::move(grids)),
+      hooks_(std::move(hooks)) {
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    grids_.push_back(std::make_unique<GridExchange>(plans_[i], driver, peers, grid_sets[i]));
+  }
+  driver_.add_set(set_, std::move(peers));
+}
+
+void UdpGroup::close() {
+  driver_.remove_set(set_);
+  for (const auto& grid : grids_) grid->close();
+}
+
+std::uint32_t UdpGroup::packet_bytes() const {
+  return config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
+}
+
+base::Status UdpGroup::run(transport::Exchange exchange, base::Nanos deadline) {
+  if (exchange.rounds.send_begin.empty()) exchange.rounds = rounds_.view();
+  return driver_.run(set_, exchange, hooks_.progress, hooks_.warn, deadline);
+}
+
+std::optional<std::size_t> UdpGroup::choose_grid(std::uint64_t bytes) const {
+  return plan::choose_grid(plans_, bytes, packet_bytes());
+}
+
+base::Status UdpGroup::run_grid(std::size_t index, const std::byte* send, std::byte* recv,
+                                std::uint64_t bytes) {
+  return grids_[index]->run(send, recv, bytes, hooks_.progress, hooks_.warn);
+}
+
+void UdpGroup::share_failure() {
+  std::vector<std::uint16_t> sets = {set_};
+  for (const auto& grid : grids_) {
+    for (const std::uint16_t set : grid->sets()) sets.push_back(set);
+  }
+  driver_.share_failure(sets);
+}
+
+transport::Counters UdpGroup::counters() const {
+  transport::Counters sum = driver_.counters(set_);
+  for (const auto& grid : grids_) sum += grid->counters();
+  return sum;
+}
+
+std::string UdpGroup::settings_text() const {
+  return fmt::format("window {} packets, grain {}, {}-byte datagrams", config_.window_packets,
+                     config_.grain_packets, config_.datagram_bytes);
+}
+
+}  // namespace alm::mpi
