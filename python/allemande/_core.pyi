@@ -160,6 +160,14 @@ class Cluster:
     def level_limits(self, hosts: Sequence[str] | None, bytes: int) -> list[LevelLimit]:
         """The same for each level of directed links."""
 
+    def traffic_limit_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]]) -> float:
+        """
+        The least time an exchange takes in which rank r, on hosts[r], sends matrix[r][s] bytes to rank s. Several ranks may share a host.
+        """
+
+    def traffic_limits(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]]) -> list[LevelLimit]:
+        """The same for each level of directed links."""
+
     def hierarchy(self) -> list[list[int]]:
         """
         hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the leaf switch. Raises BadInput if the switches form no tree.

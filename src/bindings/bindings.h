@@ -30,6 +30,10 @@ T value_or_raise(base::Result<T> result) {
 using HostNames = std::optional<std::vector<std::string>>;
 std::vector<base::HostId> participants(const topology::Cluster& cluster, const HostNames& names);
 
+// Rows of bytes, one per sender, as one vector; raises BadInput unless there are ranks x ranks.
+std::vector<std::uint64_t> read_traffic(const nanobind::object& rows, std::size_t ranks,
+                                        const std::string& where);
+
 // Groups of ranks as schedules see them. Where the switches form no tree, the hosts of one leaf.
 std::vector<std::vector<std::uint32_t>> groups_of(const topology::Cluster& cluster,
                                                   const std::vector<base::HostId>& hosts);

@@ -87,12 +87,16 @@ void check_trace(const SimulateOptions& options, const Cluster& cluster,
     if (host == options.hosts.front()) continue;
     longest = std::max(longest, routes.path(options.hosts.front().value, host.value, 0).size());
   }
-  const auto ranks = static_cast<double>(options.hosts.size());
-  const double pairs =
-      options.pairs.empty() ? ranks * (ranks - 1) : static_cast<double>(options.pairs.size());
-  const double packets =
-      std::ceil(static_cast<double>(options.size) / config.datagram_bytes) * options.exchanges;
-  const double need = pairs * packets * static_cast<double>(longest * sizeof(sim::TraceRecord));
+  const auto ranks = static_cast<std::uint32_t>(options.hosts.size());
+  double packets = 0;
+  for (std::uint32_t from = 0; from < ranks; ++from) {
+    for (std::uint32_t to = 0; to < ranks; ++to) {
+      if (from == to) continue;
+      const auto bytes = static_cast<double>(options.bytes(from, to));
+      packets += std::ceil(bytes / config.datagram_bytes) * options.exchanges;
+    }
+  }
+  const double need = packets * static_cast<double>(longest * sizeof(sim::TraceRecord));
   if (need <= static_cast<double>(options.memory_max)) return;
   constexpr double kMib = 1 << 20;
   throw RaisedError{base::bad_input(fmt::format(
@@ -123,6 +127,14 @@ nb::list ports_of(const harness::SimResult& result, const Cluster& cluster) {
   return out;
 }
 
+double limit_seconds(const SimulateOptions& options, const Cluster& cluster) {
+  if (!options.matrix.empty()) {
+    return topology::traffic_limit_seconds(cluster, options.hosts, options.matrix);
+  }
+  if (!options.pairs.empty()) return 0;  // of a complete exchange; here there is none
+  return topology::alltoall_limit_seconds(cluster, options.hosts, options.size);
+}
+
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
                  const Cluster& cluster, const transport::Config& config) {
   nb::dict out;
@@ -133,10 +145,7 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
     exchanges.append(seconds(time));
   }
   const double time = seconds(total) / static_cast<double>(result.exchange_time.size());
-  // Of a complete exchange; for chosen pairs there is none to compare with.
-  const double limit = options.pairs.empty()
-                           ? topology::alltoall_limit_seconds(cluster, options.hosts, options.size)
-                           : 0;
+  const double limit = limit_seconds(options, cluster);
   out["mode"] = "packet";
   out["algorithm"] = plan::name_of(options.algorithm);
   out["hosts"] = options.hosts.size();
@@ -179,9 +188,9 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.cluster = &cluster;
   request.hosts = options.hosts;
   request.bytes = options.size;
-  if (!options.pairs.empty()) {
+  if (!options.complete()) {
     request.bytes_of = [&](std::uint32_t from, std::uint32_t to) {
-      return options.pairs.count({from, to}) > 0 ? options.size : 0;
+      return options.bytes(from, to);
     };
   }
   request.exchanges = options.exchanges;

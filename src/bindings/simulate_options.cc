@@ -199,6 +199,20 @@ void read_pairs(Reader& reader, const topology::Cluster& cluster, SimulateOption
   }
 }
 
+constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;
+
+void read_matrix(Reader& reader, SimulateOptions& out) {
+  const nb::object given = reader.object("matrix");
+  if (given.is_none()) return;
+  if (!out.pairs.empty()) refuse("options: `matrix` and `pairs` both say who sends; give one");
+  out.matrix = read_traffic(given, out.hosts.size(), "options: `matrix`");
+  for (const std::uint64_t bytes : out.matrix) {
+    if (bytes > kSizeMax) {
+      refuse(fmt::format("options: `matrix` holds {} bytes; at most {} per pair", bytes, kSizeMax));
+    }
+  }
+}
+
 void read_protocol(Reader& reader, SimulateOptions& out) {
   const std::string reliability = reader.text("reliability", "selective-repeat");
   if (reliability == "go-back-n") {
@@ -236,7 +250,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   out.permutation = value_or_raise(plan::parse_permutation(reader.text("permutation", "balanced")));
   out.contention_aware = reader.flag("contention_aware", true);
   out.omega = reader.count32("omega", 0);
-  out.size = reader.count("size", 0, 0, std::uint64_t{1} << 40);
+  out.size = reader.count("size", 0, 0, kSizeMax);
   out.exchanges = reader.count32("exchanges", 1, 1);
   out.window_packets = reader.count32("window_packets", 0);
   out.window_with_acks = reader.flag("window_with_acks", false);
@@ -250,6 +264,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   read_protocol(reader, out);
   read_hosts(reader, cluster, out, seed);
   read_pairs(reader, cluster, out);
+  read_matrix(reader, out);
   read_jitter(reader, out, seed);
 
   out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));

@@ -19,6 +19,7 @@ struct SimulateOptions {
   bool contention_aware = true;
   std::uint32_t omega = 0;
   std::uint64_t size = 0;
+  std::vector<std::uint64_t> matrix;  // bytes, [sender * ranks + receiver]; empty: `size` each
   std::uint32_t exchanges = 1;
   std::uint32_t window_packets = 0;  // 0: tune()
   bool window_with_acks = false;
@@ -28,6 +29,11 @@ struct SimulateOptions {
   std::vector<base::HostId> hosts;   // in rank order
   // Who sends to whom, as ranks; empty: everybody to everybody.
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  bool complete() const { return matrix.empty() && pairs.empty(); }
+  std::uint64_t bytes(std::uint32_t from, std::uint32_t to) const {
+    if (!matrix.empty()) return matrix[from * hosts.size() + to];
+    return pairs.empty() || pairs.count({from, to}) > 0 ? size : 0;
+  }
   sim::Options network;
   harness::StartJitter jitter;
   bool as_lab = false;  // output-queued switches and token buckets, as the lab builds them

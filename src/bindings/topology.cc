@@ -38,6 +38,31 @@ std::vector<base::HostId> participants(const Cluster& cluster, const HostNames& 
   return out;
 }
 
+std::vector<std::uint64_t> read_traffic(const nb::object& rows, std::size_t ranks,
+                                        const std::string& where) {
+  std::vector<std::vector<std::uint64_t>> values;
+  if (!nb::try_cast(rows, values)) {
+    throw RaisedError{
+        base::bad_input(where + ": expected rows of whole numbers of bytes, 0 or more")};
+  }
+  std::vector<std::uint64_t> out;
+  out.reserve(ranks * ranks);
+  for (const auto& row : values) {
+    if (row.size() != ranks || values.size() != ranks) {
+      throw RaisedError{base::bad_input(
+          fmt::format("{}: {} rows, one of {} numbers; expected {} of {}: a row per sender, a "
+                      "number per receiver",
+                      where, values.size(), row.size(), ranks, ranks))};
+    }
+    out.insert(out.end(), row.begin(), row.end());
+  }
+  if (out.size() != ranks * ranks) {
+    throw RaisedError{
+        base::bad_input(fmt::format("{}: no rows; expected {} of {}", where, ranks, ranks))};
+  }
+  return out;
+}
+
 namespace {
 
 // A link as Python sees it: names instead of node numbers.
@@ -169,6 +194,29 @@ void bind_cluster(nb::module_& m) {
             return topology::alltoall_limits(c, participants(c, hosts), bytes);
           },
           "hosts"_a.none(), "bytes"_a, "The same for each level of directed links.")
+      .def(
+          "traffic_limit_seconds",
+          [](const Cluster& c, const HostNames& hosts, const nb::object& matrix) {
+            const auto ranks = participants(c, hosts);
+            return topology::traffic_limit_seconds(c, ranks,
+                                                   read_traffic(matrix, ranks.size(), "matrix"));
+          },
+          "hosts"_a.none(), "matrix"_a,
+          nb::sig("def traffic_limit_seconds(self, hosts: collections.abc.Sequence[str] | None, "
+                  "matrix: collections.abc.Sequence[collections.abc.Sequence[int]]) -> float"),
+          "The least time an exchange takes in which rank r, on hosts[r], sends matrix[r][s] bytes "
+          "to rank s. Several ranks may share a host.")
+      .def(
+          "traffic_limits",
+          [](const Cluster& c, const HostNames& hosts, const nb::object& matrix) {
+            const auto ranks = participants(c, hosts);
+            return topology::traffic_limits(c, ranks, read_traffic(matrix, ranks.size(), "matrix"));
+          },
+          "hosts"_a.none(), "matrix"_a,
+          nb::sig("def traffic_limits(self, hosts: collections.abc.Sequence[str] | None, "
+                  "matrix: collections.abc.Sequence[collections.abc.Sequence[int]]) -> "
+                  "list[LevelLimit]"),
+          "The same for each level of directed links.")
       .def(
           "hierarchy",
           [](const Cluster& c) { return value_or_raise(topology::hierarchy(c)).level; },

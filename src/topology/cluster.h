@@ -159,6 +159,12 @@ std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const 
                                         std::uint64_t bytes);
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
                               std::uint64_t bytes);
+// The same where pairs differ. `hosts`: of each rank; several ranks may share one, and what they
+// send each other crosses no link. `bytes`: [sender * ranks + receiver].
+std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
+                                       std::span<const std::uint64_t> bytes);
+double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
+                             std::span<const std::uint64_t> bytes);
 
 // The least that must be cut to part the hosts into two halves (sizes differ by one if odd), in
 // links and, minimised apart from that, in bandwidth from one half to the other (001: count

@@ -1,6 +1,9 @@
-// The all-to-all limit: T >= max over directed links of bytes that must cross / rate (reference
-// section 2). With b of the n participants below a link, b(n-b) messages cross it each way.
+// The limit of an exchange: T >= max over directed links of bytes that must cross / rate (reference
+// section 2). With b of n participants below a link, b(n-b) equal messages cross it each way. Where
+// messages differ, what leaves a subtree is what its hosts send less what stays in it, and a
+// message stays in all subtrees that hold the lowest common ancestor of its two ends.
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 #include "topology/graph.h"
@@ -46,25 +49,134 @@ std::string level_name(std::uint32_t height) {
   return "level " + std::to_string(height) + " uplink";
 }
 
-class Limits {
+// Framed bytes that leave and enter a set of hosts.
+struct Crossing {
+  double out = 0, in = 0;
+};
+
+// An exchange of equal messages, one rank per host: O(nodes), for clusters of any size.
+class Equal {
  public:
-  Limits(const Cluster& cluster, std::span<const base::HostId> hosts, std::uint64_t bytes)
-      : cluster_(cluster),
-        adjacency_(cluster),
-        walk_(walk(cluster, adjacency_)),
-        message_(static_cast<double>(framed_bytes(cluster.framing, bytes))),
+  Equal(const Cluster& cluster, std::span<const base::HostId> hosts, std::uint64_t bytes)
+      : message_(static_cast<double>(framed_bytes(cluster.framing, bytes))),
         total_(static_cast<double>(hosts.size())),
-        own_(adjacency_.node_count(), 0) {
+        own_(cluster.host_count(), 0) {
     for (const base::HostId host : hosts) own_[host.value] += 1;
   }
 
-  std::vector<LevelLimit> run() {
-    std::vector<double> below = own_;
-    for (auto it = walk_.order.rbegin(); it != walk_.order.rend(); ++it) {
-      if (walk_.parent[*it] != kNoNode) below[walk_.parent[*it]] += below[*it];
+  void accumulate(const Walk& walk) {
+    below_ = own_;
+    below_.resize(walk.parent.size());
+    for (auto it = walk.order.rbegin(); it != walk.order.rend(); ++it) {
+      if (walk.parent[*it] != kNoNode) below_[walk.parent[*it]] += below_[*it];
     }
+  }
+  Crossing below(std::uint32_t node) const { return crossing(below_[node]); }
+  Crossing around(std::span<const std::uint32_t> hosts) const {
+    double inside = 0;
+    for (const std::uint32_t host : hosts) inside += own_[host];
+    return crossing(inside);
+  }
+
+ private:
+  Crossing crossing(double inside) const {
+    const double bytes = inside * (total_ - inside) * message_;
+    return {bytes, bytes};
+  }
+
+  const double message_, total_;
+  std::vector<double> own_;  // by host: participants there
+  std::vector<double> below_;
+};
+
+// Any traffic. The ranks of one host send to those of another as one message: nothing frames less.
+class Traffic {
+ public:
+  Traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
+          std::span<const std::uint64_t> bytes)
+      : hosts_(cluster.host_count()), framed_(std::size_t{hosts_} * hosts_, 0) {
+    std::vector<std::uint64_t> sum(framed_.size(), 0);
+    for (std::size_t from = 0; from < hosts.size(); ++from) {
+      for (std::size_t to = 0; to < hosts.size(); ++to) {
+        if (hosts[from] == hosts[to]) continue;
+        sum[at(hosts[from].value, hosts[to].value)] += bytes[from * hosts.size() + to];
+      }
+    }
+    std::transform(sum.begin(), sum.end(), framed_.begin(), [&](std::uint64_t message) {
+      return static_cast<double>(framed_bytes(cluster.framing, message));
+    });
+  }
+
+  void accumulate(const Walk& walk) {
+    below_.assign(walk.parent.size(), {});
+    std::vector<double> inside(walk.parent.size(), 0);
+    std::vector<std::uint32_t> depth(walk.parent.size(), 0);
+    for (const std::uint32_t node : walk.order) {
+      if (walk.parent[node] != kNoNode) depth[node] = depth[walk.parent[node]] + 1;
+    }
+    for (std::uint32_t from = 0; from < hosts_; ++from) {
+      for (std::uint32_t to = 0; to < hosts_; ++to) {
+        const double message = framed_[at(from, to)];
+        if (message == 0) continue;
+        below_[from].out += message;
+        below_[to].in += message;
+        std::uint32_t a = from, b = to;
+        while (a != b) (depth[a] > depth[b] ? a : b) = walk.parent[depth[a] > depth[b] ? a : b];
+        inside[a] += message;
+      }
+    }
+    for (auto it = walk.order.rbegin(); it != walk.order.rend(); ++it) {
+      const std::uint32_t parent = walk.parent[*it];
+      if (parent != kNoNode) {
+        below_[parent].out += below_[*it].out;
+        below_[parent].in += below_[*it].in;
+        inside[parent] += inside[*it];
+      }
+    }
+    for (std::uint32_t node = 0; node < below_.size(); ++node) {
+      below_[node].out -= inside[node];
+      below_[node].in -= inside[node];
+    }
+  }
+  Crossing below(std::uint32_t node) const { return below_[node]; }
+  Crossing around(std::span<const std::uint32_t> hosts) const {
+    std::vector<bool> inside(hosts_, false);
+    for (const std::uint32_t host : hosts) inside[host] = true;
+    Crossing sum;
+    for (const std::uint32_t host : hosts) {
+      for (std::uint32_t other = 0; other < hosts_; ++other) {
+        if (inside[other]) continue;
+        sum.out += framed_[at(host, other)];
+        sum.in += framed_[at(other, host)];
+      }
+    }
+    return sum;
+  }
+
+ private:
+  std::size_t at(std::uint32_t from, std::uint32_t to) const {
+    return std::size_t{from} * hosts_ + to;
+  }
+
+  const std::uint32_t hosts_;
+  std::vector<double> framed_;  // [from host][to host]
+  std::vector<Crossing> below_;
+};
+
+template <class Load>
+class Limits {
+ public:
+  Limits(const Cluster& cluster, Load load)
+      : cluster_(cluster),
+        adjacency_(cluster),
+        walk_(walk(cluster, adjacency_)),
+        load_(std::move(load)) {
+    load_.accumulate(walk_);
+  }
+
+  std::vector<LevelLimit> run() {
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
-      if (walk_.bridge[node]) add_bridge(node, crossing(below[node]));
+      if (walk_.bridge[node]) add_bridge(node, load_.below(node));
     }
     for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
       add_trunks(node);
@@ -73,29 +185,29 @@ class Limits {
   }
 
  private:
-  double crossing(double inside) const { return inside * (total_ - inside) * message_; }
-
-  void add_bridge(std::uint32_t node, double bytes) {
+  void add_bridge(std::uint32_t node, Crossing bytes) {
     const Link& link = cluster_.links[walk_.parent_link[node]];
     const std::uint32_t height = walk_.height[node];
     const std::string& low = cluster_.node_name(NodeId{node});
     const std::string& high = cluster_.node_name(NodeId{walk_.parent[node]});
     const std::string level = level_name(height);
-    levels_.add({height, 0}, level + " up", bytes, rate_from(link, node), low + " -> " + high);
-    levels_.add({height, 1}, level + " down", bytes, rate_towards(link, node), high + " -> " + low);
+    levels_.add({height, 0}, level + " up", bytes.out, rate_from(link, node), low + " -> " + high);
+    levels_.add({height, 1}, level + " down", bytes.in, rate_towards(link, node),
+                high + " -> " + low);
     if (link.bidirectional_cap_mbit_s > 0) {
-      levels_.add({height, 2}, level + " both ways", 2 * bytes, link.bidirectional_cap_mbit_s,
-                  low + " <-> " + high);
+      levels_.add({height, 2}, level + " both ways", bytes.out + bytes.in,
+                  link.bidirectional_cap_mbit_s, low + " <-> " + high);
     }
   }
 
   // The cut around a switch and its hosts, where its links to other switches are no bridges.
   void add_trunks(std::uint32_t node) {
-    double inside = 0, out = 0, in = 0;
+    double out = 0, in = 0;
+    std::vector<std::uint32_t> hosts;
     bool several_paths = false;
     for (const Edge& edge : adjacency_[node]) {
       if (edge.peer < cluster_.host_count()) {
-        inside += own_[edge.peer];
+        hosts.push_back(edge.peer);
         continue;
       }
       const Link& link = cluster_.links[edge.link];
@@ -103,11 +215,12 @@ class Limits {
       in += rate_towards(link, node);
       several_paths = several_paths || !is_bridge(node, edge);
     }
-    if (!several_paths || inside == 0) return;
+    if (!several_paths || hosts.empty()) return;
+    const Crossing bytes = load_.around(hosts);
     const std::string& name = cluster_.node_name(NodeId{node});
     constexpr std::uint32_t kAfterUplinks = UINT32_MAX;
-    levels_.add({kAfterUplinks, 0}, "trunks out", crossing(inside), out, name + " -> *");
-    levels_.add({kAfterUplinks, 1}, "trunks in", crossing(inside), in, "* -> " + name);
+    levels_.add({kAfterUplinks, 0}, "trunks out", bytes.out, out, name + " -> *");
+    levels_.add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + name);
   }
 
   bool is_bridge(std::uint32_t node, const Edge& edge) const {
@@ -120,10 +233,15 @@ class Limits {
   const Cluster& cluster_;
   const Adjacency adjacency_;
   const Walk walk_;
-  const double message_, total_;
-  std::vector<double> own_;  // by node: participants there
+  Load load_;
   Levels levels_;
 };
+
+double slowest(std::span<const LevelLimit> levels) {
+  double seconds = 0;
+  for (const LevelLimit& limit : levels) seconds = std::max(seconds, limit.seconds);
+  return seconds;
+}
 
 }  // namespace
 
@@ -135,16 +253,23 @@ std::uint64_t framed_bytes(const Framing& framing, std::uint64_t bytes) {
 
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                         std::uint64_t bytes) {
-  return Limits(cluster, hosts, bytes).run();
+  return Limits(cluster, Equal(cluster, hosts, bytes)).run();
 }
 
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
                               std::uint64_t bytes) {
-  double seconds = 0;
-  for (const LevelLimit& limit : alltoall_limits(cluster, hosts, bytes)) {
-    seconds = std::max(seconds, limit.seconds);
-  }
-  return seconds;
+  return slowest(alltoall_limits(cluster, hosts, bytes));
+}
+
+std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
+                                       std::span<const std::uint64_t> bytes) {
+  assert(bytes.size() == hosts.size() * hosts.size());
+  return Limits(cluster, Traffic(cluster, hosts, bytes)).run();
+}
+
+double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
+                             std::span<const std::uint64_t> bytes) {
+  return slowest(traffic_limits(cluster, hosts, bytes));
 }
 
 }  // namespace alm::topology

@@ -125,6 +125,59 @@ link = [{ from = "h[0-3]", to = "s0,s0,s1,s1", rate_mbit_s = 1000 },
   EXPECT_DOUBLE_EQ(limit(cluster.value(), 1472), 4 * 1514 * 8 / 200e6);
 }
 
+std::vector<std::uint64_t> equal(std::size_t ranks, std::uint64_t bytes) {
+  return std::vector<std::uint64_t>(ranks * ranks, bytes);
+}
+
+TEST(Limits, EqualTrafficIsTheAllToAll) {
+  for (const char* name : {"tam-8x4", "oversubscribed-8x4", "tam-16x1", "tam-6x4-u412"}) {
+    const Cluster cluster = ready_made(name);
+    const auto hosts = all(cluster);
+    const auto levels = alltoall_limits(cluster, hosts, 10'000);
+    const auto same = traffic_limits(cluster, hosts, equal(hosts.size(), 10'000));
+    ASSERT_EQ(levels.size(), same.size()) << name;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      EXPECT_EQ(levels[i].level, same[i].level);
+      EXPECT_DOUBLE_EQ(levels[i].bytes, same[i].bytes) << name << " " << levels[i].level;
+      EXPECT_DOUBLE_EQ(levels[i].seconds, same[i].seconds) << name << " " << levels[i].level;
+    }
+  }
+}
+
+// Leaf 0 has hosts 0 and 1, leaf 1 has 2 and 3. In packets of 1472: row, column and what crosses.
+//   0 -> 1: 5, 0 -> 2: 1, 3 -> 2: 4, 2 -> 0: 2, 3 -> 1: 1; 1 sends nothing.
+TEST(Limits, TrafficCountsRowsColumnsAndCuts) {
+  const Cluster cluster = build_tree(TreeSpec{.groups = {2, 2}});
+  const auto hosts = all(cluster);
+  std::vector<std::uint64_t> bytes(16, 0);
+  bytes[0 * 4 + 1] = 5 * 1472;
+  bytes[0 * 4 + 2] = 1 * 1472;
+  bytes[3 * 4 + 2] = 4 * 1472;
+  bytes[2 * 4 + 0] = 2 * 1472;
+  bytes[3 * 4 + 1] = 1 * 1472;
+  bytes[1 * 4 + 1] = 1'000'000'000;  // to itself: crosses nothing
+  const auto levels = traffic_limits(cluster, hosts, bytes);
+  ASSERT_EQ(levels.size(), 4u);
+  EXPECT_EQ(levels[0].bytes, 6 * 1514);  // host 0 sends 5 + 1
+  EXPECT_EQ(levels[0].busiest, cluster.hosts[0].name + " -> leaf0");
+  EXPECT_EQ(levels[1].bytes, 6 * 1514);  // host 1 receives 5 + 1
+  EXPECT_EQ(levels[1].busiest, "leaf0 -> " + cluster.hosts[1].name);
+  EXPECT_EQ(levels[2].bytes, 3 * 1514);  // leaf 1 sends 2 + 1
+  EXPECT_EQ(levels[3].bytes, 3 * 1514);
+  EXPECT_DOUBLE_EQ(traffic_limit_seconds(cluster, hosts, bytes), 6 * 1514 * 8 / 100e6);
+}
+
+// Two ranks on each of three hosts: a host sends 2 x 2 blocks to each other host, as one message.
+TEST(Limits, RanksOfOneHostShareItsLink) {
+  const Cluster cluster = build_tree(TreeSpec{.groups = {3}});
+  const std::vector<base::HostId> block{{0}, {0}, {1}, {1}, {2}, {2}};
+  const double host_to_host = 4 * 100 + 42;
+  EXPECT_DOUBLE_EQ(traffic_limit_seconds(cluster, block, equal(6, 100)),
+                   2 * host_to_host * 8 / 100e6);
+  const std::vector<base::HostId> uneven{{0}, {0}, {0}, {1}};  // 3 blocks each way
+  EXPECT_DOUBLE_EQ(traffic_limit_seconds(cluster, uneven, equal(4, 100)), 342 * 8 / 100e6);
+}
+
 TEST(Limits, SixteenThousandHosts) {
   const Cluster cluster = build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(512, 32)});
   EXPECT_DOUBLE_EQ(limit(cluster, 1472), 32.0 * (16384 - 32) * 1514 * 8 / 1000e6);

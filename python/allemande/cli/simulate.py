@@ -12,6 +12,7 @@ import typer
 from allemande.cli.outputs import STDOUT, CsvFile, check_outputs, write_output
 from allemande.errors import BadInput
 
+DEFAULT_SIZE = "64KiB"
 FAULT_KINDS = ("link-down", "block-port", "slow-host")
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
@@ -51,6 +52,16 @@ def parse_names(text: str) -> list[str]:
     return names
 
 
+def simulated_size(size: str | None, matrix: str | None) -> str:
+    from allemande.matrix import parse_matrix
+
+    if matrix is not None and parse_matrix(matrix).has_own_sizes:
+        if size is not None:
+            raise BadInput("a matrix file says how many bytes; leave out --size")
+        return "1"  # one case; the file's mean is what the result names
+    return size or DEFAULT_SIZE
+
+
 def command(
     cluster: Annotated[
         str,
@@ -67,9 +78,20 @@ def command(
         ),
     ] = "sync-shuffle",
     size: Annotated[
-        str,
-        typer.Option(help="Bytes to each other host, separated by commas; KB, KiB, MB, MiB."),
-    ] = "64KiB",
+        str | None,
+        typer.Option(
+            help="Bytes to each other host, separated by commas; KB, KiB, MB, MiB. With --matrix: "
+            "the mean. Default: 64KiB."
+        ),
+    ] = None,
+    matrix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Who sends how much: uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random or "
+            "file:PATH (CSV or .npy, bytes, a row per sender).",
+        ),
+    ] = None,
     permutation: Annotated[
         str | None, typer.Option(help="balanced, shift, xor or edge-colouring.")
     ] = None,
@@ -133,7 +155,9 @@ def command(
     from allemande.simulation.run import make_case
 
     check_outputs({"--json": json, "--csv": csv, "--trace": str(trace) if trace else None})
+    size = simulated_size(size, matrix)
     given: dict[str, Any] = {
+        "matrix": matrix,
         "permutation": permutation,
         "contention_aware": contention_aware,
         "omega": omega,

@@ -8,8 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from allemande import _core
 from allemande.errors import BadInput
+from allemande.matrix import Matrix, check_matrix, leaf_groups, make_matrix, mean_of, parse_matrix
 from allemande.simulation.clusters import find_cluster
 from allemande.topology import Cluster, parse_cluster
 
@@ -39,7 +42,8 @@ Watcher = Callable[[float], None]
 class Case:
     """One run. A plain value: it goes to other processes, and the same case gives the same result.
 
-    `options` are those of the simulator (docs/simulator.md), without algorithm and size.
+    `options` are those of the simulator (docs/simulator.md), without algorithm and size. A `matrix`
+    among them may also be a text as `allemande simulate --matrix` takes it; `size` is its mean.
     """
 
     cluster: str  # a cluster file's text
@@ -81,12 +85,14 @@ class Result:
     cluster: str
     rank_time_s: list[float]
     ports: list[Port]
+    matrix: str | None = None  # None: the same to everybody
+    host_bytes: float = 0  # payload a host receives from the others, on average
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def goodput_mb_s(self) -> float:
         """Payload each host receives per second, in the papers' unit."""
-        return (self.hosts - 1) * self.size / self.time_s / 1e6
+        return self.host_bytes / self.time_s / 1e6
 
     def busiest_queues(self) -> list[Port]:
         """The ports that dropped most, then those that queued most."""
@@ -99,6 +105,7 @@ class Result:
             **{key: getattr(self, key) for key in JSON_KEYS},
             "mode": self.mode,
             "cluster": self.cluster,
+            "matrix": self.matrix,
             "goodput_mb_s": self.goodput_mb_s,
             "ports": [
                 {
@@ -113,9 +120,40 @@ class Result:
         }
 
 
+def is_generated(matrix: Any) -> bool:
+    """Made to a mean; files and arrays have their own."""
+    return isinstance(matrix, str) and not parse_matrix(matrix).has_own_sizes
+
+
+def matrix_of(case: Case) -> Matrix | None:
+    """The traffic of a case whose pairs differ, in rank order."""
+    given = case.options.get("matrix")
+    if given is None:
+        return None
+    cluster = parse_cluster(case.cluster, case.cluster_name)
+    hosts = case.options.get("hosts")
+    ranks = len(cluster.hosts) if hosts is None else len(hosts)
+    if isinstance(given, str):
+        groups = leaf_groups(cluster, hosts)
+        seed = int(case.options.get("seed", 1))
+        return make_matrix(parse_matrix(given), ranks, case.size, seed, groups)
+    matrix = np.asarray(given)
+    if matrix.dtype.kind not in "iu":
+        raise BadInput(f"matrix of {matrix.dtype}; expected whole numbers of bytes")
+    check_matrix(matrix, ranks, "matrix")
+    return matrix
+
+
 def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     """Runs one case in this process."""
     options = {"algorithm": case.algorithm, "size": case.size, **case.options}
+    matrix = matrix_of(case)
+    if matrix is not None:
+        if case.mode == "flow":
+            raise BadInput("flow mode has the same size for every pair; simulate packets")
+        options["matrix"] = matrix.tolist()
+        if not is_generated(case.options["matrix"]):
+            options["size"] = mean_of(matrix)
     begin = time.process_time()
     if case.mode == "flow":
         cluster = parse_cluster(case.cluster, case.cluster_name)
@@ -148,8 +186,14 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         for port in raw["ports"]
         if port["bytes"] or port.get("dropped")
     ]
+    host_bytes = float((raw["hosts"] - 1) * case.size)
+    if matrix is not None:
+        host_bytes = float(matrix.sum() - np.trace(matrix)) / raw["hosts"]
+    given = case.options.get("matrix")
     return Result(
         **{key: raw[key] for key in JSON_KEYS if key != "cpu_s"},
+        matrix=given if given is None or isinstance(given, str) else "given",
+        host_bytes=host_bytes,
         cpu_s=cpu_s,
         mode=case.mode,
         cluster=case.cluster_name,
@@ -184,6 +228,10 @@ def simulate(
     """Simulates one complete exchange of `size` bytes per pair of hosts.
 
     >>> simulate("tam-8x4-u412", "sync-shuffle", 200_000).fraction_of_limit
+    >>> simulate("tam-8x4", size=20_000, matrix="zipf:1.2", seed=3).fraction_of_limit
+
+    `matrix` is a text as `allemande simulate --matrix` takes it, or rows of bytes: row r is what
+    rank r sends.
 
     Options are the simulator's: permutation, contention_aware, omega, exchanges, window_packets,
     jitter_us, seed, faults and more (docs/simulator.md). Bad input raises errors.BadInput with the

@@ -1,0 +1,217 @@
+"""Traffic matrices: how many bytes each rank sends to each other in one exchange.
+
+A matrix is written `uniform`, `zipf:S`, `hot[:FACTOR]`, `block[:DENSITY]`, `random` or `file:PATH`.
+Generated ones have a mean of so many bytes per entry, those a rank sends to itself included; the
+same seed gives the same matrix. Row r is what rank r sends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allemande.errors import BadInput
+from allemande.topology import Cluster
+
+Matrix = NDArray[np.int64]
+
+EXPECTED = "uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random or file:PATH"
+ENTRY_MAX = 2**31 - 1  # counts of MPI_Alltoallv are int
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The number after the colon: what it is when left out (None: it must be given), its range."""
+
+    name: str
+    default: float | None
+    low: float
+    high: float
+
+
+PARAMETERS: dict[str, Parameter | None] = {
+    "uniform": None,
+    "zipf": Parameter("exponent", None, 0, 10),
+    "hot": Parameter("factor", 10, 0, 1e6),
+    "block": Parameter("density", 0.5, 0, 1),
+    "random": None,
+}
+
+
+@dataclass(frozen=True)
+class MatrixSpec:
+    """A matrix as the user writes it."""
+
+    text: str
+    kind: str
+    value: float = 0
+    path: Path | None = None
+
+    @property
+    def has_own_sizes(self) -> bool:
+        """A file says how many bytes; the others are told the mean."""
+        return self.kind == "file"
+
+
+def parse_matrix(text: str) -> MatrixSpec:
+    kind, colon, rest = text.strip().partition(":")
+    if kind == "file":
+        if not rest:
+            raise BadInput(f"matrix {text!r} names no file; expected file:PATH")
+        return MatrixSpec(text, kind, path=Path(rest))
+    if kind not in PARAMETERS:
+        raise BadInput(f"matrix {text!r} is unknown; expected {EXPECTED}")
+    parameter = PARAMETERS[kind]
+    if parameter is None:
+        if colon:
+            raise BadInput(f"matrix {text!r}: {kind} takes no number; expected {EXPECTED}")
+        return MatrixSpec(kind, kind)
+    if not colon:
+        if parameter.default is None:
+            raise BadInput(f"matrix {text!r} lacks its {parameter.name}; expected {EXPECTED}")
+        return MatrixSpec(text, kind, parameter.default)
+    try:
+        value = float(rest)
+    except ValueError:
+        value = math.nan
+    # Nothing at all is no density and no factor.
+    above = parameter.low < value or (kind == "zipf" and value == parameter.low)
+    if not (above and value <= parameter.high):
+        open_end = "from" if kind == "zipf" else "above"
+        raise BadInput(
+            f"matrix {text!r}: {parameter.name} {rest!r} is not valid; expected a number "
+            f"{open_end} {parameter.low:g} to {parameter.high:g}"
+        )
+    return MatrixSpec(text, kind, value)
+
+
+def split_whole(total: int, weights: NDArray[np.float64]) -> Matrix:
+    """Whole numbers in the ratio of the weights that add up to `total`: largest remainders."""
+    exact = weights * (total / weights.sum())
+    whole = np.floor(exact).astype(np.int64)
+    missing = total - int(whole.sum())
+    order = np.argsort(-(exact - whole), kind="stable")
+    whole[order[:missing]] += 1
+    return whole
+
+
+def same_rows(ranks: int, mean: int, weights: NDArray[np.float64]) -> Matrix:
+    """Every rank sends ranks x mean bytes, split over the receivers by their weights."""
+    row = split_whole(ranks * mean, weights)
+    return np.broadcast_to(row, (ranks, ranks)).copy()
+
+
+def zipf(ranks: int, mean: int, exponent: float, random: np.random.Generator) -> Matrix:
+    """As a mixture of experts routes: all senders agree on which receivers are popular."""
+    weights = np.arange(1, ranks + 1, dtype=float) ** -exponent
+    return same_rows(ranks, mean, random.permutation(weights))
+
+
+def hot(ranks: int, mean: int, factor: float, random: np.random.Generator) -> Matrix:
+    weights = np.ones(ranks)
+    weights[random.integers(ranks)] = factor
+    return same_rows(ranks, mean, weights)
+
+
+def leaf_groups(cluster: Cluster, hosts: Sequence[str] | None = None) -> list[int]:
+    """The switch of each host, as numbers."""
+    switch_of: dict[str, str] = {}
+    for link in cluster.links:
+        switch_of[link.from_] = link.to
+        switch_of[link.to] = link.from_
+    names = [host.name for host in cluster.hosts] if hosts is None else hosts
+    switches = [switch_of.get(name, "") for name in names]
+    return [switches.index(switch) for switch in switches]
+
+
+def default_groups(ranks: int) -> list[int]:
+    """Where the network has none: about as many groups as each has members."""
+    width = max(1, math.isqrt(ranks))
+    return [rank // width for rank in range(ranks)]
+
+
+def block(
+    ranks: int, mean: int, density: float, groups: Sequence[int], random: np.random.Generator
+) -> Matrix:
+    """What one group of ranks sends to another (or to itself) is nothing, or full."""
+    if len(set(groups)) < 2:
+        groups = default_groups(ranks)
+    _, of_rank = np.unique(np.asarray(groups), return_inverse=True)
+    count = int(of_rank.max()) + 1
+    full = np.zeros(count * count, dtype=bool)
+    chosen = max(1, round(density * count * count))
+    full[random.permutation(count * count)[:chosen]] = True
+    pattern = full.reshape(count, count)[np.ix_(of_rank, of_rank)]
+    each = round(mean * ranks * ranks / int(pattern.sum()))
+    return np.where(pattern, np.int64(each), np.int64(0))
+
+
+def read_file(path: Path) -> Matrix:
+    """Counts of bytes as CSV or as NumPy's .npy; `check_matrix` says whether they can be used."""
+    try:
+        with path.open("rb") as file:
+            if path.suffix == ".npy":
+                values = np.load(file, allow_pickle=False)
+            else:
+                # Numbers of bytes are whole: reading them as such refuses 1.5 and nan.
+                values = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
+    except OSError as error:
+        raise BadInput(f"matrix file {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError) as error:
+        raise BadInput(
+            f"matrix file {path}: {error}; expected CSV or .npy of whole numbers of bytes"
+        ) from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
+        kind = getattr(values, "dtype", type(values).__name__)
+        raise BadInput(f"matrix file {path} holds {kind}; expected whole numbers of bytes")
+    if values.dtype.kind == "u" and values.size and int(values.max()) > ENTRY_MAX:
+        raise BadInput(f"matrix file {path}: {int(values.max())} bytes; at most {ENTRY_MAX}")
+    return values.astype(np.int64)
+
+
+def check_matrix(matrix: Matrix, ranks: int, where: str) -> None:
+    """Square, one row per rank, and nothing that MPI cannot count."""
+    if matrix.shape != (ranks, ranks):
+        shape = " x ".join(str(length) for length in matrix.shape)
+        raise BadInput(f"{where} is {shape}; expected {ranks} x {ranks}: a row per sending rank")
+    for entry in (int(matrix.min()), int(matrix.max())):
+        if not 0 <= entry <= ENTRY_MAX:
+            row, column = (int(i) for i in np.argwhere(matrix == entry)[0])
+            raise BadInput(
+                f"{where}: row {row + 1}, column {column + 1} is {entry} bytes; "
+                f"expected 0 to {ENTRY_MAX}"
+            )
+
+
+def make_matrix(
+    spec: MatrixSpec, ranks: int, mean: int, seed: int = 1, groups: Sequence[int] | None = None
+) -> Matrix:
+    """The matrix for so many ranks. `groups`: of each rank, for `block`; `mean`: not for a file."""
+    random = np.random.default_rng(seed)
+    where = f"matrix {spec.text!r}"
+    match spec.kind:
+        case "file":
+            assert spec.path is not None
+            matrix, where = read_file(spec.path), f"matrix file {spec.path}"
+        case "zipf":
+            matrix = zipf(ranks, mean, spec.value, random)
+        case "hot":
+            matrix = hot(ranks, mean, spec.value, random)
+        case "block":
+            matrix = block(ranks, mean, spec.value, groups or default_groups(ranks), random)
+        case "random":
+            matrix = random.integers(0, 2 * mean + 1, size=(ranks, ranks), dtype=np.int64)
+        case _:
+            matrix = np.full((ranks, ranks), mean, dtype=np.int64)
+    check_matrix(matrix, ranks, where)
+    return matrix
+
+
+def mean_of(matrix: Matrix) -> int:
+    """Bytes per entry, as `--sizes` counts them."""
+    return round(float(matrix.mean()))
