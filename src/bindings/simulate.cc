@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/simulate_options.h"
+#include "plan/uneven.h"
 #include "topology/cluster.h"
 
 namespace nb = nanobind;
@@ -63,6 +64,35 @@ std::vector<transport::PeerId> numbers(const std::vector<base::Rank>& ranks) {
   std::transform(ranks.begin(), ranks.end(), out.begin(),
                  [](base::Rank rank) { return rank.value; });
   return out;
+}
+
+std::vector<transport::Train> trains(const std::vector<plan::Train>& planned) {
+  std::vector<transport::Train> out;
+  out.reserve(planned.size());
+  for (const auto& train : planned) out.push_back({train.peer.value, train.packets, train.step});
+  return out;
+}
+
+bool in_steps(const SimulateOptions& options) {
+  return options.uneven_steps && options.algorithm == plan::Algorithm::kSyncShuffle &&
+         !options.matrix.empty() &&
+         plan::uneven_pays(options.matrix, static_cast<std::uint32_t>(options.hosts.size()));
+}
+
+void add_steps(harness::RankRounds& rounds, std::uint32_t rank, const SimulateOptions& options,
+               const transport::Config& config, double limit_seconds) {
+  constexpr double kNanos = 1e9;
+  const double steps = limit_seconds * kNanos / static_cast<double>(config.packet_time);
+  const auto made = plan::make_uneven(
+      {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
+       .self = {rank},
+       .bytes = options.matrix,
+       .packet_bytes = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
+       .grain_packets = config.grain_packets,
+       .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
+  rounds.trains = trains(made.send);
+  rounds.arrivals = trains(made.recv);
+  rounds.steps = made.steps;
 }
 
 class Recorder final : public sim::TraceSink {
@@ -184,6 +214,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   const transport::Config config = config_of(options, cluster, tuning);
   const auto group_of = groups_of(cluster, options.hosts);
 
+  const double limit = limit_seconds(options, cluster);
   harness::SimRequest request;
   request.cluster = &cluster;
   request.hosts = options.hosts;
@@ -209,8 +240,16 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
                                  .group_of = group_of});
     if (!plan) return plan.error();
     const plan::Plan& made = plan.value();
-    return harness::RankRounds{numbers(made.send), numbers(made.recv), made.send_begin,
-                               made.recv_begin, made.interleaved};
+    harness::RankRounds rounds{numbers(made.send),
+                               numbers(made.recv),
+                               made.send_begin,
+                               made.recv_begin,
+                               made.interleaved,
+                               {},
+                               {},
+                               0};
+    if (in_steps(options)) add_steps(rounds, rank, options, config, limit);
+    return rounds;
   };
   Recorder recorder;
   if (options.trace) {

@@ -281,6 +281,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
     out.network.costs.gap = costs.time("g", sim::kPicosPerNano);
     costs.finish();
   }
+  out.uneven_steps = reader.flag("uneven_steps", true);
   out.as_lab = reader.flag("as_lab", false);
   if (out.as_lab) out.network.shaper = sim::Shaper::kTokenBucket;
   out.network.shaper_slack = reader.time("shaper_slack_us", sim::kPicosPerMicro, 200);

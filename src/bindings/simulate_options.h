@@ -20,6 +20,7 @@ struct SimulateOptions {
   std::uint32_t omega = 0;
   std::uint64_t size = 0;
   std::vector<std::uint64_t> matrix;  // bytes, [sender * ranks + receiver]; empty: `size` each
+  bool uneven_steps = true;           // steps made for the matrix, where that pays (plan/uneven.h)
   std::uint32_t exchanges = 1;
   std::uint32_t window_packets = 0;  // 0: tune()
   bool window_with_acks = false;

@@ -21,6 +21,8 @@ struct RankRounds {
   std::vector<transport::PeerId> send, recv;
   std::vector<std::uint32_t> send_begin, recv_begin;  // rounds + 1 entries each
   bool interleaved = true;
+  std::vector<transport::Train> trains, arrivals;  // for uneven blocks, see transport::Rounds
+  std::uint64_t steps = 0;
 };
 
 // How long after the others a rank enters an exchange: exponential, drawn anew each time.

@@ -87,7 +87,11 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   if (!own_agrees) return give_up({self_, self_, send.of(self_), recv.of(self_)});
 
   window_ = config_.window_packets;
-  if (send_left_ <= config_.burst_packets) window_ = std::max(window_, config_.burst_packets);
+  // Of uneven blocks a rank does not know how much the others send to whom.
+  const bool even = send.each.empty() && recv.each.empty();
+  if (even && send_left_ <= config_.burst_packets) {
+    window_ = std::max(window_, config_.burst_packets);
+  }
 
   const std::size_t rounds_count = rounds.send_begin.empty() ? 0 : rounds.send_begin.size() - 1;
   round_recv_left_.assign(rounds_count, 0);
@@ -113,6 +117,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   cycle_ = nominal_cycle_;
   last_wrap_ = now;
   round_ = 0;
+  start_steps(now);
   load_round();
   timer_at(now + probe_delay_min());
 }

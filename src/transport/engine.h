@@ -8,6 +8,9 @@
 // late starter receives meanwhile is banked up to 4 W and given back one for every two arrivals, so
 // that it never releases a burst.
 //
+// Uneven blocks are sent in steps instead, so that no port is asked for more than it carries; there
+// the steps of the schedule, idle ones included, take the place of packets (engine_steps.cc).
+//
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
 // or probe of exchange e says that its sender has completed all before e. Where neither is due
 // within one cycle of the schedule, an explicit ack goes out; at once when packets come out of
@@ -46,11 +49,23 @@
 
 namespace alm::transport {
 
+// So many packets to, or from, one peer from a step on. A step is the time of one packet on the
+// host link, counted from the start of the exchange.
+struct Train {
+  PeerId peer = 0;
+  std::uint32_t packets = 0;
+  std::uint64_t step = 0;
+};
+
 // Rounds of partners, as in plan::Plan (transport does not know plans). Must outlive the exchange.
 struct Rounds {
   std::span<const PeerId> send, recv;
   std::span<const std::uint32_t> send_begin, recv_begin;  // rounds + 1 entries
   bool interleaved = true;
+  // For uneven blocks: what is sent, and what comes, in the order of steps (engine_steps.cc). What
+  // the trains do not hold goes in the order of the rounds, after them.
+  std::span<const Train> trains, arrivals;
+  std::uint64_t steps = 0;  // of the whole exchange
 };
 
 // Bytes per peer: one figure for all, or one each.
@@ -106,7 +121,7 @@ class Engine {
 
   // The next datagram to send now, if there is one.
   bool next(base::Nanos now, Emission* out);
-  base::Nanos deadline() const { return next_timer_; }
+  base::Nanos deadline() const { return std::min(next_timer_, next_step_at_); }
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
 
@@ -197,13 +212,27 @@ class Engine {
   // engine_send.cc
   bool emit_data(base::Nanos now, Emission* out);
   bool may_send() const;
+  bool ends_unanswered(const Peer& peer) const;
+  void count_sent(base::Nanos now, Peer& peer);
   bool ask_for_acks();
   bool choose_partner(base::Nanos now);
   void load_round();
   void next_partner(base::Nanos now);
+  void measure_cycle(base::Nanos now);
   std::uint32_t train_length() const;
   void fill_data(Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
                  std::uint64_t exchange, bool tail);
+  // engine_steps.cc
+  void start_steps(base::Nanos now);
+  bool stepping() const { return train_ < rounds_.trains.size(); }
+  bool emit_step(base::Nanos now, Emission* out);
+  void skip_exhausted();
+  base::Nanos time_of(std::uint64_t step) const;
+  base::Nanos lead() const;
+  void resent_in_steps(const Peer& peer);
+  bool step_allowed(base::Nanos now, std::uint64_t step);
+  void count_deliveries();
+  void count_arrival();
   // engine_timers.cc
   void scan_timers(base::Nanos now);
   base::Nanos scan_peer(base::Nanos now, PeerId id);
@@ -213,6 +242,7 @@ class Engine {
   base::Nanos probe_delay_min() const;
   base::Nanos probe_delay(const Peer& peer) const;
   base::Nanos wait_delay(const Peer& peer) const;
+  base::Nanos waited_since(const Peer& peer) const;
   void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
 
   std::uint64_t current() const { return entered_ - 1; }  // running, or the latest one
@@ -248,6 +278,17 @@ class Engine {
   std::uint64_t send_left_ = 0;  // packets, all rounds
   std::vector<std::uint64_t> round_recv_left_;
   std::uint64_t recv_left_ = 0;  // packets, all rounds
+
+  // Position in the trains. The clocks are one past the step of the latest packet that has arrived,
+  // or is known to have been delivered.
+  std::size_t train_ = 0, arrival_ = 0, delivered_ = 0;
+  std::uint32_t train_sent_ = 0, arrival_taken_ = 0, delivered_taken_ = 0;
+  std::uint64_t send_total_ = 0, delivered_packets_ = 0;
+  std::uint64_t arrival_clock_ = 0, delivery_clock_ = 0;
+  std::uint64_t last_step_ = 0;  // this rank sent in
+  base::Nanos anchor_at_ = 0;    // the time of step 0, as far as this rank keeps to it
+  base::Nanos last_arrival_at_ = 0;
+  base::Nanos next_step_at_ = base::kNever;
 
   // Windows over all peers, in packets.
   std::uint32_t window_ = 1;  // of the running exchange

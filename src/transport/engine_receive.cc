@@ -114,7 +114,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     if (header.packet < peer.recv.total) reply(id, exchange, 0);
     return Verdict::kNothing;
   }
-  peer.wait_since = now;
+  peer.wait_since = last_arrival_at_ = now;
   lossy_ = lossy_ || peer.recv.hole();
   owe(now, id, exchange);
   if (ack_soon || hole_before || peer.recv.hole()) reply(id, exchange, 0);
@@ -141,6 +141,7 @@ bool Engine::accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std:
   --round_recv_left_[peer.round];
   ++counters_.data_received;
   credit();
+  count_arrival();
   return true;
 }
 

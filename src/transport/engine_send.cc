@@ -38,6 +38,10 @@ void Engine::next_partner(base::Nanos now) {
   train_left_ = train_length();
   if (++position_ < turn_.size()) return;
   position_ = 0;
+  measure_cycle(now);
+}
+
+void Engine::measure_cycle(base::Nanos now) {
   // Timers count the cycles of the exchange as it really runs: an oversubscribed uplink stretches
   // them. One stalled cycle must not stretch them without end.
   constexpr base::Nanos kStretchMax = 16;
@@ -73,6 +77,7 @@ bool Engine::choose_partner(base::Nanos now) {
 
 bool Engine::emit_data(base::Nanos now, Emission* out) {
   if (!running_ || send_left_ == 0) return false;
+  if (stepping()) return emit_step(now, out);
   if (!may_send()) {
     const bool ending = recv_left_ <= window_ && recv_left_ < send_left_;
     return ending && ask_for_acks() && emit_probe(now, out);
@@ -91,18 +96,27 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   const bool starved = recv_left_ == 0 || send_left_ > recv_left_ + window_;
   const bool starving = window_ <= cycle_packets_ && send_left_ > recv_left_ &&
                         peer.recv.total - peer.recv.cumulative <= 1;
-  if ((on_acks && starved) || starving || peer.send.next - peer.send.acked >= kSpanMax / 2 ||
-      (peer.send.exhausted() && peer.recv.total == 0)) {
+  if ((on_acks && starved) || starving || ends_unanswered(peer)) {
     out->header.flags |= wire::kFlagAckSoon;
   }
   --train_left_;
-  --send_left_;
   ++eta_;
+  count_sent(now, peer);
+  return true;
+}
+
+// A block far ahead of its acks, or the end of one to a peer that has nothing to send us.
+bool Engine::ends_unanswered(const Peer& peer) const {
+  return peer.send.next - peer.send.acked >= kSpanMax / 2 ||
+         (peer.send.exhausted() && peer.recv.total == 0);
+}
+
+void Engine::count_sent(base::Nanos now, Peer& peer) {
+  --send_left_;
   ++unacked_;
   ++counters_.data_sent;
   timer_at(now + probe_delay_min());
   peer.quiet_since = now;
-  return true;
 }
 
 // Nothing will come any more that opens the window but acknowledgements, and peers that have

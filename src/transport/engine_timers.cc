@@ -43,6 +43,11 @@ base::Nanos Engine::wait_delay(const Peer& peer) const {
   return std::min(first << peer.backoff, std::max(first, kKeepAlive));
 }
 
+// In steps a peer's turn may come late: while others send, there is no reason to ask.
+base::Nanos Engine::waited_since(const Peer& peer) const {
+  return rounds_.arrivals.empty() ? peer.wait_since : std::max(peer.wait_since, last_arrival_at_);
+}
+
 void Engine::scan_timers(base::Nanos now) {
   next_timer_ = base::kNever;
   for (PeerId id = 0; id < peers_.size(); ++id) {
@@ -66,7 +71,7 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
   if (!unacked && !awaited) return due;
   base::Nanos at = base::kNever;
   if (unacked) at = peer.quiet_since + probe_delay(peer);
-  if (awaited) at = std::min(at, peer.wait_since + wait_delay(peer));
+  if (awaited) at = std::min(at, waited_since(peer) + wait_delay(peer));
   if (now < at) return std::min(due, at);
   queue_probe(id);
   // The next look comes no earlier than the shortest probe interval.

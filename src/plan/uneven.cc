@@ -1,0 +1,171 @@
+#include "plan/uneven.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "schedule/decompose.h"
+#include "schedule/interleave.h"
+
+namespace alm::plan {
+namespace {
+
+// The finer the unit, the more evenly loads are dealt out, and the longer it takes to do so.
+constexpr std::uint64_t kUnitsMax = 4096;
+// Decomposing the loads of so many ranks takes about as long as sending 50 KB to each of them.
+constexpr std::uint32_t kRanksMax = 256;
+constexpr double kUneven = 1.1;
+// A port that is asked for all it can carry, acknowledgements besides, never gets rid of a queue.
+constexpr std::uint64_t kSparePercent = 3;
+
+using base::Rank;
+
+// One unit to or from a peer, at a place among all units.
+struct Slot {
+  std::uint64_t place;
+  std::uint32_t peer;
+};
+
+class Dealer {
+ public:
+  explicit Dealer(const UnevenRequest& request)
+      : request_(request),
+        ranks_(request.ranks),
+        self_(request.self.value),
+        packets_(request.bytes.size()) {
+    std::transform(request.bytes.begin(), request.bytes.end(), packets_.begin(),
+                   [&](std::uint64_t bytes) {
+                     return (bytes + request.packet_bytes - 1) / request.packet_bytes;
+                   });
+  }
+
+  Uneven run() {
+    choose_unit();
+    deal();
+    Uneven out;
+    out.steps = places_ * unit_;
+    out.send = trains(send_, true);
+    out.recv = trains(recv_, false);
+    return out;
+  }
+
+ private:
+  std::uint64_t packets(std::uint32_t from, std::uint32_t to) const {
+    return packets_[std::size_t{from} * ranks_ + to];
+  }
+
+  void choose_unit() {
+    std::uint64_t fullest = 0;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      std::uint64_t out = 0;
+      std::uint64_t in = 0;
+      for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+        if (peer == rank) continue;
+        out += packets(rank, peer);
+        in += packets(peer, rank);
+      }
+      fullest = std::max({fullest, out, in});
+    }
+    unit_ = std::max<std::uint64_t>(request_.grain_packets, (fullest + kUnitsMax - 1) / kUnitsMax);
+  }
+
+  void deal() {
+    std::vector<std::uint32_t> units(packets_.size());
+    std::transform(packets_.begin(), packets_.end(), units.begin(), [&](std::uint64_t packets) {
+      return static_cast<std::uint32_t>((packets + unit_ - 1) / unit_);
+    });
+    const auto parts = schedule::decompose(units, ranks_);
+    places_ = std::max({parts.steps, schedule::steps_min(units, ranks_),
+                        (request_.link_steps + unit_ - 1) / unit_});
+    places_ += places_ * kSparePercent / 100;
+    std::vector<std::uint32_t> shares;
+    for (const auto& matching : parts.matchings) shares.push_back(matching.steps);
+    shares.push_back(static_cast<std::uint32_t>(places_ - parts.steps));  // nobody sends
+    const auto order = schedule::fair_sequence(shares);
+    std::vector<std::uint32_t> from_of(parts.matchings.size());
+    for (std::size_t i = 0; i < from_of.size(); ++i) {
+      const auto& to = parts.matchings[i].to;
+      from_of[i] = self_;
+      for (std::uint32_t from = 0; from < ranks_; ++from) {
+        if (from != self_ && to[from] == self_) from_of[i] = from;
+      }
+    }
+    for (std::uint64_t place = 0; place < order.size(); ++place) {
+      if (order[place] == from_of.size()) continue;
+      const std::uint32_t to = parts.matchings[order[place]].to[self_];
+      const std::uint32_t from = from_of[order[place]];
+      if (to != self_) send_.push_back({place, to});
+      if (from != self_) recv_.push_back({place, from});
+    }
+    if (!parts.rest.empty()) deal_rest(parts.rest);
+  }
+
+  // Each pair's rest, evenly over all places.
+  void deal_rest(std::span<const std::uint32_t> rest) {
+    const auto spread = [&](std::vector<Slot>& slots, std::uint32_t peer, std::uint32_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        slots.push_back({(2 * i + 1) * places_ / (2 * std::uint64_t{count}), peer});
+      }
+    };
+    for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+      if (peer == self_) continue;
+      spread(send_, peer, rest[std::size_t{self_} * ranks_ + peer]);
+      spread(recv_, peer, rest[std::size_t{peer} * ranks_ + self_]);
+    }
+    const auto earlier = [](const Slot& a, const Slot& b) { return a.place < b.place; };
+    std::stable_sort(send_.begin(), send_.end(), earlier);
+    std::stable_sort(recv_.begin(), recv_.end(), earlier);
+  }
+
+  // A pair may have more slots than it needs: the first ones count, on both sides.
+  std::vector<Train> trains(const std::vector<Slot>& slots, bool sending) const {
+    std::vector<std::uint64_t> left(ranks_);
+    for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+      left[peer] = sending ? packets(self_, peer) : packets(peer, self_);
+    }
+    std::vector<Train> trains;
+    for (const Slot& slot : slots) {
+      const auto count = static_cast<std::uint32_t>(std::min(left[slot.peer], unit_));
+      if (count == 0) continue;
+      left[slot.peer] -= count;
+      trains.push_back({Rank{slot.peer}, count, slot.place * unit_});
+    }
+    return trains;
+  }
+
+  const UnevenRequest& request_;
+  std::uint32_t ranks_, self_;
+  std::vector<std::uint64_t> packets_;
+  std::uint64_t unit_ = 1;  // packets
+  std::uint64_t places_ = 0;
+  std::vector<Slot> send_, recv_;
+};
+
+}  // namespace
+
+Uneven make_uneven(const UnevenRequest& request) {
+  assert(request.ranks >= 2 && request.self.value < request.ranks);
+  assert(request.bytes.size() == std::size_t{request.ranks} * request.ranks);
+  return Dealer(request).run();
+}
+
+bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks) {
+  if (ranks < 2 || ranks > kRanksMax) return false;
+  std::vector<std::uint64_t> out(ranks);
+  std::vector<std::uint64_t> in(ranks);
+  for (std::uint32_t from = 0; from < ranks; ++from) {
+    for (std::uint32_t to = 0; to < ranks; ++to) {
+      if (from == to) continue;
+      out[from] += bytes[std::size_t{from} * ranks + to];
+      in[to] += bytes[std::size_t{from} * ranks + to];
+    }
+  }
+  std::uint64_t fullest = 0;
+  std::uint64_t total = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    fullest = std::max({fullest, out[rank], in[rank]});
+    total += out[rank];
+  }
+  return static_cast<double>(fullest) * ranks > kUneven * static_cast<double>(total);
+}
+
+}  // namespace alm::plan

@@ -1,0 +1,123 @@
+// Uneven blocks in the steps of a schedule made for them (plan/uneven.h). In a step a rank sends
+// one packet or none, and every port is loaded evenly, if the ranks keep to the steps.
+//
+// Where all steps are used, the link itself and the receive clock see to that: what has come shows
+// how far the others are (000 Alg 2). Here a rank that idles would run ahead. A packet of step s is
+// sent at once where others are known to be beyond s; else not before its time, which is counted in
+// packet times from what this rank sent last, less a short lead; and not W steps beyond what has
+// come or has been acknowledged, unless nothing is outstanding. What is lost takes time from what
+// follows: a packet sent again delays all by as much as its peer can take packets from this rank.
+#include <algorithm>
+
+#include "transport/engine.h"
+
+namespace alm::transport {
+namespace {
+
+// Timers are late; so much of it is made good at once.
+constexpr base::Nanos kTimerSlack = 50 * base::kMicrosecond;
+
+}  // namespace
+
+void Engine::start_steps(base::Nanos now) {
+  train_ = arrival_ = delivered_ = 0;
+  train_sent_ = arrival_taken_ = delivered_taken_ = 0;
+  delivered_packets_ = 0;
+  arrival_clock_ = delivery_clock_ = 0;
+  last_step_ = 0;
+  anchor_at_ = last_arrival_at_ = now;
+  next_step_at_ = base::kNever;
+  send_total_ = send_left_;
+  if (rounds_.steps == 0) return;
+  const std::uint64_t packets = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_));
+  nominal_total_ = nominal_total_ / static_cast<base::Nanos>(packets) *
+                   static_cast<base::Nanos>(std::max(rounds_.steps, packets));
+  cycles_ = std::max<std::uint64_t>(1, rounds_.steps / cycle_packets_);
+  skip_exhausted();
+}
+
+// A train may be for a block that is shorter than was thought when the steps were made.
+void Engine::skip_exhausted() {
+  while (stepping() && (train_sent_ == rounds_.trains[train_].packets ||
+                        peers_[rounds_.trains[train_].peer].send.exhausted())) {
+    ++train_;
+    train_sent_ = 0;
+  }
+}
+
+bool Engine::emit_step(base::Nanos now, Emission* out) {
+  next_step_at_ = base::kNever;
+  const Train& train = rounds_.trains[train_];
+  const std::uint64_t step = train.step + train_sent_;
+  Peer& peer = peers_[train.peer];
+  if (!peer.send.may_advance() || !step_allowed(now, step)) return false;
+  fill_data(out, train.peer, peer.send, peer.send.next, current(), false);
+  ++peer.send.next;
+  // Where nothing that comes opens the way, acknowledgements must.
+  if (step >= arrival_clock_ + window_ / 2 || ends_unanswered(peer)) {
+    out->header.flags |= wire::kFlagAckSoon;
+  }
+  ++train_sent_;
+  if (step / cycle_packets_ != last_step_ / cycle_packets_) measure_cycle(now);
+  last_step_ = step;
+  const base::Nanos late = now - time_of(step) - lead() - kTimerSlack;
+  if (late > 0) anchor_at_ += late;
+  count_sent(now, peer);
+  skip_exhausted();
+  return true;
+}
+
+base::Nanos Engine::time_of(std::uint64_t step) const {
+  return anchor_at_ + static_cast<base::Nanos>(step) * config_.packet_time;
+}
+
+base::Nanos Engine::lead() const {
+  return static_cast<base::Nanos>(window_) * config_.packet_time / 4;
+}
+
+void Engine::resent_in_steps(const Peer& peer) {
+  if (!stepping()) return;
+  anchor_at_ +=
+      static_cast<base::Nanos>(rounds_.steps / std::max(1u, peer.send.total)) * config_.packet_time;
+}
+
+bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
+  if (step < arrival_clock_) return true;
+  const base::Nanos at =
+      time_of(step) - static_cast<base::Nanos>(window_) * config_.packet_time / 2;
+  if (now < at) {
+    next_step_at_ = at;
+    return false;
+  }
+  if (step < arrival_clock_ + window_ || unacked_ == tail_unacked_) return true;
+  count_deliveries();
+  return step < delivery_clock_ + window_;
+}
+
+// Packets are acknowledged about in the order they were sent in.
+void Engine::count_deliveries() {
+  const std::uint64_t sent = send_total_ - send_left_;
+  const std::uint64_t delivered = sent - (unacked_ - tail_unacked_);
+  while (delivered_packets_ < delivered && delivered_ < rounds_.trains.size()) {
+    const Train& train = rounds_.trains[delivered_];
+    const auto more = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(train.packets - delivered_taken_, delivered - delivered_packets_));
+    delivered_taken_ += more;
+    delivered_packets_ += more;
+    delivery_clock_ = train.step + delivered_taken_;
+    if (delivered_taken_ < train.packets) return;
+    ++delivered_;
+    delivered_taken_ = 0;
+  }
+}
+
+void Engine::count_arrival() {
+  if (arrival_ == rounds_.arrivals.size()) return;
+  const Train& arrival = rounds_.arrivals[arrival_];
+  arrival_clock_ = arrival.step + ++arrival_taken_;
+  if (arrival_taken_ < arrival.packets) return;
+  ++arrival_;
+  arrival_taken_ = 0;
+}
+
+}  // namespace alm::transport
