@@ -15,7 +15,9 @@ constexpr std::uint64_t kUnitsMax = 4096;
 constexpr std::uint32_t kRanksMax = 256;
 constexpr double kUneven = 1.1;
 // A port that is asked for all it can carry, acknowledgements besides, never gets rid of a queue.
+// At a host's port packets come one by one; at an uplink those of several hosts meet by chance.
 constexpr std::uint64_t kSparePercent = 3;
+constexpr std::uint64_t kLinkSparePercent = 6;
 
 using base::Rank;
 
@@ -74,9 +76,10 @@ class Dealer {
       return static_cast<std::uint32_t>((packets + unit_ - 1) / unit_);
     });
     const auto parts = schedule::decompose(units, ranks_);
-    places_ = std::max({parts.steps, schedule::steps_min(units, ranks_),
-                        (request_.link_steps + unit_ - 1) / unit_});
-    places_ += places_ * kSparePercent / 100;
+    const std::uint64_t at_hosts = std::max(parts.steps, schedule::steps_min(units, ranks_));
+    const std::uint64_t at_links = (request_.link_steps + unit_ - 1) / unit_;
+    places_ = std::max(at_hosts + at_hosts * kSparePercent / 100,
+                       at_links + at_links * kLinkSparePercent / 100);
     std::vector<std::uint32_t> shares;
     for (const auto& matching : parts.matchings) shares.push_back(matching.steps);
     shares.push_back(static_cast<std::uint32_t>(places_ - parts.steps));  // nobody sends

@@ -229,7 +229,9 @@ class Engine {
   void skip_exhausted();
   base::Nanos time_of(std::uint64_t step) const;
   base::Nanos lead() const;
-  void resent_in_steps(const Peer& peer);
+  std::uint64_t ahead_max() const;
+  base::Nanos next_arrival_at() const;
+  void resent_in_steps();
   bool step_allowed(base::Nanos now, std::uint64_t step);
   void count_deliveries();
   void count_arrival();

@@ -152,7 +152,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     resends += window.resends_outstanding();
     peer.resent_since_probe = true;
     lossy_ = true;
-    if (!tail) resent_in_steps(peer);
+    if (!tail) resent_in_steps();
     peer.quiet_since = now;
     timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;

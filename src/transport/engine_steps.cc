@@ -4,9 +4,10 @@
 // Where all steps are used, the link itself and the receive clock see to that: what has come shows
 // how far the others are (000 Alg 2). Here a rank that idles would run ahead. A packet of step s is
 // sent at once where others are known to be beyond s; else not before its time, which is counted in
-// packet times from what this rank sent last, less a short lead; and not W steps beyond what has
-// come or has been acknowledged, unless nothing is outstanding. What is lost takes time from what
-// follows: a packet sent again delays all by as much as its peer can take packets from this rank.
+// packet times from what this rank sent last, less a short lead; and not far beyond what has come
+// or has been acknowledged, unless nothing is outstanding. As all keep to the time, queues stay
+// short even then: that bound is for a network that is slower than it is said to be. What is lost
+// takes time from what follows.
 #include <algorithm>
 
 #include "transport/engine.h"
@@ -16,6 +17,9 @@ namespace {
 
 // Timers are late; so much of it is made good at once.
 constexpr base::Nanos kTimerSlack = 50 * base::kMicrosecond;
+// Steps beyond what is known to have come, in windows and at least.
+constexpr std::uint64_t kAheadWindows = 4;
+constexpr std::uint64_t kAheadMin = 128;
 
 }  // namespace
 
@@ -54,7 +58,7 @@ bool Engine::emit_step(base::Nanos now, Emission* out) {
   fill_data(out, train.peer, peer.send, peer.send.next, current(), false);
   ++peer.send.next;
   // Where nothing that comes opens the way, acknowledgements must.
-  if (step >= arrival_clock_ + window_ / 2 || ends_unanswered(peer)) {
+  if (step >= arrival_clock_ + ahead_max() / 2 || ends_unanswered(peer)) {
     out->header.flags |= wire::kFlagAckSoon;
   }
   ++train_sent_;
@@ -75,10 +79,19 @@ base::Nanos Engine::lead() const {
   return static_cast<base::Nanos>(window_) * config_.packet_time / 4;
 }
 
-void Engine::resent_in_steps(const Peer& peer) {
+std::uint64_t Engine::ahead_max() const {
+  return std::max(kAheadMin, kAheadWindows * std::uint64_t{window_});
+}
+
+// When something is to come, as far as this rank knows the time.
+base::Nanos Engine::next_arrival_at() const {
+  if (arrival_ >= rounds_.arrivals.size()) return last_arrival_at_;
+  return std::max(last_arrival_at_, time_of(rounds_.arrivals[arrival_].step + arrival_taken_));
+}
+
+void Engine::resent_in_steps() {
   if (!stepping()) return;
-  anchor_at_ +=
-      static_cast<base::Nanos>(rounds_.steps / std::max(1u, peer.send.total)) * config_.packet_time;
+  anchor_at_ += static_cast<base::Nanos>(rounds_.steps / send_total_) * config_.packet_time;
 }
 
 bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
@@ -89,9 +102,9 @@ bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
     next_step_at_ = at;
     return false;
   }
-  if (step < arrival_clock_ + window_ || unacked_ == tail_unacked_) return true;
+  if (step < arrival_clock_ + ahead_max() || unacked_ == tail_unacked_) return true;
   count_deliveries();
-  return step < delivery_clock_ + window_;
+  return step < delivery_clock_ + ahead_max();
 }
 
 // Packets are acknowledged about in the order they were sent in.

@@ -43,9 +43,10 @@ base::Nanos Engine::wait_delay(const Peer& peer) const {
   return std::min(first << peer.backoff, std::max(first, kKeepAlive));
 }
 
-// In steps a peer's turn may come late: while others send, there is no reason to ask.
+// In steps a peer's turn may come late: while others send, or nobody is to, there is no reason to
+// ask.
 base::Nanos Engine::waited_since(const Peer& peer) const {
-  return rounds_.arrivals.empty() ? peer.wait_since : std::max(peer.wait_since, last_arrival_at_);
+  return rounds_.steps == 0 ? peer.wait_since : std::max(peer.wait_since, next_arrival_at());
 }
 
 void Engine::scan_timers(base::Nanos now) {
