@@ -6,6 +6,8 @@
 #include <random>
 #include <sstream>
 
+#include "plan/uneven.h"
+
 namespace alm::swarm {
 namespace {
 
@@ -37,7 +39,32 @@ struct OwnedRounds {
     }
   }
   transport::Rounds view(bool interleaved) const {
-    return {send, recv, send_begin, recv_begin, interleaved};
+    return {send, recv, send_begin, recv_begin, interleaved, {}, {}, 0};
+  }
+};
+
+// The part of one rank in an exchange of uneven blocks.
+struct OwnedSteps {
+  std::vector<transport::Train> trains, arrivals;
+  std::uint64_t steps = 0;
+
+  void make(const Scenario& scenario, PeerId self, std::span<const std::uint64_t> planned) {
+    *this = {};
+    if (planned.empty()) return;
+    const auto made =
+        plan::make_uneven({.ranks = scenario.ranks,
+                           .self = {self},
+                           .bytes = planned,
+                           .packet_bytes = scenario.config.datagram_bytes -
+                                           static_cast<std::uint32_t>(wire::kHeaderBytes),
+                           .grain_packets = scenario.config.grain_packets,
+                           .link_steps = 0});
+    const auto copy = [](const std::vector<plan::Train>& from, auto& to) {
+      for (const auto& train : from) to.push_back({train.peer.value, train.packets, train.step});
+    };
+    copy(made.send, trains);
+    copy(made.recv, arrivals);
+    steps = made.steps;
   }
 };
 
@@ -61,6 +88,7 @@ class Program {
   bool enters(base::Nanos now) {
     if (inside_ || finished() || now < enter_at_) return false;
     inside_ = true;
+    steps_.make(scenario_, self_, scenario_.planned[next_exchange_]);
     for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
       send_size_[peer] = bytes(self_, peer);
       recv_size_[peer] = bytes(peer, self_);
@@ -73,11 +101,18 @@ class Program {
       enter_at_ = now + scenario_.think[next_exchange_][self_];
     }
   }
-  transport::Rounds rounds() const { return rounds_.view(scenario_.rounds != Rounds::kDirect); }
+  transport::Rounds rounds() const {
+    auto rounds = rounds_.view(scenario_.rounds != Rounds::kDirect);
+    rounds.trains = steps_.trains;
+    rounds.arrivals = steps_.arrivals;
+    rounds.steps = steps_.steps;
+    return rounds;
+  }
 
   const Scenario& scenario_;
   PeerId self_;
   OwnedRounds rounds_;
+  OwnedSteps steps_;
   std::uint32_t next_exchange_ = 0;
   bool inside_ = false;
   std::vector<std::uint64_t> send_size_, recv_size_;
@@ -375,6 +410,9 @@ Scenario random_scenario(std::uint64_t seed) {
         if (shape == 6) cell = 0;
       }
     }
+    auto& planned = scenario.planned.emplace_back();
+    if (below(2) == 0) planned = matrix;
+    if (below(8) == 0) planned.assign(matrix.size(), 1 + below(largest));  // of an exchange before
     auto& think = scenario.think.emplace_back(scenario.ranks);
     for (auto& time : think) {
       time = below(3) == 0 ? static_cast<base::Nanos>(below(2'000'000)) : 0;

@@ -23,6 +23,8 @@ struct Scenario {
   Rounds rounds = Rounds::kSync;
   // bytes[exchange][from * ranks + to]
   std::vector<std::vector<std::uint64_t>> bytes;
+  // [exchange] what steps are made for (plan/uneven.h), not always what is sent; empty: no steps
+  std::vector<std::vector<std::uint64_t>> planned;
   // think[exchange][rank]: computing before it enters the exchange
   std::vector<std::vector<base::Nanos>> think;
   std::uint64_t seed = 0;

@@ -47,6 +47,7 @@ Scenario uniform(PeerId ranks, std::uint64_t packets, std::uint32_t window) {
   scenario.faults.delay = 50'000;
   scenario.port_queue = 43;
   scenario.bytes = {std::vector<std::uint64_t>(ranks * ranks, packets * 100)};
+  scenario.planned.resize(1);
   scenario.think = {std::vector<base::Nanos>(ranks, 0)};
   return scenario;
 }
@@ -77,6 +78,20 @@ TEST(Pair, LateRanksCostTheirLatenessAndLittleMore) {
   EXPECT_EQ(outcome.total.data_retransmitted, 0u);
   const base::Nanos bound = 15 * 50 * scenario.config.packet_time + 1'600'000;
   EXPECT_LE(outcome.finished, bound + bound / 20);
+}
+
+// A port that takes 43 packets, asked for ten times as much as the others by everybody: nothing is
+// lost, and the exchange takes as long as the port needs and the steps allow for.
+TEST(Steps, AHotReceiverLosesNothing) {
+  Scenario scenario = uniform(16, 20, 8);
+  for (PeerId from = 0; from < 16; ++from) scenario.bytes[0][from * 16 + 3] *= 10;
+  scenario.planned = scenario.bytes;
+  const Outcome outcome = run(scenario);
+  ASSERT_EQ(outcome.failure, "");
+  EXPECT_EQ(outcome.dropped, 0u);
+  EXPECT_EQ(outcome.total.data_retransmitted, 0u);
+  const base::Nanos bound = 15 * 200 * scenario.config.packet_time;
+  EXPECT_LE(outcome.finished, bound + bound / 10);
 }
 
 // Design section 5: the receive clock alone stalls for good under loss; either rule does not.
