@@ -63,6 +63,14 @@ OPTIONS: tuple[Option, ...] = (
         help="Who is whose partner in which step. `balanced` loads every uplink evenly. Leave it alone unless you compare schedules.",
     ),
     Option(
+        key="uneven_steps",
+        kind="flag",
+        default="on",
+        valid="",
+        shared=True,
+        help="In MPI_Alltoallv and MPI_Alltoallw with uneven counts, and a cluster file: the ranks tell each other their counts and send in steps made from them, so that no port is asked for more than it carries. `off` for comparison.",
+    ),
+    Option(
         key="omega",
         kind="integer",
         default="0",

@@ -51,6 +51,7 @@ std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, st
     const auto reason = made->open_udp();
     if (reason.empty()) {
       made->mode_ = Mode::kUdp;
+      made->watch_counts();
       job.stats.update([](StatsRecord& stats) { ++stats.over_udp; });
       return made;
     }
@@ -78,7 +79,8 @@ std::string Communicator::join() {
 
   const auto membership = judge(records_, job_.cluster_or_null());
   if (!membership.refusal.empty()) return membership.refusal;
-  if (job_.cluster) tuning_ = plan::tune(*job_.cluster, membership.hosts);
+  hosts_ = membership.hosts;
+  if (job_.cluster) tuning_ = plan::tune(*job_.cluster, hosts_);
   const auto groups = group_of(job_.cluster_or_null(), membership.hosts);
   if (!groups) return groups.error().message;
   auto rounds = make_rounds(job_.options, groups.value(), ranks_, self_);
@@ -219,6 +221,13 @@ std::string Communicator::open_messages() {
   if (!made) return made.error().message;
   messages_ = std::move(made).value();
   return {};
+}
+
+// Steps take time to be measured in packets of a known link, and rounds that are one.
+void Communicator::watch_counts() {
+  if (!tuning_ || tuning_->packet_time_us <= 0 || !job_.options.uneven_steps) return;
+  if (rounds_.algorithm != plan::Algorithm::kSyncShuffle) return;
+  counts_ = std::make_unique<Counts>(*group_, *job_.cluster, *tuning_, hosts_);
 }
 
 std::string Communicator::host_of_rank(std::uint32_t rank) const {

@@ -113,6 +113,7 @@ void Communicator::close() {
     group_->close();
   }
   mode_ = Mode::kClosed;
+  counts_.reset();
   group_.reset();
   messages_.reset();
   staging_.release();

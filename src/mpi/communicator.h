@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "mpi/block_staging.h"
+#include "mpi/counts.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
 #include "mpi/settings.h"
@@ -69,6 +70,7 @@ class Communicator {
   void give_back(io::Driver& driver, const PeerRecord& mine) const;
   std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::uint32_t datagram_bytes) const;
   std::string open_messages();
+  void watch_counts();
 
   std::string host_of_rank(std::uint32_t rank) const;
   void announce(std::uint64_t bytes);
@@ -100,10 +102,12 @@ class Communicator {
 
   std::vector<PeerRecord> records_;
   std::optional<plan::Tuning> tuning_;
+  std::vector<base::HostId> hosts_;  // [rank] in the cluster file; empty without one
   PlanRounds rounds_;
   std::vector<plan::Grid> grids_;
   std::unique_ptr<UdpGroup> group_;
-  transport::Counters counted_;  // of the group, already in the statistics
+  std::unique_ptr<Counts> counts_;  // where steps can be made of them
+  transport::Counters counted_;     // of the group, already in the statistics
   std::unique_ptr<PointToPoint> messages_;
   Staging staging_;
   BlockStaging blocks_;

@@ -1,5 +1,5 @@
-// MPI_Alltoallv and MPI_Alltoallw: blocks of any size, in the rounds of MPI_Alltoall. Counts are
-// local facts, so nothing is decided by them here.
+// MPI_Alltoallv and MPI_Alltoallw: blocks of any size, in the rounds of MPI_Alltoall or in steps
+// made from the counts (counts.h).
 #include <fmt/format.h>
 
 #include <vector>
@@ -29,6 +29,10 @@ base::Status Communicator::exchange_blocks() {
   transport::Exchange exchange;
   exchange.send = blocks_.send();
   exchange.recv = blocks_.recv();
+  if (counts_) {
+    if (auto known = counts_->prepare(exchange.send.size, exchange.recv.size); !known) return known;
+    exchange.rounds = counts_->rounds();
+  }
   auto done = run(exchange);
   count();  // of no message size
   job_.stats.update([](StatsRecord& stats) { ++stats.exchanges; });

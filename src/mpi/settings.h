@@ -41,7 +41,9 @@ struct PlanRounds {
   std::vector<std::uint32_t> send_begin, recv_begin;
   bool interleaved = true;
 
-  transport::Rounds view() const { return {send, recv, send_begin, recv_begin, interleaved}; }
+  transport::Rounds view() const {
+    return {send, recv, send_begin, recv_begin, interleaved, {}, {}, 0};
+  }
 };
 
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace alm::mpi {
@@ -35,6 +36,21 @@ std::uint32_t UdpGroup::packet_bytes() const {
 base::Status UdpGroup::run(transport::Exchange exchange, base::Nanos deadline) {
   if (exchange.rounds.send_begin.empty()) exchange.rounds = rounds_.view();
   return driver_.run(set_, exchange, hooks_.progress, hooks_.warn, deadline);
+}
+
+base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  gathered_.clear();
+  for (std::uint32_t member = 0; member < members_; ++member) {
+    gathered_.insert(gathered_.end(), mine.begin(), mine.end());
+  }
+  std::copy(mine.begin(), mine.end(), all.begin() + self_ * mine.size());
+  if (const auto grid = choose_grid(mine.size())) {
+    return run_grid(*grid, gathered_.data(), all.data(), mine.size());
+  }
+  transport::Exchange exchange;
+  exchange.send = {gathered_.data(), mine.size(), mine.size(), {}, {}};
+  exchange.recv = {all.data(), mine.size(), mine.size(), {}, {}};
+  return run(exchange);
 }
 
 std::optional<std::size_t> UdpGroup::choose_grid(std::uint64_t bytes) const {

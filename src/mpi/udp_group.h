@@ -39,6 +39,9 @@ class UdpGroup {
   // Blocks of any size, in the rounds of the group where the exchange names none.
   base::Status run(transport::Exchange exchange, base::Nanos deadline = base::kNever);
 
+  // As MPI_Allgather, for a few bytes.
+  base::Status gather(std::span<const std::byte> mine, std::span<std::byte> all);
+
   // One block of `bytes` per member, self's included in both.
   std::size_t grids() const { return grids_.size(); }
   const plan::Grid& grid(std::size_t index) const { return grids_[index]->grid(); }
@@ -66,6 +69,7 @@ class UdpGroup {
   std::vector<plan::Grid> plans_;  // for the model; grids_ in the same order
   std::vector<std::unique_ptr<GridExchange>> grids_;
   Hooks hooks_;
+  std::vector<std::byte> gathered_;  // what gather() sends
 };
 
 }  // namespace alm::mpi

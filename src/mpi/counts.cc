@@ -1,0 +1,129 @@
+#include "mpi/counts.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "plan/uneven.h"
+
+namespace alm::mpi {
+namespace {
+
+// A plan is worth its making from here on: some forty packets.
+constexpr std::uint64_t kPlanBytes = 64 << 10;
+// The small exchange is a hundredth of one in which a member carries this much.
+constexpr std::uint64_t kLargeBytes = 1 << 20;
+constexpr std::uint32_t kDoublingsSmall = 6;
+constexpr std::uint32_t kDoublingsMedium = 3;
+
+std::uint64_t hash_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv) {
+  return XXH3_64bits_withSeed(send.data(), send.size_bytes(),
+                              XXH3_64bits(recv.data(), recv.size_bytes()));
+}
+
+std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t self) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) sum += i == self ? 0 : bytes[i];
+  return sum;
+}
+
+std::vector<transport::Train> trains_of(const std::vector<plan::Train>& planned) {
+  std::vector<transport::Train> trains(planned.size());
+  std::transform(planned.begin(), planned.end(), trains.begin(), [](const plan::Train& train) {
+    return transport::Train{train.peer.value, train.packets, train.step};
+  });
+  return trains;
+}
+
+}  // namespace
+
+Counts::Counts(UdpGroup& group, const topology::Cluster& cluster, const plan::Tuning& tuning,
+               std::vector<base::HostId> hosts)
+    : group_(group),
+      cluster_(cluster),
+      tuning_(tuning),
+      hosts_(std::move(hosts)),
+      known_(group.members()) {}
+
+std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_news) {
+  if (load >= kLargeBytes) return 0;
+  const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
+  return (std::uint64_t{1} << std::min(without_news, doublings)) - 1;
+}
+
+base::Status Counts::prepare(std::span<const std::uint64_t> send,
+                             std::span<const std::uint64_t> recv) {
+  const std::uint32_t self = group_.self();
+  const Told mine{std::max(sum_without(send, self), sum_without(recv, self)), hash_of(send, recv)};
+  if (wait_ > 0) {
+    --wait_;
+  } else if (auto agreed = agree(mine, send); !agreed) {
+    return agreed;
+  }
+  planned_ = has_steps_ && planned_for_ == mine.hash;
+  return {};
+}
+
+base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send) {
+  std::vector<Told> all(known_.size());
+  if (auto told =
+          group_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+      !told) {
+    return told;
+  }
+  load_ = 0;
+  bool news = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    load_ = std::max(load_, all[i].load);
+    news = news || all[i].hash != known_[i].hash;
+  }
+  known_ = std::move(all);
+  const bool small = load_ < kPlanBytes;  // then news need not be followed
+  without_news_ = news && !small ? 0 : without_news_ + 1;
+  wait_ = calls_between(load_, without_news_);
+  if (small) {
+    has_steps_ = false;
+    return {};
+  }
+  if (!news) return {};
+  std::vector<std::uint64_t> matrix(known_.size() * known_.size());
+  if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
+      !told) {
+    return told;
+  }
+  planned_for_ = mine.hash;
+  make_steps(matrix);
+  return {};
+}
+
+void Counts::make_steps(std::span<const std::uint64_t> matrix) {
+  const std::uint32_t members = group_.members();
+  has_steps_ = plan::uneven_pays(matrix, members);
+  if (!has_steps_) return;
+  constexpr double kMicro = 1e6;
+  const double limit_us = topology::traffic_limit_seconds(cluster_, hosts_, matrix) * kMicro;
+  const auto made = plan::make_uneven(
+      {.ranks = members,
+       .self = {group_.self()},
+       .bytes = matrix,
+       .packet_bytes = group_.packet_bytes(),
+       .grain_packets = group_.config().grain_packets,
+       .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / tuning_.packet_time_us))});
+  trains_ = trains_of(made.send);
+  arrivals_ = trains_of(made.recv);
+  steps_ = made.steps;
+}
+
+transport::Rounds Counts::rounds() const {
+  auto rounds = group_.rounds().view();
+  if (!planned_) return rounds;
+  rounds.trains = trains_;
+  rounds.arrivals = arrivals_;
+  rounds.steps = steps_;
+  return rounds;
+}
+
+}  // namespace alm::mpi

@@ -1,0 +1,70 @@
+// What the ranks of a communicator know about each other's counts in MPI_Alltoallv and
+// MPI_Alltoallw, and the steps made from them.
+//
+// Counts are local facts. In a small exchange each rank tells the others how much it has to carry
+// and a hash of its counts: the exchange that follows is worth a plan or not, and either all counts
+// are what they were, or they travel in a second small exchange and new steps are made. How often
+// that is done follows from what was agreed on before, so that all ranks do it at the same call:
+// every time where the exchange is large enough to carry it, ever more rarely where it is not. In
+// between, a rank whose counts have changed sends in the usual rounds; that costs time, nothing
+// else, because what is sent in which order is each rank's own affair.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "mpi/udp_group.h"
+#include "plan/plan.h"
+#include "topology/cluster.h"
+
+namespace alm::mpi {
+
+class Counts {
+ public:
+  // hosts: where the members are in the cluster file. Both must live as long as this.
+  Counts(UdpGroup& group, const topology::Cluster& cluster, const plan::Tuning& tuning,
+         std::vector<base::HostId> hosts);
+
+  // Collective over the group, before every exchange: bytes to and from each member. Afterwards
+  // rounds() are those to take.
+  base::Status prepare(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv);
+  transport::Rounds rounds() const;
+
+  // What the fullest member has to carry, as last agreed on.
+  std::uint64_t load() const { return load_; }
+  bool planned() const { return planned_; }
+
+  // After an agreement at which the fullest member carried `load` bytes, for the n-th time in a row
+  // without news: so many calls go by until the next one.
+  static std::uint64_t calls_between(std::uint64_t load, std::uint32_t without_news);
+
+ private:
+  struct Told {
+    std::uint64_t load = 0;
+    std::uint64_t hash = 0;
+  };
+
+  base::Status agree(const Told& mine, std::span<const std::uint64_t> send);
+  void make_steps(std::span<const std::uint64_t> matrix);
+
+  UdpGroup& group_;
+  const topology::Cluster& cluster_;
+  const plan::Tuning& tuning_;
+  std::vector<base::HostId> hosts_;
+
+  std::vector<Told> known_;  // [member], of the latest agreement
+  std::uint64_t load_ = 0;
+  std::uint64_t wait_ = 0;  // calls until the next agreement
+  std::uint32_t without_news_ = 0;
+  std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps
+  bool has_steps_ = false;
+  bool planned_ = false;  // this call takes the steps
+  std::vector<transport::Train> trains_, arrivals_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace alm::mpi
