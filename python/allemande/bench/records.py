@@ -14,6 +14,9 @@ VOIDING_COUNTERS = {
     # Its hello was late: what was measured is the MPI library's own messages.
     "allemande_fallbacks": "ranks of allemande without UDP",
 }
+# As void, but it would be the same again: these calls are not for allemande.
+PASSED_THROUGH = "allemande_passed_through"
+NATIVE = "allemande_native"
 
 
 @dataclass
@@ -28,6 +31,7 @@ class SizeRecord:
     cpu_idle_s: float = 0.0
     cpu_total_s: float = 0.0
     complete: bool = False
+    native_is_legal: bool = False  # with trials the faster way is what is asked for
 
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
@@ -39,7 +43,20 @@ class SizeRecord:
             for name, meaning in VOIDING_COUNTERS.items()
             if self.counters.get(name, 0) > 0
         ]
+        passed = self.counters.get(PASSED_THROUGH, 0)
+        if passed > 0:
+            reasons.append(f"allemande passed {passed} calls through to the MPI library")
+        native = self.counters.get(NATIVE, 0)
+        if native > 0 and not self.native_is_legal:
+            reasons.append(f"the MPI library itself carried {native} calls, with trials off")
         return ", ".join(reasons) or None
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Void by bad luck. Wrong bytes are never repeated away."""
+        by_chance = any(self.counters.get(name, 0) > 0 for name in VOIDING_COUNTERS)
+        certain = self.counters.get(PASSED_THROUGH, 0) > 0 or self.wrong_bytes > 0
+        return self.complete and by_chance and not certain
 
 
 @dataclass
@@ -48,6 +65,7 @@ class RunRecord:
 
     mpi_version: str = ""
     ranks: int = 0
+    hosts: list[str] = field(default_factory=list)  # of each rank
     sizes: dict[int, SizeRecord] = field(default_factory=dict)
     finished: bool = False
 
@@ -66,6 +84,7 @@ class RunRecord:
             case "start":
                 self.mpi_version = str(entry["mpi"])
                 self.ranks = int(entry["ranks"])
+                self.hosts = [str(host) for host in entry.get("hosts", [])]
             case "call":
                 record = self.size(int(entry["size"]))
                 times = record.warmup_seconds if entry["warmup"] else record.seconds
@@ -95,6 +114,15 @@ def add_own_counters(run: RunRecord, stats: Iterable[str]) -> None:
         fallbacks = int(counted.get("communicators_mpi", 0))
         for record in run.sizes.values():
             record.count("allemande_fallbacks", fallbacks)
+            record.count(PASSED_THROUGH, int(counted.get("passed_through", 0)))
+            record.count(NATIVE, int(counted.get("native", 0)))
+        if not counted["sizes"]:
+            # Blocks of many sizes are counted for the whole run alone.
+            for record in run.sizes.values():
+                record.count("allemande_exchanges", int(counted.get("exchanges", 0)))
+                if len(run.sizes) == 1:
+                    record.count("allemande_packets", int(counted.get("packets", 0)))
+                    record.count("allemande_retransmitted", int(counted.get("retransmitted", 0)))
         for line in counted["sizes"]:
             if line["bytes"] not in run.sizes:
                 continue
