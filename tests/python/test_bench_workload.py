@@ -169,6 +169,8 @@ def test_the_librarys_own_way_is_legal_with_trials_alone() -> None:
     stats = f'{{"native": 4, "exchanges": 2, "sizes": [{line}]}}'
     ours, trying = parse_candidates(["allemande+openmpi", "allemande+openmpi:trials=on"])
     assert not make_figure(trying, 1000, 0.5, [counted(stats)]).void
+    settled = make_figure(trying, 1000, 0.5, [counted('{"native": 9, "sizes": []}')])
+    assert (settled.void, settled.accelerated) == (False, False)
     figure = make_figure(ours, 1000, 0.5, [counted(stats)])
     assert figure.void_reason == "the MPI library itself carried 4 calls, with trials off"
 

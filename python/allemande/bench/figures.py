@@ -89,9 +89,8 @@ def make_figure(
 ) -> Figure:
     """`records`: one per round. Void rounds are left out as long as any other is there."""
     every = [record for record in records if record.seconds]
-    for record in every:
-        record.native_is_legal = candidate.with_trials
-    valid = [record for record in every if record.void_reason is None]
+    void = [record.why_void(not candidate.stock, candidate.with_trials) for record in every]
+    valid = [record for record, reason in zip(every, void, strict=True) if reason is None]
     used = valid or every
     seconds = [value for record in used for value in record.seconds]
     summary = summarise(seconds) if seconds else None
@@ -102,7 +101,7 @@ def make_figure(
     received = sum(record.counters.get("frames_received", 0) for record in used)
     reason = failure if summary is None else None
     if summary is not None and not valid:
-        reason = every[-1].void_reason
+        reason = void[-1]
     return Figure(
         candidate=candidate.name,
         stock=candidate.stock,
@@ -169,7 +168,4 @@ def warnings(figures: Sequence[Figure]) -> list[str]:
             lines.append(f"{where}: {figure.wrong_bytes} WRONG BYTES")
         if figure.void:
             lines.append(f"{where}: void: {figure.void_reason}")
-        unsaid = not figure.void and figure.median_s is not None
-        if not figure.stock and not figure.accelerated and unsaid:
-            lines.append(f"{where}: allemande passed the calls through to {figure.library}")
     return [*lines, *busy_warning(figures)]

@@ -17,6 +17,7 @@ VOIDING_COUNTERS = {
 # As void, but it would be the same again: these calls are not for allemande.
 PASSED_THROUGH = "allemande_passed_through"
 NATIVE = "allemande_native"
+EXCHANGES = "allemande_exchanges"
 
 
 @dataclass
@@ -31,24 +32,28 @@ class SizeRecord:
     cpu_idle_s: float = 0.0
     cpu_total_s: float = 0.0
     complete: bool = False
-    native_is_legal: bool = False  # with trials the faster way is what is asked for
 
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
 
-    @property
-    def void_reason(self) -> str | None:
+    def why_void(self, ours: bool = False, trials: bool = False) -> str | None:
+        """`ours`: allemande was to carry the calls; with trials the library may have done so."""
         reasons = [
             f"{self.counters[name]} {meaning}"
             for name, meaning in VOIDING_COUNTERS.items()
             if self.counters.get(name, 0) > 0
         ]
-        passed = self.counters.get(PASSED_THROUGH, 0)
-        if passed > 0:
-            reasons.append(f"allemande passed {passed} calls through to the MPI library")
-        native = self.counters.get(NATIVE, 0)
-        if native > 0 and not self.native_is_legal:
-            reasons.append(f"the MPI library itself carried {native} calls, with trials off")
+        if ours:
+            passed = self.counters.get(PASSED_THROUGH, 0)
+            native = self.counters.get(NATIVE, 0)
+            own = self.counters.get(EXCHANGES, 0)
+            if passed > 0 or (own == 0 and native == 0):
+                number = f"{passed} " if passed > 0 else "the "
+                reasons.append(f"allemande passed {number}calls through to the MPI library")
+            elif native > 0 and not trials:
+                reasons.append(f"the MPI library itself carried {native} calls, with trials off")
+            elif own == 0 and not trials:
+                reasons.append("allemande carried none of the calls")
         return ", ".join(reasons) or None
 
     @property
@@ -119,7 +124,7 @@ def add_own_counters(run: RunRecord, stats: Iterable[str]) -> None:
         if not counted["sizes"]:
             # Blocks of many sizes are counted for the whole run alone.
             for record in run.sizes.values():
-                record.count("allemande_exchanges", int(counted.get("exchanges", 0)))
+                record.count(EXCHANGES, int(counted.get("exchanges", 0)))
                 if len(run.sizes) == 1:
                     record.count("allemande_packets", int(counted.get("packets", 0)))
                     record.count("allemande_retransmitted", int(counted.get("retransmitted", 0)))

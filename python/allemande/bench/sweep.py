@@ -122,7 +122,6 @@ def find_jobs(
 
 
 def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
-    record.native_is_legal = job.candidate.with_trials
     calls = (len(record.seconds) + len(record.warmup_seconds)) * ranks
     return Launch(
         candidate=job.candidate.name,
@@ -133,7 +132,7 @@ def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
         opens=opens,
         own_part=record.counters.get("allemande_exchanges", 0) / calls if calls else 0.0,
         wrong_bytes=record.wrong_bytes,
-        void_reason=record.void_reason,
+        void_reason=record.why_void(not job.candidate.stock, job.candidate.with_trials),
     )
 
 
