@@ -26,6 +26,7 @@ FAILURES_MAX = 2  # after so many failed launches a candidate is left out of the
 SILENCE_S = 60.0
 SILENCE_LIMITS = 40.0
 STDERR_LINES_SHOWN = 6
+INIT_TIMEOUT_S = "120"
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,8 @@ class Runner:
             environment = dict(candidate.environment)
             if not candidate.stock:
                 environment["ALLEMANDE_STATS"] = str(Path(folder) / "stats.%r.json")
+                # All hosts are one machine: where it is busy, ranks start far apart.
+                environment.setdefault("ALLEMANDE_INIT_TIMEOUT_S", INIT_TIMEOUT_S)
             command = self.bed_.command(candidate, arguments, environment)
             start = time.monotonic()
 
