@@ -109,11 +109,24 @@ def test_what_is_there_is_not_launched_again(tmp_path: Path) -> None:
     assert [(row["size"], row["best_stock"]) for row in rows] == [(100, None), (1000, "mpich")]
 
 
+def test_another_build_of_allemande_is_measured_anew(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    store = Store(path, Plan())
+    ours = launch("allemande+mpich", 100, 1.0, build="old")
+    store.add([launch("mpich", 100, 1.0), ours])
+    store.write("c", LIMITS)
+    assert len(Store(path, Plan(), builds={"mpich": "", "allemande+mpich": "old"}).launches) == 2
+    left = Store(path, Plan(), builds={"mpich": "", "allemande+mpich": "new"}).launches
+    assert [each.candidate for each in left] == ["mpich"]
+
+
 def test_results_of_another_plan_or_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     Store(path, Plan()).write("c", {})
     with pytest.raises(BadInput, match="was measured otherwise"):
         Store(path, Plan(scale=0.5))
+    with pytest.raises(BadInput, match="on another cluster of this name"):
+        Store(path, Plan(), "another")
     path.write_text("[]")
     with pytest.raises(BadInput, match="is no result of a sweep"):
         Store(path, Plan())

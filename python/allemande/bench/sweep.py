@@ -10,6 +10,7 @@ The first calls under trials are timed too: trials cost what these took longer t
 from __future__ import annotations
 
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload, make_workload
 from allemande.clusters import find_cluster_file
 from allemande.errors import AllemandeError, BadInput
+from allemande.preload import library_path
 from allemande.topology import load_cluster
 
 CLUSTERS = "tam-16x1,tam-8x4,oversubscribed-8x4"
@@ -59,6 +61,13 @@ def as_it_comes(candidate: Candidate) -> Candidate:
 def choose(against: Sequence[str]) -> list[Candidate]:
     chosen = parse_candidates(against) if against else every_candidate()
     return [as_it_comes(candidate) for candidate in chosen]
+
+
+def build_of(candidate: Candidate) -> str:
+    """What tells one build of allemande from another."""
+    if candidate.stock:
+        return ""
+    return f"{zlib.crc32(library_path(candidate.library).read_bytes()):08x}"
 
 
 def group(sizes: Sequence[int]) -> list[list[int]]:
@@ -132,6 +141,7 @@ def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
         opens=opens,
         own_part=record.counters.get("allemande_exchanges", 0) / calls if calls else 0.0,
         wrong_bytes=record.wrong_bytes,
+        build=build_of(job.candidate),
         void_reason=record.why_void(not job.candidate.stock, job.candidate.with_trials),
     )
 
@@ -153,7 +163,14 @@ def run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str]
 class ClusterSweep:
     """One cluster, in one lab."""
 
-    def __init__(self, name: str, sizes: Sequence[int], plan: Plan, out: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        sizes: Sequence[int],
+        candidates: Sequence[Candidate],
+        plan: Plan,
+        out: Path,
+    ) -> None:
         self.name_ = name
         self.plan_ = plan
         self.cluster_ = load_cluster(name)
@@ -161,21 +178,24 @@ class ClusterSweep:
         self.workload_ = make_workload(self.scaled_, sizes)
         check_memory(self.workload_, available_mebibytes())
         out.mkdir(parents=True, exist_ok=True)
-        self.store = Store(out / f"{self.cluster_.name}.json", plan)
+        builds = {candidate.name: build_of(candidate) for candidate in candidates}
+        path = out / f"{self.cluster_.name}.json"
+        self.store = Store(path, plan, self.cluster_.to_toml(), builds)
+        self.candidates_ = candidates
         self.failures: list[str] = []
 
     def rows(self) -> list[Row]:
         """Of the sizes asked for."""
         return self.store.rows(self.workload_.limits_s)
 
-    def run(self, candidates: Sequence[Candidate], console: Console) -> None:
-        jobs = find_jobs(self.plan_, candidates, self.workload_, self.store)
+    def run(self, console: Console) -> None:
+        jobs = find_jobs(self.plan_, self.candidates_, self.workload_, self.store)
         if not jobs:
             return
         bed_context = open_lab(
             find_cluster_file(self.name_),
             self.plan_.scale,
-            candidates,
+            self.candidates_,
             self.plan_.congestion_control,
             self.workload_.placement,
         )
@@ -228,8 +248,8 @@ def sweep(
     found: dict[str, list[Row]] = {}
     failures: list[str] = []
     for name in clusters:
-        one = ClusterSweep(name, sizes, plan, out)
-        one.run(candidates, console)
+        one = ClusterSweep(name, sizes, candidates, plan, out)
+        one.run(console)
         found[name] = one.rows()
         failures += one.failures
         print_cluster(console, next(iter(one.store.setting), name), found[name])

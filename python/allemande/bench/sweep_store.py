@@ -49,6 +49,7 @@ class Launch:
     own_part: float = 0.0  # of all calls, what allemande carried
     wrong_bytes: int = 0
     void_reason: str | None = None
+    build: str = ""  # of allemande's library; stock libraries do not change
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,15 @@ def summarise(
 
 
 class Store:
-    """OUT/CLUSTER.json."""
+    """OUT/CLUSTER.json. `builds`, by candidate: those of another build of ours are dropped."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(
+        self, path: Path, plan: Plan, cluster: str = "", builds: Mapping[str, str] | None = None
+    ) -> None:
         self.path_ = path
         self.plan_ = plan
+        self.cluster_ = cluster  # the file's text
+        self.builds_ = builds or {}
         self.launches: list[Launch] = []
         self.setting: list[str] = []
         self.versions: dict[str, str] = {}  # of the libraries that ran
@@ -148,8 +153,8 @@ class Store:
     def read(self) -> None:
         try:
             found = json.loads(self.path_.read_text(encoding="utf-8"))
-            plan = found["plan"]
-            self.launches = [Launch(**entry) for entry in found["launches"]]
+            plan, cluster = found["plan"], found["cluster_file"]
+            launches = [Launch(**entry) for entry in found["launches"]]
             self.setting, self.versions = list(found["setting"]), dict(found["versions"])
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(
@@ -159,6 +164,14 @@ class Store:
             raise BadInput(
                 f"{self.path_} was measured otherwise ({plan}); move it away or give another --out"
             )
+        if cluster != self.cluster_:
+            raise BadInput(
+                f"{self.path_} was measured on another cluster of this name; move it away or give "
+                "another --out"
+            )
+        self.launches = [
+            each for each in launches if each.build == self.builds_.get(each.candidate, each.build)
+        ]
 
     def has(self, candidate: Candidate, turn: int, size: int) -> bool:
         key = (candidate.name, turn, size)
@@ -186,6 +199,7 @@ class Store:
             "setting": self.setting,
             "versions": self.versions,
             "plan": asdict(self.plan_),
+            "cluster_file": self.cluster_,
             "rows": [asdict(row) for row in self.rows(limits_s)],
             "launches": [asdict(each) for each in self.launches],
         }
