@@ -75,6 +75,12 @@ demo: build ## boot the emulated 8x4 cluster and compare (writes out/demo/report
 
 # ---- benchmarks --------------------------------------------------------------------------------
 
+# SWEEP="--clusters tam-16x1 --sizes 100,1000" measures a part; what is in out/bench-mpi is not
+# measured again.
+.PHONY: bench-mpi
+bench-mpi: build ## 1 B to 64 KB on three clusters against every stock algorithm (hours; resumable)
+	$(python) -m allemande.bench.sweep $(SWEEP)
+
 .PHONY: bench-sim
 bench-sim: build/release/build.ninja ## speed and exactness of the simulator, as a table
 	ninja -C build/release --quiet sim_bench

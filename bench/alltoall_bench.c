@@ -1,11 +1,11 @@
-// The benchmark program of `allemande bench`: times MPI_Alltoall and checks every byte of every
-// call. Plain MPI, built once with each library's mpicc, so that what is preloaded or configured
-// around it is the only difference between candidates.
+// The benchmark program of `allemande bench`: times MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw
+// and checks every byte of every call. Plain MPI, built once with each library's mpicc, so that
+// what is preloaded or configured around it is the only difference between candidates.
 //
-// One call: fill the send buffer, barrier, t0, MPI_Alltoall, t1, check. Only the exchange is inside
-// t0..t1; its time is the largest over the ranks (each rank's own clock, started by the barrier).
-// Rank 0 writes JSON lines: one `start`, one `call` per exchange, one `size` with the counters of
-// all calls of a size, one `end`. A file without `end` is a run that did not finish.
+// One call: fill the send buffer, barrier, t0, the collective, t1, check. Only the exchange is
+// inside t0..t1; its time is the largest over the ranks (each rank's own clock, started by the
+// barrier). Rank 0 writes JSON lines: one `start`, one `call` per exchange, one `size` with the
+// counters of all calls of a size, one `end`. A file without `end` is a run that did not finish.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -19,21 +19,11 @@
 #include <unistd.h>
 
 #include "bench_counters.h"
+#include "bench_exchange.h"
+#include "bench_options.h"
 #include "bench_pattern.h"
 
-enum { kMaxSizes = 64, kGuardBytes = 64, kGuardValue = 0xA5 };
-
-struct options {
-  long sizes[kMaxSizes];
-  int size_count;
-  long warmup;
-  long min_calls;
-  long max_calls;
-  double min_seconds;
-  double max_seconds;
-  uint64_t seed;
-  const char* output;
-};
+enum { kHostBytes = 64 };
 
 struct world {
   MPI_Comm comm;
@@ -41,11 +31,6 @@ struct world {
   int ranks;
   bool counts_host;  // the one rank of its network namespace that reports the host's counters
   FILE* out;         // rank 0 only
-};
-
-struct buffers {
-  unsigned char* send;
-  unsigned char* receive_base;  // guard, data, guard
 };
 
 // What one call gave, the same on every rank.
@@ -58,83 +43,6 @@ static double now_seconds(void) {
   struct timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
-static void usage(void) {
-  fprintf(
-      stderr,
-      "usage: alltoall_bench --sizes BYTES[,BYTES...] [--warmup N] [--min-calls N]\n"
-      "         [--max-calls N] [--min-seconds S] [--max-seconds S] [--seed N] [--output FILE]\n"
-      "Per size: N warm-up calls, then timed calls until both minima are reached or one more\n"
-      "call would pass a maximum. --output: where rank 0 writes (default: standard output).\n");
-}
-
-static bool parse_long(const char* text, long low, long* value) {
-  char* end = NULL;
-  errno = 0;
-  *value = strtol(text, &end, 10);
-  return errno == 0 && end != text && *end == '\0' && *value >= low;
-}
-
-static bool parse_seconds(const char* text, double* value) {
-  char* end = NULL;
-  errno = 0;
-  *value = strtod(text, &end);
-  return errno == 0 && end != text && *end == '\0' && *value >= 0;
-}
-
-static bool parse_sizes(const char* text, struct options* options) {
-  char copy[1024];
-  if (strlen(text) >= sizeof copy) return false;
-  strcpy(copy, text);
-  char* rest = NULL;
-  for (char* item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-    if (options->size_count == kMaxSizes) return false;
-    long* slot = &options->sizes[options->size_count];
-    if (!parse_long(item, 1, slot) || *slot > INT32_MAX) return false;
-    options->size_count++;
-  }
-  return options->size_count > 0;
-}
-
-static bool parse_options(int argc, char** argv, struct options* options) {
-  *options = (struct options){.warmup = 1,
-                              .min_calls = 3,
-                              .max_calls = 1000,
-                              .min_seconds = 0,
-                              .max_seconds = 60,
-                              .seed = 1,
-                              .output = NULL};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const char* name = argv[i];
-    const char* value = argv[i + 1];
-    long number = 0;
-    bool good = false;
-    if (strcmp(name, "--sizes") == 0) {
-      good = parse_sizes(value, options);
-    } else if (strcmp(name, "--warmup") == 0) {
-      good = parse_long(value, 0, &options->warmup);
-    } else if (strcmp(name, "--min-calls") == 0) {
-      good = parse_long(value, 1, &options->min_calls);
-    } else if (strcmp(name, "--max-calls") == 0) {
-      good = parse_long(value, 1, &options->max_calls);
-    } else if (strcmp(name, "--min-seconds") == 0) {
-      good = parse_seconds(value, &options->min_seconds);
-    } else if (strcmp(name, "--max-seconds") == 0) {
-      good = parse_seconds(value, &options->max_seconds);
-    } else if (strcmp(name, "--seed") == 0) {
-      good = parse_long(value, 0, &number);
-      options->seed = (uint64_t)number;
-    } else if (strcmp(name, "--output") == 0) {
-      good = true;
-      options->output = value;
-    }
-    if (!good) {
-      fprintf(stderr, "alltoall_bench: bad option or value: %s %s\n", name, value);
-      return false;
-    }
-  }
-  return argc % 2 == 1 && options->size_count > 0;
 }
 
 // Several ranks in one network namespace would report the same counters several times.
@@ -156,43 +64,15 @@ static bool first_of_namespace(const struct world* world) {
   return first;
 }
 
-static uint64_t check(const struct world* world, const struct buffers* buffers, size_t size,
-                      uint64_t call_key) {
-  const unsigned char* data = buffers->receive_base + kGuardBytes;
-  const size_t total = size * (size_t)world->ranks;
-  uint64_t wrong = 0;
-  for (int source = 0; source < world->ranks; ++source) {
-    size_t first = 0;
-    const uint64_t bad = pattern_check(data + (size_t)source * size, size,
-                                       pattern_key(call_key, source, world->rank), &first);
-    if (bad) {
-      fprintf(stderr,
-              "alltoall_bench: rank %d: %" PRIu64
-              " of %zu bytes from rank %d are wrong, the first "
-              "at offset %zu\n",
-              world->rank, bad, size, source, first);
-    }
-    wrong += bad;
-  }
-  for (size_t i = 0; i < kGuardBytes; ++i) {
-    wrong += buffers->receive_base[i] != kGuardValue;
-    wrong += data[total + i] != kGuardValue;
-  }
-  return wrong;
-}
-
-static struct call_result run_call(const struct world* world, struct buffers* buffers, size_t size,
+static struct call_result run_call(const struct world* world, enum collective collective,
+                                   const struct traffic* traffic, struct buffers* buffers,
                                    uint64_t call_key, struct cpu_ticks* cpu) {
-  for (int target = 0; target < world->ranks; ++target) {
-    pattern_fill(buffers->send + (size_t)target * size, size,
-                 pattern_key(call_key, world->rank, target));
-  }
+  fill(traffic, buffers, world->rank, world->ranks, call_key);
   struct cpu_ticks before = {0, 0};
   if (world->rank == 0) before = read_cpu_ticks();
   MPI_Barrier(world->comm);
   const double start = now_seconds();
-  MPI_Alltoall(buffers->send, (int)size, MPI_BYTE, buffers->receive_base + kGuardBytes, (int)size,
-               MPI_BYTE, world->comm);
+  call_collective(collective, traffic, buffers, world->comm);
   const double local_seconds = now_seconds() - start;
   if (world->rank == 0) {
     const struct cpu_ticks after = read_cpu_ticks();
@@ -200,7 +80,7 @@ static struct call_result run_call(const struct world* world, struct buffers* bu
     cpu->total_s += after.total_s - before.total_s;
   }
   struct call_result result = {0, 0};
-  uint64_t wrong = check(world, buffers, size, call_key);
+  uint64_t wrong = check(traffic, buffers, world->rank, world->ranks, call_key);
   MPI_Allreduce(&local_seconds, &result.seconds, 1, MPI_DOUBLE, MPI_MAX, world->comm);
   MPI_Allreduce(&wrong, &result.wrong_bytes, 1, MPI_UINT64_T, MPI_SUM, world->comm);
   return result;
@@ -238,10 +118,9 @@ static void report_size(const struct world* world, long size, long calls,
 }
 
 static void run_size(const struct world* world, const struct options* options, int index,
-                     struct buffers* buffers) {
+                     struct traffic* traffic, struct buffers* buffers) {
   const long size = options->sizes[index];
-  const size_t total = (size_t)size * (size_t)world->ranks;
-  memset(buffers->receive_base, kGuardValue, total + 2 * kGuardBytes);
+  set_traffic(traffic, options, index, world->rank, world->ranks);
   struct cpu_ticks unused = {0, 0};
   uint64_t call = 0;
   const uint64_t size_key = pattern_key(options->seed, index, (int)size);
@@ -249,9 +128,9 @@ static void run_size(const struct world* world, const struct options* options, i
   const struct host_counters before = read_host_counters();
   MPI_Barrier(world->comm);
   for (long i = 0; i < options->warmup; ++i) {
-    report_call(
-        world, size, true,
-        run_call(world, buffers, (size_t)size, pattern_key(size_key, (int)call, 0), &unused));
+    const uint64_t key = pattern_key(size_key, (int)call, 0);
+    report_call(world, size, true,
+                run_call(world, options->collective, traffic, buffers, key, &unused));
     ++call;
   }
   struct cpu_ticks cpu = {0, 0};
@@ -262,8 +141,9 @@ static void run_size(const struct world* world, const struct options* options, i
     const bool enough = calls >= options->min_calls && elapsed >= options->min_seconds;
     const double mean = calls ? elapsed / (double)calls : 0;
     if (enough || (calls > 0 && elapsed + mean > options->max_seconds)) break;
+    const uint64_t key = pattern_key(size_key, (int)call, 0);
     const struct call_result result =
-        run_call(world, buffers, (size_t)size, pattern_key(size_key, (int)call, 0), &cpu);
+        run_call(world, options->collective, traffic, buffers, key, &cpu);
     report_call(world, size, false, result);
     elapsed += result.seconds;
     ++calls;
@@ -272,20 +152,16 @@ static void run_size(const struct world* world, const struct options* options, i
   report_size(world, size, calls, &before, cpu);
 }
 
-static void allocate(const struct world* world, const struct options* options,
-                     struct buffers* buffers) {
-  size_t largest = 0;
+// For the largest of the sizes.
+static struct buffers allocate(const struct world* world, const struct options* options,
+                               struct traffic* traffic) {
+  size_t send = 0, receive = 0;
   for (int i = 0; i < options->size_count; ++i) {
-    if ((size_t)options->sizes[i] > largest) largest = (size_t)options->sizes[i];
+    set_traffic(traffic, options, i, world->rank, world->ranks);
+    if (traffic->send > send) send = traffic->send;
+    if (traffic->receive > receive) receive = traffic->receive;
   }
-  const size_t total = largest * (size_t)world->ranks;
-  buffers->send = calloc(total, 1);
-  buffers->receive_base = calloc(total + 2 * kGuardBytes, 1);
-  if (!buffers->send || !buffers->receive_base) {
-    fprintf(stderr, "alltoall_bench: rank %d: no memory for 2 x %zu bytes; use smaller --sizes\n",
-            world->rank, total);
-    MPI_Abort(world->comm, 1);
-  }
+  return (struct buffers){need(send, 1), need(receive + 2 * kGuardBytes, 1)};
 }
 
 static void report_start(const struct world* world) {
@@ -296,10 +172,19 @@ static void report_start(const struct world* world) {
   for (char* c = version; *c; ++c) {
     if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ') *c = ' ';
   }
+  char name[kHostBytes] = "";
+  gethostname(name, sizeof name - 1);
+  char* names = world->out ? need((size_t)world->ranks, sizeof name) : NULL;
+  MPI_Gather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, 0, world->comm);
   if (!world->out) return;
-  fprintf(world->out, "{\"type\": \"start\", \"ranks\": %d, \"mpi\": \"%s\"}\n", world->ranks,
-          version);
+  fprintf(world->out, "{\"type\": \"start\", \"ranks\": %d, \"mpi\": \"%s\", \"hosts\": [",
+          world->ranks, version);
+  for (int rank = 0; rank < world->ranks; ++rank) {
+    fprintf(world->out, "%s\"%s\"", rank > 0 ? ", " : "", names + (size_t)rank * sizeof name);
+  }
+  fprintf(world->out, "]}\n");
   fflush(world->out);
+  free(names);
 }
 
 int main(int argc, char** argv) {
@@ -309,8 +194,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(world.comm, &world.ranks);
 
   struct options options;
-  if (!parse_options(argc, argv, &options)) {
-    if (world.rank == 0) usage();
+  const bool understood = parse_options(argc, argv, &options);
+  if (!understood && world.rank == 0) usage();
+  if (!understood || !check_matrix(&options, world.rank, world.ranks)) {
     MPI_Finalize();
     return 2;
   }
@@ -324,9 +210,10 @@ int main(int argc, char** argv) {
   world.counts_host = first_of_namespace(&world);
   report_start(&world);
 
-  struct buffers buffers;
-  allocate(&world, &options, &buffers);
-  for (int i = 0; i < options.size_count; ++i) run_size(&world, &options, i, &buffers);
+  struct traffic traffic = make_traffic(world.ranks);
+  struct buffers buffers = allocate(&world, &options, &traffic);
+  for (int i = 0; i < options.size_count; ++i) run_size(&world, &options, i, &traffic, &buffers);
+  free_traffic(&traffic);
   free(buffers.send);
   free(buffers.receive_base);
 

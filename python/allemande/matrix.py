@@ -93,7 +93,7 @@ def parse_matrix(text: str) -> MatrixSpec:
 def split_whole(total: int, weights: NDArray[np.float64]) -> Matrix:
     """Whole numbers in the ratio of the weights that add up to `total`: largest remainders."""
     exact = weights * (total / weights.sum())
-    whole = np.floor(exact).astype(np.int64)
+    whole: Matrix = np.floor(exact).astype(np.int64)
     missing = total - int(whole.sum())
     order = np.argsort(-(exact - whole), kind="stable")
     whole[order[:missing]] += 1

@@ -142,6 +142,7 @@ TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
     std::uint32_t core_queue;
   };
   for (const Expected& e : {Expected{"tam-16x1", 16, 1, 0, 0},
+                            {"tam-8x1", 8, 1, 0, 0},
                             {"tam-8x2", 16, 2, 1000, 820},
                             {"tam-8x3", 24, 3, 1000, 820},
                             {"tam-6x4", 24, 4, 1000, 820},

@@ -68,6 +68,59 @@ def test_allemande_runs_in_both_libraries(cluster: Path) -> None:
         assert entry["wrong_bytes"] == 0
 
 
+def test_a_skewed_alltoallv(cluster: Path) -> None:
+    """The same matrix for all, every byte checked, and our exchange in both libraries."""
+    line = ["--collective", "alltoallv", "--matrix", "zipf:1.2", "--seed", "3", "--sizes", "3000"]
+    against = "openmpi,mpich,allemande+openmpi,allemande+mpich"
+    done = bench(cluster, *line, "--against", against, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    for entry in json.loads(done.stdout):
+        assert (entry["collective"], entry["matrix"], entry["seed"]) == ("alltoallv", "zipf:1.2", 3)
+        assert (entry["wrong_bytes"], entry["calls"], entry["void"]) == (0, 4, False), done.stderr
+        assert entry["accelerated"] != entry["stock"]
+        assert 0 < entry["fraction_of_limit"] < 1.05
+
+
+@pytest.mark.parametrize(
+    ("ranks", "order", "said"), [("2", "block", 2), ("2,1", "cyclic", "2,1,2,1")]
+)
+def test_several_ranks_per_host(cluster: Path, ranks: str, order: str, said: int | str) -> None:
+    """Where the ranks ran is checked; what allemande left to the library is void."""
+    line = ["--ranks-per-host", ranks, "--rank-order", order, "--sizes", "3000"]
+    against = "openmpi,mpich,allemande+openmpi,allemande+mpich"
+    done = bench(cluster, *line, "--against", against, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    for entry in json.loads(done.stdout):
+        assert (entry["ranks_per_host"], entry["rank_order"]) == (said, order)
+        assert (entry["wrong_bytes"], entry["calls"]) == (0, 4)
+        if not entry["stock"]:
+            assert entry["accelerated"] or entry["void"]
+
+
+def test_a_sweep_and_its_resumption(cluster: Path, tmp_path: Path) -> None:
+    command = [
+        *(sys.executable, "-m", "allemande.bench.sweep", "--clusters", str(cluster)),
+        *("--scale", "1", "--sizes", "3,1500", "--rounds", "1", "--trial-calls", "20"),
+        *("--against", "openmpi,openmpi:bruck,allemande+openmpi", "--out", str(tmp_path / "out")),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "worst of default stock / ours" in done.stdout.splitlines()[-1]
+    file = tmp_path / "out" / "small.json"
+    content = json.loads(file.read_text())
+    assert len(content["launches"]) == 6
+    for row in content["rows"]:
+        assert row["library"] == "openmpi" and row["wrong_bytes"] == 0
+        assert row["against_best"] <= row["against_default"]
+        assert row["trial_cost"] is not None
+    small = [each for each in content["launches"] if each["size"] == 3]
+    assert all(len(each["seconds"]) >= 50 for each in small)
+    again = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+    assert "launches" not in again.stderr
+    assert json.loads(file.read_text()) == content
+
+
 def test_an_interrupt_leaves_nothing_behind(
     cluster: Path, marked_processes: Callable[[], list[int]], nothing_left: Callable[[], None]
 ) -> None:

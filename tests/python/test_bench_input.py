@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from allemande.bench.candidates import CANDIDATES, NAMES, parse_candidates, split_list
+from allemande.bench.candidates import (
+    CANDIDATES,
+    NAMES,
+    every_candidate,
+    parse_candidates,
+    split_list,
+)
 from allemande.bench.compare import check_memory
 from allemande.bench.sizes import format_size, parse_sizes
+from allemande.bench.workload import Workload
 from allemande.cli import main
 from allemande.errors import BadInput
+from allemande.lab.placement import one_per_host
 
 
 def test_sizes_are_sorted_and_unique() -> None:
@@ -28,8 +36,10 @@ def test_sizes_are_shown_short(size: int, text: str) -> None:
     assert format_size(size) == text
 
 
-def test_no_candidate_means_all() -> None:
-    assert parse_candidates([]) == list(CANDIDATES)
+def test_no_candidate_means_the_usual_ones() -> None:
+    names = [candidate.name for candidate in parse_candidates([])]
+    assert names == [candidate.name for candidate in CANDIDATES if candidate.usual]
+    assert "mpich:ucx" in names and "openmpi:bruck" not in names
 
 
 def test_options_stay_with_their_candidate() -> None:
@@ -47,7 +57,7 @@ def test_options_stay_with_their_candidate() -> None:
 
 
 def test_candidates_differ_in_what_their_names_say() -> None:
-    by_name = {candidate.name: candidate for candidate in CANDIDATES}
+    by_name = {candidate.name: candidate for candidate in every_candidate()}
     numbers = {"openmpi:linear": "1", "openmpi:pairwise": "2", "openmpi:linear-sync": "4"}
     for name, number in numbers.items():
         assert by_name[name].arguments[-2:] == ("coll_tuned_alltoall_algorithm", number)
@@ -80,9 +90,12 @@ def test_bad_candidates_are_refused(text: str, message: str) -> None:
 
 
 def test_too_little_memory_is_said_before_anything_starts() -> None:
-    check_memory(32, 200_000, 4000)
-    with pytest.raises(BadInput, match="use smaller --sizes"):
-        check_memory(32, 100_000_000, 4000)
+    def workload(size: int) -> Workload:
+        return Workload({size: 1.0}, placement=one_per_host(32))
+
+    check_memory(workload(200_000), 4000)
+    with pytest.raises(BadInput, match=r"32 ranks with .* use smaller --sizes"):
+        check_memory(workload(100_000_000), 4000)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from allemande.bench.program import build_program, find_root
@@ -32,6 +33,17 @@ int MPI_Alltoall(const void *s, int sc, MPI_Datatype st, void *r, int rc, MPI_Da
   int result = next(s, sc, st, r, rc, rt, c);
   MPI_Comm_rank(c, &rank);
   if (++calls == 3 && rank == 1) ((unsigned char *)r)[rc + 3] ^= 0x10;
+  return result;
+}
+int MPI_Alltoallv(const void *s, const int *sc, const int *so, MPI_Datatype st, void *r,
+                  const int *rc, const int *ro, MPI_Datatype rt, MPI_Comm c) {
+  static int calls = 0;
+  int rank = 0;
+  int (*next)(const void *, const int *, const int *, MPI_Datatype, void *, const int *,
+              const int *, MPI_Datatype, MPI_Comm) = dlsym(RTLD_NEXT, "MPI_Alltoallv");
+  int result = next(s, sc, so, st, r, rc, ro, rt, c);
+  MPI_Comm_rank(c, &rank);
+  if (++calls == 3 && rank == 1) ((unsigned char *)r)[ro[1] + rc[1]] ^= 0x10;
   return result;
 }
 """
@@ -72,6 +84,32 @@ def test_every_size_is_timed_and_right(library: str) -> None:
         assert {"frames_sent", "tcp_retransmitted", "softnet_drops"} <= set(size.counters)
 
 
+@pytest.mark.parametrize("library", LAUNCHERS)
+@pytest.mark.parametrize("collective", ["alltoallv", "alltoallw"])
+def test_matrices(library: str, collective: str, tmp_path: Path) -> None:
+    """Two sizes; in the second rank 0 sends to itself alone and rank 1 sends nothing."""
+    matrices = np.array([[[3, 1000], [0, 70_001]], [[5, 0], [0, 0]]], dtype=np.int64)
+    matrices.tofile(tmp_path / "matrix")
+    arguments = ["--collective", collective, "--matrix", str(tmp_path / "matrix")]
+    record = good_run(library, "--sizes", "100,200", "--max-calls", "2", *arguments)
+    assert [len(record.size(size).seconds) for size in (100, 200)] == [2, 2]
+    assert record.size(100).wrong_bytes == record.size(200).wrong_bytes == 0
+    assert len(record.hosts) == 2 and len(set(record.hosts)) == 1
+
+
+def test_matrix_files_that_do_not_fit(tmp_path: Path) -> None:
+    path = tmp_path / "matrix"
+    arguments = ["--sizes", "100", "--collective", "alltoallv", "--matrix", str(path)]
+    np.zeros(3, dtype=np.int64).tofile(path)
+    status, _, errors = run("mpich", arguments)
+    assert status != 0
+    assert "holds no 2 x 2 numbers for size 1" in errors
+    np.array([1, -1, 1, 1], dtype=np.int64).tofile(path)
+    status, _, errors = run("mpich", arguments)
+    assert status != 0
+    assert "a block of -1 bytes" in errors
+
+
 def test_calls_go_on_until_the_least_time_is_reached() -> None:
     few = good_run("mpich", "--sizes", "8", "--min-calls", "4", "--min-seconds", "0")
     assert len(few.size(8).seconds) == 4
@@ -90,10 +128,22 @@ def test_one_flipped_bit_is_one_wrong_byte(tmp_path: Path) -> None:
     assert status == 0, errors
     assert read_run(output).size(1000).wrong_bytes == 1
     assert "rank 1: 1 of 1000 bytes from rank 1 are wrong, the first at offset 3" in errors
+    # In MPI_Alltoallv, a byte past the end of what rank 1 receives.
+    status, output, errors = run("openmpi", [*arguments, "--collective", "alltoallv"], library)
+    assert status == 0, errors
+    assert read_run(output).size(1000).wrong_bytes == 1
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--sizes", "0"], ["--sizes", "ten"], ["--sizes", "1", "--colour", "red"]]
+    "arguments",
+    [
+        [],
+        ["--sizes", "0"],
+        ["--sizes", "ten"],
+        ["--sizes", "1", "--colour", "red"],
+        ["--sizes", "1", "--collective", "allgather"],
+        ["--sizes", "1", "--matrix", "file"],
+    ],
 )
 def test_bad_options_are_refused(arguments: list[str]) -> None:
     status, output, errors = run("mpich", arguments)

@@ -12,6 +12,7 @@ from allemande.bench import runner as runner_module
 from allemande.bench.candidates import Candidate, parse_candidates
 from allemande.bench.progress import ConsoleProgress, format_left
 from allemande.bench.runner import Effort, Runner
+from allemande.bench.workload import Workload
 
 # Behaves as the program: options in, records out; the launch number picks what goes wrong.
 STAND_IN = """
@@ -77,7 +78,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_runner(bed: FakeBed, sizes: Sequence[int] = (10,), rounds: int = 2) -> Runner:
     candidates = parse_candidates([",".join(bed.behaviours)])
     effort = Effort(rounds=rounds, calls=2)
-    return Runner(bed, candidates, dict.fromkeys(sizes, 0.5), effort, Watcher())
+    return Runner(bed, candidates, Workload(dict.fromkeys(sizes, 0.5)), effort, Watcher())
 
 
 def test_candidates_take_turns() -> None:

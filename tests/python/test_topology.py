@@ -31,6 +31,7 @@ READY_MADE = [
     "tam-16x1",
     "tam-6x4",
     "tam-6x4-u412",
+    "tam-8x1",
     "tam-8x2",
     "tam-8x2-u412",
     "tam-8x3",

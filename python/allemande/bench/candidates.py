@@ -1,6 +1,7 @@
 """What can be compared: stock libraries, and each with allemande preloaded.
 
-The lab gives every library its best settings; here stands only what tells candidates apart.
+The lab gives every library its best settings; here stands only what tells candidates apart. An
+algorithm of a library is one of a collective: not every candidate is there for each.
 
 A candidate is written `NAME` or, for those with allemande, `NAME:option=value,option=value`, where
 an option is a configuration name (`allemande config` lists them), for example
@@ -28,6 +29,9 @@ class Candidate:
     library: str  # "openmpi" or "mpich": the prefix it runs from
     stock: bool
     description: str
+    # The library's algorithm, by collective; None: its own choice, of every collective.
+    algorithms: Mapping[str, str] | None = None
+    usual: bool = True  # measured when nobody says what
     arguments: tuple[str, ...] = ()  # for the launcher
     netmod: str = "ofi"  # MPICH only
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -41,16 +45,32 @@ class Candidate:
             environment=chosen,
         )
 
+    @property
+    def with_trials(self) -> bool:
+        """Whether allemande may settle on the library's own way."""
+        return self.environment.get(TRIALS, "on") == "on"
 
-def openmpi_algorithm(number: int) -> tuple[str, ...]:
-    return (
-        *("--mca", "coll_tuned_use_dynamic_rules", "1"),
-        *("--mca", "coll_tuned_alltoall_algorithm", str(number)),
-    )
+    def runs(self, collective: str) -> bool:
+        return self.algorithms is None or collective in self.algorithms
+
+    def measuring(self, collective: str) -> Candidate:
+        """With what the launcher needs for the algorithm."""
+        if self.algorithms is None:
+            return self
+        value = self.algorithms[collective]
+        if self.library == "openmpi":
+            words = (
+                *("--mca", "coll_tuned_use_dynamic_rules", "1"),
+                *("--mca", f"coll_tuned_{collective}_algorithm", value),
+            )
+            return replace(self, arguments=words)
+        name = f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
+        return replace(self, environment={**self.environment, name: value})
 
 
+TRIALS = "ALLEMANDE_TRIALS"
 # What is measured is allemande's exchange, not whether it would be taken.
-ALWAYS_OURS: Mapping[str, str] = {"ALLEMANDE_TRIALS": "off"}
+ALWAYS_OURS: Mapping[str, str] = {TRIALS: "off"}
 
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate("openmpi", "openmpi", True, "Open MPI, its own choice"),
@@ -58,25 +78,57 @@ CANDIDATES: tuple[Candidate, ...] = (
         "openmpi:linear",
         "openmpi",
         True,
-        "Open MPI alltoall algorithm 1: everything posted at once",
-        openmpi_algorithm(1),
+        "Open MPI algorithm 1: everything posted at once",
+        {"alltoall": "1", "alltoallv": "1"},
     ),
     Candidate(
         "openmpi:pairwise",
         "openmpi",
         True,
-        "Open MPI alltoall algorithm 2: one partner per round",
-        openmpi_algorithm(2),
+        "Open MPI algorithm 2: one partner per round",
+        {"alltoall": "2", "alltoallv": "2"},
+    ),
+    Candidate(
+        "openmpi:bruck",
+        "openmpi",
+        True,
+        "Open MPI algorithm 3: logarithmic, for small blocks",
+        {"alltoall": "3"},
+        usual=False,
     ),
     Candidate(
         "openmpi:linear-sync",
         "openmpi",
         True,
-        "Open MPI alltoall algorithm 4: a few posted at a time",
-        openmpi_algorithm(4),
+        "Open MPI algorithm 4: a few posted at a time",
+        {"alltoall": "4"},
     ),
     Candidate("mpich", "mpich", True, "MPICH over OFI tcp"),
     Candidate("mpich:ucx", "mpich", True, "MPICH over UCX tcp", netmod="ucx"),
+    Candidate(
+        "mpich:bruck",
+        "mpich",
+        True,
+        "MPICH, brucks: logarithmic, for small blocks",
+        {"alltoall": "brucks"},
+        usual=False,
+    ),
+    Candidate(
+        "mpich:scattered",
+        "mpich",
+        True,
+        "MPICH, scattered: a few posted at a time",
+        {"alltoall": "scattered"},
+        usual=False,
+    ),
+    Candidate(
+        "mpich:pairwise",
+        "mpich",
+        True,
+        "MPICH, pairwise: one partner per round",
+        {"alltoall": "pairwise"},
+        usual=False,
+    ),
     Candidate(
         "allemande+openmpi",
         "openmpi",
@@ -155,12 +207,23 @@ def parse_candidate(text: str) -> Candidate:
     )
 
 
-def parse_candidates(texts: Iterable[str]) -> list[Candidate]:
-    """Candidates in the order given, each once; an empty list means all of them."""
+def every_candidate(collective: str = "alltoall") -> list[Candidate]:
+    return [each.measuring(collective) for each in CANDIDATES if each.runs(collective)]
+
+
+def parse_candidates(texts: Iterable[str], collective: str = "alltoall") -> list[Candidate]:
+    """Candidates in the order given, each once; an empty list means the usual ones."""
     names = [item for text in texts for item in split_list(text)]
     if not names:
-        return list(CANDIDATES)
-    candidates = [parse_candidate(name) for name in names]
+        return [candidate for candidate in every_candidate(collective) if candidate.usual]
+    candidates = []
+    for candidate in map(parse_candidate, names):
+        if not candidate.runs(collective):
+            raise BadInput(
+                f"candidate {candidate.name!r} is no algorithm of MPI_{collective.capitalize()}; "
+                f"expected some of: {', '.join(c.name for c in every_candidate(collective))}"
+            )
+        candidates.append(candidate.measuring(collective))
     for index, candidate in enumerate(candidates):
         if any(candidate.name == other.name for other in candidates[:index]):
             raise BadInput(f"candidate {candidate.name!r} is given twice; expected each once")

@@ -13,8 +13,11 @@ from allemande.bench.lab_bed import open_lab
 from allemande.bench.machine import describe_setting
 from allemande.bench.progress import ConsoleProgress
 from allemande.bench.runner import Effort, Runner
+from allemande.bench.workload import Workload, make_workload
 from allemande.clusters import find_cluster_file
 from allemande.errors import BadInput
+from allemande.lab.placement import parse_placement
+from allemande.matrix import MatrixSpec
 from allemande.topology import load_cluster
 
 MEBIBYTE = 1024 * 1024
@@ -29,13 +32,18 @@ class Comparison:
     failed: bool  # wrong bytes, or a candidate that could not be measured
 
 
-def check_memory(hosts: int, size_max: int, available_mebibytes: float) -> None:
-    """Each rank holds a send and a receive buffer of hosts x size bytes."""
-    needed = hosts * (2 * hosts * size_max / MEBIBYTE + LIBRARY_MEBIBYTES)
+def check_memory(workload: Workload, available_mebibytes: float) -> None:
+    """Each rank holds a send and a receive buffer."""
+    ranks = workload.placement.ranks
+    needed, size = max(
+        (workload.bytes_max(size) / MEBIBYTE + ranks * LIBRARY_MEBIBYTES, size)
+        for size in workload.limits_s
+    )
     if needed > available_mebibytes:
         raise BadInput(
-            f"{hosts} hosts with {size_max} bytes per pair need about {needed:.0f} MiB of memory "
-            f"and {available_mebibytes:.0f} MiB are free; use smaller --sizes or a smaller cluster"
+            f"{ranks} ranks with {size} bytes per pair need about {needed:.0f} MiB of memory "
+            f"and {available_mebibytes:.0f} MiB are free; use smaller --sizes, fewer "
+            "--ranks-per-host or a smaller cluster"
         )
 
 
@@ -55,15 +63,22 @@ def compare(
     candidates: Sequence[Candidate],
     effort: Effort,
     congestion_control: str = CONGESTION_CONTROL,
+    collective: str = "alltoall",
+    matrix: MatrixSpec | None = None,
+    seed: int = 1,
+    ranks_per_host: str = "1",
+    rank_order: str = "block",
 ) -> Comparison:
     """`cluster_name`: a cluster file or the name of a ready-made cluster."""
     cluster = load_cluster(cluster_name)
-    check_memory(len(cluster.hosts), max(sizes), available_mebibytes())
-    scaled = cluster.scaled(scale)
-    limits_s = {size: scaled.limit_seconds(None, size) for size in sizes}
-    bed_context = open_lab(find_cluster_file(cluster_name), scale, candidates, congestion_control)
+    placement = parse_placement(ranks_per_host, len(cluster.hosts), rank_order)
+    workload = make_workload(cluster.scaled(scale), sizes, collective, matrix, seed, placement)
+    check_memory(workload, available_mebibytes())
+    bed_context = open_lab(
+        find_cluster_file(cluster_name), scale, candidates, congestion_control, placement
+    )
     with ConsoleProgress() as progress, bed_context as bed:
-        runner = Runner(bed, candidates, limits_s, effort, progress)
+        runner = Runner(bed, candidates, workload, effort, progress)
         figures = runner.run()
     outcome = runner.outcome
     versions = [outcome.mpi_versions[library] for library in sorted(outcome.mpi_versions)]
@@ -74,7 +89,7 @@ def compare(
     wrong = any(figure.wrong_bytes for figure in figures)
     return Comparison(
         figures,
-        describe_setting(cluster, scale, congestion_control, versions),
+        describe_setting(cluster, scale, congestion_control, versions, workload.describe()),
         lines,
         failed=wrong or unmeasured or bool(outcome.failures),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -60,6 +60,11 @@ class Figure:
     cpu_idle: float | None = None
     void: bool = False
     void_reason: str | None = None
+    collective: str = "alltoall"
+    matrix: str | None = None  # None: MPI_Alltoall, the size to everybody
+    ranks_per_host: int | str = 1  # "4,2,…": unequal, by host in file order
+    rank_order: str = "block"
+    seed: int = 1  # of the matrix
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -80,10 +85,12 @@ def make_figure(
     limit_s: float,
     records: Iterable[SizeRecord],
     failure: str | None = None,
+    labels: Mapping[str, Any] | None = None,
 ) -> Figure:
     """`records`: one per round. Void rounds are left out as long as any other is there."""
     every = [record for record in records if record.seconds]
-    valid = [record for record in every if record.void_reason is None]
+    void = [record.why_void(not candidate.stock, candidate.with_trials) for record in every]
+    valid = [record for record, reason in zip(every, void, strict=True) if reason is None]
     used = valid or every
     seconds = [value for record in used for value in record.seconds]
     summary = summarise(seconds) if seconds else None
@@ -94,7 +101,7 @@ def make_figure(
     received = sum(record.counters.get("frames_received", 0) for record in used)
     reason = failure if summary is None else None
     if summary is not None and not valid:
-        reason = every[-1].void_reason
+        reason = void[-1]
     return Figure(
         candidate=candidate.name,
         stock=candidate.stock,
@@ -117,6 +124,7 @@ def make_figure(
         cpu_idle=idle / total if total > 0 else None,
         void=reason is not None,
         void_reason=reason,
+        **(labels or {}),
     )
 
 
@@ -160,6 +168,4 @@ def warnings(figures: Sequence[Figure]) -> list[str]:
             lines.append(f"{where}: {figure.wrong_bytes} WRONG BYTES")
         if figure.void:
             lines.append(f"{where}: void: {figure.void_reason}")
-        if not figure.stock and not figure.accelerated and figure.median_s is not None:
-            lines.append(f"{where}: allemande passed the calls through to {figure.library}")
     return [*lines, *busy_warning(figures)]

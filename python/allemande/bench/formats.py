@@ -33,11 +33,13 @@ class Setting:
     date: str
     machine: str
     versions: tuple[str, ...]
+    workload: str | None = None  # where it is not MPI_Alltoall with one rank per host
 
     def lines(self) -> list[str]:
         return [
             f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} "
             f"({self.host_link}, TCP {self.congestion_control})",
+            *([self.workload] if self.workload else []),
             f"{self.date}, {self.machine}",
             *self.versions,
         ]
@@ -148,10 +150,14 @@ def markdown(figures: Sequence[Figure], setting: Setting) -> str:
             row.append(text if figure.stock else f"**{text}**")
         rows.append(f"| {name} | " + " | ".join(row) + " |")
     note = (
-        "Median time of one MPI_Alltoall, in brackets the part of the physical limit. "
+        f"Median time of one {call_name(figures)}, in brackets the part of the physical limit. "
         "Every received byte was checked."
     )
     return "\n".join([*rows, "", f"{note} {'. '.join(setting.lines())}.", ""])
+
+
+def call_name(figures: Sequence[Figure]) -> str:
+    return f"MPI_{figures[0].collective.capitalize()}" if figures else "MPI_Alltoall"
 
 
 def to_json(figures: Sequence[Figure]) -> str:

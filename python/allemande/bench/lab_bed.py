@@ -1,4 +1,4 @@
-"""The lab as the place where candidates run: one rank on every emulated host."""
+"""The lab as the place where candidates run: one rank on every emulated host, or several."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from allemande.bench.candidates import Candidate
 from allemande.errors import BadInput
 from allemande.lab import Lab
+from allemande.lab.placement import Placement
 from allemande.preload import library_path
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -24,9 +25,10 @@ def check_congestion_control(name: str) -> None:
 
 
 class LabBed:
-    def __init__(self, lab: Lab, preloads: Mapping[str, Path]) -> None:
+    def __init__(self, lab: Lab, preloads: Mapping[str, Path], placement: Placement) -> None:
         self.lab_ = lab
         self.preloads_ = preloads
+        self.placement_ = placement
 
     def command(
         self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
@@ -39,12 +41,17 @@ class LabBed:
             arguments=candidate.arguments,
             netmod=candidate.netmod,
             preload=None if candidate.stock else self.preloads_[candidate.library],
+            placement=self.placement_,
         )
 
 
 @contextmanager
 def open_lab(
-    cluster_file: Path, scale: float, candidates: Sequence[Candidate], congestion_control: str
+    cluster_file: Path,
+    scale: float,
+    candidates: Sequence[Candidate],
+    congestion_control: str,
+    placement: Placement,
 ) -> Iterator[LabBed]:
     """A lab of its own for one comparison; it ends with the block, however that is left."""
     check_congestion_control(congestion_control)
@@ -53,4 +60,4 @@ def open_lab(
     with Lab.boot(
         cluster_file, scale=scale, congestion_control=congestion_control, sample_period_s=0
     ) as lab:
-        yield LabBed(lab, preloads)
+        yield LabBed(lab, preloads, placement)

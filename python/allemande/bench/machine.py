@@ -49,7 +49,11 @@ def short_version(version: str) -> str:
 
 
 def describe_setting(
-    cluster: Cluster, scale: float, congestion_control: str, mpi_versions: Sequence[str]
+    cluster: Cluster,
+    scale: float,
+    congestion_control: str,
+    mpi_versions: Sequence[str],
+    workload: str | None = None,
 ) -> Setting:
     return Setting(
         cluster=cluster.name,
@@ -59,5 +63,6 @@ def describe_setting(
         congestion_control=congestion_control,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         machine=describe_machine(),
+        workload=workload,
         versions=(f"allemande {__version__}", *(short_version(text) for text in mpi_versions)),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from allemande.errors import Failed
 
 SOURCE = "bench/alltoall_bench.c"
-HEADERS = ("bench/bench_counters.h", "bench/bench_pattern.h")
+HEADERS = tuple(f"bench/bench_{name}.h" for name in ("counters", "exchange", "options", "pattern"))
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
 
 

@@ -14,6 +14,10 @@ VOIDING_COUNTERS = {
     # Its hello was late: what was measured is the MPI library's own messages.
     "allemande_fallbacks": "ranks of allemande without UDP",
 }
+# As void, but it would be the same again: these calls are not for allemande.
+PASSED_THROUGH = "allemande_passed_through"
+NATIVE = "allemande_native"
+EXCHANGES = "allemande_exchanges"
 
 
 @dataclass
@@ -32,14 +36,32 @@ class SizeRecord:
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
 
-    @property
-    def void_reason(self) -> str | None:
+    def why_void(self, ours: bool = False, trials: bool = False) -> str | None:
+        """`ours`: allemande was to carry the calls; with trials the library may have done so."""
         reasons = [
             f"{self.counters[name]} {meaning}"
             for name, meaning in VOIDING_COUNTERS.items()
             if self.counters.get(name, 0) > 0
         ]
+        if ours:
+            passed = self.counters.get(PASSED_THROUGH, 0)
+            native = self.counters.get(NATIVE, 0)
+            own = self.counters.get(EXCHANGES, 0)
+            if passed > 0 or (own == 0 and native == 0):
+                number = f"{passed} " if passed > 0 else "the "
+                reasons.append(f"allemande passed {number}calls through to the MPI library")
+            elif native > 0 and not trials:
+                reasons.append(f"the MPI library itself carried {native} calls, with trials off")
+            elif own == 0 and not trials:
+                reasons.append("allemande carried none of the calls")
         return ", ".join(reasons) or None
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Void by bad luck. Wrong bytes are never repeated away."""
+        by_chance = any(self.counters.get(name, 0) > 0 for name in VOIDING_COUNTERS)
+        certain = self.counters.get(PASSED_THROUGH, 0) > 0 or self.wrong_bytes > 0
+        return self.complete and by_chance and not certain
 
 
 @dataclass
@@ -48,6 +70,7 @@ class RunRecord:
 
     mpi_version: str = ""
     ranks: int = 0
+    hosts: list[str] = field(default_factory=list)  # of each rank
     sizes: dict[int, SizeRecord] = field(default_factory=dict)
     finished: bool = False
 
@@ -66,6 +89,7 @@ class RunRecord:
             case "start":
                 self.mpi_version = str(entry["mpi"])
                 self.ranks = int(entry["ranks"])
+                self.hosts = [str(host) for host in entry.get("hosts", [])]
             case "call":
                 record = self.size(int(entry["size"]))
                 times = record.warmup_seconds if entry["warmup"] else record.seconds
@@ -95,6 +119,15 @@ def add_own_counters(run: RunRecord, stats: Iterable[str]) -> None:
         fallbacks = int(counted.get("communicators_mpi", 0))
         for record in run.sizes.values():
             record.count("allemande_fallbacks", fallbacks)
+            record.count(PASSED_THROUGH, int(counted.get("passed_through", 0)))
+            record.count(NATIVE, int(counted.get("native", 0)))
+        if not counted["sizes"]:
+            # Blocks of many sizes are counted for the whole run alone.
+            for record in run.sizes.values():
+                record.count(EXCHANGES, int(counted.get("exchanges", 0)))
+                if len(run.sizes) == 1:
+                    record.count("allemande_packets", int(counted.get("packets", 0)))
+                    record.count("allemande_retransmitted", int(counted.get("retransmitted", 0)))
         for line in counted["sizes"]:
             if line["bytes"] not in run.sizes:
                 continue

@@ -16,6 +16,7 @@ from allemande.bench.candidates import Candidate
 from allemande.bench.figures import Figure, make_figure, with_ratios
 from allemande.bench.program import build_program
 from allemande.bench.records import RunRecord, SizeRecord, add_own_counters
+from allemande.bench.workload import Workload
 
 POLL_S = 0.05
 STOP_S = 5.0
@@ -25,6 +26,7 @@ FAILURES_MAX = 2  # after so many failed launches a candidate is left out of the
 SILENCE_S = 60.0
 SILENCE_LIMITS = 40.0
 STDERR_LINES_SHOWN = 6
+INIT_TIMEOUT_S = "120"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Bed(Protocol):
     def command(
         self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
     ) -> list[str]:
-        """The command that starts one rank of `program` per host with `environment` added."""
+        """The command that starts the ranks of `program` with `environment` added."""
 
 
 class Progress(Protocol):
@@ -124,6 +126,17 @@ def follow(
                 time.sleep(POLL_S)
 
 
+def misplaced(hosts: Sequence[str], expected: Sequence[str]) -> str | None:
+    """What is wrong with where the launcher put the ranks, if anything is."""
+    if not hosts or not expected or list(hosts) == list(expected):
+        return None
+    if len(hosts) != len(expected):
+        return f"{len(hosts)} ranks ran; expected {len(expected)}"
+    pairs = enumerate(zip(hosts, expected, strict=True))
+    rank, (host, right) = next((rank, pair) for rank, pair in pairs if pair[0] != pair[1])
+    return f"rank {rank} ran on {host}; expected {right}"
+
+
 def last_lines(path: Path) -> str:
     lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return "\n".join(lines[-STDERR_LINES_SHOWN:])
@@ -136,13 +149,14 @@ class Runner:
         self,
         bed: Bed,
         candidates: Sequence[Candidate],
-        limits_s: Mapping[int, float],
+        workload: Workload,
         effort: Effort,
         progress: Progress,
     ) -> None:
         self.bed_ = bed
         self.candidates_ = candidates
-        self.limits_s_ = limits_s
+        self.workload_ = workload
+        self.limits_s_ = workload.limits_s
         self.effort_ = effort
         self.progress_ = progress
         self.outcome = Outcome()
@@ -175,6 +189,7 @@ class Runner:
                     limit_s,
                     self.outcome.of(candidate, size),
                     (self.failures_of(candidate) or ["did not run"])[-1],
+                    self.workload_.labels(),
                 )
                 for size, limit_s in sorted(self.limits_s_.items())
                 for candidate in self.candidates_
@@ -211,7 +226,7 @@ class Runner:
             run = self.launch(candidate, program, sizes, turn * 10 + repeat, label)
             void: list[int] = []
             for record in run.sizes.values():
-                if record.void_reason and record.complete and not last and not record.wrong_bytes:
+                if record.may_be_repeated and not last:
                     void.append(record.size)
                     self.outcome.repeated += 1
                 else:
@@ -230,7 +245,7 @@ class Runner:
             records.touch()
             arguments = [
                 str(program),
-                *("--sizes", ",".join(str(size) for size in sizes)),
+                *self.workload_.arguments(sizes, Path(folder)),
                 *self.effort_.arguments(),
                 *("--seed", str(seed)),
                 *("--output", str(records)),
@@ -238,6 +253,8 @@ class Runner:
             environment = dict(candidate.environment)
             if not candidate.stock:
                 environment["ALLEMANDE_STATS"] = str(Path(folder) / "stats.%r.json")
+                # All hosts are one machine: where it is busy, ranks start far apart.
+                environment.setdefault("ALLEMANDE_INIT_TIMEOUT_S", INIT_TIMEOUT_S)
             command = self.bed_.command(candidate, arguments, environment)
             start = time.monotonic()
 
@@ -265,8 +282,11 @@ class Runner:
             if failure is None and (process.returncode != 0 or not run.finished):
                 failure = f"ended with status {process.returncode}"
             if failure:
-                reasons = self.outcome.failures.setdefault(candidate.name, [])
-                reasons.append(f"{failure}: {last_lines(errors)}")
+                failure = f"{failure}: {last_lines(errors)}"
+            else:
+                failure = misplaced(run.hosts, self.workload_.hosts)
+            if failure:
+                self.outcome.failures.setdefault(candidate.name, []).append(failure)
             stats = sorted(Path(folder).glob("stats.*.json"))
             add_own_counters(run, (path.read_text(encoding="utf-8") for path in stats))
             if run.mpi_version:

@@ -22,12 +22,33 @@ def command(
     lab: Annotated[
         str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
     ] = LAB,
+    collective: Annotated[str, typer.Option(help="alltoall, alltoallv or alltoallw.")] = "alltoall",
+    matrix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="For v and w, who sends how much: uniform, zipf:S, hot[:FACTOR], block[:DENSITY], "
+            "random or file:PATH (CSV or .npy, bytes, a row per sender).",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the matrix; every candidate gets the same.")] = 1,
+    ranks_per_host: Annotated[
+        str,
+        typer.Option(metavar="N[,N...]", help="Ranks on each host; 4,2: on every other host 2."),
+    ] = "1",
+    rank_order: Annotated[
+        str, typer.Option(help="block: a host is filled before the next; cyclic: in turn.")
+    ] = "block",
     scale: Annotated[
         float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
     ] = SCALE,
     sizes: Annotated[
-        str, typer.Option(help="Bytes to each other rank, separated by commas; K and M allowed.")
-    ] = SIZES,
+        str | None,
+        typer.Option(
+            help="Bytes to each other rank, separated by commas; K and M allowed. With --matrix: "
+            f"the mean. Default: {SIZES}."
+        ),
+    ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,13 +74,15 @@ def command(
         str | None, typer.Option(metavar="FILE", help="Write a page with a plot; '-' is stdout.")
     ] = None,
 ) -> None:
-    """Measure MPI_Alltoall candidates side by side in an emulated cluster.
+    """Measure candidates for MPI_Alltoall, or for v and w, side by side in an emulated cluster.
 
     The candidates take turns in one lab, so that every ratio comes from one run. Every byte of
     every call is checked; a wrong one makes the command exit with 1.
     """
     from allemande.bench.candidates import parse_candidates
     from allemande.bench.sizes import parse_sizes
+    from allemande.bench.workload import check_collective
+    from allemande.matrix import parse_matrix
 
     check_range("--scale", scale, 1e-4, 1000)
     check_range("--rounds", rounds, 1, 1000)
@@ -67,8 +90,13 @@ def command(
     check_range("--seconds", seconds, 0, 3600)
     check_range("--warmup", warmup, 0, 1000)
     check_outputs({"--json": json, "--csv": csv, "--markdown": markdown, "--html": html})
-    candidates = parse_candidates(against or [])
-    size_list = parse_sizes(sizes)
+    check_range("--seed", seed, 0, 2**32)
+    check_collective(collective)
+    candidates = parse_candidates(against or [], collective)
+    spec = None if matrix is None else parse_matrix(matrix)
+    if spec is not None and spec.has_own_sizes and sizes is not None:
+        raise BadInput("a matrix file says how many bytes; leave out --sizes")
+    size_list = parse_sizes(sizes or SIZES)
 
     from rich.console import Console
 
@@ -84,7 +112,19 @@ def command(
         seconds=seconds,
         seconds_max=max(seconds, Effort.seconds_max),
     )
-    result = compare(lab, scale, size_list, candidates, effort, congestion_control)
+    result = compare(
+        lab,
+        scale,
+        size_list,
+        candidates,
+        effort,
+        congestion_control,
+        collective=collective,
+        matrix=spec,
+        seed=seed,
+        ranks_per_host=ranks_per_host,
+        rank_order=rank_order,
+    )
 
     wants_stdout = STDOUT in (json, csv, markdown, html)
     formats.print_result(

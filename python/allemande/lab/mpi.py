@@ -81,14 +81,6 @@ def forwarded(cluster_file: Path, env: Mapping[str, str], preload: Path | None) 
     return {**found, **env}
 
 
-def hostfile(hosts: Sequence[str], ranks: int, library: str) -> str:
-    """Just as many slots as ranks, spread evenly; the first hosts take what is over."""
-    each, over = divmod(ranks, len(hosts))
-    slots = {host: each + (index < over) for index, host in enumerate(hosts)}
-    form = "{} slots={}\n" if library == "openmpi" else "{}:{}\n"
-    return "".join(form.format(host, count) for host, count in slots.items() if count)
-
-
 def launch(
     library: str,
     ranks: int,
@@ -99,11 +91,14 @@ def launch(
     env: Mapping[str, str],
     arguments: Sequence[str] = (),
     netmod: str = "ofi",
+    cyclic: bool = False,
+    shared_memory: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
     """The launcher's command line and its settings. `env` is what every rank gets.
 
     `arguments` go to the launcher after ours. The file of hosts says how many ranks each gets, in
-    rank order.
+    rank order; `cyclic`: it was written for that. `shared_memory` between the ranks of one host;
+    without it they talk over TCP as well.
     """
     if netmod not in NETMODS:
         raise BadInput(f"unknown MPICH netmod {netmod!r}; expected one of: {', '.join(NETMODS)}")
@@ -111,9 +106,15 @@ def launch(
     if library == "openmpi":
         settings = {**OPENMPI_SETTINGS, "PRTE_MCA_plm_ssh_agent": str(agent)}
         line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks), "--bind-to", "none"]
+        if cyclic:
+            line += ["--map-by", "seq"]  # a line of the file per rank; by node wants equal slots
+        if shared_memory:
+            settings["OMPI_MCA_btl"] = "self,sm,tcp"
         line += [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
     else:
         settings = {**MPICH_SETTINGS, "MPIR_CVAR_CH4_NETMOD": netmod}
+        if shared_memory:
+            settings["MPIR_CVAR_NOLOCAL"] = "0"
         line = [mpirun, "-launcher", "ssh", "-launcher-exec", str(agent), "-iface", HOST_DEVICE]
         line += ["-f", str(hosts), "-n", str(ranks)]
         line += [word for name, value in env.items() for word in ("-genv", name, value)]

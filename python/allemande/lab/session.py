@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,6 +20,7 @@ from allemande.errors import BadInput, Failed
 from allemande.lab import load, mpi, preflight, registry, scripts
 from allemande.lab.inside import observe
 from allemande.lab.network import Network, load_network
+from allemande.lab.placement import Placement, hostfile, spread
 from allemande.lab.stats import Stats
 
 SAMPLE_PERIOD_S = 0.05
@@ -248,9 +250,12 @@ class Lab:
         arguments: Sequence[str] = (),
         netmod: str = "ofi",
         preload: Path | None = None,
+        placement: Placement | None = None,
         cwd: str | Path | None = None,
     ) -> list[str]:
         """The command line that runs `argv` as `n` MPI ranks, one per host unless there are more.
+
+        A `placement` says where each rank goes, and lets those of a host use shared memory.
 
         `env` goes to every rank, and so do our own ALLEMANDE_ variables. With `preload`, the
         library to put into every rank, ALLEMANDE_CLUSTER names the effective cluster file.
@@ -259,20 +264,25 @@ class Lab:
         ranks = len(self.hosts) if n is None else n
         if ranks < 1:
             raise BadInput(f"-n {ranks}: expected a number of ranks from 1 on")
-        hosts = self.directory / f"hosts.{library}.{ranks}"
+        where = placement or spread(ranks, len(self.hosts))
+        text = hostfile(self.hosts, where, library)
+        name = f"hosts.{library}.{where.ranks}.{zlib.crc32(text.encode()):08x}"
+        hosts = self.directory / name
         if not hosts.exists():
             part = hosts.with_name(f"{hosts.name}.{os.getpid()}")
-            part.write_text(mpi.hostfile(self.hosts, ranks, library))
+            part.write_text(text)
             part.rename(hosts)
         line, settings = mpi.launch(
             library,
-            ranks,
+            where.ranks,
             argv,
             agent=self.agent,
             hosts=hosts,
             env=mpi.forwarded(self.cluster_file, env or {}, preload),
             arguments=arguments,
             netmod=netmod,
+            cyclic=where.order == "cyclic",
+            shared_memory=placement is not None and placement.shares_hosts,
         )
         # What the caller sets for the ranks may be meant for the launcher's side as well.
         own = {name: value for name, value in (env or {}).items() if name != "LD_PRELOAD"}
@@ -282,7 +292,7 @@ class Lab:
         self, library: str, n: int | None, argv: Sequence[str], **options: Any
     ) -> subprocess.CompletedProcess[Any]:
         """Runs `argv` under MPI; options of `mpi_command`, the rest go to subprocess.run."""
-        names = ("env", "arguments", "netmod", "preload", "cwd")
+        names = ("env", "arguments", "netmod", "preload", "placement", "cwd")
         chosen = {name: options.pop(name) for name in names if name in options}
         return subprocess.run(self.mpi_command(library, n, argv, **chosen), **options)
 

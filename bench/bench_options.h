@@ -1,0 +1,133 @@
+// The command line of the benchmark program.
+#pragma once
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kMaxSizes = 64 };
+
+enum collective { kAlltoall, kAlltoallv, kAlltoallw, kCollectiveCount };
+
+struct options {
+  long sizes[kMaxSizes];
+  int size_count;
+  long warmup;
+  long min_calls;
+  long max_calls;
+  double min_seconds;
+  double max_seconds;
+  uint64_t seed;
+  const char* output;
+  enum collective collective;
+  const char* matrix;  // file of bytes per pair; NULL: the size to everybody
+};
+
+static inline void usage(void) {
+  fprintf(
+      stderr,
+      "usage: alltoall_bench --sizes BYTES[,BYTES...] [--warmup N] [--min-calls N]\n"
+      "         [--max-calls N] [--min-seconds S] [--max-seconds S] [--seed N] [--output FILE]\n"
+      "         [--collective alltoall|alltoallv|alltoallw] [--matrix FILE]\n"
+      "Per size: N warm-up calls, then timed calls until both minima are reached or one more\n"
+      "call would pass a maximum. --output: where rank 0 writes (default: standard output).\n"
+      "--matrix, for v and w: 64-bit integers in the machine's order, for each size ranks x "
+      "ranks,\n"
+      "a row per sender: bytes. The sizes are then names.\n");
+}
+
+static inline bool parse_long(const char* text, long low, long* value) {
+  char* end = NULL;
+  errno = 0;
+  *value = strtol(text, &end, 10);
+  return errno == 0 && end != text && *end == '\0' && *value >= low;
+}
+
+static inline bool parse_seconds(const char* text, double* value) {
+  char* end = NULL;
+  errno = 0;
+  *value = strtod(text, &end);
+  return errno == 0 && end != text && *end == '\0' && *value >= 0;
+}
+
+static inline bool parse_sizes(const char* text, struct options* options) {
+  char copy[1024];
+  if (strlen(text) >= sizeof copy) return false;
+  strcpy(copy, text);
+  char* rest = NULL;
+  for (char* item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+    if (options->size_count == kMaxSizes) return false;
+    long* slot = &options->sizes[options->size_count];
+    if (!parse_long(item, 1, slot) || *slot > INT32_MAX) return false;
+    options->size_count++;
+  }
+  return options->size_count > 0;
+}
+
+static inline const char* collective_name(enum collective collective) {
+  static const char* const kNames[kCollectiveCount] = {"alltoall", "alltoallv", "alltoallw"};
+  return kNames[collective];
+}
+
+static inline bool parse_collective(const char* text, enum collective* collective) {
+  for (int i = 0; i < kCollectiveCount; ++i) {
+    if (strcmp(text, collective_name((enum collective)i)) != 0) continue;
+    *collective = (enum collective)i;
+    return true;
+  }
+  return false;
+}
+
+static inline bool parse_options(int argc, char** argv, struct options* options) {
+  *options = (struct options){.warmup = 1,
+                              .min_calls = 3,
+                              .max_calls = 1000,
+                              .min_seconds = 0,
+                              .max_seconds = 60,
+                              .seed = 1,
+                              .output = NULL,
+                              .collective = kAlltoall,
+                              .matrix = NULL};
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const char* name = argv[i];
+    const char* value = argv[i + 1];
+    long number = 0;
+    bool good = false;
+    if (strcmp(name, "--sizes") == 0) {
+      good = parse_sizes(value, options);
+    } else if (strcmp(name, "--warmup") == 0) {
+      good = parse_long(value, 0, &options->warmup);
+    } else if (strcmp(name, "--min-calls") == 0) {
+      good = parse_long(value, 1, &options->min_calls);
+    } else if (strcmp(name, "--max-calls") == 0) {
+      good = parse_long(value, 1, &options->max_calls);
+    } else if (strcmp(name, "--min-seconds") == 0) {
+      good = parse_seconds(value, &options->min_seconds);
+    } else if (strcmp(name, "--max-seconds") == 0) {
+      good = parse_seconds(value, &options->max_seconds);
+    } else if (strcmp(name, "--seed") == 0) {
+      good = parse_long(value, 0, &number);
+      options->seed = (uint64_t)number;
+    } else if (strcmp(name, "--output") == 0) {
+      good = true;
+      options->output = value;
+    } else if (strcmp(name, "--collective") == 0) {
+      good = parse_collective(value, &options->collective);
+    } else if (strcmp(name, "--matrix") == 0) {
+      good = true;
+      options->matrix = value;
+    }
+    if (!good) {
+      fprintf(stderr, "alltoall_bench: bad option or value: %s %s\n", name, value);
+      return false;
+    }
+  }
+  if (options->matrix && options->collective == kAlltoall) {
+    fprintf(stderr, "alltoall_bench: --matrix needs --collective alltoallv or alltoallw\n");
+    return false;
+  }
+  return argc % 2 == 1 && options->size_count > 0;
+}

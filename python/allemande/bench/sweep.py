@@ -1,0 +1,308 @@
+"""The sweep: every size, every stock algorithm, and allemande with trials, as a program meets it.
+
+    python -m allemande.bench.sweep --clusters tam-16x1 --sizes 100,1000
+
+The candidates take turns, so that every ratio comes from launches minutes apart. After each launch
+all that was measured is written to OUT/CLUSTER.json; what is there already is not measured again.
+The first calls under trials are timed too: trials cost what these took longer than later ones.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from allemande.bench.candidates import TRIALS, Candidate, every_candidate, parse_candidates
+from allemande.bench.compare import available_mebibytes, check_memory
+from allemande.bench.defaults import SCALE
+from allemande.bench.lab_bed import open_lab
+from allemande.bench.machine import describe_setting
+from allemande.bench.progress import ConsoleProgress
+from allemande.bench.records import SizeRecord
+from allemande.bench.runner import FAILURES_MAX, Bed, Effort, Runner
+from allemande.bench.sizes import parse_sizes
+from allemande.bench.sweep_store import SMALL, TRIAL_SIZE_MAX, Launch, Plan, Row, Store
+from allemande.bench.sweep_table import print_cluster, print_worst
+from allemande.bench.workload import Workload, make_workload
+from allemande.clusters import find_cluster_file
+from allemande.errors import AllemandeError, BadInput
+from allemande.preload import library_path
+from allemande.topology import load_cluster
+
+CLUSTERS = "tam-16x1,tam-8x4,oversubscribed-8x4"
+SIZES = (
+    "1,2,3,4,8,16,32,64,100,128,200,256,300,400,512,1000,1024,1500,2048,3000,4096,8192,"
+    "10000,16384,30000,32768,50000,65536"
+)
+GROUP_ENDS = (SMALL - 1, TRIAL_SIZE_MAX, 2**31)  # of the sizes measured in one launch
+SETTLED_AFTER = 12  # calls of a size: its trials have ended by then
+STOCK_WARMUP = 2
+SECONDS_MAX = 30.0  # of timed calls per size and launch
+STOCK_COST, OWN_COST, LAUNCH_S = 2.0, 1.3, 5.0  # a guess, in limits and seconds, for the bar
+
+
+def as_it_comes(candidate: Candidate) -> Candidate:
+    """With trials. The name stays: a sweep has no other of ours."""
+    if candidate.stock:
+        return candidate
+    if ":" in candidate.name:
+        raise BadInput(f"candidate {candidate.name!r}: allemande takes no options in a sweep")
+    return replace(candidate, environment={TRIALS: "on"})
+
+
+def choose(against: Sequence[str]) -> list[Candidate]:
+    chosen = parse_candidates(against) if against else every_candidate()
+    return [as_it_comes(candidate) for candidate in chosen]
+
+
+def build_of(candidate: Candidate) -> str:
+    """What tells one build of allemande from another."""
+    if candidate.stock:
+        return ""
+    return f"{zlib.crc32(library_path(candidate.library).read_bytes()):08x}"
+
+
+def group(sizes: Sequence[int]) -> list[list[int]]:
+    parts = [
+        [size for size in sizes if begin < size <= end]
+        for begin, end in zip((0, *GROUP_ENDS), GROUP_ENDS, strict=False)
+    ]
+    return [part for part in parts if part]
+
+
+def effort_of(plan: Plan, candidate: Candidate, turn: int, sizes: Sequence[int]) -> Effort:
+    warmup = STOCK_WARMUP
+    if not candidate.stock:
+        timed = turn == 0 and max(sizes) <= TRIAL_SIZE_MAX
+        warmup = max(plan.trial_calls, SETTLED_AFTER) if timed else SETTLED_AFTER
+    calls = plan.calls_of(min(sizes))
+    return Effort(1, warmup, calls, calls, 0.0, SECONDS_MAX)
+
+
+class Job:
+    """One launch to come: a candidate's turn at the sizes of a group that are not there yet."""
+
+    def __init__(self, plan: Plan, turn: int, candidate: Candidate, workload: Workload) -> None:
+        self.turn = turn
+        self.candidate = candidate
+        self.workload = workload
+        self.effort = effort_of(plan, candidate, turn, list(workload.limits_s))
+        cost = STOCK_COST if candidate.stock else OWN_COST
+        calls = self.effort.warmup + self.effort.calls
+        self.guess_s = LAUNCH_S + calls * cost * sum(workload.limits_s.values())
+
+
+class Part:
+    """The progress of one launch as a part of that of all."""
+
+    def __init__(self, bar: ConsoleProgress, name: str) -> None:
+        self.bar_ = bar
+        self.name_ = name
+        self.before_s, self.after_s = 0.0, 0.0
+
+    def show(self, text: str, done_s: float, total_s: float) -> None:
+        rest = max(0.0, total_s - done_s) + self.after_s
+        done_s += self.before_s
+        what = text.partition("  ")[2]
+        self.bar_.show(f"{self.name_}  {what}", done_s, done_s + rest)
+
+
+def find_jobs(
+    plan: Plan, candidates: Sequence[Candidate], workload: Workload, store: Store
+) -> list[Job]:
+    jobs = []
+    for sizes in group(sorted(workload.limits_s)):
+        for turn in range(plan.rounds):
+            for candidate in candidates:
+                missing = [size for size in sizes if not store.has(candidate, turn, size)]
+                if missing:
+                    limits_s = {size: workload.limits_s[size] for size in missing}
+                    part = replace(workload, limits_s=limits_s)
+                    jobs.append(Job(plan, turn, candidate, part))
+    return jobs
+
+
+def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
+    calls = (len(record.seconds) + len(record.warmup_seconds)) * ranks
+    return Launch(
+        candidate=job.candidate.name,
+        size=record.size,
+        turn=job.turn,
+        seconds=record.seconds,
+        first=[] if job.candidate.stock else record.warmup_seconds,
+        opens=opens,
+        own_part=record.counters.get("allemande_exchanges", 0) / calls if calls else 0.0,
+        wrong_bytes=record.wrong_bytes,
+        build=build_of(job.candidate),
+        void_reason=record.why_void(not job.candidate.stock, job.candidate.with_trials),
+    )
+
+
+def run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str], str]:
+    """What one launch gave, what failed, and the library's version."""
+    runner = Runner(bed, [job.candidate], job.workload, job.effort, progress)
+    runner.run()
+    launches = []
+    first = min(job.workload.limits_s)
+    for (_, size), records in runner.outcome.records.items():
+        good = [record for record in records if record.seconds and record.complete]
+        ranks = job.workload.placement.ranks
+        launches += [launch_of(job, record, ranks, size == first) for record in good]
+    version = runner.outcome.mpi_versions.get(job.candidate.library, "")
+    return launches, runner.failures_of(job.candidate), version
+
+
+class ClusterSweep:
+    """One cluster, in one lab."""
+
+    def __init__(
+        self,
+        name: str,
+        sizes: Sequence[int],
+        candidates: Sequence[Candidate],
+        plan: Plan,
+        out: Path,
+    ) -> None:
+        self.name_ = name
+        self.plan_ = plan
+        self.cluster_ = load_cluster(name)
+        self.scaled_ = self.cluster_.scaled(plan.scale)
+        self.workload_ = make_workload(self.scaled_, sizes)
+        check_memory(self.workload_, available_mebibytes())
+        out.mkdir(parents=True, exist_ok=True)
+        builds = {candidate.name: build_of(candidate) for candidate in candidates}
+        path = out / f"{self.cluster_.name}.json"
+        self.store = Store(path, plan, self.cluster_.to_toml(), builds)
+        self.candidates_ = candidates
+        self.failures: list[str] = []
+
+    def rows(self) -> list[Row]:
+        """Of the sizes asked for."""
+        return self.store.rows(self.workload_.limits_s)
+
+    def run(self, console: Console) -> None:
+        jobs = find_jobs(self.plan_, self.candidates_, self.workload_, self.store)
+        if not jobs:
+            return
+        bed_context = open_lab(
+            find_cluster_file(self.name_),
+            self.plan_.scale,
+            self.candidates_,
+            self.plan_.congestion_control,
+            self.workload_.placement,
+        )
+        failed: Counter[str] = Counter()
+        with ConsoleProgress() as bar, bed_context as bed:
+            progress = Part(bar, self.cluster_.name)
+            for index, job in enumerate(jobs):
+                if failed[job.candidate.name] >= FAILURES_MAX:
+                    continue
+                progress.after_s = sum(later.guess_s for later in jobs[index + 1 :])
+                launches, reasons, version = run_job(bed, job, progress)
+                progress.before_s += job.guess_s
+                self.keep(job, launches, version)
+                failed[job.candidate.name] += bool(reasons)
+                where = f"{self.cluster_.name}, {job.candidate.name}"
+                self.failures += [f"{where}: {reason}" for reason in reasons]
+                if not console.is_terminal:
+                    print(f"{where}: {index + 1} of {len(jobs)} launches", file=sys.stderr)
+
+    def keep(self, job: Job, launches: Sequence[Launch], version: str) -> None:
+        store = self.store
+        store.add(launches)
+        if version:
+            store.versions[job.candidate.library] = version
+        versions = [store.versions[library] for library in sorted(store.versions)]
+        control = self.plan_.congestion_control
+        store.setting = describe_setting(self.cluster_, self.plan_.scale, control, versions).lines()
+        measured = {each.size for each in store.launches}
+        store.write(self.cluster_.name, make_workload(self.scaled_, sorted(measured)).limits_s)
+
+
+def parse_names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        find_cluster_file(name)
+    if len(set(names)) < len(names):
+        raise BadInput(f"--clusters {text!r} names one twice; expected each once")
+    return names
+
+
+def sweep(
+    clusters: Sequence[str],
+    sizes: Sequence[int],
+    candidates: Sequence[Candidate],
+    plan: Plan,
+    out: Path,
+    console: Console,
+) -> bool:
+    """Prints the tables, the worst last; false when a byte was wrong or a candidate failed."""
+    found: dict[str, list[Row]] = {}
+    failures: list[str] = []
+    for name in clusters:
+        one = ClusterSweep(name, sizes, candidates, plan, out)
+        one.run(console)
+        found[name] = one.rows()
+        failures += one.failures
+        print_cluster(console, next(iter(one.store.setting), name), found[name])
+        for line in one.store.setting[1:]:
+            console.print(line, highlight=False, soft_wrap=True)
+    for line in failures:
+        console.print(f"warning: {line}", style="yellow", highlight=False, soft_wrap=True)
+    print_worst(console, found)
+    return not failures and not any(row.wrong_bytes for rows in found.values() for row in rows)
+
+
+def command(
+    clusters: Annotated[
+        str, typer.Option(help="Cluster files or ready-made clusters, separated by commas.")
+    ] = CLUSTERS,
+    sizes: Annotated[str, typer.Option(help="Bytes per pair, separated by commas.")] = SIZES,
+    against: Annotated[
+        list[str] | None, typer.Option(help="Candidates; default: every one there is.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("out/bench-mpi"),
+    scale: Annotated[float, typer.Option(help="Every link rate times this.")] = SCALE,
+    rounds: Annotated[int, typer.Option(help="Turns of each candidate.", min=1)] = Plan.rounds,
+    calls: Annotated[
+        int, typer.Option(help=f"Timed calls per turn above {TRIAL_SIZE_MAX} bytes.", min=1)
+    ] = Plan.calls,
+    medium_calls: Annotated[
+        int, typer.Option(help=f"Timed calls per turn from {SMALL} bytes on.", min=1)
+    ] = Plan.medium_calls,
+    trial_calls: Annotated[
+        int, typer.Option(help="First calls that are timed to see what trials cost.", min=0)
+    ] = Plan.trial_calls,
+) -> None:
+    """Best stock, default stock and allemande with trials, size by size. Takes hours; resumable."""
+    plan = Plan(scale, rounds, calls, medium_calls, trial_calls)
+    if not 1e-4 <= scale <= 1000:
+        raise BadInput(f"--scale {scale:g} is not valid; expected 0.0001 to 1000")
+    names, size_list = parse_names(clusters), parse_sizes(sizes)
+    good = sweep(names, size_list, choose(against or []), plan, out, Console())
+    raise typer.Exit(0 if good else 1)
+
+
+def main() -> int:
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(command)
+    try:
+        app(standalone_mode=True)
+    except AllemandeError as error:
+        print(f"allemande: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

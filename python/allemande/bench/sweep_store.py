@@ -1,0 +1,208 @@
+"""What a sweep has measured so far: kept in a file after every launch, summed up on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from allemande.bench.candidates import OUR_PREFIX, Candidate
+from allemande.bench.defaults import CONGESTION_CONTROL, SCALE
+from allemande.errors import BadInput
+
+LIBRARIES = ("openmpi", "mpich")
+SMALL = 1000  # bytes; below it a call is short and its time uncertain
+SMALL_CALLS = 50  # in all rounds together
+TRIAL_SIZE_MAX = 10_000  # up to here the first calls are timed, too
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a sweep measures; launches of one that measured otherwise are not mixed with it."""
+
+    scale: float = SCALE
+    rounds: int = 3
+    calls: int = 3  # per round, above TRIAL_SIZE_MAX
+    medium_calls: int = 8  # per round, from SMALL bytes on
+    trial_calls: int = 200  # timed before the timed ones, to see what trials cost
+    congestion_control: str = CONGESTION_CONTROL
+
+    def calls_of(self, size: int) -> int:
+        if size < SMALL:
+            return max(self.medium_calls, -(-SMALL_CALLS // self.rounds))
+        return self.medium_calls if size <= TRIAL_SIZE_MAX else self.calls
+
+
+@dataclass
+class Launch:
+    """One launch's times of one size."""
+
+    candidate: str
+    size: int
+    turn: int
+    seconds: list[float]
+    first: list[float] = field(default_factory=list)  # warm-up calls, the trials' among them
+    opens: bool = False  # the first size of its launch: its first call opens connections
+    own_part: float = 0.0  # of all calls, what allemande carried
+    wrong_bytes: int = 0
+    void_reason: str | None = None
+    build: str = ""  # of allemande's library; stock libraries do not change
+
+
+@dataclass(frozen=True)
+class Row:
+    """One size with one library; times are medians over all calls that count."""
+
+    library: str
+    size: int
+    limit_s: float
+    best_stock: str | None
+    best_stock_s: float | None
+    default_s: float | None
+    ours_s: float | None
+    against_best: float | None  # best stock / ours: above 1 we are faster
+    against_default: float | None
+    own_part: float | None  # of all calls, warm-up included: near 1 where trials kept ours
+    trial_cost: float | None  # 0.02: the first calls took 2 % longer than as many settled ones
+    wrong_bytes: int = 0
+
+
+def ratio(theirs: float | None, ours: float | None) -> float | None:
+    return theirs / ours if theirs is not None and ours else None
+
+
+def median_of(launches: Iterable[Launch]) -> float | None:
+    seconds = [value for each in launches for value in each.seconds]
+    return float(np.median(seconds)) if seconds else None
+
+
+def trial_cost(launches: Iterable[Launch], trial_calls: int) -> float | None:
+    """Means, not medians: what a program pays is the sum. Trials end well before half of the first
+    calls; connections open in the first of a launch, whatever the trials do."""
+    for each in launches:
+        if len(each.first) < trial_calls or trial_calls < 2:
+            continue
+        first = each.first[1:trial_calls] if each.opens else each.first[:trial_calls]
+        settled = [*each.first[trial_calls // 2 : trial_calls], *each.seconds]
+        return float(np.sum(first) / (len(first) * np.mean(settled)) - 1)
+    return None
+
+
+def summarise_size(
+    launches: Sequence[Launch], library: str, size: int, limit_s: float, trial_calls: int
+) -> Row:
+    counting = [each for each in launches if each.void_reason is None]
+    ours = [each for each in counting if each.candidate == OUR_PREFIX + library]
+    stock: dict[str, list[Launch]] = {}
+    for each in counting:
+        if each.candidate.partition(":")[0] == library:
+            stock.setdefault(each.candidate, []).append(each)
+    medians = {name: median_of(found) for name, found in stock.items()}
+    known = {name: value for name, value in medians.items() if value is not None}
+    best = min(known, key=lambda name: known[name], default=None)
+    best_s = known[best] if best is not None else None
+    ours_s = median_of(ours)
+    return Row(
+        library=library,
+        size=size,
+        limit_s=limit_s,
+        best_stock=best,
+        best_stock_s=best_s,
+        default_s=known.get(library),
+        ours_s=ours_s,
+        against_best=ratio(best_s, ours_s),
+        against_default=ratio(known.get(library), ours_s),
+        own_part=float(np.mean([each.own_part for each in ours])) if ours else None,
+        trial_cost=trial_cost(ours, trial_calls),
+        wrong_bytes=sum(each.wrong_bytes for each in launches),
+    )
+
+
+def summarise(
+    launches: Sequence[Launch], limits_s: Mapping[int, float], trial_calls: int
+) -> list[Row]:
+    rows = []
+    for size, limit_s in sorted(limits_s.items()):
+        of_size = [each for each in launches if each.size == size]
+        for library in LIBRARIES:
+            of_library = [each for each in of_size if library in each.candidate]
+            if of_library:
+                rows.append(summarise_size(of_library, library, size, limit_s, trial_calls))
+    return rows
+
+
+class Store:
+    """OUT/CLUSTER.json. `builds`, by candidate: those of another build of ours are dropped."""
+
+    def __init__(
+        self, path: Path, plan: Plan, cluster: str = "", builds: Mapping[str, str] | None = None
+    ) -> None:
+        self.path_ = path
+        self.plan_ = plan
+        self.cluster_ = cluster  # the file's text
+        self.builds_ = builds or {}
+        self.launches: list[Launch] = []
+        self.setting: list[str] = []
+        self.versions: dict[str, str] = {}  # of the libraries that ran
+        if path.exists():
+            self.read()
+
+    def read(self) -> None:
+        try:
+            found = json.loads(self.path_.read_text(encoding="utf-8"))
+            plan, cluster = found["plan"], found["cluster_file"]
+            launches = [Launch(**entry) for entry in found["launches"]]
+            self.setting, self.versions = list(found["setting"]), dict(found["versions"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadInput(
+                f"{self.path_} is no result of a sweep ({error}); move it away"
+            ) from error
+        if plan != asdict(self.plan_):
+            raise BadInput(
+                f"{self.path_} was measured otherwise ({plan}); move it away or give another --out"
+            )
+        if cluster != self.cluster_:
+            raise BadInput(
+                f"{self.path_} was measured on another cluster of this name; move it away or give "
+                "another --out"
+            )
+        self.launches = [
+            each for each in launches if each.build == self.builds_.get(each.candidate, each.build)
+        ]
+
+    def has(self, candidate: Candidate, turn: int, size: int) -> bool:
+        key = (candidate.name, turn, size)
+        return any(
+            each.void_reason is None and (each.candidate, each.turn, each.size) == key
+            for each in self.launches
+        )
+
+    def add(self, launches: Sequence[Launch]) -> None:
+        """Void ones make way for another try."""
+        again = {(each.candidate, each.turn, each.size) for each in launches}
+        self.launches = [
+            each
+            for each in self.launches
+            if each.void_reason is None or (each.candidate, each.turn, each.size) not in again
+        ]
+        self.launches += launches
+
+    def rows(self, limits_s: Mapping[int, float]) -> list[Row]:
+        return summarise(self.launches, limits_s, self.plan_.trial_calls)
+
+    def write(self, cluster: str, limits_s: Mapping[int, float]) -> None:
+        content = {
+            "cluster": cluster,
+            "setting": self.setting,
+            "versions": self.versions,
+            "plan": asdict(self.plan_),
+            "cluster_file": self.cluster_,
+            "rows": [asdict(row) for row in self.rows(limits_s)],
+            "launches": [asdict(each) for each in self.launches],
+        }
+        part = self.path_.with_suffix(".part")
+        part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        part.replace(self.path_)

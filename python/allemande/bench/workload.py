@@ -1,0 +1,128 @@
+"""What a comparison asks of all candidates: a collective, who sends how much, who runs where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from allemande.errors import BadInput
+from allemande.lab.placement import Placement, one_per_host
+from allemande.matrix import ENTRY_MAX, Matrix, MatrixSpec, leaf_groups, make_matrix, mean_of
+from allemande.topology import Cluster
+
+COLLECTIVES = ("alltoall", "alltoallv", "alltoallw")
+MATRIX_FILE = "matrix.bin"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`sizes` are bytes per pair; with a matrix the mean, and the name of what is measured."""
+
+    limits_s: Mapping[int, float]  # by size
+    collective: str = "alltoall"
+    placement: Placement = field(default_factory=lambda: one_per_host(1))
+    matrix: str | None = None  # None: the size to everybody
+    matrices: Mapping[int, Matrix] = field(default_factory=dict)
+    seed: int = 1
+    hosts: tuple[str, ...] = ()  # of each rank; empty where nobody looks
+
+    def arguments(self, sizes: Sequence[int], folder: Path) -> list[str]:
+        """For the benchmark program; what it reads is written into the folder."""
+        words = ["--sizes", ",".join(str(size) for size in sizes)]
+        if self.collective != "alltoall":
+            words += ["--collective", self.collective]
+        if self.matrices:
+            path = folder / MATRIX_FILE
+            rows = [np.ascontiguousarray(self.matrices[size], dtype=np.int64) for size in sizes]
+            path.write_bytes(b"".join(matrix.tobytes() for matrix in rows))
+            words += ["--matrix", str(path)]
+        return words
+
+    def labels(self) -> dict[str, str | int | None]:
+        """What every figure says about it."""
+        return {
+            "collective": self.collective,
+            "matrix": self.matrix,
+            "ranks_per_host": int(text) if (text := self.placement.text).isdigit() else text,
+            "rank_order": self.placement.order,
+            "seed": self.seed,
+        }
+
+    def bytes_max(self, size: int) -> int:
+        """Of the send and the receive buffers of all ranks together."""
+        matrix = self.matrices.get(size)
+        if matrix is None:
+            return 2 * self.placement.ranks**2 * size
+        return 2 * int(matrix.sum())
+
+    def describe(self) -> str | None:
+        """A line for people, where it is not the plain exchange of one rank per host."""
+        parts = []
+        if self.collective != "alltoall":
+            parts.append(f"MPI_{self.collective.capitalize()}")
+        if self.matrix is not None:
+            parts.append(f"matrix {self.matrix}, seed {self.seed}")
+        if self.placement.shares_hosts:
+            parts.append(f"{self.placement.text} ranks per host, {self.placement.order} order")
+        return "; ".join(parts) or None
+
+
+def check_collective(name: str) -> None:
+    if name not in COLLECTIVES:
+        raise BadInput(f"collective {name!r} is unknown; expected one of: {', '.join(COLLECTIVES)}")
+
+
+def check_offsets(matrix: Matrix, what: str) -> None:
+    """MPI counts where blocks begin as int: so much may a rank send or receive."""
+    for axis, word in ((1, "sends"), (0, "receives")):
+        sums = matrix.sum(axis=axis)
+        rank = int(sums.argmax())
+        if int(sums[rank]) > ENTRY_MAX:
+            raise BadInput(
+                f"{what}: rank {rank} {word} {int(sums[rank])} bytes; MPI's offsets end at "
+                f"{ENTRY_MAX}: use smaller --sizes"
+            )
+
+
+def make_workload(
+    cluster: Cluster,
+    sizes: Sequence[int],
+    collective: str = "alltoall",
+    matrix: MatrixSpec | None = None,
+    seed: int = 1,
+    placement: Placement | None = None,
+) -> Workload:
+    """`cluster`: at the scale it is emulated with. A matrix file says itself how many bytes."""
+    check_collective(collective)
+    if collective == "alltoall" and matrix is not None and matrix.kind != "uniform":
+        raise BadInput(
+            f"--matrix {matrix.text}: MPI_Alltoall sends the same to everybody; "
+            "use --collective alltoallv or alltoallw"
+        )
+    names = [host.name for host in cluster.hosts]
+    where = placement or one_per_host(len(names))
+    of_ranks = [names[host] for host in where.of_ranks()]
+    matrices: dict[int, Matrix] = {}
+    if collective != "alltoall" and matrix is not None and matrix.kind != "uniform":
+        groups = leaf_groups(cluster, of_ranks)
+        for mean in [1] if matrix.has_own_sizes else sizes:
+            made = make_matrix(matrix, where.ranks, mean, seed, groups)
+            check_offsets(made, f"matrix {matrix.text!r}")
+            matrices[max(1, mean_of(made)) if matrix.has_own_sizes else mean] = made
+    elif collective != "alltoall":
+        check_offsets(np.full((1, 1), where.ranks * max(sizes)), f"MPI_{collective.capitalize()}")
+    limits_s: dict[int, float] = {}
+    for size in matrices or sizes:
+        if size in matrices or where.shares_hosts:
+            even = np.full((where.ranks, where.ranks), size)
+            rows = matrices.get(size, even).tolist()
+            limits_s[size] = cluster.traffic_limit_seconds(of_ranks, rows)
+        else:
+            limits_s[size] = cluster.limit_seconds(None, size)
+    text = None
+    if collective != "alltoall":
+        text = "uniform" if matrix is None else matrix.text
+    return Workload(limits_s, collective, where, text, matrices, seed, tuple(of_ranks))
