@@ -259,6 +259,19 @@ Result<Options> load_options(const Environment& environment) {
   return options;
 }
 
+Status set_option(Options& options, std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  const OptionInfo* info = find_option(assignment.substr(0, equals));
+  if (info == nullptr || equals == std::string_view::npos) {
+    return bad_input(fmt::format("option `{}`: expected key=value with one of the keys {}",
+                                 assignment, keys_text()));
+  }
+  Status status = set_option(options, *info, fmt::format("option `{}`", info->key),
+                             assignment.substr(equals + 1));
+  if (status) options.origin[std::string(info->key)] = OptionOrigin::kProgram;
+  return status;
+}
+
 std::string shared_options_text(const Options& options) {
   std::string text;
 #define ALM_OPTION(name, kind, default_text, valid, scope, help)     \

@@ -22,7 +22,7 @@ using Flag = bool;
 
 enum class OptionKind { kText, kPath, kInteger, kChoice, kFlag };
 enum class OptionScope { kShared, kLocal };
-enum class OptionOrigin { kBuiltIn, kFile, kEnvironment };
+enum class OptionOrigin { kBuiltIn, kFile, kEnvironment, kProgram };
 
 struct OptionInfo {
   std::string_view key;
@@ -53,6 +53,9 @@ Environment process_environment();
 // a kBadInput error that names the valid ones.
 Result<Options> load_options(const Environment& environment);
 inline Result<Options> load_options() { return load_options(process_environment()); }
+
+// Sets one option from "key=value", as a program gives it: over everything load_options has found.
+Status set_option(Options& options, std::string_view assignment);
 
 // One "key=value" line per option that must be equal on all ranks: what ranks compare.
 std::string shared_options_text(const Options& options);

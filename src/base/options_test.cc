@@ -132,5 +132,22 @@ TEST(OptionTable, ReadsTheProcessEnvironment) {
   EXPECT_TRUE(environment.contains("PATH"));
 }
 
+TEST_F(OptionsTest, AProgramSetsOptionsByName) {
+  auto options = load_options({{"ALLEMANDE_OMEGA", "3"}}).value();
+  ASSERT_TRUE(set_option(options, "omega=7"));
+  ASSERT_TRUE(set_option(options, "stats=/tmp/a=b"));
+  EXPECT_EQ(options.omega, 7u);
+  EXPECT_EQ(options.stats, "/tmp/a=b");
+  EXPECT_EQ(options.origin.at("omega"), OptionOrigin::kProgram);
+}
+
+TEST_F(OptionsTest, AProgramIsToldWhatIsWrongWithAnOption) {
+  auto options = load_options(Environment{}).value();
+  EXPECT_THAT(set_option(options, "omga=7").error().message, HasSubstr("one of the keys cluster"));
+  EXPECT_THAT(set_option(options, "omega").error().message, HasSubstr("expected key=value"));
+  EXPECT_THAT(set_option(options, "omega=many").error().message,
+              HasSubstr("option `omega`: `many` is not valid; expected an integer in 0..65535"));
+}
+
 }  // namespace
 }  // namespace alm::base
