@@ -73,15 +73,18 @@ Agreement agree(std::span<const JobRecord> records) {
   const auto other_build = ranks_where(
       records, [&](const JobRecord& record) { return record.layout != JobRecord{}.layout; });
   if (!other_build.empty()) {
-    agreement.warning = "another version of allemande is preloaded on " +
-                        name_ranks(other_build, records) +
+    agreement.obstacle = Obstacle::kOtherBuild;
+    agreement.ranks = name_ranks(other_build, records);
+    agreement.warning = "another version of allemande is preloaded on " + agreement.ranks +
                         "; every call passes through. Preload the same file on all hosts.";
     return agreement;
   }
   const auto invalid =
       ranks_where(records, [](const JobRecord& record) { return record.usable == 0; });
   if (!invalid.empty()) {
-    agreement.warning = "the configuration is not valid on " + name_ranks(invalid, records) +
+    agreement.obstacle = Obstacle::kInvalidHere;
+    agreement.ranks = name_ranks(invalid, records);
+    agreement.warning = "the configuration is not valid on " + agreement.ranks +
                         "; every call passes through on all ranks.";
     return agreement;
   }
@@ -89,8 +92,10 @@ Agreement agree(std::span<const JobRecord> records) {
   const auto different =
       ranks_where(records, [&](const JobRecord& record) { return record.configuration != common; });
   if (!different.empty()) {
+    agreement.obstacle = Obstacle::kDifferent;
+    agreement.ranks = name_ranks(different, records);
     agreement.warning =
-        "options or cluster file differ on " + name_ranks(different, records) +
+        "options or cluster file differ on " + agreement.ranks +
         " from those of the other ranks; every call passes through on all ranks. Give every rank "
         "the same ALLEMANDE_ variables and the same contents of the cluster file (`allemande run` "
         "forwards them).";
@@ -100,6 +105,7 @@ Agreement agree(std::span<const JobRecord> records) {
     return host_of(record.host) == host_of(records.front().host);
   });
   if (alone) {
+    agreement.obstacle = Obstacle::kOneHost;
     if (records.size() > 1) {
       agreement.warning = "all " + std::to_string(records.size()) + " ranks are on " +
                           std::string(host_of(records.front().host)) +

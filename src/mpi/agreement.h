@@ -29,10 +29,15 @@ struct JobRecord {
   std::array<char, kHostNameBytes> host{};
 };
 
+// What keeps the ranks from working together, for those who word it themselves.
+enum class Obstacle { kNone, kOtherBuild, kInvalidHere, kDifferent, kOneHost };
+
 struct Agreement {
   bool accelerate = false;
   bool stats = false;   // at least one rank writes the sum of all ranks' counters
   std::string warning;  // empty: nothing to say; rank 0 says it
+  Obstacle obstacle = Obstacle::kNone;
+  std::string ranks;  // the ranks it is about, by name_ranks
 };
 
 std::uint64_t configuration_hash(std::string_view shared_options, std::string_view cluster_text);

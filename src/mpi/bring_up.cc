@@ -39,7 +39,8 @@ std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, st
                                                    std::uint32_t self) {
   std::unique_ptr<Communicator> made(new Communicator(job, comm, ranks, self));
   const auto tell = [&](const std::string& reason, std::string_view consequence) {
-    if (self != 0 || reason.empty()) return;
+    made->obstacle_ = reason;
+    if (self != 0 || reason.empty() || !job.has_native) return;
     job.warn_once(fmt::format("communicator of {} ranks: {}; {}", ranks, reason, consequence));
   };
   constexpr std::string_view kNative = "its MPI_Alltoall passes through";
@@ -77,7 +78,7 @@ std::string Communicator::join() {
   records_.resize(ranks_);
   if (gather(job_.ops, comm_, mine, records_) != kMpiSuccess) return "MPI_Allgather failed on it";
 
-  const auto membership = judge(records_, job_.cluster_or_null());
+  const auto membership = judge(records_, job_.cluster_or_null(), !job_.has_native);
   if (!membership.refusal.empty()) return membership.refusal;
   hosts_ = membership.hosts;
   if (job_.cluster) tuning_ = plan::tune(*job_.cluster, hosts_);

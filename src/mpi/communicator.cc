@@ -29,7 +29,7 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   // Equal on correct programs; peers are already under way, so this rank cannot turn back alone.
   if (call.recv.bytes() != bytes) {
     return job_.ops.raise(
-        comm_, fmt::format("allemande: MPI_Alltoall sends {} bytes to each rank but receives {}",
+        comm_, fmt::format("allemande: {} sends {} bytes to each rank but receives {}", call.name,
                            bytes, call.recv.bytes()));
   }
   announce(bytes);
@@ -41,7 +41,7 @@ int Communicator::accelerate(const AlltoallCall& call) {
     return job_.ops.raise_code(comm_, code);
   }
   if (const auto done = exchange(call.bytes()); !done) {
-    return fail("MPI_Alltoall", done.error().message);
+    return fail(call.name, done.error());
   }
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
@@ -96,8 +96,9 @@ transport::Counters Communicator::count() {
 }
 
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
-int Communicator::fail(const char* function, const std::string& message) {
-  const std::string text = fmt::format("{} failed: {}", function, message);
+int Communicator::fail(const char* function, const base::Error& error) {
+  const std::string text = fmt::format("{} failed: {}", function, error.message);
+  failure_code_ = error.code;
   failure_ = "allemande: " + text;
   job_.log.error(text);
   if (group_) group_->share_failure();

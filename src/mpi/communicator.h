@@ -24,6 +24,7 @@
 namespace alm::mpi {
 
 struct AlltoallCall {
+  const char* name = "MPI_Alltoall";
   CommHandle comm = 0;
   bool in_place = false;
   TypedBuffer send;  // of no meaning when in place
@@ -53,6 +54,13 @@ class Communicator {
   // An error found after the last call was complete goes through the error handler now.
   void raise_late_failure();
   bool failed() const { return mode_ == Mode::kFailed; }
+  base::ErrorCode failure_code() const { return failure_code_; }  // when failed()
+  // What is in the way of UDP, equal on all ranks; empty: nothing.
+  const std::string& obstacle() const { return obstacle_; }
+  // Over UDP, until close().
+  transport::Counters traffic() const {
+    return group_ ? group_->counters() : transport::Counters{};
+  }
 
   // Ends its traffic and gives back its memory. Peers have everything they need.
   void close();
@@ -90,7 +98,7 @@ class Communicator {
   base::Status run(const transport::Exchange& exchange);
   base::Status over_messages(transport::Exchange exchange);
   transport::Counters count();
-  int fail(const char* function, const std::string& message);
+  int fail(const char* function, const base::Error& error);
   base::Status compare_sizes();  // communicator_v.cc
 
   Job& job_;
@@ -114,7 +122,8 @@ class Communicator {
   bool blocks_announced_ = false;
   std::set<std::pair<int, std::optional<std::size_t>>> announced_;  // size class, by which grid
   std::map<int, Trial> trials_;                                     // by size class
-  std::string failure_;
+  std::string failure_, obstacle_;
+  base::ErrorCode failure_code_{};
 };
 
 }  // namespace alm::mpi

@@ -15,7 +15,7 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
   if (const int code = blocks_.begin(job_.ops, call, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange_blocks(); !done) return fail(call.name, done.error().message);
+  if (const auto done = exchange_blocks(); !done) return fail(call.name, done.error());
   if (const int code = blocks_.finish(job_.ops, call, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
@@ -68,7 +68,7 @@ base::Status Communicator::compare_sizes() {
 void Communicator::raise_late_failure() {
   if (!group_ || dead()) return;
   const auto found = group_->trouble();
-  if (!found) fail("MPI_Alltoallv", found.error().message);
+  if (!found) fail("MPI_Alltoallv", found.error());
 }
 
 }  // namespace alm::mpi

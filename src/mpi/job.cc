@@ -59,6 +59,7 @@ base::Result<std::string> Job::local_address() const {
   }
   const auto mine = addresses_in(records[rank]);
   if (const auto address = common_subnet_address(mine, others)) return to_string(*address);
+  if (others.empty()) return std::string("127.0.0.1");
   if (peer.empty()) {
     return base::io_error("no host but this one has an address other than loopback");
   }

@@ -22,6 +22,9 @@ struct Job {
   explicit Job(MpiOps& mpi) : ops(mpi) {}
 
   MpiOps& ops;
+  // False: no MPI library stands behind that could take a call. Ranks that share a host then have
+  // an endpoint each, and what is in the way is the communicator's obstacle().
+  bool has_native = true;
   base::Options options;
   Log log;
   std::optional<topology::Cluster> cluster;

@@ -29,10 +29,12 @@ LogLevel parse(std::string_view level) {
 
 }  // namespace
 
-Log::Log(std::string who, std::string_view level) : who_(std::move(who)), level_(parse(level)) {}
+Log::Log(std::string who, std::string_view level, Sink sink)
+    : who_(std::move(who)), level_(parse(level)), sink_(std::move(sink)) {}
 
 void Log::write(LogLevel level, std::string_view text) const {
   if (!shows(level)) return;
+  if (sink_) return sink_(level, text);
   std::string line = "allemande: ";
   if (!who_.empty()) line.append(who_).append(": ");
   line.append(label(level)).append(text).push_back('\n');

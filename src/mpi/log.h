@@ -1,6 +1,7 @@
-// What the interposer says, on standard error, one whole line per message.
+// What is said, on standard error, one whole line per message, or to whoever wants to hear it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,10 @@ enum class LogLevel { kError, kWarning, kInfo, kDebug };
 class Log {
  public:
   Log() = default;
+  // Takes messages in place of standard error, without the prefix; any thread.
+  using Sink = std::function<void(LogLevel level, std::string_view text)>;
   // `who` names the process ("rank 3 (h3)"); `level` is a value of the option `log`.
-  Log(std::string who, std::string_view level);
+  Log(std::string who, std::string_view level, Sink sink = {});
 
   void error(std::string_view text) const { write(LogLevel::kError, text); }
   void warning(std::string_view text) const { write(LogLevel::kWarning, text); }
@@ -25,6 +28,7 @@ class Log {
 
   std::string who_;
   LogLevel level_ = LogLevel::kWarning;
+  Sink sink_;
 };
 
 }  // namespace alm::mpi

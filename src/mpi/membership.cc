@@ -68,7 +68,8 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
   return std::nullopt;
 }
 
-Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster) {
+Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster,
+                 bool may_share_hosts) {
   Membership membership;
   std::map<std::string_view, std::uint32_t> ranks_on;
   for (const auto& record : records) ++ranks_on[host_of(record.host)];
@@ -86,7 +87,7 @@ Membership judge(std::span<const PeerRecord> records, const topology::Cluster* c
   }
   const auto crowded = std::find_if(ranks_on.begin(), ranks_on.end(),
                                     [](const auto& entry) { return entry.second > 1; });
-  if (crowded != ranks_on.end()) {
+  if (crowded != ranks_on.end() && !may_share_hosts) {
     membership.refusal =
         fmt::format("it has {} ranks on {} hosts, {} of them on {}; allemande serves one per host",
                     records.size(), ranks_on.size(), crowded->second, crowded->first);

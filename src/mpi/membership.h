@@ -43,12 +43,14 @@ void set_cause(PeerRecord& record, std::string_view cause);
 void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t paths);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 
-// Every host has one rank, and the cluster file (if there is one) knows them all; else why not.
+// Every host has one rank (unless they may share one), and the cluster file (if there is one) knows
+// them all; else why not.
 struct Membership {
   std::vector<base::HostId> hosts;  // [rank], positions in the cluster file; empty without one
   std::string refusal;              // not empty: the communicator passes through
 };
-Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster);
+Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster,
+                 bool may_share_hosts = false);
 
 // The cluster file may call hosts by short or full names.
 std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);

@@ -123,5 +123,10 @@ TEST(Membership, SocketWarningsBecomeOne) {
   EXPECT_EQ(socket_warning(records), "h1 (and on 1 other host): small buffer");
 }
 
+TEST(Membership, RanksMayShareAHostWhereEachHasAnEndpoint) {
+  const auto membership = judge(peers({"a", "b", "a"}), nullptr, true);
+  EXPECT_EQ(membership.refusal, "");
+}
+
 }  // namespace
 }  // namespace alm::mpi
