@@ -28,8 +28,9 @@ LAYERS: dict[str, set[str]] = {
     "sim": {"routing", "topology"},
     "harness": {"sim", "transport", "wire", "routing", "topology"},
     "mpi": {"plan", "topology", "transport", "transport/io"},
-    "capi": {"plan", "topology", "transport", "transport/io"},
+    "capi": {"mpi", "plan", "topology", "transport", "transport/io"},
     "bindings": {
+        "capi",
         "harness",
         "plan",
         "sim",

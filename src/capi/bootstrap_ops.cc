@@ -1,0 +1,115 @@
+#include "capi/bootstrap_ops.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace alm::capi {
+namespace {
+
+constexpr int kFailed = 1;
+
+}  // namespace
+
+int BootstrapOps::comm_size(mpi::CommHandle, int& size) const {
+  size = static_cast<int>(ranks_);
+  return mpi::kMpiSuccess;
+}
+
+int BootstrapOps::comm_rank(mpi::CommHandle, int& rank) const {
+  rank = static_cast<int>(self_);
+  return mpi::kMpiSuccess;
+}
+
+int BootstrapOps::is_intercommunicator(mpi::CommHandle, bool& inter) const {
+  inter = false;
+  return mpi::kMpiSuccess;
+}
+
+int BootstrapOps::is_within_world(mpi::CommHandle, bool& within) const {
+  within = true;
+  return mpi::kMpiSuccess;
+}
+
+// After a failure the ranks may be out of step: the program's function is left alone.
+int BootstrapOps::allgather(mpi::CommHandle, std::span<const std::byte> bytes,
+                            std::span<std::byte> all) {
+  if (failure_ == 0) failure_ = allgather_(bytes.data(), bytes.size(), all.data());
+  return failure_ == 0 ? mpi::kMpiSuccess : kFailed;
+}
+
+std::vector<std::uint64_t> BootstrapOps::gather_words(std::span<const std::uint64_t> mine) {
+  std::vector<std::uint64_t> all(mine.size() * ranks_);
+  const int code =
+      allgather(kComm, std::as_bytes(mine), std::as_writable_bytes(std::span<std::uint64_t>(all)));
+  if (code != mpi::kMpiSuccess) all.clear();
+  return all;
+}
+
+int BootstrapOps::alltoall(mpi::CommHandle, std::span<const std::uint64_t> out,
+                           std::span<std::uint64_t> in) {
+  const auto all = gather_words(out);
+  if (all.empty()) return kFailed;
+  for (std::size_t rank = 0; rank < ranks_; ++rank) in[rank] = all[rank * ranks_ + self_];
+  return mpi::kMpiSuccess;
+}
+
+int BootstrapOps::allreduce_min(mpi::CommHandle, std::uint64_t& value) {
+  const auto all = gather_words({&value, 1});
+  if (all.empty()) return kFailed;
+  value = *std::min_element(all.begin(), all.end());
+  return mpi::kMpiSuccess;
+}
+
+int BootstrapOps::reduce_sum(mpi::CommHandle, std::span<std::uint64_t> values) {
+  const auto all = gather_words(values);
+  if (all.empty()) return kFailed;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) values[i] += all[rank * values.size() + i];
+  }
+  return mpi::kMpiSuccess;
+}
+
+// How long it takes is up to the program's function.
+base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos) {
+  std::uint64_t nothing = 0;
+  if (allreduce_min(kComm, nothing) == mpi::kMpiSuccess) return {};
+  return base::io_error("the program's allgather failed");
+}
+
+void BootstrapOps::abort(mpi::CommHandle, int) { std::abort(); }
+
+int BootstrapOps::set_state(mpi::CommHandle, void*) { return mpi::kMpiSuccess; }
+
+void* BootstrapOps::state(mpi::CommHandle) { return nullptr; }
+
+void BootstrapOps::progress() {
+  if (progress_) progress_();
+}
+
+bool BootstrapOps::is_contiguous(const mpi::TypedBuffer&) { return true; }
+
+int BootstrapOps::pack(const mpi::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+  std::memcpy(out, buffer.base, buffer.bytes() * ranks);
+  return mpi::kMpiSuccess;
+}
+
+int BootstrapOps::unpack(const std::byte* in, std::uint32_t ranks, const mpi::TypedBuffer& buffer) {
+  std::memcpy(buffer.base, in, buffer.bytes() * ranks);
+  return mpi::kMpiSuccess;
+}
+
+base::Result<std::unique_ptr<mpi::PointToPoint>> BootstrapOps::make_point_to_point(
+    mpi::CommHandle) {
+  return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
+}
+
+int BootstrapOps::raise(mpi::CommHandle, const std::string& message) {
+  raised_ = message;
+  return kFailed;
+}
+
+int BootstrapOps::raise_code(mpi::CommHandle, int code) { return code; }
+
+}  // namespace alm::capi

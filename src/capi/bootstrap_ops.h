@@ -1,0 +1,69 @@
+// What the communicator asks of MPI, answered by the one function a program without MPI brings: an
+// allgather. What only MPI can do is never asked for while Job::has_native is false.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mpi/ops.h"
+
+namespace alm::capi {
+
+class BootstrapOps final : public mpi::MpiOps {
+ public:
+  // As alm_allgather_fn.
+  using Allgather = std::function<int(const void* mine, std::size_t bytes, void* all)>;
+  using Progress = std::function<void()>;
+
+  static constexpr mpi::CommHandle kComm = 1;
+
+  BootstrapOps(std::uint32_t ranks, std::uint32_t self, Allgather allgather, Progress progress)
+      : ranks_(ranks),
+        self_(self),
+        allgather_(std::move(allgather)),
+        progress_(std::move(progress)) {}
+
+  // 0, or what the program's function has returned when it first failed.
+  int failure() const { return failure_; }
+  // The text of the last raise().
+  const std::string& raised() const { return raised_; }
+
+  mpi::CommHandle world() const override { return kComm; }
+  int comm_size(mpi::CommHandle comm, int& size) const override;
+  int comm_rank(mpi::CommHandle comm, int& rank) const override;
+  int is_intercommunicator(mpi::CommHandle comm, bool& inter) const override;
+  int is_within_world(mpi::CommHandle comm, bool& within) const override;
+  int allgather(mpi::CommHandle comm, std::span<const std::byte> bytes,
+                std::span<std::byte> all) override;
+  int alltoall(mpi::CommHandle comm, std::span<const std::uint64_t> out,
+               std::span<std::uint64_t> in) override;
+  int allreduce_min(mpi::CommHandle comm, std::uint64_t& value) override;
+  int reduce_sum(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
+  base::Status barrier(mpi::CommHandle comm, base::Nanos timeout) override;
+  [[noreturn]] void abort(mpi::CommHandle comm, int code) override;
+  int set_state(mpi::CommHandle comm, void* state) override;
+  void* state(mpi::CommHandle comm) override;
+  void progress() override;
+  bool is_contiguous(const mpi::TypedBuffer& buffer) override;
+  int pack(const mpi::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
+  int unpack(const std::byte* in, std::uint32_t ranks, const mpi::TypedBuffer& buffer) override;
+  base::Result<std::unique_ptr<mpi::PointToPoint>> make_point_to_point(
+      mpi::CommHandle comm) override;
+  int raise(mpi::CommHandle comm, const std::string& message) override;
+  int raise_code(mpi::CommHandle comm, int code) override;
+  void close() override {}
+
+ private:
+  std::vector<std::uint64_t> gather_words(std::span<const std::uint64_t> mine);
+
+  std::uint32_t ranks_, self_;
+  Allgather allgather_;
+  Progress progress_;
+  int failure_ = 0;
+  std::string raised_;
+};
+
+}  // namespace alm::capi
