@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from allemande.api import alltoall, alltoallv, attach, counters
     from allemande.simulation.run import simulate
 
-__all__ = ["simulate"]
+__all__ = ["alltoall", "alltoallv", "attach", "counters", "simulate"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """`simulate` is imported when it is used: commands that run once per rank start quickly."""
+    """Imported when it is used: commands that run once per rank start quickly."""
+    if name in ("alltoall", "alltoallv", "attach", "counters"):
+        from allemande import api
+
+        return getattr(api, name)
     if name == "simulate":
         from allemande.simulation.run import simulate
 

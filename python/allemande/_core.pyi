@@ -292,3 +292,47 @@ def simulate_flows(cluster: Cluster, options: dict[str, Any], progress: Callable
     """
     One exchange among all hosts as max-min fair flows. `progress` is called with the part done, 0 to 1.
     """
+
+ALM_OK: int = 0
+
+ALM_ERROR_ARGUMENT: int = 1
+
+ALM_ERROR_CONFIG: int = 2
+
+ALM_ERROR_BOOTSTRAP: int = 3
+
+ALM_ERROR_UNAVAILABLE: int = 4
+
+ALM_ERROR_PEER_LOST: int = 5
+
+ALM_ERROR_MISMATCH: int = 6
+
+ALM_ERROR_BUSY: int = 7
+
+ALM_ERROR_SYSTEM: int = 8
+
+class Exchange:
+    """An exchange among the processes `allgather` reaches."""
+
+    def __init__(self, ranks: int, self: int, allgather: Callable, progress: object | None, options: Sequence[str]) -> None:
+        """
+        allgather(mine) returns the bytes of all ranks in rank order; progress() is called every millisecond while a call waits; options are key=value.
+        """
+
+    def open(self) -> int:
+        """Collective. An ALM_ code, as of the functions below."""
+
+    def alltoall(self, send: object | None, recv: object, bytes: int) -> int:
+        """Blocks of `bytes` bytes; send None: in place."""
+
+    def alltoallv(self, send: object | None, send_blocks: Sequence[tuple[int, int]], recv: object, recv_blocks: Sequence[tuple[int, int]]) -> int:
+        """Blocks as (displacement, bytes), one per rank; send None: in place."""
+
+    def close(self) -> None:
+        """Not collective."""
+
+    def error(self) -> str:
+        """What the last call that failed has to say."""
+
+    def counters(self) -> str:
+        """JSON."""

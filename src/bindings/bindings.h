@@ -38,6 +38,7 @@ std::vector<std::uint64_t> read_traffic(const nanobind::object& rows, std::size_
 std::vector<std::vector<std::uint32_t>> groups_of(const topology::Cluster& cluster,
                                                   const std::vector<base::HostId>& hosts);
 
+void bind_exchange(nanobind::module_& m);
 void bind_flow(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);

@@ -27,4 +27,5 @@ NB_MODULE(_core, m) {
   alm::bindings::bind_plan(m);
   alm::bindings::bind_simulate(m);
   alm::bindings::bind_flow(m);
+  alm::bindings::bind_exchange(m);
 }

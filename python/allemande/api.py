@@ -1,0 +1,256 @@
+"""All-to-all exchanges over mpi4py communicators, without preloading anything.
+
+`alltoall(comm, send, recv)` and `alltoallv(comm, send, recv)` take what `comm.Alltoall` and
+`comm.Alltoallv` take and do the same, over allemande's schedules and UDP. The first call on a
+communicator makes an exchange for it, which lives as long as the communicator does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from allemande import _core
+from allemande.api_buffers import BadBuffer, equal_blocks, vector_blocks
+from allemande.errors import BadInput, Failed
+
+__all__ = [
+    "BadBuffer",
+    "ExchangeError",
+    "PeerLost",
+    "SizeMismatch",
+    "Unavailable",
+    "alltoall",
+    "alltoallv",
+    "attach",
+    "counters",
+]
+
+
+class ExchangeError(Failed):
+    """An exchange failed. On this communicator every further one does, too."""
+
+
+class PeerLost(ExchangeError):
+    """A rank has been silent for peer_timeout_s."""
+
+
+class SizeMismatch(ExchangeError):
+    """Two ranks do not agree on how much one sends to the other."""
+
+
+class Unavailable(ExchangeError):
+    """UDP cannot be used between these ranks; on all of them."""
+
+
+_ERRORS: dict[int, type[Exception]] = {
+    _core.ALM_ERROR_ARGUMENT: BadBuffer,
+    _core.ALM_ERROR_CONFIG: BadInput,
+    _core.ALM_ERROR_PEER_LOST: PeerLost,
+    _core.ALM_ERROR_MISMATCH: SizeMismatch,
+    _core.ALM_ERROR_UNAVAILABLE: Unavailable,
+}
+
+
+def _check(code: int, text: str) -> None:
+    if code == _core.ALM_ERROR_BUSY:
+        raise ExchangeError("another thread is inside an exchange on this communicator")
+    if code != _core.ALM_OK:
+        raise _ERRORS.get(code, ExchangeError)(text)
+
+
+@cache
+def _mpi() -> Any:
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise BadInput(
+            f"mpi4py cannot be imported ({error}): allemande.alltoall takes its communicators; "
+            "install it with: pip install mpi4py"
+        ) from error
+    return MPI
+
+
+class _Progress:
+    """Lets MPI's own traffic proceed while an exchange waits.
+
+    Testing a receive that never matches makes every MPI library look after its connections;
+    probing does not. The receive exists only while a call waits.
+    """
+
+    def __init__(self) -> None:
+        self.request: Any = None
+
+    def __call__(self) -> None:
+        if self.request is None:
+            self.request = _private_comm().Irecv(bytearray(1), source=0)
+        self.request.Test()
+
+    def stop(self) -> None:
+        if self.request is not None:
+            self.request.Cancel()
+            self.request.Wait()
+            self.request = None
+
+
+@cache
+def _private_comm() -> Any:
+    return _mpi().COMM_SELF.Dup()
+
+
+@dataclass(eq=False)
+class _Attached:
+    """What a communicator carries. It holds no reference to the communicator."""
+
+    exchange: _core.Exchange
+    progress: _Progress
+    ranks: int
+    unavailable: str = ""  # not empty: calls go to the MPI library
+    freed: bool = False
+
+
+_attached: set[_Attached] = set()
+
+
+def _on_free(_comm: Any, _keyval: int, state: _Attached) -> None:
+    """Called from inside MPI, which may not be called back: closing comes later."""
+    state.freed = True
+
+
+@cache
+def _keyval() -> int:
+    return int(_mpi().Comm.Create_keyval(delete_fn=_on_free))
+
+
+def _close_freed() -> None:
+    for state in [state for state in _attached if state.freed]:
+        _attached.discard(state)
+        state.exchange.close()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Before mpi4py finalizes MPI."""
+    while _attached:
+        _attached.pop().exchange.close()
+
+
+def _make(comm: Any, options: dict[str, object]) -> _Attached:
+    mpi = _mpi()
+    ranks, rank = comm.Get_size(), comm.Get_rank()
+
+    def allgather(mine: bytes) -> bytearray:
+        everything = bytearray(len(mine) * ranks)
+        comm.Allgather([mine, mpi.BYTE], [everything, mpi.BYTE])
+        return everything
+
+    assignments = [f"{key}={_spelled(value)}" for key, value in options.items()]
+    progress = _Progress()
+    exchange = _core.Exchange(ranks, rank, allgather, progress, assignments)
+    try:
+        code = exchange.open()
+    finally:
+        progress.stop()
+    state = _Attached(exchange, progress, ranks)
+    if code == _core.ALM_ERROR_UNAVAILABLE and options.get("transport") != "udp":
+        state.unavailable = exchange.error()
+        if rank == 0:
+            warnings.warn(
+                f"allemande: {state.unavailable}; exchanges of this communicator of {ranks} ranks "
+                "are left to the MPI library",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+    else:
+        _check(code, exchange.error())
+    comm.Set_attr(_keyval(), state)
+    _attached.add(state)
+    return state
+
+
+def _spelled(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+def _check_comm(comm: Any) -> None:
+    mpi = _mpi()
+    if not isinstance(comm, mpi.Comm):
+        raise BadInput(
+            f"comm is of type {type(comm).__name__}; expected an mpi4py intracommunicator, for "
+            "example MPI.COMM_WORLD"
+        )
+    if comm == mpi.COMM_NULL:
+        raise BadInput("comm is MPI.COMM_NULL: it has been freed, or this rank is not part of it")
+    if comm.Is_inter():
+        raise BadInput("comm is an intercommunicator; expected an intracommunicator")
+
+
+def _state(comm: Any) -> _Attached:
+    _check_comm(comm)
+    _close_freed()
+    state = comm.Get_attr(_keyval())
+    return state if state is not None else _make(comm, {})
+
+
+def attach(comm: Any, **options: object) -> None:
+    """Collective. Makes the exchange of `comm` now, with options of its own.
+
+    They are those of docs/options.md (`cluster="net.toml", window_packets=40`) and come before
+    environment and configuration file. With `transport="udp"` a communicator on which UDP does not
+    work is an error; otherwise its exchanges are left to the MPI library, with a warning.
+    """
+    _check_comm(comm)
+    _close_freed()
+    if comm.Get_attr(_keyval()) is not None:
+        raise BadInput("comm has its exchange already; call allemande.attach before the first one")
+    _make(comm, options)
+
+
+def counters(comm: Any) -> dict[str, Any]:
+    """This rank's counters on `comm` (docs/preload.md); {} before the first exchange."""
+    _check_comm(comm)
+    state = comm.Get_attr(_keyval())
+    found: dict[str, Any] = json.loads(state.exchange.counters()) if state is not None else {}
+    return found
+
+
+def alltoall(comm: Any, send: Any, recv: Any) -> None:
+    """Collective. Block r of `send` goes to rank r, block r of `recv` comes from rank r.
+
+    Buffers are contiguous arrays of any dtype (NumPy, or whatever has the buffer protocol) whose
+    items divide evenly among the ranks; `[array, MPI.DOUBLE]` is taken, too. `send` may be
+    MPI.IN_PLACE. Other threads of the process run meanwhile.
+    """
+    state = _state(comm)
+    source, target, block_bytes = equal_blocks(send, recv, state.ranks)
+    if state.unavailable:
+        comm.Alltoall(send, recv)
+    else:
+        _run(state, lambda: state.exchange.alltoall(source, target, block_bytes))
+
+
+def alltoallv(comm: Any, send: Any, recv: Any) -> None:
+    """Collective. The same with blocks of any size.
+
+    Buffers are given as to `comm.Alltoallv`: `[array, counts]`, `[array, (counts, displacements)]`
+    or `[array, counts, displacements, datatype]`, counted in items of the array. Without
+    displacements blocks lie back to back. `send` may be MPI.IN_PLACE.
+    """
+    state = _state(comm)
+    source, out, target, into = vector_blocks(send, recv, state.ranks)
+    if state.unavailable:
+        comm.Alltoallv(send, recv)
+    else:
+        _run(state, lambda: state.exchange.alltoallv(source, out, target, into))
+
+
+def _run(state: _Attached, call: Any) -> None:
+    try:
+        code = call()
+    finally:
+        state.progress.stop()
+    _check(code, state.exchange.error())
