@@ -102,23 +102,29 @@ def _private_comm() -> Any:
     return _mpi().COMM_SELF.Dup()
 
 
-@dataclass(eq=False)
+@dataclass
 class _Attached:
-    """What a communicator carries. It holds no reference to the communicator."""
+    """The exchange of a communicator. It holds no reference to the communicator."""
 
     exchange: _core.Exchange
     progress: _Progress
     ranks: int
     unavailable: str = ""  # not empty: calls go to the MPI library
+
+
+@dataclass(eq=False)
+class _Token:
+    """What the communicator carries. MPI_COMM_WORLD does so until after the interpreter's end."""
+
     freed: bool = False
 
 
-_attached: set[_Attached] = set()
+_attached: dict[_Token, _Attached] = {}
 
 
-def _on_free(_comm: Any, _keyval: int, state: _Attached) -> None:
+def _on_free(_comm: Any, _keyval: int, token: _Token) -> None:
     """Called from inside MPI, which may not be called back: closing comes later."""
-    state.freed = True
+    token.freed = True
 
 
 @cache
@@ -127,16 +133,20 @@ def _keyval() -> int:
 
 
 def _close_freed() -> None:
-    for state in [state for state in _attached if state.freed]:
-        _attached.discard(state)
-        state.exchange.close()
+    for token in [token for token in _attached if token.freed]:
+        _attached.pop(token).exchange.close()
+
+
+def _find(comm: Any) -> _Attached | None:
+    token = comm.Get_attr(_keyval())
+    return None if token is None else _attached.get(token)
 
 
 @atexit.register
 def _close_all() -> None:
     """Before mpi4py finalizes MPI."""
     while _attached:
-        _attached.pop().exchange.close()
+        _attached.popitem()[1].exchange.close()
 
 
 def _make(comm: Any, options: dict[str, object]) -> _Attached:
@@ -167,8 +177,9 @@ def _make(comm: Any, options: dict[str, object]) -> _Attached:
             )
     else:
         _check(code, exchange.error())
-    comm.Set_attr(_keyval(), state)
-    _attached.add(state)
+    token = _Token()
+    comm.Set_attr(_keyval(), token)
+    _attached[token] = state
     return state
 
 
@@ -192,8 +203,7 @@ def _check_comm(comm: Any) -> None:
 def _state(comm: Any) -> _Attached:
     _check_comm(comm)
     _close_freed()
-    state = comm.Get_attr(_keyval())
-    return state if state is not None else _make(comm, {})
+    return _find(comm) or _make(comm, {})
 
 
 def attach(comm: Any, **options: object) -> None:
@@ -205,7 +215,7 @@ def attach(comm: Any, **options: object) -> None:
     """
     _check_comm(comm)
     _close_freed()
-    if comm.Get_attr(_keyval()) is not None:
+    if _find(comm) is not None:
         raise BadInput("comm has its exchange already; call allemande.attach before the first one")
     _make(comm, options)
 
@@ -213,7 +223,7 @@ def attach(comm: Any, **options: object) -> None:
 def counters(comm: Any) -> dict[str, Any]:
     """This rank's counters on `comm` (docs/preload.md); {} before the first exchange."""
     _check_comm(comm)
-    state = comm.Get_attr(_keyval())
+    state = _find(comm)
     found: dict[str, Any] = json.loads(state.exchange.counters()) if state is not None else {}
     return found
 

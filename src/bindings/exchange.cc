@@ -195,7 +195,7 @@ void bind_exchange(nb::module_& m) {
   nb::class_<PyExchange>(m, "Exchange", "An exchange among the processes `allgather` reaches.")
       .def(nb::init<std::uint32_t, std::uint32_t, nb::callable, nb::object,
                     std::vector<std::string>>(),
-           "ranks"_a, "self"_a, "allgather"_a, "progress"_a.none(), "options"_a,
+           "ranks"_a, "rank"_a, "allgather"_a, "progress"_a.none(), "options"_a,
            "allgather(mine) returns the bytes of all ranks in rank order; progress() is called "
            "every millisecond while a call waits; options are key=value.")
       .def("open", &PyExchange::open, "Collective. An ALM_ code, as of the functions below.")
