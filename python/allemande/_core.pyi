@@ -314,7 +314,7 @@ ALM_ERROR_SYSTEM: int = 8
 class Exchange:
     """An exchange among the processes `allgather` reaches."""
 
-    def __init__(self, ranks: int, rank: int, allgather: Callable, progress: object | None, options: Sequence[str]) -> None:
+    def __init__(self, ranks: int, rank: int, allgather: Callable[[bytes], object], progress: object | None, options: Sequence[str]) -> None:
         """
         allgather(mine) returns the bytes of all ranks in rank order; progress() is called every millisecond while a call waits; options are key=value.
         """

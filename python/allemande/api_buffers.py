@@ -75,7 +75,7 @@ def _numpy_bytes(name: str, array: np.ndarray[Any, Any]) -> tuple[memoryview, in
     if array.dtype.itemsize == 0:
         raise BadBuffer(f"{name} has items of no bytes (dtype {kind})")
     flat = array.reshape(-1, order="A")  # a view: the array is contiguous
-    return memoryview(flat.view(np.uint8)), array.dtype.itemsize, kind
+    return flat.view(np.uint8).data, array.dtype.itemsize, kind
 
 
 def _check_datatype(name: str, datatype: Any, item_bytes: int, kind: str) -> None:

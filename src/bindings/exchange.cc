@@ -42,9 +42,11 @@ class Buffer {
 
 using Blocks = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;  // (displacement, bytes)
 
+using Allgather = nb::typed<nb::callable, nb::object(nb::bytes)>;
+
 class PyExchange {
  public:
-  PyExchange(std::uint32_t ranks, std::uint32_t self, nb::callable allgather, nb::object progress,
+  PyExchange(std::uint32_t ranks, std::uint32_t self, Allgather allgather, nb::object progress,
              std::vector<std::string> options)
       : allgather_(std::move(allgather)), progress_(std::move(progress)) {
     if (ranks < 1 || ranks > ALM_RANKS_MAX || self >= ranks) {
@@ -193,11 +195,11 @@ void bind_exchange(nb::module_& m) {
   m.attr("ALM_ERROR_SYSTEM") = static_cast<int>(ALM_ERROR_SYSTEM);
 
   nb::class_<PyExchange>(m, "Exchange", "An exchange among the processes `allgather` reaches.")
-      .def(nb::init<std::uint32_t, std::uint32_t, nb::callable, nb::object,
-                    std::vector<std::string>>(),
-           "ranks"_a, "rank"_a, "allgather"_a, "progress"_a.none(), "options"_a,
-           "allgather(mine) returns the bytes of all ranks in rank order; progress() is called "
-           "every millisecond while a call waits; options are key=value.")
+      .def(
+          nb::init<std::uint32_t, std::uint32_t, Allgather, nb::object, std::vector<std::string>>(),
+          "ranks"_a, "rank"_a, "allgather"_a, "progress"_a.none(), "options"_a,
+          "allgather(mine) returns the bytes of all ranks in rank order; progress() is called "
+          "every millisecond while a call waits; options are key=value.")
       .def("open", &PyExchange::open, "Collective. An ALM_ code, as of the functions below.")
       .def("alltoall", &PyExchange::alltoall, "send"_a.none(), "recv"_a, "bytes"_a,
            "Blocks of `bytes` bytes; send None: in place.")

@@ -143,7 +143,8 @@ def arguments() -> None:
             raise AssertionError("taken")
         except BadInput as error:
             assert says in str(error)
-    inter = WORLD.Split(WORLD.rank == 0).Create_intercomm(0, WORLD, 1 if WORLD.rank == 0 else 0)
+    mine: Any = WORLD.Split(WORLD.rank == 0)
+    inter = mine.Create_intercomm(0, WORLD, 1 if WORLD.rank == 0 else 0)
     try:
         allemande.alltoall(inter, np.zeros(1), np.zeros(1))
         raise AssertionError("taken")
