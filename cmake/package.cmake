@@ -21,7 +21,4 @@ install(EXPORT allemande-targets NAMESPACE allemande:: DESTINATION ${ALM_CMAKE_F
 cmake_path(SET pc_folder NORMALIZE /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH ALM_PC_TO_PREFIX ${pc_folder} /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/allemande.pc.in ${CMAKE_BINARY_DIR}/allemande.pc @ONLY)
-install(
-  FILES ${CMAKE_BINARY_DIR}/allemande.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
-)
+install(FILES ${CMAKE_BINARY_DIR}/allemande.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from allemande import __version__
 from allemande.errors import BadInput, Failed
 
 LIBRARIES = ("openmpi", "mpich")
@@ -17,16 +18,40 @@ VERSION_TIMEOUT_S = 20
 LAUNCHERS = "Open MPI's mpirun, mpiexec and prterun, MPICH's mpirun, mpiexec and hydra, srun"
 
 
+def source_folder() -> Path:
+    """The C++ sources: the repository's, or what a wheel carries of them."""
+    package = Path(__file__).resolve().parent
+    repository = package.parents[1]
+    return repository if _is_repository(repository) else package / "data" / "source"
+
+
+def _is_repository(folder: Path) -> bool:
+    return (folder / "CMakeLists.txt").exists() and (folder / "python" / "allemande").exists()
+
+
+def user_folder(environment: Mapping[str, str]) -> Path:
+    """Where `allemande build-preload` puts libraries."""
+    data = environment.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data, "allemande", __version__)
+
+
 def library_path(mpi: str) -> Path:
-    """The library to preload into programs of `mpi`, as `make build` leaves it."""
+    """The library to preload into programs of `mpi`: `make build`'s, or `build-preload`'s."""
     if mpi not in LIBRARIES:
         raise BadInput(f"unknown MPI library {mpi!r}; expected one of: {', '.join(LIBRARIES)}")
     name = f"liballemande-{mpi}.so"
     build = os.environ.get("ALM_BUILD_DIR") or "build/release"  # another one is for developers
-    path = Path(__file__).resolve().parents[2] / build / "lib" / name
-    if not path.exists():
-        raise Failed(f"{path} is missing; `make build` makes it")
-    return path
+    built = source_folder() / build / "lib" / name
+    own = user_folder(os.environ) / name
+    for path in (built, own):
+        if path.exists():
+            return path
+    if _is_repository(source_folder()):
+        raise Failed(f"{built} is missing; `make build` makes it")
+    raise Failed(
+        f"{own} is missing; make it once with: allemande build-preload --mpicc MPICC "
+        f"(the compiler wrapper of {mpi})"
+    )
 
 
 def launcher_kind(program: str, environment: Mapping[str, str]) -> str:

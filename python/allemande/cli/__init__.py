@@ -38,6 +38,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "run": ("allemande.cli.run", "Run an MPI launcher with allemande preloaded in every rank."),
     "preload": ("allemande.cli.preload", "Print the library path for LD_PRELOAD."),
+    "build-preload": (
+        "allemande.cli.build_preload",
+        "Build the library for LD_PRELOAD for the MPI library installed here.",
+    ),
+    "doctor": ("allemande.cli.doctor", "Check this machine; say what to set and how."),
     "lab": ("allemande.cli.lab", "Build and use clusters emulated on this machine."),
     "topology": ("allemande.cli.topology", "Show a cluster file: tree, bisection, limits."),
     "simulate": (
