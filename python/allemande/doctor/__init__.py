@@ -1,0 +1,1 @@
+"""What this machine offers allemande: facts are collected (collect.py, mpi.py), then judged."""
