@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -114,6 +115,19 @@ def test_only_the_c_interface_is_visible(library_folder: Path) -> None:
     dynamic = run("readelf", "--dynamic", library)
     assert "SONAME" in dynamic and "[liballemande.so.0]" in dynamic
     assert "libstdc++" not in dynamic and "libmpi" not in dynamic
+
+
+def test_manual_pages(prefix: Path) -> None:
+    pages = sorted((prefix / "share" / "man").rglob("*.[13]"))
+    names = {page.name for page in pages}
+    assert {"allemande.1", "allemande-run.1", "allemande-doctor.1", "allemande.h.3"} <= names
+    for page in pages:
+        assert run("mandoc", "-Tlint", "-Wwarning", page) == ""
+        assert run("groff", "-ww", "-man", "-Tutf8", "-z", page) == ""
+    text = run("mandoc", "-Tutf8", prefix / "share" / "man" / "man3" / "allemande.h.3")
+    plain = re.sub(".\b", "", text)
+    assert "alm_exchange_alltoallv" in plain and "ALM_ERROR_PEER_LOST" in plain
+    assert "MEMBERS OF ALM_EXCHANGE_CONFIG" in plain
 
 
 def test_nothing_else_is_installed(prefix: Path) -> None:
