@@ -1,0 +1,97 @@
+"""`allemande build-preload`: what it asks of a site, and what it says of what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from allemande import preload_build
+from allemande.cli import main
+from allemande.errors import BadInput, Failed
+from allemande.preload import source_folder, user_folder
+
+
+def wrapper(folder: Path, macros: str, name: str = "mpicc") -> str:
+    """A compiler wrapper whose mpi.h says it belongs to some library."""
+    include = folder / "include"
+    include.mkdir(exist_ok=True)
+    (include / "mpi.h").write_text(macros)
+    path = folder / name
+    path.write_text(f'#!/bin/sh\nexec cc -I{include} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+OPENMPI = (
+    "#define OPEN_MPI 1\n#define OMPI_MAJOR_VERSION 4\n#define OMPI_MINOR_VERSION 1\n"
+    "#define OMPI_RELEASE_VERSION 6\n"
+)
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+
+@pytest.mark.parametrize(
+    ("macros", "kind", "version"),
+    [
+        (OPENMPI, "openmpi", "4.1.6"),
+        ('#define MPICH_VERSION "4.2.0"\n', "mpich", "4.2.0"),
+        ("#define I_MPI_VERSION 2021.10\n", "mpich", "2021.10"),
+    ],
+)
+def test_headers_are_recognised(tmp_path: Path, macros: str, kind: str, version: str) -> None:
+    headers = preload_build.find_headers(wrapper(tmp_path, macros), ENVIRONMENT)
+    assert (headers.kind, headers.version) == (kind, version)
+    assert headers.folder == tmp_path / "include"
+
+
+def test_headers_of_another_library(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="neither Open MPI's nor MPICH's"):
+        preload_build.find_headers(wrapper(tmp_path, "#define OTHER 1\n"), ENVIRONMENT)
+
+
+def test_a_wrapper_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build-preload", "--mpicc", "/nowhere/mpicc"]) == 2
+    assert "/nowhere/mpicc: no such command; expected the compiler" in capsys.readouterr().err
+
+
+def test_a_wrapper_that_fails(tmp_path: Path) -> None:
+    path = tmp_path / "mpicc"
+    path.write_text("#!/bin/sh\necho 'no licence' >&2\nexit 1\n")
+    path.chmod(0o755)
+    with pytest.raises(Failed, match=r"cannot read mpi.h:\nno licence"):
+        preload_build.find_headers(str(path), ENVIRONMENT)
+
+
+def test_tools_that_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match=r"cmake is not found in PATH; .* pip install cmake ninja"):
+        preload_build._tools({"PATH": str(tmp_path)})
+    cmake = tmp_path / "cmake"
+    cmake.write_text("#!/bin/sh\n")
+    cmake.chmod(0o755)
+    with pytest.raises(Failed, match=r"ninja .or make. is not found"):
+        preload_build._tools({"PATH": str(tmp_path)})
+
+
+def test_a_build_that_fails_shows_why(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name, text in (("cmake", "echo 'bad compiler'; exit 1"), ("ninja", "true")):
+        tool = tmp_path / "bin" / name
+        tool.write_text(f"#!/bin/sh\n{text}\n")
+        tool.chmod(0o755)
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    with pytest.raises(Failed, match=r"configuring failed: (.|\n)*bad compiler\n(.|\n)*C\+\+20"):
+        preload_build.build(wrapper(tmp_path, OPENMPI), tmp_path, environment=environment)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    library = tmp_path / "liballemande-openmpi.so"
+    library.write_text("")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Failed, match=r"cannot write to .*file/below: .*; choose --output"):
+        preload_build._deliver([library], tmp_path / "file" / "below")
+    assert preload_build._deliver([library], tmp_path / "new") == [tmp_path / "new" / library.name]
+
+
+def test_folders() -> None:
+    assert (source_folder() / "CMakeLists.txt").exists()
+    assert user_folder({"XDG_DATA_HOME": "/data"}).parts[:3] == ("/", "data", "allemande")
