@@ -39,6 +39,7 @@ LAYERS: dict[str, set[str]] = {
         "routing",
         "topology",
         "transport",
+        "transport/io",
     },
 }
 

@@ -59,8 +59,7 @@ ALM_API int alm_version(void);
 /* "0.1.0" */
 ALM_API const char* alm_version_string(void);
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors --------------------------------------------------------------------------- */
 
 enum {
   ALM_OK = 0,
@@ -88,8 +87,7 @@ enum {
 /* "ALM_ERROR_PEER_LOST"; for numbers that are no code "unknown error". */
 ALM_API const char* alm_error_name(int code);
 
-/* ---- making an exchange -----------------------------------------------------------------------
- */
+/* ---- making an exchange --------------------------------------------------------------- */
 
 typedef struct alm_exchange alm_exchange;
 
@@ -139,8 +137,9 @@ typedef struct alm_exchange_config {
 
 /* Collective. Makes an exchange among config->ranks processes: compares the settings, opens a UDP
  * socket, and sees that packets of full size get through between all pairs, for which it takes
- * hello_timeout_ms (3 s) at most. `config` and the strings in it need not outlive the call;
- * `context` and the functions must live until alm_exchange_destroy.
+ * hello_timeout_ms (3 s) at most, twice where smaller packets have to be tried. `config` and the
+ * strings in it need not outlive the call; `context` and the functions must live until
+ * alm_exchange_destroy.
  *
  * *exchange is set whatever is returned, NULL only where `exchange` points at nothing or there is
  * no memory. After an error it is good for alm_error_message and alm_exchange_destroy.
@@ -151,15 +150,14 @@ typedef struct alm_exchange_config {
 ALM_API int alm_exchange_create(const alm_exchange_config* config, alm_exchange** exchange);
 
 /* Not collective. Waits until the other ranks have acknowledged everything, for 10 s and
- * peer_timeout_s at most and not at all after an error, then gives everything back. NULL: nothing.
- */
+ * peer_timeout_s at most and not at all after an error, then gives everything back. No other
+ * thread may be inside a call on it. NULL: nothing. */
 ALM_API void alm_exchange_destroy(alm_exchange* exchange);
 
 ALM_API uint32_t alm_exchange_ranks(const alm_exchange* exchange);
 ALM_API uint32_t alm_exchange_self(const alm_exchange* exchange);
 
-/* ---- exchanging -------------------------------------------------------------------------------
- */
+/* ---- exchanging ----------------------------------------------------------------------- */
 
 /* In place of `send`: what is to be sent lies in `recv`, where what is received replaces it. */
 #define ALM_IN_PLACE ((const void*)(intptr_t)-1)
@@ -188,8 +186,7 @@ ALM_API int alm_exchange_alltoallv(alm_exchange* exchange, const void* send,
                                    void* recv, const size_t* recv_bytes,
                                    const size_t* recv_displacements);
 
-/* ---- what happened ----------------------------------------------------------------------------
- */
+/* ---- what happened -------------------------------------------------------------------- */
 
 /* What the last call on the exchange that failed has to say: what happened, to what, what to do. ""
  * when none has. Lives until the next call on the exchange. NULL: a text that says so. */

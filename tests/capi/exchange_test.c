@@ -17,8 +17,7 @@ static double now_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------
- */
+/* ---- bytes ---------------------------------------------------------------------------- */
 
 static void equal_blocks(alm_exchange* exchange, size_t bytes, unsigned round, int in_place) {
   const uint32_t ranks = alm_exchange_ranks(exchange), self = alm_exchange_self(exchange);
@@ -113,8 +112,7 @@ static void alone_body(struct rank* rank) {
   alm_exchange_destroy(exchange);
 }
 
-/* ---- several at once --------------------------------------------------------------------------
- */
+/* ---- several at once ------------------------------------------------------------------ */
 
 static void* exchange_often(void* exchange) {
   for (unsigned round = 0; round < 50; ++round) equal_blocks(exchange, 3000, round, 0);
@@ -156,8 +154,7 @@ static void busy_body(struct rank* rank) {
   alm_exchange_destroy(exchange);
 }
 
-/* ---- what can go wrong ------------------------------------------------------------------------
- */
+/* ---- what can go wrong ---------------------------------------------------------------- */
 
 static void arguments_body(struct rank* rank) {
   alm_exchange* exchange = NULL;
@@ -396,6 +393,7 @@ static void fork_body(struct rank* rank) {
   if (child == 0) {
     unsigned char send[64], recv[64];
     const int code = alm_exchange_alltoall(exchange, send, recv, 8);
+    alm_exchange_destroy(exchange); /* lets go of what the parent goes on with */
     _exit(code == ALM_OK);
   }
   int status = 0;
@@ -432,8 +430,7 @@ static void names_body(struct rank* rank) {
   CHECK_SAYS(NULL, "no exchange");
 }
 
-/* -----------------------------------------------------------------------------------------------
- */
+/* --------------------------------------------------------------------------------------- */
 
 static const struct {
   const char* name;
