@@ -85,6 +85,19 @@ def test_found_by_pkg_config(prefix: Path, library_folder: Path, tmp_path: Path)
     assert "CORRECT" in transpose(work / "transpose", library_folder)
 
 
+def test_linked_statically(prefix: Path, library_folder: Path, tmp_path: Path) -> None:
+    env = {"PKG_CONFIG_PATH": str(library_folder / "pkgconfig")}
+    flags = run("pkg-config", "--static", "--cflags", "--libs", "allemande", env=env).split()
+    flags = ["-l:liballemande.a" if flag == "-lallemande" else flag for flag in flags]
+    sources = sorted(EXAMPLE.glob("*.c"))
+    run("cc", "-std=c11", "-o", tmp_path / "transpose", *sources, *flags)
+    assert "liballemande" not in run("ldd", tmp_path / "transpose")
+    assert "CORRECT" in transpose(tmp_path / "transpose", tmp_path)
+    symbols = run("nm", "--extern-only", "--defined-only", library_folder / "liballemande.a")
+    ours = [line.split()[-1] for line in symbols.splitlines() if " T " in line]
+    assert ours and all(name.startswith("alm_") for name in ours)
+
+
 def test_an_older_major_version_is_not_taken(prefix: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.16)\nproject(x LANGUAGES C)\n"
