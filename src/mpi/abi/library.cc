@@ -20,10 +20,12 @@ struct Abi {
 constexpr std::array<Abi, 4> kAbis{{{"libmpi.so.40", "Open MPI", "openmpi"},
                                     {"libmpi.so.12", "MPICH", "mpich"},
                                     {"libmpich.so.12", "MPICH", "mpich"},
-                                    {"libmpi_abi.so.1", "the MPI standard ABI", ""}}};
+                                    {"libmpi_abi.so.1", "the MPI standard ABI", "mpiabi"}}};
 
 #if defined(OPEN_MPI)
 constexpr std::string_view kThisAbi = "Open MPI";
+#elif defined(MPI_ABI)
+constexpr std::string_view kThisAbi = "the MPI standard ABI";
 #else
 constexpr std::string_view kThisAbi = "MPICH";
 #endif
@@ -108,11 +110,8 @@ std::unique_ptr<Library> Library::find() {
   if (found.abi->name != kThisAbi) {
     library->unusable_ = "the library preloaded is for " + std::string(kThisAbi) +
                          ", but this program uses " + std::string(found.abi->name) + " (" +
-                         found.path + ")";
-    if (!found.abi->preload_as.empty()) {
-      library->unusable_ += "; preload the path that `allemande preload --mpi " +
-                            std::string(found.abi->preload_as) + "` prints";
-    }
+                         found.path + "); preload the path that `allemande preload --mpi " +
+                         std::string(found.abi->preload_as) + "` prints";
   }
   return library;
 }
@@ -140,7 +139,7 @@ void Library::resolve(void* handle) {
   require(look_up_data(handle, "ompi_mpi_errors_return", api_.errors_return),
           "ompi_mpi_errors_return");
 #else
-  look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4
+  look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4 (large_counts.h)
   look_up(handle, "PMPI_Alltoallv_c", api_.Alltoallv_c);
   look_up(handle, "PMPI_Alltoallw_c", api_.Alltoallw_c);
   api_.comm_world = MPI_COMM_WORLD;
