@@ -115,14 +115,5 @@ def test_another_tool_sees_every_call(bench: Bench, order: str) -> None:
 
 def build_module(bench: Bench, name: str) -> None:
     source = Path(__file__).parent / "programs" / "modules" / f"{name}.c"
-    output = bench.folder / f"{name}.so"
-    command: list[str | Path] = [
-        bench.platform.compiler,
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-o",
-        output,
-        source,
-    ]
-    subprocess.run([*command, "-o", output, source], check=True)
+    command = [str(bench.platform.compiler), "-shared", "-fPIC", "-Wall"]
+    subprocess.run([*command, "-o", bench.folder / f"{name}.so", source], check=True)

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -153,6 +154,22 @@ void Library::resolve(void* handle) {
   api_.min = MPI_MIN;
   api_.errors_return = MPI_ERRORS_RETURN;
 #endif
+}
+
+bool Library::finalises_deaf() const {
+  // "MPICH Version:      4.0.2 ... MPICH Device:       ch4:ucx ..."
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (api_.Get_library_version(text.data(), &length) != MPI_SUCCESS) return false;
+  constexpr std::string_view kVersion = "MPICH Version:";
+  const std::string_view all(text.data());
+  const auto at = all.find(kVersion);
+  if (at == std::string_view::npos || all.find("ch4:ucx") == std::string_view::npos) return false;
+  int major = 0;
+  int minor = 0;
+  const std::string number(all.substr(at + kVersion.size(), 32));
+  if (std::sscanf(number.c_str(), "%d.%d", &major, &minor) != 2) return false;
+  return major < 4 || (major == 4 && minor < 2);
 }
 
 bool Library::contains(const void* address) const {

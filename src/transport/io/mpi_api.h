@@ -14,6 +14,7 @@
   X(Init_thread)             \
   X(Finalize)                \
   X(Abort)                   \
+  X(Get_library_version)     \
   X(Alltoall)                \
   X(Alltoallv)               \
   X(Alltoallw)               \
@@ -25,6 +26,7 @@
   X(Irecv)                   \
   X(Test)                    \
   X(Testsome)                \
+  X(Iprobe)                  \
   X(Wait)                    \
   X(Cancel)                  \
   X(Comm_size)               \
