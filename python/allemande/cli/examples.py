@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE
-from allemande.cli.outputs import check_outputs, write_output
+from allemande.cli.outputs import STDOUT, check_outputs, write_output
 from allemande.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from allemande.examples.catalog import Program
     from allemande.examples.compare import Row
 
 
@@ -31,6 +31,28 @@ def print_rows(console: Console, rows: list[Row]) -> None:
     for row in rows:
         table.add_row(*cells(row))
     console.print(table)
+
+
+def run_programs(
+    cluster: str, scale: float, programs: list[Program], **options: Any
+) -> tuple[list[Row], int]:
+    """In a lab of their own; `options` are those of `compare`. The rows and how many hosts."""
+    from rich.console import Console
+
+    from allemande.examples.compare import compare
+    from allemande.lab import Lab
+
+    progress = Console(stderr=True, highlight=False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        # Nothing but the programs may use the processors: no periodic look at the queues.
+        Lab.boot(
+            cluster, scale=scale, congestion_control=CONGESTION_CONTROL, sample_period_s=0
+        ) as lab,
+        progress.status("building") as status,
+    ):
+        tell = status.update if progress.is_terminal else lambda _: None
+        return compare(lab, programs, Path(folder), tell=tell, **options), len(lab.hosts)
 
 
 def command(
@@ -76,31 +98,18 @@ def command(
     from rich.console import Console
 
     from allemande.bench.machine import describe_machine
-    from allemande.examples.compare import compare
     from allemande.examples.compare import markdown as to_markdown
-    from allemande.lab import Lab
 
-    console = Console(stderr=markdown == "-", highlight=False)
-    progress = Console(stderr=True, highlight=False)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Lab.boot(
-            lab, scale=scale, congestion_control=CONGESTION_CONTROL, sample_period_s=0
-        ) as booted,
-        progress.status("") as status,
-    ):
-        rows = compare(
-            booted,
-            programs,
-            Path(folder),
-            every_algorithm=every_algorithm,
-            small=small,
-            rounds=rounds,
-            repeats=repeats,
-            tell=status.update if sys.stderr.isatty() else lambda _: None,
-        )
-        hosts = len(booted.hosts)
-    print_rows(console, rows)
+    rows, hosts = run_programs(
+        lab,
+        scale,
+        programs,
+        every_algorithm=every_algorithm,
+        small=small,
+        rounds=rounds,
+        repeats=repeats,
+    )
+    print_rows(Console(stderr=markdown == STDOUT, highlight=False), rows)
     setting = (
         f"{lab}: {hosts} emulated hosts, scale {scale:g}, TCP {CONGESTION_CONTROL}. "
         f"Median of {rounds}. {describe_machine()}."
