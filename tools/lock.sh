@@ -10,5 +10,5 @@ trap 'rm -rf "$scratch"' EXIT
 "$scratch/venv/bin/python" -m pip --disable-pip-version-check install --quiet -r "$tools/requirements.in"
 {
   echo "# Made by \`make lock\` from requirements.in: every package pinned."
-  "$scratch/venv/bin/python" -m pip --disable-pip-version-check freeze
+  "$scratch/venv/bin/python" -m pip --disable-pip-version-check freeze --all --exclude pip
 } >"$tools/requirements.txt"

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allemande import __version__
+from allemande.elf import needed_libraries
 from allemande.errors import BadInput, Failed
+from allemande.launchers import identify
 
-LIBRARIES = ("openmpi", "mpich")
+# One library for each binary interface of MPI, whatever release provides it.
+LIBRARIES = ("openmpi", "mpich", "mpiabi")
+SONAMES = {
+    "libmpi.so.40": "openmpi",
+    "libmpi.so.12": "mpich",
+    "libmpich.so.12": "mpich",  # as Debian calls it
+    "libmpi_abi.so.1": "mpiabi",
+}
 PREFIX = "ALLEMANDE_"
-VERSION_TIMEOUT_S = 20
 
 LAUNCHERS = "Open MPI's mpirun, mpiexec and prterun, MPICH's mpirun, mpiexec and hydra, srun"
 
@@ -54,43 +61,35 @@ def library_path(mpi: str) -> Path:
     )
 
 
-def launcher_kind(program: str, environment: Mapping[str, str]) -> str:
-    """Which launcher `program` is: "openmpi", "mpich" or "srun".
+def linked_interface(command: Sequence[str], environment: Mapping[str, str]) -> str | None:
+    """The library for the program that a launcher's words name, if it says what it is linked to.
 
-    The names say little: both libraries call theirs mpirun and mpiexec. The version text does.
+    Scripts say nothing. A program for the MPI standard ABI runs under any launcher.
     """
+    for word in command:
+        path = shutil.which(word, path=environment.get("PATH"))
+        for soname in needed_libraries(Path(path)) if path is not None else []:
+            if soname in SONAMES:
+                return SONAMES[soname]
+    return None
+
+
+def launcher_kind(program: str, environment: Mapping[str, str]) -> str:
+    """Which launcher `program` is: "openmpi", "mpich" or "srun"."""
     path = shutil.which(program, path=environment.get("PATH"))
     if path is None:
         raise BadInput(
             f"{program}: no such command; expected an MPI launcher and its arguments, "
             "for example `allemande run -- mpirun -n 32 ./app`"
         )
-    if Path(path).name == "srun":
-        return "srun"
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=dict(environment),
-            timeout=VERSION_TIMEOUT_S,
-            check=False,
-            text=True,
-            errors="replace",
+    launcher = identify(Path(path), environment)
+    if launcher is None:
+        raise BadInput(
+            f"{program}: not a launcher known here; expected one of: {LAUNCHERS}. With another "
+            "one, forward LD_PRELOAD (`allemande preload` prints its value) and the ALLEMANDE_ "
+            "variables to every rank by its own options"
         )
-        text = done.stdout
-    except (OSError, subprocess.TimeoutExpired):
-        text = ""
-    if any(mark in text for mark in ("Open MPI", "OpenRTE", "PRRTE", "prte")):
-        return "openmpi"
-    if any(mark in text for mark in ("HYDRA", "Hydra", "MPICH")):
-        return "mpich"
-    raise BadInput(
-        f"{program}: not a launcher known here; expected one of: {LAUNCHERS}. With another one, "
-        "forward LD_PRELOAD (`allemande preload` prints its value) and the ALLEMANDE_ variables "
-        "to every rank by its own options"
-    )
+    return launcher.kind
 
 
 def preload_value(library: Path, environment: Mapping[str, str]) -> str:
@@ -113,9 +112,13 @@ def launch(
     """
     inherited = dict(os.environ if environment is None else environment)
     kind = launcher_kind(command[0], inherited)
-    if kind == "srun" and mpi is None:
-        raise BadInput("srun starts programs of any MPI library; say which with --mpi")
-    library = library_path(mpi or kind)
+    interface = mpi or linked_interface(command[1:], inherited)
+    if interface is None and kind == "srun":
+        raise BadInput(
+            "srun starts programs of any MPI library, and this one does not say which it is linked "
+            f"to; say it with --mpi, one of: {', '.join(LIBRARIES)}"
+        )
+    library = library_path(interface or kind)
     variables = {name: value for name, value in inherited.items() if name.startswith(PREFIX)}
     variables |= settings
     variables["LD_PRELOAD"] = preload_value(library, inherited)

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../mpi/programs/finalize.h"
+
 static unsigned char pattern(int from, int to) { return (unsigned char)(from * 31 + to * 7 + 1); }
 
 int main(int argc, char** argv) {

@@ -17,16 +17,17 @@ PATIENCE_S = 120
 # Open MPI's launcher may wait for ever for processes that are no MPI programs and end at once.
 LINGER = "sleep 1; "
 
-WAYS = [("openmpi", "ofi"), ("mpich", "ofi"), ("mpich", "ucx")]
+WAYS = [("openmpi", None), ("mpich", "ofi"), ("mpich", "ucx")]
+WAYS += [("openmpi-debian", None), ("mpich-debian", None)]
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("mpi")
     built = {}
-    for library in mpi.LIBRARIES:
+    for library in mpi.NAMES:
         program = folder / library
-        mpicc = mpi.prefix(library) / "bin" / "mpicc"
+        mpicc = mpi.installation(library).compiler()
         subprocess.run([mpicc, "-O2", "-o", program, SOURCE], check=True)
         built[library] = program
     return built
@@ -48,7 +49,9 @@ def report(lab: Lab, library: str, ranks: int | None, program: Path, **options: 
 
 
 @pytest.mark.parametrize(("library", "netmod"), WAYS)
-def test_one_rank_per_host(lab: Lab, programs: dict[str, Path], library: str, netmod: str) -> None:
+def test_one_rank_per_host(
+    lab: Lab, programs: dict[str, Path], library: str, netmod: str | None
+) -> None:
     before = lab.stats()
     text = report(
         lab, library, None, programs[library], netmod=netmod, env={"ALLEMANDE_LAB_TEST": "seen"}
@@ -60,7 +63,7 @@ def test_one_rank_per_host(lab: Lab, programs: dict[str, Path], library: str, ne
             assert port.sent_bytes > 3 * 5000
 
 
-@pytest.mark.parametrize("library", mpi.LIBRARIES)
+@pytest.mark.parametrize("library", mpi.NAMES)
 def test_fewer_and_more_ranks_than_hosts(lab: Lab, programs: dict[str, Path], library: str) -> None:
     assert report(lab, library, 2, programs[library]).endswith(" hosts h0 h1\n")
     assert report(lab, library, 6, programs[library]).endswith(" hosts h0 h0 h1 h1 h2 h3\n")
@@ -69,7 +72,7 @@ def test_fewer_and_more_ranks_than_hosts(lab: Lab, programs: dict[str, Path], li
 @pytest.mark.slow
 @pytest.mark.parametrize(("library", "netmod"), WAYS)
 def test_32_ranks_over_four_leaves(
-    programs: dict[str, Path], library: str, netmod: str, nothing_left: Callable[[], None]
+    programs: dict[str, Path], library: str, netmod: str | None, nothing_left: Callable[[], None]
 ) -> None:
     with Lab.boot("tam-8x4", scale=0.1) as lab:
         text = report(lab, library, None, programs[library], netmod=netmod)
@@ -78,7 +81,7 @@ def test_32_ranks_over_four_leaves(
     nothing_left()
 
 
-@pytest.mark.parametrize("library", mpi.LIBRARIES)
+@pytest.mark.parametrize("library", mpi.NAMES)
 def test_the_command_boots_runs_and_returns_the_code(
     cluster: Path, programs: dict[str, Path], library: str, nothing_left: Callable[[], None]
 ) -> None:
@@ -106,7 +109,7 @@ def test_the_command_boots_runs_and_returns_the_code(
 
 def test_preload_reaches_every_rank_with_the_effective_cluster(lab: Lab) -> None:
     library = Path("/nonexistent/preloaded.so")
-    for name in mpi.LIBRARIES:
+    for name in mpi.NAMES:
         done = lab.run(
             name,
             2,
@@ -127,6 +130,28 @@ def test_the_agent_behaves_as_a_remote_shell(lab: Lab) -> None:
 
     assert agent("-x", "-l", "root", "h2", "hostname;", "exit 5") == (5, "h2\n")
     assert agent("h9", "hostname")[0] == 255
+
+
+def test_a_launcher_by_its_path(lab: Lab, programs: dict[str, Path]) -> None:
+    for library in mpi.NAMES:
+        path = str(mpi.installation(library).mpirun)
+        found = mpi.installation(path)
+        assert found.kind == mpi.installation(library).kind
+        assert found.prrte == mpi.installation(library).prrte
+        assert report(lab, path, 2, programs[library]).endswith(" hosts h0 h1\n")
+    with pytest.raises(BadInput, match="/nowhere/mpirun: no such command"):
+        mpi.installation("/nowhere/mpirun")
+    with pytest.raises(BadInput, match="not a launcher of Open MPI or MPICH"):
+        mpi.installation("/bin/true")
+
+
+def test_mpi4py_is_led_to_the_launchers_library(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = mpi.prefix("openmpi") / "lib" / "libmpi.so.40"
+    assert f"MPI4PY_LIBMPI={wanted}" in lab.mpi_command("openmpi", 2, ["true"])
+    debian = lab.mpi_command("openmpi-debian", 2, ["true"])
+    assert not any("MPI4PY_LIBMPI" in word for word in debian)  # the loader finds that one
+    monkeypatch.setenv("MPI4PY_LIBMPI", "/mine.so")
+    assert "MPI4PY_LIBMPI=/mine.so" in lab.mpi_command("openmpi", 2, ["true"])
 
 
 def test_bad_input_names_what_is_valid(lab: Lab) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import MPIS, Bench, build_programs
+from tests.mpi.mpi_job import MPIS, PLATFORMS, Bench, build_programs
 
 from allemande.lab import Lab
 
@@ -18,7 +18,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs, built for each MPI as MPI/NAME."""
     folder = tmp_path_factory.mktemp("programs")
     for mpi in MPIS:
-        build_programs(mpi, folder / mpi)
+        build_programs(PLATFORMS[mpi], folder / mpi)
     return folder
 
 

@@ -11,10 +11,32 @@ from pathlib import Path
 from typing import Any
 
 from allemande.lab import Lab
-from allemande.lab.mpi import prefix
+from allemande.lab.mpi import installation
 from allemande.preload import library_path
 
-MPIS = ("openmpi", "mpich")
+
+@dataclass(frozen=True)
+class Platform:
+    """One MPI that programs are built with and started by."""
+
+    launcher: str  # as `allemande lab run --mpi` takes it
+    interface: str  # which library is preloaded
+    mpicc: str = "mpicc"
+    sessions: bool = True  # has what came with MPI 4.0
+
+    @property
+    def compiler(self) -> Path:
+        return installation(self.launcher).compiler(self.mpicc)
+
+
+MPIS = ("openmpi", "mpich")  # tested in full
+PLATFORMS = {
+    "openmpi": Platform("openmpi", "openmpi"),
+    "mpich": Platform("mpich", "mpich"),
+    "openmpi-debian": Platform("openmpi-debian", "openmpi", sessions=False),
+    "mpich-debian": Platform("mpich-debian", "mpich"),
+    "mpiabi": Platform("mpich", "mpiabi", "mpicc_abi"),
+}
 SOURCES = Path(__file__).parent / "programs"
 JOB_TIMEOUT_S = 100
 
@@ -25,24 +47,20 @@ PATIENT = {"ALLEMANDE_HELLO_TIMEOUT_MS": "20000"}
 ALWAYS_OURS = {"ALLEMANDE_TRIALS": "off"}
 
 
-def build_programs(mpi: str, folder: Path) -> None:
+def build_programs(platform: Platform, folder: Path) -> None:
     folder.mkdir(parents=True)
-    mpicc = prefix(mpi) / "bin" / "mpicc"
     for source in sorted(SOURCES.glob("*.c")):
-        subprocess.run(
-            [
-                mpicc,
-                "-O1",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-pthread",
-                "-o",
-                folder / source.stem,
-                source,
-            ],
-            check=True,
-        )
+        if source.stem == "others" and not platform.sessions:
+            continue
+        command: list[str | Path] = [
+            platform.compiler,
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pthread",
+        ]
+        subprocess.run([*command, "-o", folder / source.stem, source], check=True)
 
 
 @dataclass
@@ -65,8 +83,16 @@ class Done:
 class Bench:
     lab: Lab
     programs: Path
-    mpi: str
+    mpi: str  # which of PLATFORMS
     folder: Path
+
+    @property
+    def platform(self) -> Platform:
+        return PLATFORMS[self.mpi]
+
+    @property
+    def library(self) -> Path:
+        return library_path(self.platform.interface)
 
     def program(self, name: str) -> str:
         return str(self.programs / name)
@@ -81,12 +107,12 @@ class Bench:
         preload: bool = True,
     ) -> list[str]:
         return self.lab.mpi_command(
-            self.mpi,
+            self.platform.launcher,
             ranks,
             argv,
             env={**ALWAYS_OURS, **(env or {})} if preload else env,
             arguments=arguments,
-            preload=library_path(self.mpi) if preload else None,
+            preload=self.library if preload else None,
         )
 
     def run(

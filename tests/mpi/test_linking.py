@@ -8,17 +8,20 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import ALWAYS_OURS, MPIS, Bench
+from tests.mpi.mpi_job import ALWAYS_OURS, Bench
 
 from allemande.lab.mpi import prefix
-from allemande.preload import library_path
+from allemande.preload import LIBRARIES, library_path
 
 # Only what every Linux system brings: the C++ runtime is inside.
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
 
 FORMS = {"Alltoall", "Alltoallv", "Alltoallw"}
 COMMON = {"Init", "Init_thread", "Finalize"} | FORMS
-WRAPPED = {"openmpi": COMMON, "mpich": COMMON | {f"{form}_c" for form in FORMS}}
+LARGE_COUNTS = COMMON | {f"{form}_c" for form in FORMS}
+WRAPPED = {"openmpi": COMMON, "mpich": LARGE_COUNTS, "mpiabi": LARGE_COUNTS}
+
+every_library = pytest.mark.parametrize("library", LIBRARIES)
 
 
 def readelf(*arguments: str) -> str:
@@ -36,30 +39,36 @@ def dynamic_symbols(path: Path) -> list[tuple[str, bool]]:
     ]
 
 
-def test_needs_the_system_libraries_only(mpi: str) -> None:
-    needed = set(re.findall(r"NEEDED.*\[(.*)\]", readelf("-d", str(library_path(mpi)))))
+@every_library
+def test_needs_the_system_libraries_only(library: str) -> None:
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", readelf("-d", str(library_path(library)))))
     assert needed <= SYSTEM
 
 
-def test_exports_the_wrapped_calls_only(mpi: str) -> None:
-    defined = {name for name, is_defined in dynamic_symbols(library_path(mpi)) if is_defined}
-    assert defined == {f"{p}MPI_{name}" for name in WRAPPED[mpi] for p in ("", "P")}
+@every_library
+def test_exports_the_wrapped_calls_only(library: str) -> None:
+    defined = {name for name, is_defined in dynamic_symbols(library_path(library)) if is_defined}
+    assert defined == {f"{p}MPI_{name}" for name in WRAPPED[library] for p in ("", "P")}
 
 
-def test_refers_to_no_symbol_of_an_mpi_library(mpi: str) -> None:
-    undefined = {name for name, is_defined in dynamic_symbols(library_path(mpi)) if not is_defined}
+@every_library
+def test_refers_to_no_symbol_of_an_mpi_library(library: str) -> None:
+    undefined = {
+        name for name, is_defined in dynamic_symbols(library_path(library)) if not is_defined
+    }
     assert not {name for name in undefined if re.match(r"P?MPI|ompi|MPIR|mca_|opal", name)}
 
 
+@every_library
 @pytest.mark.parametrize("program", ["sh", "launcher"])
-def test_programs_without_mpi_are_left_alone(mpi: str, program: str) -> None:
+def test_programs_without_mpi_are_left_alone(mpi: str, library: str, program: str) -> None:
     command = {
         "sh": ["sh", "-c", "echo fine"],
         "launcher": [str(prefix(mpi) / "bin" / "mpirun"), "--version"],
     }[program]
     done = subprocess.run(
         command,
-        env={**os.environ, "LD_PRELOAD": str(library_path(mpi))},
+        env={**os.environ, "LD_PRELOAD": str(library_path(library))},
         capture_output=True,
         text=True,
         check=False,
@@ -68,13 +77,14 @@ def test_programs_without_mpi_are_left_alone(mpi: str, program: str) -> None:
     assert "allemande" not in done.stderr
 
 
-def test_the_other_mpi_passes_through_with_a_hint(bench: Bench) -> None:
-    other = next(name for name in MPIS if name != bench.mpi)
-    done = bench.run(
-        "repeat", "3", "1000", env={"LD_PRELOAD": str(library_path(other))}, preload=False
-    )
+@every_library
+def test_the_library_of_another_mpi_passes_through_with_a_hint(bench: Bench, library: str) -> None:
+    if library == bench.platform.interface:
+        pytest.skip("this is the right one")
+    preload = {"LD_PRELOAD": str(library_path(library))}
+    done = bench.run("repeat", "3", "1000", env=preload, preload=False)
     done.check()
-    assert f"allemande preload --mpi {bench.mpi}" in done.err
+    assert f"allemande preload --mpi {bench.platform.interface}`" in done.err
     assert not done.stats
 
 
@@ -89,7 +99,7 @@ def test_libmpi_out_of_the_global_scope(bench: Bench) -> None:
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_another_tool_sees_every_call(bench: Bench, order: str) -> None:
     build_module(bench, "tool")
-    both = [str(library_path(bench.mpi)), str(bench.folder / "tool.so")]
+    both = [str(bench.library), str(bench.folder / "tool.so")]
     preload = {"LD_PRELOAD": ":".join(both if order == "after" else reversed(both)), **ALWAYS_OURS}
     done = bench.run("repeat", "3", "1000", env=preload, preload=False)
     done.check()
@@ -105,6 +115,5 @@ def test_another_tool_sees_every_call(bench: Bench, order: str) -> None:
 
 def build_module(bench: Bench, name: str) -> None:
     source = Path(__file__).parent / "programs" / "modules" / f"{name}.c"
-    mpicc = prefix(bench.mpi) / "bin" / "mpicc"
-    output = bench.folder / f"{name}.so"
-    subprocess.run([mpicc, "-shared", "-fPIC", "-Wall", "-o", output, source], check=True)
+    command = [str(bench.platform.compiler), "-shared", "-fPIC", "-Wall"]
+    subprocess.run([*command, "-o", bench.folder / f"{name}.so", source], check=True)

@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "allemande.cli.bench",
         "Measure MPI_Alltoall candidates side by side in an emulated cluster.",
     ),
+    "examples": (
+        "allemande.cli.examples",
+        "Run real MPI programs in an emulated cluster, stock and preloaded.",
+    ),
     "run": ("allemande.cli.run", "Run an MPI launcher with allemande preloaded in every rank."),
     "preload": ("allemande.cli.preload", "Print the library path for LD_PRELOAD."),
     "build-preload": (

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from allemande.bench.defaults import LAB, SCALE
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 SIZES = (1_000, 10_000, 50_000)
-ROUNDS = 3
+ROUNDS = 2
+PROGRAM_MPIS = ("openmpi", "openmpi-debian")  # one for each program
+PROGRAM_REPEATS = 1
+
+
+def show_programs(console: Console) -> None:
+    from allemande.cli.examples import print_rows, run_programs
+    from allemande.examples.catalog import PROGRAMS
+
+    console.print("\nReal programs (examples/), the same results checked:", highlight=False)
+    rows, _ = run_programs(LAB, SCALE, list(PROGRAMS), mpis=PROGRAM_MPIS, repeats=PROGRAM_REPEATS)
+    print_rows(console, rows)
 
 
 def command(
@@ -22,7 +36,8 @@ def command(
 
     Four leaf switches and a core switch with shaped links and shallow queues; stock Open MPI, stock
     MPICH and each with allemande preloaded; 1, 10 and 50 KB to each other rank. Every received byte
-    is checked. Takes about four minutes.
+    is checked. Then real programs, stock and preloaded (`allemande examples`). Takes about four
+    minutes.
     """
     from rich.console import Console
 
@@ -55,6 +70,7 @@ def command(
         build_page(result.figures, result.setting, plot, "allemande demo"), encoding="utf-8"
     )
     formats.print_result(console, result.figures, result.setting, result.warnings)
+    show_programs(console)
     console.print(f"Report with plot: {page}", highlight=False, soft_wrap=True)
     if result.failed:
         raise typer.Exit(1)

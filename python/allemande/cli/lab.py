@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -44,11 +45,6 @@ class WithCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "--", "COMMAND..."]
-
-
-class Library(StrEnum):
-    openmpi = "openmpi"
-    mpich = "mpich"
 
 
 class Netmod(StrEnum):
@@ -224,8 +220,17 @@ def run(
         str | None,
         typer.Argument(help="Boot this cluster for the time of the run; default: a running lab."),
     ] = None,
-    mpi: Annotated[Library, typer.Option(help="Which MPI library launches it.")] = Library.openmpi,
-    netmod: Annotated[Netmod, typer.Option(help="MPICH's network module.")] = Netmod.ofi,
+    mpi: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Which MPI launches it: openmpi, mpich, openmpi-debian, mpich-debian, "
+            "or the path of an mpirun.",
+        ),
+    ] = "openmpi",
+    netmod: Annotated[
+        Netmod | None, typer.Option(help="MPICH's network module; default: ofi if it has both.")
+    ] = None,
     preload: Annotated[
         bool, typer.Option("--preload", help="Put allemande into every rank.")
     ] = False,
@@ -243,7 +248,7 @@ def run(
 ) -> None:
     """Run an MPI program on the hosts: `allemande lab run tam-8x4 --scale 0.1 -- ./app`."""
     from allemande.lab import Lab
-    from allemande.lab.mpi import prefix
+    from allemande.lab.mpi import installation
 
     command = command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
@@ -255,16 +260,22 @@ def run(
         )
 
     # What is missing is said before anything boots.
-    prefix(mpi.value)
+    chosen = installation(mpi)
     library = None
     if preload:
-        from allemande.preload import library_path
+        from allemande.preload import library_path, linked_interface
 
-        library = library_path(mpi.value)
+        library = library_path(linked_interface(command, os.environ) or chosen.kind)
 
     def launch(on: Lab) -> int:
         return run_command(
-            on.mpi_command(mpi.value, ranks, command, netmod=netmod.value, preload=library)
+            on.mpi_command(
+                mpi,
+                ranks,
+                command,
+                netmod=netmod.value if netmod is not None else None,
+                preload=library,
+            )
         )
 
     if cluster is None:

@@ -13,10 +13,13 @@ from allemande.preload import library_path
 class Mpi(StrEnum):
     OPENMPI = "openmpi"
     MPICH = "mpich"
+    MPIABI = "mpiabi"
 
 
 def command(
-    mpi: Annotated[Mpi, typer.Option("--mpi", help="The MPI library the program is linked to.")],
+    mpi: Annotated[
+        Mpi, typer.Option("--mpi", help="What the program is linked to; mpiabi: libmpi_abi.so.1.")
+    ],
 ) -> None:
     """Print the library path for LD_PRELOAD.
 

@@ -22,7 +22,10 @@ def command(
     ],
     mpi: Annotated[
         Mpi | None,
-        typer.Option("--mpi", help="The MPI library; without it the launcher's own."),
+        typer.Option(
+            "--mpi",
+            help="The MPI library; default: what the program is linked to, or the launcher's own.",
+        ),
     ] = None,
     cluster: Annotated[
         str | None,

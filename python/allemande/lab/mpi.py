@@ -7,13 +7,19 @@ which the lab has an agent. Settings go through the environment, so that argumen
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from allemande.errors import BadInput, Failed
 from allemande.lab.network import HOST_DEVICE
+from allemande.launchers import identify
 
-LIBRARIES = ("openmpi", "mpich")
+LIBRARIES = ("openmpi", "mpich")  # those of `make setup`
+DEBIAN = {"openmpi-debian": "openmpi", "mpich-debian": "mpich"}
+NAMES = (*LIBRARIES, *DEBIAN)
 NETMODS = ("ofi", "ucx")
 
 # The lab's processes are root inside their namespaces, whoever started it; Open MPI asks twice.
@@ -25,13 +31,22 @@ OPENMPI_ROOT = {
 # TCP over the emulated links alone; a rank that waits gives its processor to the others.
 OPENMPI_SETTINGS = {
     **OPENMPI_ROOT,
-    "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
-    "PRTE_MCA_prte_if_include": HOST_DEVICE,
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,tcp",
     "OMPI_MCA_btl_tcp_if_include": HOST_DEVICE,
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
+# How the launcher reaches the hosts: PRRTE since Open MPI 5, ORTE before.
+PRRTE_SETTINGS = {
+    "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+    "PRTE_MCA_prte_if_include": HOST_DEVICE,
+}
+PRRTE_AGENT = "PRTE_MCA_plm_ssh_agent"
+ORTE_SETTINGS = {
+    "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+    "OMPI_MCA_oob_tcp_if_include": HOST_DEVICE,
+}
+ORTE_AGENT = "OMPI_MCA_plm_rsh_agent"
 MPICH_SETTINGS = {
     "FI_PROVIDER": "tcp",
     "FI_TCP_IFACE": HOST_DEVICE,
@@ -39,6 +54,29 @@ MPICH_SETTINGS = {
     "UCX_NET_DEVICES": HOST_DEVICE,
     "MPIR_CVAR_NOLOCAL": "1",
 }
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One MPI on this machine, by its launcher."""
+
+    mpirun: Path
+    kind: str  # whose launcher: "openmpi" or "mpich"
+    prrte: bool = False  # Open MPI's launcher since release 5
+    netmods: bool = False  # MPICH built with both of NETMODS
+
+    def compiler(self, name: str = "mpicc") -> Path:
+        """The compiler wrapper that belongs to the launcher: mpicc, mpifort, mpicc_abi."""
+        path = self.mpirun.with_name(re.sub("^(mpirun|mpiexec)", name, self.mpirun.name))
+        if not path.exists():
+            raise Failed(f"{path} is missing; expected it beside {self.mpirun.name}")
+        return path
+
+    def shared_library(self) -> Path | None:
+        """The libmpi of an installation in a folder of its own; None: the loader knows it."""
+        soname = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}[self.kind]
+        path = self.mpirun.parents[1] / "lib" / soname
+        return path if path.exists() else None
 
 
 def prefix(library: str) -> Path:
@@ -49,6 +87,33 @@ def prefix(library: str) -> Path:
     if not (path / "bin" / "mpirun").exists():
         raise Failed(f"{path}/bin/mpirun is missing; `make setup` installs {library} there")
     return path
+
+
+@cache
+def installation(name: str) -> Installation:
+    """`name` is one of NAMES, or the path of a launcher."""
+    if name in LIBRARIES:
+        mpirun = prefix(name) / "bin" / "mpirun"
+        return Installation(mpirun, name, prrte=name == "openmpi", netmods=name == "mpich")
+    if name in DEBIAN:
+        kind = DEBIAN[name]
+        mpirun = Path(f"/usr/bin/mpirun.{kind}")
+        if not mpirun.exists():
+            package = {"openmpi": "openmpi-bin", "mpich": "mpich"}[kind]
+            raise Failed(f"{mpirun} is missing; Debian's package {package} installs it")
+    elif "/" in name:
+        mpirun = Path(name).absolute()
+        if not os.access(mpirun, os.X_OK) or mpirun.is_dir():
+            raise BadInput(f"{name}: no such command; expected the path of an MPI launcher")
+    else:
+        raise BadInput(
+            f"unknown MPI library {name!r}; expected one of: {', '.join(NAMES)}, "
+            "or the path of an mpirun"
+        )
+    found = identify(mpirun, os.environ)
+    if found is None or found.kind not in LIBRARIES:
+        raise BadInput(f"{name}: not a launcher of Open MPI or MPICH, by what --version says")
+    return Installation(mpirun, found.kind, prrte=found.prrte)
 
 
 def agent_script(pids: Mapping[str, int]) -> str:
@@ -72,9 +137,15 @@ exec nsenter -t "$pid" -m -n -u -- env -C "$PWD" /bin/sh -c "$*"
 """
 
 
-def forwarded(cluster_file: Path, env: Mapping[str, str], preload: Path | None) -> dict[str, str]:
+def forwarded(
+    chosen: Installation, cluster_file: Path, env: Mapping[str, str], preload: Path | None
+) -> dict[str, str]:
     """What every rank must see, whatever the launcher does with its own environment."""
     found = {name: value for name, value in os.environ.items() if name.startswith("ALLEMANDE_")}
+    # mpi4py's wheel serves both libraries and looks for one by itself; it must be the launcher's.
+    library = os.environ.get("MPI4PY_LIBMPI") or chosen.shared_library()
+    if library is not None:
+        found["MPI4PY_LIBMPI"] = str(library)
     if preload is not None:
         found["LD_PRELOAD"] = str(preload)
         found["ALLEMANDE_CLUSTER"] = str(cluster_file)
@@ -82,7 +153,7 @@ def forwarded(cluster_file: Path, env: Mapping[str, str], preload: Path | None) 
 
 
 def launch(
-    library: str,
+    chosen: Installation,
     ranks: int,
     argv: Sequence[str],
     *,
@@ -90,7 +161,7 @@ def launch(
     hosts: Path,
     env: Mapping[str, str],
     arguments: Sequence[str] = (),
-    netmod: str = "ofi",
+    netmod: str | None = None,
     cyclic: bool = False,
     shared_memory: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
@@ -100,19 +171,26 @@ def launch(
     rank order; `cyclic`: it was written for that. `shared_memory` between the ranks of one host;
     without it they talk over TCP as well.
     """
-    if netmod not in NETMODS:
+    if netmod is not None and netmod not in NETMODS:
         raise BadInput(f"unknown MPICH netmod {netmod!r}; expected one of: {', '.join(NETMODS)}")
-    mpirun = str(prefix(library) / "bin" / "mpirun")
-    if library == "openmpi":
-        settings = {**OPENMPI_SETTINGS, "PRTE_MCA_plm_ssh_agent": str(agent)}
+    mpirun = str(chosen.mpirun)
+    if chosen.kind == "openmpi":
+        settings = {
+            **OPENMPI_SETTINGS,
+            **(PRRTE_SETTINGS if chosen.prrte else ORTE_SETTINGS),
+            (PRRTE_AGENT if chosen.prrte else ORTE_AGENT): str(agent),
+        }
         line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks), "--bind-to", "none"]
         if cyclic:
             line += ["--map-by", "seq"]  # a line of the file per rank; by node wants equal slots
         if shared_memory:
-            settings["OMPI_MCA_btl"] = "self,sm,tcp"
+            settings["OMPI_MCA_btl"] = "self,sm,tcp" if chosen.prrte else "self,vader,tcp"
         line += [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
     else:
-        settings = {**MPICH_SETTINGS, "MPIR_CVAR_CH4_NETMOD": netmod}
+        settings = dict(MPICH_SETTINGS)
+        netmod = netmod or (NETMODS[0] if chosen.netmods else None)
+        if netmod is not None:
+            settings["MPIR_CVAR_CH4_NETMOD"] = netmod
         if shared_memory:
             settings["MPIR_CVAR_NOLOCAL"] = "0"
         line = [mpirun, "-launcher", "ssh", "-launcher-exec", str(agent), "-iface", HOST_DEVICE]

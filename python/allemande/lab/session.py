@@ -248,7 +248,7 @@ class Lab:
         *,
         env: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
-        netmod: str = "ofi",
+        netmod: str | None = None,
         preload: Path | None = None,
         placement: Placement | None = None,
         cwd: str | Path | None = None,
@@ -257,28 +257,30 @@ class Lab:
 
         A `placement` says where each rank goes, and lets those of a host use shared memory.
 
-        `env` goes to every rank, and so do our own ALLEMANDE_ variables. With `preload`, the
-        library to put into every rank, ALLEMANDE_CLUSTER names the effective cluster file.
-        `arguments` are the launcher's own.
+        `library` is one of allemande.lab.mpi.NAMES, or the path of an mpirun. `env` goes to every
+        rank, and so do our own ALLEMANDE_ variables. With `preload`, the library to put into every
+        rank, ALLEMANDE_CLUSTER names the effective cluster file. `arguments` are the launcher's
+        own.
         """
         ranks = len(self.hosts) if n is None else n
         if ranks < 1:
             raise BadInput(f"-n {ranks}: expected a number of ranks from 1 on")
+        chosen = mpi.installation(library)
         where = placement or spread(ranks, len(self.hosts))
-        text = hostfile(self.hosts, where, library)
-        name = f"hosts.{library}.{where.ranks}.{zlib.crc32(text.encode()):08x}"
+        text = hostfile(self.hosts, where, chosen.kind)
+        name = f"hosts.{chosen.kind}.{where.ranks}.{zlib.crc32(text.encode()):08x}"
         hosts = self.directory / name
         if not hosts.exists():
             part = hosts.with_name(f"{hosts.name}.{os.getpid()}")
             part.write_text(text)
             part.rename(hosts)
         line, settings = mpi.launch(
-            library,
+            chosen,
             where.ranks,
             argv,
             agent=self.agent,
             hosts=hosts,
-            env=mpi.forwarded(self.cluster_file, env or {}, preload),
+            env=mpi.forwarded(chosen, self.cluster_file, env or {}, preload),
             arguments=arguments,
             netmod=netmod,
             cyclic=where.order == "cyclic",

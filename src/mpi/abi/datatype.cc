@@ -96,7 +96,7 @@ bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
 
 int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
-  return for_portions(buffer, ranks, [&](std::byte* from, int elements, std::size_t offset) {
+  return for_portions(buffer, ranks, [&](std::byte* from, int elements, std::size_t offset) -> int {
     const auto bytes = static_cast<int>(elements * buffer.size);
     int position = 0;
     const int code =

@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "mpi/abi/interposer.h"
+#include "mpi/abi/large_counts.h"
+#include "mpi/abi/words.h"
 
 namespace alm::mpi::entry {
 namespace {
@@ -12,37 +14,63 @@ Interposer& interposer() {
   if (auto* found = Interposer::get()) return *found;
   std::fputs(
       "allemande: error: MPI is called, but no MPI library is loaded that allemande knows "
-      "(libmpi.so.40, libmpi.so.12, libmpich.so.12)\n",
+      "(libmpi.so.40, libmpi.so.12, libmpich.so.12, libmpi_abi.so.1)\n",
       stderr);
   std::abort();
 }
 
-// The same machine function, seen with words for handles.
-template <class Function, class Typed>
-Function* with_words(Typed* real) {
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(real));
+// The MPI library's own, at the width of the counts.
+template <class Count>
+int native_alltoall(const void* send, Count send_count, Word send_type, void* recv,
+                    Count recv_count, Word recv_type, Word comm) {
+  const auto& api = interposer().library().api();
+  auto* real = with_words<Alltoall<Count>>(api.Alltoall);
+#if MPI_VERSION >= 4
+  if constexpr (sizeof(Count) == sizeof(std::int64_t)) {
+    real = with_words<Alltoall<Count>>(api.Alltoall_c);
+    if (real == nullptr) {
+      return large_counts::alltoall(api, send, send_count, send_type, recv, recv_count, recv_type,
+                                    comm);
+    }
+  }
+#endif
+  return real(send, send_count, send_type, recv, recv_count, recv_type, comm);
 }
 
 template <class Integer>
-Alltoallv<Integer>* real_alltoallv() {
+int native_alltoallv(const void* send, const Integer* send_counts, const Integer* send_at,
+                     Word send_type, void* recv, const Integer* recv_counts, const Integer* recv_at,
+                     Word recv_type, Word comm) {
   const auto& api = interposer().library().api();
+  auto* real = with_words<Alltoallv<Integer>>(api.Alltoallv);
 #if MPI_VERSION >= 4
   if constexpr (sizeof(Integer) == sizeof(std::int64_t)) {
-    return with_words<Alltoallv<Integer>>(api.Alltoallv_c);
+    real = with_words<Alltoallv<Integer>>(api.Alltoallv_c);
+    if (real == nullptr) {
+      return large_counts::alltoallv(api, send, send_counts, send_at, send_type, recv, recv_counts,
+                                     recv_at, recv_type, comm);
+    }
   }
 #endif
-  return with_words<Alltoallv<Integer>>(api.Alltoallv);
+  return real(send, send_counts, send_at, send_type, recv, recv_counts, recv_at, recv_type, comm);
 }
 
 template <class Integer>
-Alltoallw<Integer>* real_alltoallw() {
+int native_alltoallw(const void* send, const Integer* send_counts, const Integer* send_at,
+                     const void* send_types, void* recv, const Integer* recv_counts,
+                     const Integer* recv_at, const void* recv_types, Word comm) {
   const auto& api = interposer().library().api();
+  auto* real = with_words<Alltoallw<Integer>>(api.Alltoallw);
 #if MPI_VERSION >= 4
   if constexpr (sizeof(Integer) == sizeof(std::int64_t)) {
-    return with_words<Alltoallw<Integer>>(api.Alltoallw_c);
+    real = with_words<Alltoallw<Integer>>(api.Alltoallw_c);
+    if (real == nullptr) {
+      return large_counts::alltoallw(api, send, send_counts, send_at, send_types, recv, recv_counts,
+                                     recv_at, recv_types, comm);
+    }
   }
 #endif
-  return with_words<Alltoallw<Integer>>(api.Alltoallw);
+  return real(send, send_counts, send_at, send_types, recv, recv_counts, recv_at, recv_types, comm);
 }
 
 std::optional<int> accelerate(const void* caller, const char* name, const BlockArguments& send,
@@ -53,12 +81,11 @@ std::optional<int> accelerate(const void* caller, const char* name, const BlockA
 }
 
 template <class Count>
-int accelerate_or_pass(Alltoall<Count>* real, const void* caller, const void* send,
-                       Count send_count, Word send_type, void* recv, Count recv_count,
-                       Word recv_type, Word comm) {
+int accelerate_or_pass(const void* caller, const void* send, Count send_count, Word send_type,
+                       void* recv, Count recv_count, Word recv_type, Word comm) {
   auto& self = interposer();
   const auto native = [&] {
-    return real(send, send_count, send_type, recv, recv_count, recv_type, comm);
+    return native_alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm);
   };
   if (!self.library().contains(caller)) {
     const auto code =
@@ -88,18 +115,13 @@ int finalize() {
 
 int alltoall(const void* caller, const void* send, int send_count, Word send_type, void* recv,
              int recv_count, Word recv_type, Word comm) {
-  auto* const real = with_words<entry::Alltoall<int>>(interposer().library().api().Alltoall);
-  return accelerate_or_pass(real, caller, send, send_count, send_type, recv, recv_count, recv_type,
-                            comm);
+  return accelerate_or_pass(caller, send, send_count, send_type, recv, recv_count, recv_type, comm);
 }
 
 #if MPI_VERSION >= 4
 int alltoall_c(const void* caller, const void* send, std::int64_t send_count, Word send_type,
                void* recv, std::int64_t recv_count, Word recv_type, Word comm) {
-  auto* const real =
-      with_words<entry::Alltoall<std::int64_t>>(interposer().library().api().Alltoall_c);
-  return accelerate_or_pass(real, caller, send, send_count, send_type, recv, recv_count, recv_type,
-                            comm);
+  return accelerate_or_pass(caller, send, send_count, send_type, recv, recv_count, recv_type, comm);
 }
 #endif
 
@@ -111,8 +133,8 @@ int alltoallv(const void* caller, const void* send, const Integer* send_counts,
       caller, "MPI_Alltoallv", {send, Integers(send_counts), Integers(send_at), send_type, nullptr},
       {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm);
   if (code) return *code;
-  return real_alltoallv<Integer>()(send, send_counts, send_at, send_type, recv, recv_counts,
-                                   recv_at, recv_type, comm);
+  return native_alltoallv(send, send_counts, send_at, send_type, recv, recv_counts, recv_at,
+                          recv_type, comm);
 }
 
 template <class Integer>
@@ -124,8 +146,8 @@ int alltoallw(const void* caller, const void* send, const Integer* send_counts,
       caller, "MPI_Alltoallw", {send, Integers(send_counts), Integers(send_at), 0, send_types},
       {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm);
   if (code) return *code;
-  return real_alltoallw<Integer>()(send, send_counts, send_at, send_types, recv, recv_counts,
-                                   recv_at, recv_types, comm);
+  return native_alltoallw(send, send_counts, send_at, send_types, recv, recv_counts, recv_at,
+                          recv_types, comm);
 }
 
 template int alltoallv(const void*, const void*, const int*, const int*, Word, void*, const int*,

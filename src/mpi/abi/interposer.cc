@@ -3,11 +3,13 @@
 #include <atomic>
 #include <exception>
 #include <string>
+#include <thread>
 
 #include "mpi/abi/blocks.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
 #include "mpi/log.h"
+#include "transport/io/endpoint.h"
 
 namespace alm::mpi {
 namespace {
@@ -22,6 +24,18 @@ class Inside {
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 };
+
+// What finish() exchanged over MPI may have begun connections that are still being made.
+constexpr base::Nanos kSettling = 200 * base::kMillisecond;
+
+void settle(const io::MpiApi& api) {
+  const base::Nanos until = io::monotonic_now() + kSettling;
+  while (io::monotonic_now() < until) {
+    int found = 0;
+    api.Iprobe(MPI_ANY_SOURCE, 0, api.comm_self, &found, MPI_STATUS_IGNORE);
+    std::this_thread::yield();
+  }
+}
 
 }  // namespace
 
@@ -57,6 +71,7 @@ void Interposer::finalising() {
   if (inside || session_ == nullptr) return;
   const Inside guard;
   session_->finish();
+  if (library_->finalises_deaf()) settle(library_->api());
 }
 
 std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,

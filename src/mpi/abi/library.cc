@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -20,10 +21,12 @@ struct Abi {
 constexpr std::array<Abi, 4> kAbis{{{"libmpi.so.40", "Open MPI", "openmpi"},
                                     {"libmpi.so.12", "MPICH", "mpich"},
                                     {"libmpich.so.12", "MPICH", "mpich"},
-                                    {"libmpi_abi.so.1", "the MPI standard ABI", ""}}};
+                                    {"libmpi_abi.so.1", "the MPI standard ABI", "mpiabi"}}};
 
 #if defined(OPEN_MPI)
 constexpr std::string_view kThisAbi = "Open MPI";
+#elif defined(MPI_ABI)
+constexpr std::string_view kThisAbi = "the MPI standard ABI";
 #else
 constexpr std::string_view kThisAbi = "MPICH";
 #endif
@@ -108,11 +111,8 @@ std::unique_ptr<Library> Library::find() {
   if (found.abi->name != kThisAbi) {
     library->unusable_ = "the library preloaded is for " + std::string(kThisAbi) +
                          ", but this program uses " + std::string(found.abi->name) + " (" +
-                         found.path + ")";
-    if (!found.abi->preload_as.empty()) {
-      library->unusable_ += "; preload the path that `allemande preload --mpi " +
-                            std::string(found.abi->preload_as) + "` prints";
-    }
+                         found.path + "); preload the path that `allemande preload --mpi " +
+                         std::string(found.abi->preload_as) + "` prints";
   }
   return library;
 }
@@ -140,7 +140,7 @@ void Library::resolve(void* handle) {
   require(look_up_data(handle, "ompi_mpi_errors_return", api_.errors_return),
           "ompi_mpi_errors_return");
 #else
-  look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4
+  look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4 (large_counts.h)
   look_up(handle, "PMPI_Alltoallv_c", api_.Alltoallv_c);
   look_up(handle, "PMPI_Alltoallw_c", api_.Alltoallw_c);
   api_.comm_world = MPI_COMM_WORLD;
@@ -154,6 +154,22 @@ void Library::resolve(void* handle) {
   api_.min = MPI_MIN;
   api_.errors_return = MPI_ERRORS_RETURN;
 #endif
+}
+
+bool Library::finalises_deaf() const {
+  // "MPICH Version:      4.0.2 ... MPICH Device:       ch4:ucx ..."
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (api_.Get_library_version(text.data(), &length) != MPI_SUCCESS) return false;
+  constexpr std::string_view kVersion = "MPICH Version:";
+  const std::string_view all(text.data());
+  const auto at = all.find(kVersion);
+  if (at == std::string_view::npos || all.find("ch4:ucx") == std::string_view::npos) return false;
+  int major = 0;
+  int minor = 0;
+  const std::string number(all.substr(at + kVersion.size(), 32));
+  if (std::sscanf(number.c_str(), "%d.%d", &major, &minor) != 2) return false;
+  return major < 4 || (major == 4 && minor < 2);
 }
 
 bool Library::contains(const void* address) const {

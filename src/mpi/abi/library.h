@@ -21,6 +21,10 @@ class Library {
   // another ABI, or one that lacks functions.
   const std::string& unusable() const { return unusable_; }
 
+  // MPICH before 4.2 over UCX: a rank that waits in MPI_Finalize no longer answers those whose
+  // connections to it are still being made, and they wait for ever (pmodels/mpich#6596).
+  bool finalises_deaf() const;
+
   // Does the code at `address` belong to the MPI library or to one of its plug-ins?
   bool contains(const void* address) const;
 

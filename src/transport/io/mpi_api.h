@@ -7,12 +7,14 @@
 #include <mpi.h>
 
 // Debian and PyPI build MPICH with different sonames and Open MPI exports its handles as data: all
-// are looked up by name (src/mpi/abi/library.cc).
+// are looked up by name (src/mpi/abi/library.cc). One library serves every release of its ABI, so
+// what is demanded here is MPI 3.1; anything newer may be missing at run time.
 #define ALM_MPI_FUNCTIONS(X) \
   X(Init)                    \
   X(Init_thread)             \
   X(Finalize)                \
   X(Abort)                   \
+  X(Get_library_version)     \
   X(Alltoall)                \
   X(Alltoallv)               \
   X(Alltoallw)               \
@@ -24,11 +26,13 @@
   X(Irecv)                   \
   X(Test)                    \
   X(Testsome)                \
+  X(Iprobe)                  \
   X(Wait)                    \
   X(Cancel)                  \
   X(Comm_size)               \
   X(Comm_rank)               \
   X(Comm_test_inter)         \
+  X(Comm_remote_size)        \
   X(Comm_split)              \
   X(Comm_group)              \
   X(Group_translate_ranks)   \

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "finalize.h"
+
 static inline unsigned char pattern(int from, int to, long at, unsigned call) {
   uint32_t word = (uint32_t)from * 2654435761u ^ (uint32_t)to * 2246822519u ^
                   (uint32_t)at * 3266489917u ^ call * 668265263u;

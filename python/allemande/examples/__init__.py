@@ -1,0 +1,1 @@
+"""The programs of `examples/`: built for each MPI, run stock and preloaded, compared."""

@@ -1,0 +1,26 @@
+// The _c forms for an MPI library that has none of its own: before MPI 4.0, and Open MPI 5.
+//
+// A program that has no need of them refers to them weakly (mpi4py does), finds ours, and takes
+// them for the library's. Counts that an int can hold go to the old forms; others are an error.
+//
+// Handles are words: the library may be of another ABI than this one (entry.h).
+#pragma once
+
+#include "mpi/abi/entry.h"
+#include "transport/io/mpi_api.h"
+
+namespace alm::mpi::large_counts {
+
+int alltoall(const io::MpiApi& api, const void* send, std::int64_t send_count,
+             entry::Word send_type, void* recv, std::int64_t recv_count, entry::Word recv_type,
+             entry::Word comm);
+int alltoallv(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
+              const std::int64_t* send_at, entry::Word send_type, void* recv,
+              const std::int64_t* recv_counts, const std::int64_t* recv_at, entry::Word recv_type,
+              entry::Word comm);
+int alltoallw(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
+              const std::int64_t* send_at, const void* send_types, void* recv,
+              const std::int64_t* recv_counts, const std::int64_t* recv_at, const void* recv_types,
+              entry::Word comm);
+
+}  // namespace alm::mpi::large_counts
