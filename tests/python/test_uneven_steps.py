@@ -1,0 +1,35 @@
+"""Uneven traffic in steps made for it: the real protocol, simulated, near the limit of any matrix."""
+
+from __future__ import annotations
+
+import pytest
+
+import allemande
+
+MEAN = 50_000
+MATRICES = ["random", "zipf:0.6", "zipf:1.2", "hot:10", "block:0.3"]
+CLUSTERS = ["tam-8x4", "tam-16x1", "oversubscribed-8x4"]
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_within_a_tenth_of_the_limit(cluster: str, matrix: str) -> None:
+    result = allemande.simulate(cluster, size=MEAN, matrix=matrix, seed=3, as_lab=True)
+    assert result.fraction_of_limit >= 0.9
+    packets = result.raw["data_packets"]
+    assert result.retransmitted <= packets // 100
+
+
+def test_without_steps_a_hot_receiver_is_swamped() -> None:
+    traffic = {"size": MEAN, "matrix": "hot:10", "seed": 3, "as_lab": True}
+    steps = allemande.simulate("tam-16x1", **traffic)
+    rounds = allemande.simulate("tam-16x1", **traffic, uneven_steps=False)
+    assert steps.dropped == 0
+    assert rounds.dropped > 500
+    assert rounds.time_s > 1.2 * steps.time_s
+
+
+def test_even_traffic_keeps_its_rounds() -> None:
+    even = allemande.simulate("tam-16x1", size=MEAN, matrix="uniform", as_lab=True)
+    plain = allemande.simulate("tam-16x1", size=MEAN, as_lab=True)
+    assert even.time_s == pytest.approx(plain.time_s, rel=0.01)
