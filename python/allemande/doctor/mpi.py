@@ -150,6 +150,7 @@ def try_job(launcher: Path, kind: str, shared: str, environment: Mapping[str, st
     command, env = launch(
         [str(launcher), "-n", "2", sys.executable, "-S", str(rank), kind, shared],
         {"ALLEMANDE_LOG": "error"},
+        mpi=kind,
         environment={**environment, **SETTINGS},
     )
     process = subprocess.Popen(
