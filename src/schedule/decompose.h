@@ -8,7 +8,7 @@
 // permutations; this one is greedy and ends after 4p: among the entries above a threshold that
 // falls from step to step a perfect matching is looked for, and taken as often as its least entry
 // allows (the slicing of Solstice, Liu et al., "Scheduling Techniques for Hybrid Circuit/Packet
-// Networks", CoNEXT 2015, whose threshold falls by halves). What is left then, a few percent for
+// Networks", ACM 2015, whose threshold falls by halves). What is left then, a few percent for
 // the most uneven loads, is to be spread over the steps.
 #pragma once
 
