@@ -2,8 +2,9 @@
 // each, over loopback.
 //
 //   udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] [mtu=1500] [responder=1]
-//                [pace=0] [netns=0]
+//                [pace=0] [netns=0] [oneway=0]
 //
+// oneway=1: rank 0 sends to the others and receives nothing.
 // netns=1: rank I lives in the network namespace hI with the address 198.18.0.(I+1); pace is the
 // rate of its link in Mbit/s. Ends with one JSON object; figures per datagram are over what all
 // ranks sent.
@@ -32,12 +33,13 @@ struct Options {
   unsigned count = 0;
   std::map<std::string, unsigned> named{{"window", 16}, {"grain", 1},     {"progress", 1},
                                         {"mtu", 1500},  {"responder", 1}, {"pace", 0},
-                                        {"netns", 0}};
+                                        {"netns", 0},   {"oneway", 0}};
 };
 
 struct Rank {
   std::unique_ptr<io::Driver> driver;
   std::uint16_t set = 0;
+  double cpu_s = 0;  // of its thread
 };
 
 double seconds_of(const timeval& time) {
@@ -111,9 +113,19 @@ void run_rank(const Options& options, Rank& rank, std::uint32_t self) {
   const std::vector<std::byte> out(options.bytes * options.ranks, std::byte{1});
   std::vector<std::byte> in(out.size());
   transport::Exchange exchange;
-  exchange.rounds = {send, recv, begin, begin, true};
+  exchange.rounds = {send, recv, begin, begin, true, {}, {}, 0};
   exchange.send = {out.data(), options.bytes, options.bytes, {}, {}};
   exchange.recv = {in.data(), options.bytes, options.bytes, {}, {}};
+  std::vector<std::uint64_t> at(options.ranks), sent(options.ranks), received(options.ranks);
+  if (options.named.at("oneway") != 0) {
+    for (std::uint32_t peer = 0; peer < options.ranks; ++peer) {
+      at[peer] = peer * options.bytes;
+      sent[peer] = self == 0 && peer != 0 ? options.bytes : 0;
+      received[peer] = self != 0 && peer == 0 ? options.bytes : 0;
+    }
+    exchange.send = {out.data(), 0, 0, at, sent};
+    exchange.recv = {in.data(), 0, 0, at, received};
+  }
   io::Driver::Progress progress;
   if (options.named.at("progress") != 0) progress = [] {};
   for (unsigned i = 0; i < options.count; ++i) {
@@ -122,6 +134,9 @@ void run_rank(const Options& options, Rank& rank, std::uint32_t self) {
       std::exit(1);
     }
   }
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  rank.cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
 }  // namespace
@@ -145,7 +160,7 @@ int main(int argc, char** argv) {
     fmt::print(
         stderr,
         "usage: udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] [mtu=1500]\n"
-        "                    [responder=1] [pace=0] [netns=0]\n");
+        "                    [responder=1] [pace=0] [netns=0] [oneway=0]\n");
     return 2;
   }
   std::vector<Rank> ranks = open_ranks(options);
@@ -175,6 +190,11 @@ int main(int argc, char** argv) {
     turns += rank.driver->driver_counters().responder_turns;
   }
   const auto sent = static_cast<double>(sum.datagrams_sent);
+  double others_cpu_s = 0;
+  for (std::size_t i = 1; i < ranks.size(); ++i) others_cpu_s += ranks[i].cpu_s;
+  const auto senders = options.named.at("oneway") != 0 ? 1u : options.ranks;
+  const auto payload = static_cast<double>(options.bytes) * options.count * senders *
+                       (options.ranks - 1);  // of all ranks
   fmt::print(
       "{{\"seconds\": {:.4f}, \"us_per_exchange\": {:.1f}, \"datagrams\": {}, \"retransmitted\": "
       "{}, \"acks\": {}, "
@@ -182,11 +202,13 @@ int main(int argc, char** argv) {
       "\"would_block\": {}, "
       "\"overflow\": {}, \"responder_turns\": {}, \"cpu_us_each\": {:.3f}, \"user_us_each\": "
       "{:.3f}, "
-      "\"switches_each\": {:.3f}}}\n",
+      "\"switches_each\": {:.3f}, \"gbit_s\": {:.2f}, \"first_cpu_s\": {:.4f}, "
+      "\"others_cpu_s\": {:.4f}}}\n",
       elapsed, elapsed * 1e6 / options.count, sum.datagrams_sent, again, acks, probes,
       static_cast<double>(sum.send_calls) / sent, static_cast<double>(sum.receive_calls) / sent,
       static_cast<double>(sum.waits) / sent, sum.would_block, sum.receive_overflow, turns,
       (seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)) * 1e6 / sent,
-      seconds_of(usage.ru_utime) * 1e6 / sent, static_cast<double>(usage.ru_nvcsw) / sent);
+      seconds_of(usage.ru_utime) * 1e6 / sent, static_cast<double>(usage.ru_nvcsw) / sent,
+      payload * 8 / 1e9 / elapsed, ranks.front().cpu_s, others_cpu_s);
   return 0;
 }

@@ -16,13 +16,22 @@ inline bool test_bit(const wire::Bitmap& map, std::uint32_t bit) {
 inline void set_bit(wire::Bitmap& map, std::uint32_t bit) {
   map[bit / 64] |= std::uint64_t{1} << (bit % 64);
 }
+// Mostly nothing is missing and no bit is set; counting bits is a function call on older
+// processors.
+inline bool is_empty(const wire::Bitmap& map) {
+  std::uint64_t any = 0;
+  for (const std::uint64_t word : map) any |= word;
+  return any == 0;
+}
 inline std::uint32_t count_bits(const wire::Bitmap& map) {
+  if (is_empty(map)) return 0;
   std::uint32_t count = 0;
   for (const std::uint64_t word : map) count += static_cast<std::uint32_t>(std::popcount(word));
   return count;
 }
 // Set bits among the first `bits`.
 inline std::uint32_t count_bits(const wire::Bitmap& map, std::uint32_t bits) {
+  if (is_empty(map)) return 0;
   std::uint32_t count = 0;
   for (std::uint32_t word = 0; word < wire::kBitmapWords && bits > 0; ++word) {
     const std::uint32_t here = std::min<std::uint32_t>(bits, 64);

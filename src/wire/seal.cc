@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "wire/bytes.h"
+#include "wire/hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -25,8 +26,7 @@ Sealer::Sealer(const Key& key) {
 
 std::uint64_t Sealer::check(const std::byte* header, std::uint64_t exchange,
                             std::span<const std::byte> payload) const {
-  const std::uint64_t body =
-      XXH3_64bits_withSecret(payload.data(), payload.size(), secret_.data(), secret_.size());
+  const std::uint64_t body = hash(payload.data(), payload.size(), secret_.data(), secret_.size());
   std::array<std::byte, kChecksumOffset + 2 * sizeof(std::uint64_t)> front;
   std::memcpy(front.data(), header, kChecksumOffset);
   store(&front[kChecksumOffset], exchange);

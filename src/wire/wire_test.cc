@@ -6,6 +6,7 @@
 
 #include "wire/bytes.h"
 #include "wire/control.h"
+#include "wire/hash.h"
 #include "wire/header.h"
 #include "wire/seal.h"
 
@@ -137,6 +138,22 @@ TEST(Seal, HeadAndPayloadEqualsTheWholeInOne) {
   auto split = whole;
   sealer.seal(std::span(split).first(kHeaderBytes), std::span(split).subspan(kHeaderBytes), 1);
   EXPECT_EQ(control, split);
+}
+
+TEST(Hash, TheSameOnEveryProcessor) {
+  std::mt19937_64 random(5);
+  std::vector<std::byte> data(4096), secret(192);
+  for (auto* bytes : {&data, &secret}) {
+    for (std::byte& byte : *bytes) byte = static_cast<std::byte>(random());
+  }
+  for (std::size_t bytes = 0; bytes <= data.size(); bytes += bytes < 300 ? 1 : 97) {
+    const auto plain = hash_plain(data.data(), bytes, secret.data(), secret.size());
+    EXPECT_EQ(hash(data.data(), bytes, secret.data(), secret.size()), plain);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") == 0) continue;
+    EXPECT_EQ(hash_avx2(data.data(), bytes, secret.data(), secret.size()), plain);
+#endif
+  }
 }
 
 }  // namespace
