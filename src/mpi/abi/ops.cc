@@ -39,8 +39,8 @@ class AbiPointToPoint final : public PointToPoint {
       : api_(api), comm_(comm), engine_(api, comm, ranks) {}
   ~AbiPointToPoint() override { api_.Comm_free(&comm_); }
 
-  base::Status run(const transport::Exchange& exchange) override {
-    if (const int code = engine_.run(exchange); code != MPI_SUCCESS) {
+  base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) override {
+    if (const int code = engine_.run(exchange, outstanding); code != MPI_SUCCESS) {
       return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
     }
     return {};
@@ -108,9 +108,10 @@ int AbiOps::alltoall(CommHandle comm, std::span<const std::uint64_t> out,
   return api_.Alltoall(out.data(), 1, api_.uint64, in.data(), 1, api_.uint64, comm_of(comm));
 }
 
-int AbiOps::allreduce_min(CommHandle comm, std::uint64_t& value) {
-  const std::uint64_t mine = value;
-  return api_.Allreduce(&mine, &value, 1, api_.uint64, api_.min, comm_of(comm));
+int AbiOps::allreduce_min(CommHandle comm, std::span<std::uint64_t> values) {
+  const std::vector<std::uint64_t> mine(values.begin(), values.end());
+  return api_.Allreduce(mine.data(), values.data(), static_cast<int>(mine.size()), api_.uint64,
+                        api_.min, comm_of(comm));
 }
 
 int AbiOps::reduce_sum(CommHandle comm, std::span<std::uint64_t> values) {
