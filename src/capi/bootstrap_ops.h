@@ -31,6 +31,7 @@ class BootstrapOps final : public mpi::MpiOps {
   // The text of the last raise().
   const std::string& raised() const { return raised_; }
 
+  std::string library() const override { return "no MPI library"; }
   mpi::CommHandle world() const override { return kComm; }
   int comm_size(mpi::CommHandle comm, int& size) const override;
   int comm_rank(mpi::CommHandle comm, int& rank) const override;

@@ -116,6 +116,7 @@ int Communicator::fail(const char* function, const base::Error& error) {
 }
 
 void Communicator::close() {
+  record_decisions();
   if (group_) {
     const auto sum = group_->counters();
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
@@ -128,6 +129,7 @@ void Communicator::close() {
   staging_.release();
   blocks_.release();
   records_.clear();
+  tried_.clear();
 }
 
 void Communicator::announce(std::uint64_t bytes) {

@@ -87,6 +87,7 @@ class Communicator {
   // communicator_trial.cc
   bool on_trial() const;
   struct Tried {
+    std::uint64_t bytes = 0;  // of the first call
     std::vector<Way> ways;
     Trial trial;
     mutable std::uint32_t told_reopened = 0;
@@ -95,7 +96,12 @@ class Communicator {
   Tried& tried(std::uint64_t bytes);
   bool prepare_messages();
   bool agree(Trial& trial);
-  void tell(const Tried& tried, std::uint64_t bytes);
+  void tell(const Tried& tried) const;
+  // communicator_decisions.cc
+  Decision subject(const Tried& tried) const;
+  void adopt(Tried& tried);
+  static std::string reason(const Tried& tried);
+  void record_decisions();
 
   int accelerate(const AlltoallCall& call, Way way);
   Way model_way(std::uint64_t bytes) const;

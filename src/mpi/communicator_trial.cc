@@ -34,6 +34,7 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
     wanted.model = group_->choose_phased(bytes);
   }
   Tried made;
+  made.bytes = bytes;
   made.ways = ways_to_try(wanted);
   if (!prepare_messages()) {
     std::erase_if(made.ways, [](Way way) { return way.kind == Way::Kind::kMessages; });
@@ -41,6 +42,7 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   std::vector<Kin> kin;
   for (const Way way : made.ways) kin.push_back(kin_of(way));
   made.trial = Trial(kin);
+  adopt(made);
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
@@ -68,7 +70,7 @@ int Communicator::try_out(const AlltoallCall& call) {
   tried.trial.took(io::monotonic_now() - begin);
   if (!tried.trial.due()) return code;
   const bool decided = tried.trial.decided();
-  if (agree(tried.trial) && (!decided || !tried.trial.decided())) tell(tried, call.bytes());
+  if (agree(tried.trial) && (!decided || !tried.trial.decided())) tell(tried);
   return code;
 }
 
@@ -86,16 +88,18 @@ bool Communicator::agree(Trial& trial) {
 }
 
 // After a decision, or when one is reopened.
-void Communicator::tell(const Tried& tried, std::uint64_t bytes) {
+void Communicator::tell(const Tried& tried) const {
   const Trial& trial = tried.trial;
   if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
   if (!trial.decided()) {
     if (trial.reopened() == tried.told_reopened) return;
     tried.told_reopened = trial.reopened();
-    job_.log.info(size_class_text(bytes) + "takes longer than when it was decided; tried anew");
+    job_.log.info(size_class_text(tried.bytes) +
+                  "takes longer than when it was decided; tried anew");
     return;
   }
-  std::string text = size_class_text(bytes) + way_text(tried.ways[trial.way()]) + " from here on (";
+  std::string text = size_class_text(tried.bytes) + way_text(tried.ways[trial.way()]) +
+                     " from here on (" + reason(tried) + ": ";
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     if (way > 0) text += "; ";
     text += way_name(tried.ways[way]);

@@ -47,6 +47,7 @@ class MpiOps {
  public:
   virtual ~MpiOps() = default;
 
+  virtual std::string library() const = 0;  // "Open MPI v5.0.8"
   virtual CommHandle world() const = 0;
   virtual int comm_size(CommHandle comm, int& size) const = 0;
   virtual int comm_rank(CommHandle comm, int& rank) const = 0;

@@ -11,11 +11,9 @@
 namespace alm::mpi {
 namespace {
 
-// Clearly behind: so many times as long as the best, after one sighting, two, and so on. A call of
-// a few milliseconds may take several times as long because one process was woken late.
-constexpr std::array<double, 3> kBehind = {2, 1.5, 1.25};
-constexpr double kBehindShort = 4;
-constexpr base::Nanos kShort = 20 * base::kMillisecond;
+// Clearly behind: so many times as long as the best, after one sighting, two, and so on. On busy
+// hosts one call takes twice or three times as long as the next because a process was woken late.
+constexpr std::array<double, 3> kBehind = {4, 1.5, 1.25};
 // The way preferred is kept unless another takes less than this part of its time.
 constexpr double kClearly = 0.97;
 // After a decision the ranks compare at calls 64, 256, 1024, ...
@@ -59,7 +57,7 @@ base::Nanos Trial::least() const {
 }
 
 void Trial::took(base::Nanos time) {
-  ++calls_;
+  if (++calls_ == 1) return;
   if (!batch_.empty()) {
     times_.push_back(time);
     due_ = times_.size() == batch_.size();
@@ -100,16 +98,17 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
 
 void Trial::count(const std::vector<base::Nanos>& slowest) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    const base::Nanos took = std::max<base::Nanos>(slowest[i], 1);
-    ways_[batch_[i]].seen.push_back(took);
-    tried_time_ += took;
-    ++tried_;
+    ways_[batch_[i]].seen.push_back(std::max<base::Nanos>(slowest[i], 1));
   }
 }
 
 double Trial::spent() const {
-  if (tried_ == 0) return spent_before_;
-  return spent_before_ + std::max(0.0, ratio(tried_time_, least()) - static_cast<double>(tried_));
+  double spent = spent_before_;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    const auto seen = static_cast<double>(sightings(way));
+    if (seen > 0) spent += seen * std::max(0.0, ratio(time(way), least()) - 1);
+  }
+  return spent;
 }
 
 void Trial::drop() {
@@ -117,10 +116,8 @@ void Trial::drop() {
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     Candidate& candidate = ways_[way];
     const std::size_t seen = candidate.seen.size();
-    // Ranks come to the first call at different times, and that spoils the way it takes.
-    if (seen < (way == 0 ? 2u : 1u)) continue;
-    double limit = kBehind[std::min(seen, kBehind.size()) - 1];
-    if (seen == 1 && time(way) < kShort) limit = kBehindShort;
+    if (seen == 0) continue;
+    const double limit = kBehind[std::min(seen, kBehind.size()) - 1];
     candidate.out = candidate.out || ratio(time(way), best) > limit;
   }
 }
@@ -189,8 +186,6 @@ void Trial::decide(double postponed_cost) {
 
 void Trial::reopen(base::Nanos now) {
   spent_before_ = spent();
-  tried_time_ = 0;
-  tried_ = 0;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].known = time(way);
     ways_[way].seen.clear();

@@ -2,6 +2,8 @@
 // first calls take them in turn and are timed; the ranks agree on the times of the slowest (the
 // caller reduces them), hence on everything that follows:
 //
+//   - The first call takes the first way and is not timed: ranks come to it at different times, and
+//     memory is touched for the first time.
 //   - Each way is seen once, then those not clearly behind again and again, up to kSightings times.
 //     What counts is the mean of its sightings without the slowest: a late rank spoils one, but a
 //     way that stalls now and then is to be known by it.
@@ -39,7 +41,9 @@ class Trial {
   explicit Trial(const std::vector<Kin>& ways);
 
   // The way the next call takes.
-  std::size_t way() const { return batch_.empty() ? chosen_ : batch_[times_.size()]; }
+  std::size_t way() const {
+    return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()];
+  }
   // It has been taken, and took so long on this rank.
   void took(base::Nanos time);
 
@@ -86,9 +90,7 @@ class Trial {
   bool due_ = false;
   bool postponed_ = false;
   std::size_t chosen_ = 0;
-  double spent_before_ = 0;     // by the trials before this one
-  base::Nanos tried_time_ = 0;  // of all sightings of this trial
-  std::size_t tried_ = 0;       // how many they are
+  double spent_before_ = 0;  // by the trials before this one
   std::uint64_t calls_ = 0;
   std::uint64_t decided_at_ = 0;  // calls made then
   std::uint64_t look_ = 0;        // calls after the decision at which the ranks compare again

@@ -62,6 +62,19 @@ AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state)) : api_(api
   api_.Irecv(&never_byte_, 1, api_.byte, 0, 0, private_self_, &never_);
 }
 
+// The first clause of what it says about itself, blanks squeezed.
+std::string AbiOps::library() const {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  if (api_.Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
+  text.resize(std::min(text.find_first_of(",\n"), static_cast<std::size_t>(length)));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  text.erase(
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      text.end());
+  return text.empty() ? "unknown" : text;
+}
+
 CommHandle AbiOps::world() const { return to_opaque(api_.comm_world); }
 
 int AbiOps::comm_size(CommHandle comm, int& size) const {

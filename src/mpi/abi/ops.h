@@ -14,6 +14,7 @@ class AbiOps final : public MpiOps {
   // MPI is initialised. `on_delete` gets the state of every communicator that is freed.
   AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
 
+  std::string library() const override;
   CommHandle world() const override;
   int comm_size(CommHandle comm, int& size) const override;
   int comm_rank(CommHandle comm, int& rank) const override;

@@ -14,7 +14,8 @@ using transport::PeerId;
 
 constexpr int kTag = 0;
 
-// Ranks may share cores with others that compute: poll briefly, then sleep a little.
+// Ranks may share cores with others that compute: poll briefly, letting them run, then sleep a
+// little.
 constexpr int kEmptyPollsBeforeSleep = 200;
 constexpr std::chrono::microseconds kSleep{50};
 
@@ -58,7 +59,11 @@ int MpiP2p::run(const Exchange& exchange, std::uint32_t window_chunks) {
       bool any = false;
       if (const int code = collect(exchange, any); code != MPI_SUCCESS) return code;
       empty_polls = any ? 0 : empty_polls + 1;
-      if (empty_polls > kEmptyPollsBeforeSleep) std::this_thread::sleep_for(kSleep);
+      if (empty_polls > kEmptyPollsBeforeSleep) {
+        std::this_thread::sleep_for(kSleep);
+      } else if (!any) {
+        std::this_thread::yield();
+      }
     }
   }
   return MPI_SUCCESS;
