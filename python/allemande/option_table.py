@@ -52,7 +52,15 @@ OPTIONS: tuple[Option, ...] = (
         default="on",
         valid="",
         shared=True,
-        help="With `algorithm = auto`: the first calls of each size on a communicator are made our way and the MPI library's own in turn, and the faster is kept. `off` always takes ours.",
+        help="With `algorithm = auto`: the first calls of each size on a communicator take several ways in turn, ours, the MPI library's own and messages in other orders, and the fastest is kept. `off` always takes ours.",
+    ),
+    Option(
+        key="decisions",
+        kind="path",
+        default="",
+        valid="",
+        shared=False,
+        help="File for what the trials decided (TOML), read by rank 0 in MPI_Init and written in MPI_Finalize: later runs of the same shape take the same ways without a trial. `allemande explain` prints it.",
     ),
     Option(
         key="permutation",

@@ -54,10 +54,13 @@ int BootstrapOps::alltoall(mpi::CommHandle, std::span<const std::uint64_t> out,
   return mpi::kMpiSuccess;
 }
 
-int BootstrapOps::allreduce_min(mpi::CommHandle, std::uint64_t& value) {
-  const auto all = gather_words({&value, 1});
+int BootstrapOps::allreduce_min(mpi::CommHandle, std::span<std::uint64_t> values) {
+  const auto all = gather_words(values);
   if (all.empty()) return kFailed;
-  value = *std::min_element(all.begin(), all.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& least = values[i % values.size()];
+    least = std::min(least, all[i]);
+  }
   return mpi::kMpiSuccess;
 }
 

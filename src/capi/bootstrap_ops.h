@@ -31,6 +31,7 @@ class BootstrapOps final : public mpi::MpiOps {
   // The text of the last raise().
   const std::string& raised() const { return raised_; }
 
+  std::string library() const override { return "no MPI library"; }
   mpi::CommHandle world() const override { return kComm; }
   int comm_size(mpi::CommHandle comm, int& size) const override;
   int comm_rank(mpi::CommHandle comm, int& rank) const override;
@@ -40,7 +41,8 @@ class BootstrapOps final : public mpi::MpiOps {
                 std::span<std::byte> all) override;
   int alltoall(mpi::CommHandle comm, std::span<const std::uint64_t> out,
                std::span<std::uint64_t> in) override;
-  int allreduce_min(mpi::CommHandle comm, std::uint64_t& value) override;
+  int allreduce_min(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
+  using MpiOps::allreduce_min;
   int reduce_sum(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(mpi::CommHandle comm, base::Nanos timeout) override;
   [[noreturn]] void abort(mpi::CommHandle comm, int code) override;

@@ -20,13 +20,14 @@ constexpr std::size_t kAddressesMax = 8;
 // Compared first: ranks with another build have another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
-  std::uint32_t layout = 0x616c'0001;
+  std::uint32_t layout = 0x616c'0002;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint32_t wants_stats = 0;
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
+  std::uint8_t keeps_decisions = 0;  // 1: it has a decision file; that of rank 0 counts
 };
 
 // What keeps the ranks from working together, for those who word it themselves.

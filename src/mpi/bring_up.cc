@@ -87,7 +87,7 @@ std::string Communicator::join() {
   auto rounds = make_rounds(job_.options, groups.value(), ranks_, self_);
   if (!rounds) return rounds.error().message;
   rounds_ = std::move(rounds).value();
-  grids_ = make_grids(job_.options, groups.value(), ranks_, self_);
+  phased_ = make_phased(job_.options, groups.value(), ranks_, self_);
   return {};
 }
 
@@ -140,10 +140,10 @@ bool Communicator::reserve(io::Driver& driver, PeerRecord& mine) const {
   mine.set = driver.reserve_set();
   bool all = mine.set != 0;
   std::size_t next = 0;
-  for (const plan::Grid& grid : grids_) {
-    for (std::size_t d = 0; d < grid.dimensions(); ++d) {
-      mine.grid_sets[next] = driver.reserve_set();
-      all = all && mine.grid_sets[next++] != 0;
+  for (const plan::Phased& phased : phased_) {
+    for (std::size_t phase = 0; phase < plan::phases_of(phased); ++phase) {
+      mine.phase_sets[next] = driver.reserve_set();
+      all = all && mine.phase_sets[next++] != 0;
     }
   }
   return all;
@@ -152,7 +152,7 @@ bool Communicator::reserve(io::Driver& driver, PeerRecord& mine) const {
 // What was reserved and not registered; nothing happens to the rest.
 void Communicator::give_back(io::Driver& driver, const PeerRecord& mine) const {
   driver.remove_set(mine.set);
-  for (const std::uint16_t set : mine.grid_sets) driver.remove_set(set);
+  for (const std::uint16_t set : mine.phase_sets) driver.remove_set(set);
 }
 
 std::unique_ptr<UdpGroup> Communicator::make_group(io::Driver& driver,
@@ -170,17 +170,17 @@ std::unique_ptr<UdpGroup> Communicator::make_group(io::Driver& driver,
     peers.names.push_back(
         fmt::format("rank {} on {}", peers.names.size(), mpi::host_of(record.host)));
   }
-  std::vector<std::vector<std::vector<std::uint16_t>>> grid_sets;
+  std::vector<std::vector<std::vector<std::uint16_t>>> phase_sets;
   std::size_t next = 0;
-  for (const plan::Grid& grid : grids_) {
-    auto& sets = grid_sets.emplace_back(grid.dimensions());
-    for (auto& of_dimension : sets) {
-      for (const PeerRecord& record : records_) of_dimension.push_back(record.grid_sets[next]);
+  for (const plan::Phased& phased : phased_) {
+    auto& sets = phase_sets.emplace_back(plan::phases_of(phased));
+    for (auto& of_phase : sets) {
+      for (const PeerRecord& record : records_) of_phase.push_back(record.phase_sets[next]);
       ++next;
     }
   }
   return std::make_unique<UdpGroup>(
-      driver, std::move(peers), rounds_, grids_, grid_sets,
+      driver, std::move(peers), rounds_, phased_, phase_sets,
       UdpGroup::Hooks{[this] { job_.ops.progress(); },
                       [this](const std::string& text) { job_.log.warning(text); }});
 }
@@ -220,7 +220,7 @@ std::string Communicator::try_hello(io::Driver& driver, std::uint32_t datagram_b
 std::string Communicator::open_messages() {
   auto made = job_.ops.make_point_to_point(comm_);
   if (!made) return made.error().message;
-  messages_ = std::move(made).value();
+  messages_ = std::make_unique<MessageGroup>(std::move(made).value(), ranks_, self_);
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include "mpi/communicator.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <bit>
 
@@ -33,14 +32,14 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
                            bytes, call.recv.bytes()));
   }
   announce(bytes);
-  return on_trial() ? try_out(call) : accelerate(call);
+  return on_trial() ? try_out(call) : accelerate(call, model_way(bytes));
 }
 
-int Communicator::accelerate(const AlltoallCall& call) {
+int Communicator::accelerate(const AlltoallCall& call, Way way) {
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange(call.bytes()); !done) {
+  if (const auto done = exchange(call.bytes(), way); !done) {
     return fail(call.name, done.error());
   }
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
@@ -49,10 +48,8 @@ int Communicator::accelerate(const AlltoallCall& call) {
   return kMpiSuccess;
 }
 
-base::Status Communicator::exchange(std::uint64_t bytes) {
-  const auto grid = grid_for(bytes);
-  auto done = grid ? group_->run_grid(*grid, staging_.send(), staging_.recv(), bytes)
-                   : run(equal_blocks(staging_, bytes));
+base::Status Communicator::exchange(std::uint64_t bytes, Way way) {
+  auto done = take(way, bytes);
   const auto more = count();
   job_.stats.update([&](StatsRecord& stats) {
     ++stats.exchanges;
@@ -64,24 +61,35 @@ base::Status Communicator::exchange(std::uint64_t bytes) {
   return done;
 }
 
-base::Status Communicator::run(const transport::Exchange& exchange) {
-  return mode_ == Mode::kMessages ? over_messages(exchange) : group_->run(exchange);
+base::Status Communicator::take(Way way, std::uint64_t bytes) {
+  if (way.kind == Way::Kind::kPhased) {
+    return group_->run_phased(way.index, staging_.send(), staging_.recv(), bytes);
+  }
+  if (way.kind != Way::Kind::kMessages) return run(equal_blocks(staging_, bytes));
+  return over_messages([&] {
+    const auto order = static_cast<MessageOrder>(way.index);
+    return messages_->run(order, staging_.send(), staging_.recv(), bytes);
+  });
 }
 
-base::Status Communicator::over_messages(transport::Exchange exchange) {
+base::Status Communicator::run(transport::Exchange exchange) {
+  if (mode_ != Mode::kMessages) return group_->run(exchange);
   exchange.rounds = rounds_.view();
+  return over_messages([&] { return messages_->run(exchange); });
+}
+
+base::Status Communicator::over_messages(const std::function<base::Status()>& send) {
   const std::uint64_t before = messages_->messages_sent();
-  auto done = messages_->run(exchange);
+  auto done = send();
   job_.stats.update(
       [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
   return done;
 }
 
-std::optional<std::size_t> Communicator::grid_for(std::uint64_t bytes) const {
-  if (mode_ != Mode::kUdp || group_->grids() == 0) return std::nullopt;
-  if (const auto chosen = group_->choose_grid(bytes)) return chosen;
-  if (job_.options.algorithm == kGrid) return 0;
-  return std::nullopt;
+Way Communicator::model_way(std::uint64_t bytes) const {
+  if (mode_ != Mode::kUdp || group_->phased().empty()) return {};
+  if (const auto chosen = group_->choose_phased(bytes)) return phased_way(*chosen);
+  return job_.options.algorithm == kGrid ? phased_way(0) : Way{};
 }
 
 // What the group has done since it was last asked.
@@ -108,6 +116,7 @@ int Communicator::fail(const char* function, const base::Error& error) {
 }
 
 void Communicator::close() {
+  record_decisions();
   if (group_) {
     const auto sum = group_->counters();
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
@@ -120,19 +129,21 @@ void Communicator::close() {
   staging_.release();
   blocks_.release();
   records_.clear();
+  tried_.clear();
 }
 
 void Communicator::announce(std::uint64_t bytes) {
   if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
-  const auto grid = grid_for(bytes);
-  if (!announced_.insert({static_cast<int>(std::bit_width(bytes)), grid}).second) return;
-  job_.log.info(size_class_text(bytes) + way_text(grid));
+  const Way way = model_way(bytes);
+  const auto size_class = static_cast<int>(std::bit_width(bytes));
+  if (!announced_.insert({size_class, way.kind, way.index}).second) return;
+  job_.log.info(size_class_text(bytes) + way_text(way));
 }
 
 void Communicator::announce_blocks(const char* function) {
   if (self_ != 0 || blocks_announced_ || !job_.log.shows(LogLevel::kInfo)) return;
   blocks_announced_ = true;
-  job_.log.info(fmt::format("{} on {} ranks: {}", function, ranks_, way_text(std::nullopt)));
+  job_.log.info(fmt::format("{} on {} ranks: {}", function, ranks_, way_text(Way{})));
 }
 
 std::string Communicator::size_class_text(std::uint64_t bytes) const {
@@ -141,12 +152,26 @@ std::string Communicator::size_class_text(std::uint64_t bytes) const {
                      std::uint64_t{1} << (size_class - 1), (std::uint64_t{1} << size_class) - 1);
 }
 
-std::string Communicator::way_text(std::optional<std::size_t> grid) const {
-  std::string order =
-      fmt::format("{} ({})", plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation));
-  if (mode_ != Mode::kUdp) return order + " over MPI point-to-point messages";
-  if (grid) order = fmt::format("grid ({})", fmt::join(group_->grid(*grid).lengths, " x "));
-  return fmt::format("{} over UDP, {}", order, group_->settings_text());
+std::string Communicator::way_name(Way way) const {
+  constexpr std::string_view kOverMessages = " over MPI point-to-point messages";
+  switch (way.kind) {
+    case Way::Kind::kNative:
+      return "the MPI library";
+    case Way::Kind::kMessages:
+      return fmt::format("{}{}", name_of(static_cast<MessageOrder>(way.index)), kOverMessages);
+    case Way::Kind::kPhased:
+      return plan::text_of(group_->phased()[way.index]) + " over UDP";
+    case Way::Kind::kRounds:
+      break;
+  }
+  return fmt::format("{} ({}){}", plan::name_of(rounds_.algorithm),
+                     plan::name_of(rounds_.permutation),
+                     mode_ == Mode::kUdp ? " over UDP" : kOverMessages);
+}
+
+std::string Communicator::way_text(Way way) const {
+  const bool udp = mode_ == Mode::kUdp && kin_of(way) == Kin::kUdp;
+  return udp ? way_name(way) + ", " + group_->settings_text() : way_name(way);
 }
 
 }  // namespace alm::mpi

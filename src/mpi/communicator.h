@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "mpi/block_staging.h"
 #include "mpi/counts.h"
@@ -20,6 +20,7 @@
 #include "mpi/staging.h"
 #include "mpi/trial.h"
 #include "mpi/udp_group.h"
+#include "mpi/ways.h"
 
 namespace alm::mpi {
 
@@ -85,18 +86,33 @@ class Communicator {
   void announce_blocks(const char* function);
   // communicator_trial.cc
   bool on_trial() const;
+  struct Tried {
+    std::uint64_t bytes = 0;  // of the first call
+    std::vector<Way> ways;
+    Trial trial;
+    mutable std::uint32_t told_reopened = 0;
+  };
   int try_out(const AlltoallCall& call);
-  void agree(Trial& trial, std::uint64_t bytes);
-  std::string size_class_text(std::uint64_t bytes) const;
+  Tried& tried(std::uint64_t bytes);
+  bool prepare_messages();
+  bool agree(Trial& trial);
+  void tell(const Tried& tried) const;
+  // communicator_decisions.cc
+  Decision subject(const Tried& tried) const;
+  void adopt(Tried& tried);
+  static std::string reason(const Tried& tried);
+  void record_decisions();
 
-  int accelerate(const AlltoallCall& call);
-  // Nothing: the direct exchange.
-  std::optional<std::size_t> grid_for(std::uint64_t bytes) const;
-  std::string way_text(std::optional<std::size_t> grid) const;
-  base::Status exchange(std::uint64_t bytes);  // blocks of one size, as staged
-  base::Status exchange_blocks();              // of any sizes, as staged
-  base::Status run(const transport::Exchange& exchange);
-  base::Status over_messages(transport::Exchange exchange);
+  int accelerate(const AlltoallCall& call, Way way);
+  Way model_way(std::uint64_t bytes) const;
+  std::string size_class_text(std::uint64_t bytes) const;
+  std::string way_name(Way way) const;                  // "grid 8 x 4 over UDP"
+  std::string way_text(Way way) const;                  // and with what settings
+  base::Status exchange(std::uint64_t bytes, Way way);  // blocks of one size, as staged
+  base::Status take(Way way, std::uint64_t bytes);
+  base::Status exchange_blocks();  // of any sizes, as staged
+  base::Status run(transport::Exchange exchange);
+  base::Status over_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   int fail(const char* function, const base::Error& error);
   base::Status compare_sizes();  // communicator_v.cc
@@ -112,16 +128,17 @@ class Communicator {
   std::optional<plan::Tuning> tuning_;
   std::vector<base::HostId> hosts_;  // [rank] in the cluster file; empty without one
   PlanRounds rounds_;
-  std::vector<plan::Grid> grids_;
+  std::vector<plan::Phased> phased_;
   std::unique_ptr<UdpGroup> group_;
   std::unique_ptr<Counts> counts_;  // where steps can be made of them
   transport::Counters counted_;     // of the group, already in the statistics
-  std::unique_ptr<PointToPoint> messages_;
+  std::unique_ptr<MessageGroup> messages_;
+  bool messages_prepared_ = false;
   Staging staging_;
   BlockStaging blocks_;
   bool blocks_announced_ = false;
-  std::set<std::pair<int, std::optional<std::size_t>>> announced_;  // size class, by which grid
-  std::map<int, Trial> trials_;                                     // by size class
+  std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
+  std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
   std::string failure_, obstacle_;
   base::ErrorCode failure_code_{};
 };

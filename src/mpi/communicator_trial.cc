@@ -1,4 +1,5 @@
-// Whether a communicator's MPI_Alltoall is faster our way or the MPI library's own (trial.h).
+// Which way a communicator's MPI_Alltoall takes: ours, the MPI library's own, or messages of that
+// library in an order of ours (trial.h, ways.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 namespace alm::mpi {
 namespace {
 
+constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+
 double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
 
 }  // namespace
@@ -19,39 +22,92 @@ bool Communicator::on_trial() const {
   return job_.options.trials && job_.options.algorithm == kAutomatic;
 }
 
+// Where the model's choice changes within a size class, each part has a trial of its own.
+Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
+  const Way model = model_way(bytes);
+  const auto key = std::tuple(static_cast<int>(std::bit_width(bytes)), model.kind, model.index);
+  if (const auto found = tried_.find(key); found != tried_.end()) return found->second;
+  WaysWanted wanted{ranks_, bytes, 0, {}, {}};
+  if (group_) {
+    wanted.packet_bytes = group_->packet_bytes();
+    wanted.phased = group_->phased();
+    wanted.model = group_->choose_phased(bytes);
+  }
+  Tried made;
+  made.bytes = bytes;
+  made.ways = ways_to_try(wanted);
+  if (!prepare_messages()) {
+    std::erase_if(made.ways, [](Way way) { return way.kind == Way::Kind::kMessages; });
+  }
+  std::vector<Kin> kin;
+  for (const Way way : made.ways) kin.push_back(kin_of(way));
+  made.trial = Trial(kin);
+  adopt(made);
+  return tried_.emplace(key, std::move(made)).first->second;
+}
+
+// All ranks come here in the same call, the first on trial.
+bool Communicator::prepare_messages() {
+  if (!messages_prepared_) {
+    messages_prepared_ = true;
+    const bool made = messages_ || open_messages().empty();
+    std::uint64_t everybody = made ? 1 : 0;
+    if (job_.ops.allreduce_min(comm_, everybody) != kMpiSuccess) everybody = 0;
+    if (everybody == 0 || !messages_->open_connections()) {
+      if (mode_ != Mode::kMessages) messages_.reset();
+    }
+  }
+  return messages_ != nullptr;
+}
+
 int Communicator::try_out(const AlltoallCall& call) {
-  Trial& trial = trials_[static_cast<int>(std::bit_width(call.bytes()))];
-  const Way way = trial.way();
+  Tried& tried = this->tried(call.bytes());
+  const Way way = tried.ways[tried.trial.way()];
   const base::Nanos begin = io::monotonic_now();
-  const int code = way == Way::kOurs ? accelerate(call) : call.native();
-  if (way == Way::kNative) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
+  const int code = way == kNativeWay ? call.native() : accelerate(call, way);
+  if (way == kNativeWay) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
   if (code != kMpiSuccess) return code;
-  trial.took(io::monotonic_now() - begin);
-  if (trial.due()) agree(trial, call.bytes());
+  tried.trial.took(io::monotonic_now() - begin);
+  if (!tried.trial.due()) return code;
+  const bool decided = tried.trial.decided();
+  if (agree(tried.trial) && (!decided || !tried.trial.decided())) tell(tried);
   return code;
 }
 
-void Communicator::agree(Trial& trial, std::uint64_t bytes) {
-  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
-  const bool decided = trial.decided();
-  std::vector<base::Nanos> slowest;
+// On the times of the slowest rank. Collective.
+bool Communicator::agree(Trial& trial) {
+  std::vector<std::uint64_t> words;
   for (const base::Nanos time : trial.times()) {
-    auto complement = kMost - static_cast<std::uint64_t>(time);
-    if (job_.ops.allreduce_min(comm_, complement) != kMpiSuccess) return;
-    slowest.push_back(static_cast<base::Nanos>(kMost - complement));
+    words.push_back(kMost - static_cast<std::uint64_t>(time));
   }
+  if (job_.ops.allreduce_min(comm_, words) != kMpiSuccess) return false;
+  std::vector<base::Nanos> slowest;
+  for (const std::uint64_t word : words) slowest.push_back(static_cast<base::Nanos>(kMost - word));
   trial.agree(slowest);
-  if (self_ != 0 || decided == trial.decided()) return;
-  if (decided) {
-    job_.log.info(fmt::format("{}{:.3g} ms now; tried anew", size_class_text(bytes),
-                              milliseconds(slowest.front())));
+  return true;
+}
+
+// After a decision, or when one is reopened.
+void Communicator::tell(const Tried& tried) const {
+  const Trial& trial = tried.trial;
+  if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
+  if (!trial.decided()) {
+    if (trial.reopened() == tried.told_reopened) return;
+    tried.told_reopened = trial.reopened();
+    job_.log.info(size_class_text(tried.bytes) +
+                  "takes longer than when it was decided; tried anew");
     return;
   }
-  const bool ours = trial.way() == Way::kOurs;
-  job_.log.info(fmt::format("{}{:.3g} ms by {}, {:.3g} ms by the MPI library: {} from here on",
-                            size_class_text(bytes), milliseconds(trial.best(Way::kOurs)),
-                            way_text(grid_for(bytes)), milliseconds(trial.best(Way::kNative)),
-                            ours ? "the former" : "the latter"));
+  std::string text = size_class_text(tried.bytes) + way_text(tried.ways[trial.way()]) +
+                     " from here on (" + reason(tried) + ": ";
+  for (std::size_t way = 0; way < tried.ways.size(); ++way) {
+    if (way > 0) text += "; ";
+    text += way_name(tried.ways[way]);
+    text += trial.time(way) == 0 ? ": not tried yet"
+                                 : fmt::format(": {:.3g} ms, seen {}x",
+                                               milliseconds(trial.time(way)), trial.sightings(way));
+  }
+  job_.log.info(text + ")");
 }
 
 }  // namespace alm::mpi

@@ -34,16 +34,6 @@ GridExchange::Phase GridExchange::open(std::size_t dimension, const io::PeerSet&
           std::move(slots)};
 }
 
-void GridExchange::close() {
-  for (const Phase& phase : phases_) driver_.remove_set(phase.set);
-}
-
-transport::Counters GridExchange::counters() const {
-  transport::Counters sum;
-  for (const Phase& phase : phases_) sum += driver_.counters(phase.set);
-  return sum;
-}
-
 std::vector<std::uint16_t> GridExchange::sets() const {
   std::vector<std::uint16_t> sets;
   for (const Phase& phase : phases_) sets.push_back(phase.set);

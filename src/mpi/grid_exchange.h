@@ -1,11 +1,12 @@
-// Runs the exchange in phases of plan/grid.h over UDP. Each phase has a set of peers of its own, a
-// line of the grid, so that to the transport it is a complete exchange like any other.
+// Runs the exchange in phases of plan/grid.h over UDP. The peers of a phase are a line of the grid,
+// all of which exchange with each other.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "mpi/phased_exchange.h"
 #include "mpi/settings.h"
 #include "mpi/staging.h"
 #include "plan/grid.h"
@@ -13,22 +14,16 @@
 
 namespace alm::mpi {
 
-class GridExchange {
+class GridExchange final : public PhasedExchange {
  public:
   // `all` describes the whole communicator. sets[d][rank]: the number rank has reserved for its
-  // line along dimension d. The sets are registered with the driver, which must live on until
-  // close().
+  // line along dimension d. The sets are registered with the driver.
   GridExchange(plan::Grid grid, io::Driver& driver, const io::PeerSet& all,
                std::span<const std::vector<std::uint16_t>> sets);
-  void close();
 
-  const plan::Grid& grid() const { return grid_; }
-  transport::Counters counters() const;
-  std::vector<std::uint16_t> sets() const;
-
-  // `send` and `recv` hold one block of `bytes` per rank.
   base::Status run(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                   const io::Driver::Progress& progress, const io::Driver::Warn& warn);
+                   const io::Driver::Progress& progress, const io::Driver::Warn& warn) override;
+  std::vector<std::uint16_t> sets() const override;
 
  private:
   struct Phase {

@@ -33,6 +33,16 @@ void Job::close_driver() {
   obstacle_ = base::io_error("MPI_Finalize has been called");
 }
 
+void Job::record(Decision decision) {
+  const std::lock_guard lock(mutex_);
+  merge(recorded_, std::move(decision));
+}
+
+std::vector<Decision> Job::recorded() {
+  const std::lock_guard lock(mutex_);
+  return recorded_;
+}
+
 void Job::warn_once(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (said_.insert(text).second) log.warning(text);

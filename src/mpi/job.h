@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "mpi/agreement.h"
+#include "mpi/decisions.h"
 #include "mpi/log.h"
 #include "mpi/ops.h"
 #include "mpi/stats.h"
@@ -33,6 +34,12 @@ struct Job {
   Agreement agreement;
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
+  JobShape shape;
+  std::vector<Decision> known;  // of jobs of this shape; equal on all ranks
+
+  // What a communicator has decided, for the decision file.
+  void record(Decision decision);
+  std::vector<Decision> recorded();
 
   // The sockets and their driver, opened when first asked for; a failure is kept.
   base::Result<io::Driver*> driver();
@@ -52,6 +59,7 @@ struct Job {
   std::unique_ptr<io::Driver> driver_;
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
+  std::vector<Decision> recorded_;
 };
 
 }  // namespace alm::mpi

@@ -32,11 +32,14 @@ struct TypedBuffer {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count * size); }
 };
 
-// The same rounds over MPI point-to-point messages, on a communicator of its own.
+// Rounds over MPI point-to-point messages, on a communicator of its own.
 class PointToPoint {
  public:
+  static constexpr std::uint32_t kFew = 4;
+
   virtual ~PointToPoint() = default;
-  virtual base::Status run(const transport::Exchange& exchange) = 0;
+  // With so many messages outstanding at once, or as many as there are ranks.
+  virtual base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) = 0;
   virtual std::uint64_t messages_sent() const = 0;
 };
 
@@ -44,6 +47,7 @@ class MpiOps {
  public:
   virtual ~MpiOps() = default;
 
+  virtual std::string library() const = 0;  // "Open MPI v5.0.8"
   virtual CommHandle world() const = 0;
   virtual int comm_size(CommHandle comm, int& size) const = 0;
   virtual int comm_rank(CommHandle comm, int& rank) const = 0;
@@ -58,7 +62,11 @@ class MpiOps {
   // One word for each rank from each rank.
   virtual int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                        std::span<std::uint64_t> in) = 0;
-  virtual int allreduce_min(CommHandle comm, std::uint64_t& value) = 0;
+  // Word by word.
+  virtual int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) = 0;
+  int allreduce_min(CommHandle comm, std::uint64_t& value) {
+    return allreduce_min(comm, std::span(&value, 1));
+  }
   virtual int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) = 0;  // at rank 0
 
   // Collective: waits until every rank has come or `timeout` is over.

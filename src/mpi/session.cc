@@ -65,6 +65,7 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
   if (rank == 0 && !job.agreement.warning.empty()) job.log.warning(job.agreement.warning);
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  if (session->accelerating_) session->load_decisions();
   return session;
 }
 
@@ -88,6 +89,7 @@ void Session::read_configuration(JobRecord& record) {
   record.usable = 1;
   record.configuration = configuration_hash(base::shared_options_text(job_.options), text);
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
+  record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
 }
 
 void Session::await_everybody() {
@@ -190,6 +192,7 @@ void Session::finish() {
       });
     }
     if (settled && job_.agreement.stats) write_stats();
+    store_decisions();
   }
   job_.close_driver();
   accelerating_ = false;

@@ -40,10 +40,15 @@ class Session {
   Communicator* find_or_create(CommHandle comm);
   void reap();
   void write_stats();
+  // session_decisions.cc
+  void load_decisions();
+  void store_decisions();
 
   Job job_;
   bool accelerating_ = false;
-  std::mutex mutex_;  // guards communicators_; never held while MPI is called
+  bool keeps_decisions_ = false;   // rank 0 has a file that is missing or sound
+  std::vector<Decision> in_file_;  // on rank 0
+  std::mutex mutex_;               // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 

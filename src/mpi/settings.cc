@@ -43,11 +43,11 @@ base::Result<Groups> group_of(const topology::Cluster* cluster,
   return groups;
 }
 
-std::vector<plan::Grid> make_grids(const base::Options& options, const Groups& groups,
-                                   std::uint32_t ranks, std::uint32_t self) {
+std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,
+                                      std::uint32_t ranks, std::uint32_t self) {
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) return {};
   constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
-  return plan::useful_grids(plan::make_grids(ranks, base::Rank{self}, groups), kPacketBytes);
+  return plan::make_phased(ranks, base::Rank{self}, groups, kPacketBytes);
 }
 
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
@@ -93,6 +93,15 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   config.peer_warning = options.peer_warning_s * base::kSecond;
   config.peer_timeout = options.peer_timeout_s * base::kSecond;
   return config;
+}
+
+PlanRounds shift_rounds(std::uint32_t ranks, std::uint32_t self) {
+  plan::Request request;
+  request.ranks = ranks;
+  request.self = base::Rank{self};
+  request.algorithm = plan::Algorithm::kShiftExchange;
+  request.permutation = plan::Permutation::kShift;
+  return rounds_of(plan::make_plan(request).value());
 }
 
 PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self) {

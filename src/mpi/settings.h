@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
-#include "plan/grid.h"
+#include "plan/phased.h"
 #include "plan/plan.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
@@ -51,9 +51,12 @@ using Groups = std::vector<std::vector<std::uint32_t>>;
 base::Result<Groups> group_of(const topology::Cluster* cluster,
                               std::span<const base::HostId> hosts);
 
-// The useful ones; none where the options exclude them or the number of ranks has no divisors.
-std::vector<plan::Grid> make_grids(const base::Options& options, const Groups& groups,
-                                   std::uint32_t ranks, std::uint32_t self);
+// None where the options exclude them or ranks are few.
+std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,
+                                      std::uint32_t ranks, std::uint32_t self);
+
+// Rounds of one partner each, in the order of a shift.
+PlanRounds shift_rounds(std::uint32_t ranks, std::uint32_t self);
 
 // One round of everybody in a group of `ranks`, in the order of a shift.
 PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self);

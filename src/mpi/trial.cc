@@ -1,73 +1,199 @@
 #include "mpi/trial.h"
 
 #include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
 
 namespace alm::mpi {
 namespace {
 
-// Both ways so often: the first native call opens connections, and a late rank spoils a pair.
-constexpr std::uint32_t kPairs = 3;
-// One sighting is enough where a native call costs this long and twice as much as ours.
-constexpr base::Nanos kDear = 20 * base::kMillisecond;
-constexpr base::Nanos kTwice = 2;
-// Ours is kept unless the native way is clearly faster: it also spares those who share the network.
-constexpr double kClearly = 0.95;
+// Clearly behind: so many times as long as the best, after one sighting, two, and so on. On busy
+// hosts one call takes twice or three times as long as the next because a process was woken late.
+constexpr std::array<double, 3> kBehind = {4, 1.5, 1.25};
+// The way preferred is kept unless another takes less than this part of its time.
+constexpr double kClearly = 0.97;
 // After a decision the ranks compare at calls 64, 256, 1024, ...
 constexpr std::uint64_t kFirstLook = 64;
 constexpr std::uint64_t kLookGrowth = 4;
 constexpr double kDrift = 1.5;
 constexpr base::Nanos kSmoothing = 8;
 
-base::Nanos less_of(base::Nanos known, base::Nanos time) {
-  return known == 0 ? time : std::min(known, time);
+double ratio(base::Nanos time, base::Nanos to) {
+  return static_cast<double>(time) / static_cast<double>(std::max<base::Nanos>(to, 1));
 }
 
 }  // namespace
 
-Way Trial::way() const {
-  if (decided_) return chosen_;
-  return times_.size() % 2 == 0 ? Way::kOurs : Way::kNative;
+Trial::Trial(const std::vector<Kin>& ways) {
+  assert(!ways.empty());
+  for (const Kin kin : ways) ways_.push_back({kin, {}, 0, false});
+  if (ways_.size() == 1) {
+    decide(0);
+  } else {
+    batch_ = {0, 1};
+  }
+}
+
+base::Nanos Trial::time(std::size_t way) const {
+  const auto& seen = ways_[way].seen;
+  if (seen.empty()) return ways_[way].known;
+  if (seen.size() == 1) return seen.front();
+  const auto sum = std::accumulate(seen.begin(), seen.end(), base::Nanos{0});
+  return (sum - *std::max_element(seen.begin(), seen.end())) /
+         static_cast<base::Nanos>(seen.size() - 1);
+}
+
+// Of the ways seen in this trial.
+base::Nanos Trial::least() const {
+  base::Nanos least = std::numeric_limits<base::Nanos>::max();
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (!ways_[way].seen.empty()) least = std::min(least, time(way));
+  }
+  return least;
 }
 
 void Trial::took(base::Nanos time) {
-  if (!decided_) {
+  if (++calls_ == 1) return;
+  if (!batch_.empty()) {
     times_.push_back(time);
-    due_ = times_.size() == 2;
+    due_ = times_.size() == batch_.size();
     return;
   }
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
-  if (++calls_ < next_look_) return;
+  const bool look = calls_ - decided_at_ >= look_ && ways_.size() > 1;
+  if (!look && !(postponed_ && calls_ >= turn_)) return;
   times_ = {recent_};
   due_ = true;
 }
 
 void Trial::agree(const std::vector<base::Nanos>& slowest) {
+  assert(slowest.size() == times_.size());
   due_ = false;
   times_.clear();
-  if (decided_) {
-    next_look_ *= kLookGrowth;
-    const auto allowed = static_cast<double>(best(chosen_)) * kDrift;
-    if (static_cast<double>(slowest[0]) <= allowed) return;
-    decided_ = false;
-    pairs_ = 0;
-    ours_ = native_ = 0;
-    ++reopened_;
+  if (!batch_.empty()) {
+    count(slowest);
+    drop();
+    plan();
     return;
   }
-  ours_ = less_of(ours_, slowest[0]);
-  native_ = less_of(native_, slowest[1]);
-  ++pairs_;
-  const bool hopeless = slowest[1] >= kDear && native_ > kTwice * ours_;
-  if (pairs_ == kPairs || hopeless) decide();
+  while (look_ <= calls_ - decided_at_) look_ *= kLookGrowth;
+  if (ratio(slowest[0], time(chosen_)) > kDrift) {
+    reopen(slowest[0]);
+  } else if (postponed_ && calls_ >= turn_) {
+    plan();
+  }
 }
 
-void Trial::decide() {
-  decided_ = true;
-  const bool native = static_cast<double>(native_) < kClearly * static_cast<double>(ours_);
-  chosen_ = native ? Way::kNative : Way::kOurs;
-  calls_ = 0;
-  next_look_ = kFirstLook;
+void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
+  assert(times.size() == ways_.size());
+  for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].known = times[i];
+  batch_.clear();
+  decide(0);
+  chosen_ = way;
+}
+
+void Trial::count(const std::vector<base::Nanos>& slowest) {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    ways_[batch_[i]].seen.push_back(std::max<base::Nanos>(slowest[i], 1));
+  }
+}
+
+double Trial::spent() const {
+  double spent = spent_before_;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    const auto seen = static_cast<double>(sightings(way));
+    if (seen > 0) spent += seen * std::max(0.0, ratio(time(way), least()) - 1);
+  }
+  return spent;
+}
+
+void Trial::drop() {
+  const base::Nanos best = least();
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    Candidate& candidate = ways_[way];
+    const std::size_t seen = candidate.seen.size();
+    if (seen == 0) continue;
+    const double limit = kBehind[std::min(seen, kBehind.size()) - 1];
+    candidate.out = candidate.out || ratio(time(way), best) > limit;
+  }
+}
+
+// What one more call of the way costs beyond the best one's, in calls of the best.
+double Trial::expected(std::size_t way) const {
+  const base::Nanos best = least();
+  if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
+  double slowest = kUnseen;
+  for (std::size_t other = 0; other < ways_.size(); ++other) {
+    if (ways_[other].kin == ways_[way].kin) slowest = std::max(slowest, ratio(time(other), best));
+  }
+  return slowest - 1;
+}
+
+bool Trial::again(const Candidate& candidate) const {
+  return !candidate.out && candidate.seen.size() < kSightings;
+}
+
+// One more sighting of each of those seen least often, or the first of one.
+void Trial::plan() {
+  batch_.clear();
+  const auto contenders =
+      std::count_if(ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.out; });
+  if (contenders <= 1) return decide(0);
+  // What costs nothing can always be afforded.
+  const double left = kBudget * static_cast<double>(std::max(calls_, kHorizon)) - spent();
+  const double allowed = std::max(0.0, left);
+  std::size_t fewest = kSightings;
+  double cheapest = 0;  // of those that cannot be afforded now
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (!again(ways_[way])) continue;
+    const double cost = expected(way);
+    if (cost <= allowed) {
+      fewest = std::min(fewest, ways_[way].seen.size());
+    } else {
+      cheapest = cheapest == 0 ? cost : std::min(cheapest, cost);
+    }
+  }
+  double planned = 0;
+  for (std::size_t way = 0; way < ways_.size() && fewest < kSightings; ++way) {
+    if (!again(ways_[way]) || ways_[way].seen.size() != fewest) continue;
+    const double cost = expected(way);
+    if (planned + cost > allowed) continue;
+    planned += cost;
+    batch_.push_back(way);
+    if (fewest == 0) break;
+  }
+  if (batch_.empty()) decide(cheapest);
+}
+
+// `postponed_cost`: of the next sighting that waits for its turn; 0: nothing waits.
+void Trial::decide(double postponed_cost) {
+  std::optional<std::size_t> best;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (ways_[way].seen.empty() || ways_[way].out) continue;
+    if (!best || ratio(time(way), time(*best)) < kClearly) best = way;
+  }
+  chosen_ = best.value_or(chosen_);
+  postponed_ = postponed_cost > 0;
+  turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost) / kBudget)) + 1;
+  decided_at_ = calls_;
+  look_ = kFirstLook;
   recent_ = 0;
+}
+
+void Trial::reopen(base::Nanos now) {
+  spent_before_ = spent();
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    ways_[way].known = time(way);
+    ways_[way].seen.clear();
+    ways_[way].out = false;
+  }
+  ways_[chosen_].seen = {now};
+  ++reopened_;
+  plan();
 }
 
 }  // namespace alm::mpi

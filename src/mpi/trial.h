@@ -1,10 +1,23 @@
-// Never slower: which way the exchanges of one communicator and size class take, ours or the MPI
-// library's own. The first calls take both ways in turn and are timed; the ranks agree on the times
-// of the slowest (the caller reduces them), hence on the way, and keep it. From time to time they
-// compare again how long it takes now: drift reopens the trial. Pure: every rank makes the same
-// calls in the same order, so that all of them stand at the same point.
+// Never slower: which of a few ways the exchanges of one communicator and size class take. The
+// first calls take them in turn and are timed; the ranks agree on the times of the slowest (the
+// caller reduces them), hence on everything that follows:
+//
+//   - The first call takes the first way and is not timed: ranks come to it at different times, and
+//     memory is touched for the first time.
+//   - Each way is seen once, then those not clearly behind again and again, up to kSightings times.
+//     What counts is the mean of its sightings without the slowest: a late rank spoils one, but a
+//     way that stalls now and then is to be known by it.
+//   - Trying costs what its calls take beyond the best way's. The sum stays within kBudget of all
+//     calls, the first kHorizon taken as made: a way that would exceed it waits for its turn. One
+//     not yet seen is expected to take kUnseen times as long as the best, or as long as the slowest
+//     of its kin. So the budget holds for sure where no way takes longer than that.
+//   - The first way is kept unless another is clearly faster, and so on down the list.
+//
+// From time to time the ranks compare again how long it takes now: drift reopens the trial. Pure:
+// every rank makes the same calls in the same order, so that all of them stand at the same point.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,12 +25,25 @@
 
 namespace alm::mpi {
 
-enum class Way : std::uint8_t { kOurs, kNative };
+// Ways of one kin are dear together.
+enum class Kin : std::uint8_t { kUdp, kLibrary };
 
 class Trial {
  public:
+  static constexpr double kBudget = 0.05;
+  static constexpr std::uint64_t kHorizon = 200;
+  static constexpr std::size_t kSightings = 8;
+  static constexpr double kUnseen = 5;
+
+  // Ours (way 0) and the MPI library's own (way 1).
+  Trial() : Trial({Kin::kUdp, Kin::kLibrary}) {}
+  // In order of preference. At least one.
+  explicit Trial(const std::vector<Kin>& ways);
+
   // The way the next call takes.
-  Way way() const;
+  std::size_t way() const {
+    return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()];
+  }
   // It has been taken, and took so long on this rank.
   void took(base::Nanos time);
 
@@ -27,23 +53,49 @@ class Trial {
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
 
-  bool decided() const { return decided_; }
-  // What the decision rests on: the best time of the slowest rank, each way; 0 while not known.
-  base::Nanos best(Way way) const { return way == Way::kOurs ? ours_ : native_; }
+  // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
+  void adopt(std::size_t way, const std::vector<base::Nanos>& times);
+
+  bool decided() const { return batch_.empty(); }
+  // The next sighting of some way waits for its turn.
+  bool postponed() const { return postponed_; }
+  std::size_t ways() const { return ways_.size(); }
+  // What the decision rests on; 0 while not known.
+  base::Nanos time(std::size_t way) const;
+  std::size_t sightings(std::size_t way) const { return ways_[way].seen.size(); }
   std::uint32_t reopened() const { return reopened_; }
+  // What trying has cost so far, in calls of the best way.
+  double spent() const;
 
  private:
-  void decide();
+  struct Candidate {
+    Kin kin{};
+    std::vector<base::Nanos> seen;  // agreed on, in this trial
+    base::Nanos known = 0;          // from before it
+    bool out = false;               // clearly behind
+  };
 
-  std::vector<base::Nanos> times_;  // not yet agreed on; ours first, then native, and so on
+  base::Nanos least() const;
+  void count(const std::vector<base::Nanos>& slowest);
+  void drop();
+  void plan();
+  void decide(double postponed_cost);
+  double expected(std::size_t way) const;
+  bool again(const Candidate& candidate) const;
+  void reopen(base::Nanos now);
+
+  std::vector<Candidate> ways_;
+  std::vector<std::size_t> batch_;  // ways to take before the ranks agree; empty: decided
+  std::vector<base::Nanos> times_;  // of the batch, not yet agreed on
   bool due_ = false;
-  bool decided_ = false;
-  Way chosen_ = Way::kOurs;
-  std::uint32_t pairs_ = 0;  // taken in this trial
-  base::Nanos ours_ = 0, native_ = 0;
-  std::uint64_t calls_ = 0;      // since the decision
-  std::uint64_t next_look_ = 0;  // at which the ranks compare again
-  base::Nanos recent_ = 0;       // smoothed, on this rank
+  bool postponed_ = false;
+  std::size_t chosen_ = 0;
+  double spent_before_ = 0;  // by the trials before this one
+  std::uint64_t calls_ = 0;
+  std::uint64_t decided_at_ = 0;  // calls made then
+  std::uint64_t look_ = 0;        // calls after the decision at which the ranks compare again
+  std::uint64_t turn_ = 0;        // calls made at which a postponed way can be afforded
+  base::Nanos recent_ = 0;        // smoothed, on this rank
   std::uint32_t reopened_ = 0;
 };
 

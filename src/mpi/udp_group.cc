@@ -5,28 +5,51 @@
 #include <algorithm>
 #include <utility>
 
+#include "mpi/bruck_exchange.h"
+#include "mpi/grid_exchange.h"
+
 namespace alm::mpi {
 
+namespace {
+
+std::unique_ptr<PhasedExchange> open(const plan::Phased& phased, io::Driver& driver,
+                                     const io::PeerSet& peers,
+                                     std::span<const std::vector<std::uint16_t>> sets) {
+  if (const auto* grid = std::get_if<plan::Grid>(&phased)) {
+    return std::make_unique<GridExchange>(*grid, driver, peers, sets);
+  }
+  return std::make_unique<BruckExchange>(std::get<plan::Bruck>(phased), driver, peers, sets);
+}
+
+}  // namespace
+
 UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
-                   std::vector<plan::Grid> grids,
-                   std::span<const std::vector<std::vector<std::uint16_t>>> grid_sets, Hooks hooks)
+                   std::vector<plan::Phased> phased,
+                   std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks)
     : driver_(driver),
       members_(static_cast<std::uint32_t>(peers.addresses.size())),
       self_(peers.identity.self),
       set_(peers.identity.local_set),
       config_(peers.config),
       rounds_(std::move(rounds)),
-      plans_(std::move(grids)),
+      plans_(std::move(phased)),
       hooks_(std::move(hooks)) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    grids_.push_back(std::make_unique<GridExchange>(plans_[i], driver, peers, grid_sets[i]));
+    phased_.push_back(open(plans_[i], driver, peers, phase_sets[i]));
   }
   driver_.add_set(set_, std::move(peers));
 }
 
+std::vector<std::uint16_t> UdpGroup::sets() const {
+  std::vector<std::uint16_t> sets = {set_};
+  for (const auto& phased : phased_) {
+    for (const std::uint16_t set : phased->sets()) sets.push_back(set);
+  }
+  return sets;
+}
+
 void UdpGroup::close() {
-  driver_.remove_set(set_);
-  for (const auto& grid : grids_) grid->close();
+  for (const std::uint16_t set : sets()) driver_.remove_set(set);
 }
 
 std::uint32_t UdpGroup::packet_bytes() const {
@@ -44,8 +67,8 @@ base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::by
     gathered_.insert(gathered_.end(), mine.begin(), mine.end());
   }
   std::copy(mine.begin(), mine.end(), all.begin() + self_ * mine.size());
-  if (const auto grid = choose_grid(mine.size())) {
-    return run_grid(*grid, gathered_.data(), all.data(), mine.size());
+  if (const auto phased = choose_phased(mine.size())) {
+    return run_phased(*phased, gathered_.data(), all.data(), mine.size());
   }
   transport::Exchange exchange;
   exchange.send = {gathered_.data(), mine.size(), mine.size(), {}, {}};
@@ -53,26 +76,20 @@ base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::by
   return run(exchange);
 }
 
-std::optional<std::size_t> UdpGroup::choose_grid(std::uint64_t bytes) const {
-  return plan::choose_grid(plans_, bytes, packet_bytes());
+std::optional<std::size_t> UdpGroup::choose_phased(std::uint64_t bytes) const {
+  return plan::choose_phased(plans_, bytes, packet_bytes());
 }
 
-base::Status UdpGroup::run_grid(std::size_t index, const std::byte* send, std::byte* recv,
-                                std::uint64_t bytes) {
-  return grids_[index]->run(send, recv, bytes, hooks_.progress, hooks_.warn);
+base::Status UdpGroup::run_phased(std::size_t index, const std::byte* send, std::byte* recv,
+                                  std::uint64_t bytes) {
+  return phased_[index]->run(send, recv, bytes, hooks_.progress, hooks_.warn);
 }
 
-void UdpGroup::share_failure() {
-  std::vector<std::uint16_t> sets = {set_};
-  for (const auto& grid : grids_) {
-    for (const std::uint16_t set : grid->sets()) sets.push_back(set);
-  }
-  driver_.share_failure(sets);
-}
+void UdpGroup::share_failure() { driver_.share_failure(sets()); }
 
 transport::Counters UdpGroup::counters() const {
-  transport::Counters sum = driver_.counters(set_);
-  for (const auto& grid : grids_) sum += grid->counters();
+  transport::Counters sum;
+  for (const std::uint16_t set : sets()) sum += driver_.counters(set);
   return sum;
 }
 

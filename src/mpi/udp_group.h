@@ -1,5 +1,5 @@
 // The members of a communicator that exchange over UDP, once everybody has said hello: sockets,
-// rounds, and the grids for small blocks. Knows nothing of MPI calls and datatypes.
+// rounds, and phases for small blocks. Knows nothing of MPI calls and datatypes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "mpi/grid_exchange.h"
+#include "mpi/phased_exchange.h"
 #include "mpi/settings.h"
+#include "plan/phased.h"
 #include "transport/io/driver.h"
 
 namespace alm::mpi {
@@ -24,9 +25,10 @@ class UdpGroup {
   };
 
   // `peers` describes the members; the group registers it with the driver, which must live on until
-  // close(). grid_sets[g][d][member]: the numbers reserved for the lines of the grids.
-  UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds, std::vector<plan::Grid> grids,
-           std::span<const std::vector<std::vector<std::uint16_t>>> grid_sets, Hooks hooks);
+  // close(). phase_sets[i][phase][member]: the numbers reserved for the phases of phased[i].
+  UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
+           std::vector<plan::Phased> phased,
+           std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks);
   // Ends its traffic and gives its numbers back. Peers have everything they need.
   void close();
 
@@ -43,12 +45,11 @@ class UdpGroup {
   base::Status gather(std::span<const std::byte> mine, std::span<std::byte> all);
 
   // One block of `bytes` per member, self's included in both.
-  std::size_t grids() const { return grids_.size(); }
-  const plan::Grid& grid(std::size_t index) const { return grids_[index]->grid(); }
+  std::span<const plan::Phased> phased() const { return plans_; }
   // What the model takes for blocks of `bytes`; nothing: the direct exchange.
-  std::optional<std::size_t> choose_grid(std::uint64_t bytes) const;
-  base::Status run_grid(std::size_t index, const std::byte* send, std::byte* recv,
-                        std::uint64_t bytes);
+  std::optional<std::size_t> choose_phased(std::uint64_t bytes) const;
+  base::Status run_phased(std::size_t index, const std::byte* send, std::byte* recv,
+                          std::uint64_t bytes);
 
   // An error found after the last exchange was complete.
   base::Status trouble() { return driver_.trouble(set_); }
@@ -60,14 +61,16 @@ class UdpGroup {
   std::string settings_text() const;
 
  private:
+  std::vector<std::uint16_t> sets() const;  // of all, its own first
+
   io::Driver& driver_;
   std::uint32_t members_;
   std::uint32_t self_;
   std::uint16_t set_;
   transport::Config config_;
   PlanRounds rounds_;
-  std::vector<plan::Grid> plans_;  // for the model; grids_ in the same order
-  std::vector<std::unique_ptr<GridExchange>> grids_;
+  std::vector<plan::Phased> plans_;
+  std::vector<std::unique_ptr<PhasedExchange>> phased_;  // in the same order
   Hooks hooks_;
   std::vector<std::byte> gathered_;  // what gather() sends
 };

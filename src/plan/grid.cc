@@ -7,14 +7,6 @@
 namespace alm::plan {
 namespace {
 
-// Header, IPv4, UDP and Ethernet around the payload of a packet.
-constexpr std::uint64_t kFramingBytes = 66;
-
-Traffic traffic(std::uint64_t messages, std::uint64_t bytes, std::uint32_t packet_bytes) {
-  const std::uint64_t packets = (bytes + packet_bytes - 1) / packet_bytes;
-  return {messages * packets, messages * (bytes + packets * kFramingBytes)};
-}
-
 // Ranks of one leaf side by side, leaves of one switch above side by side, and so on.
 std::vector<base::Rank> by_hierarchy(std::uint32_t ranks,
                                      std::span<const std::vector<std::uint32_t>> group_of) {
@@ -110,52 +102,12 @@ std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
   return grids;
 }
 
-Traffic direct_traffic(std::uint32_t ranks, std::uint64_t bytes, std::uint32_t packet_bytes) {
-  return traffic(ranks - 1, bytes, packet_bytes);
-}
-
 Traffic grid_traffic(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes) {
   Traffic sum;
   for (const std::uint32_t length : grid.lengths) {
-    const Traffic phase = traffic(length - 1, bytes * (grid.at.size() / length), packet_bytes);
-    sum.packets += phase.packets;
-    sum.wire_bytes += phase.wire_bytes;
+    sum += message_traffic(length - 1, bytes * (grid.at.size() / length), packet_bytes);
   }
   return sum;
-}
-
-std::optional<std::size_t> choose_grid(std::span<const Grid> grids, std::uint64_t bytes,
-                                       std::uint32_t packet_bytes) {
-  constexpr double kWireGrowthMax = 1.5;
-  std::optional<std::size_t> best;
-  std::uint64_t least = 0;
-  for (std::size_t i = 0; i < grids.size(); ++i) {
-    const Grid& grid = grids[i];
-    const auto ranks = static_cast<std::uint32_t>(grid.at.size());
-    const Traffic direct = direct_traffic(ranks, bytes, packet_bytes);
-    const Traffic combined = grid_traffic(grid, bytes, packet_bytes);
-    const auto allowed = kWireGrowthMax * static_cast<double>(direct.wire_bytes);
-    if (2 * combined.packets > direct.packets) continue;
-    if (static_cast<double>(combined.wire_bytes) > allowed) continue;
-    const std::uint64_t cost = combined.packets + kPhasePackets * grid.dimensions();
-    if (best && cost >= least) continue;
-    best = i;
-    least = cost;
-  }
-  return best;
-}
-
-std::vector<Grid> useful_grids(std::vector<Grid> grids, std::uint32_t packet_bytes) {
-  std::vector<bool> taken(grids.size());
-  if (!taken.empty()) taken.front() = true;
-  for (std::uint64_t bytes = 1; bytes <= packet_bytes; ++bytes) {
-    if (const auto chosen = choose_grid(grids, bytes, packet_bytes)) taken[*chosen] = true;
-  }
-  std::vector<Grid> useful;
-  for (std::size_t i = 0; i < grids.size(); ++i) {
-    if (taken[i]) useful.push_back(std::move(grids[i]));
-  }
-  return useful;
 }
 
 }  // namespace alm::plan

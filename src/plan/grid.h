@@ -8,11 +8,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/ids.h"
+#include "plan/traffic.h"
 
 namespace alm::plan {
 
@@ -40,23 +40,7 @@ struct Grid {
 std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
                              std::span<const std::vector<std::uint32_t>> group_of);
 
-// Those of `grids` that choose_grid would take for blocks of some size, and the first.
-std::vector<Grid> useful_grids(std::vector<Grid> grids, std::uint32_t packet_bytes);
-
 // What a rank sends for blocks of `bytes`, with `packet_bytes` of them in a packet.
-struct Traffic {
-  std::uint64_t packets = 0, wire_bytes = 0;
-};
-Traffic direct_traffic(std::uint32_t ranks, std::uint64_t bytes, std::uint32_t packet_bytes);
 Traffic grid_traffic(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes);
-
-// The grid to take for blocks of `bytes`: the fewest packets, a phase counting as much as
-// kPhasePackets of them. Nothing where none needs less than half the packets of the direct exchange
-// without much more on the wire.
-// Every phase waits once for the latency of the network and for a process to be woken; a packet
-// costs a few microseconds at each end.
-constexpr std::uint64_t kPhasePackets = 8;
-std::optional<std::size_t> choose_grid(std::span<const Grid> grids, std::uint64_t bytes,
-                                       std::uint32_t packet_bytes);
 
 }  // namespace alm::plan

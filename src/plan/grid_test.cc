@@ -76,29 +76,11 @@ TEST(Grid, EveryLineHasSelfInItsPlaceAndAllRanksAgree) {
   }
 }
 
-TEST(Grid, MoreDimensionsForSmallerBlocks) {
+TEST(Grid, MoreDimensionsMeanFewerMessages) {
   const auto grids = make_grids(32, Rank{0}, leaves(4, 8));
   EXPECT_EQ(grids.size(), 4u);
   EXPECT_EQ(grid_traffic(grids[0], 100, kPacketBytes).packets, 7u + 3u);
   EXPECT_EQ(grid_traffic(grids[3], 1, kPacketBytes).packets, 5u);
-  const auto many = make_grids(1024, Rank{0}, {});
-  EXPECT_GT(choose_grid(many, 1, kPacketBytes), choose_grid(many, 40, kPacketBytes));
-}
-
-TEST(Grid, OnlyThoseThatAreTakenAreUseful) {
-  const auto few = useful_grids(make_grids(32, Rank{0}, leaves(4, 8)), kPacketBytes);
-  ASSERT_EQ(few.size(), 1u);
-  EXPECT_EQ(few.front().lengths, (Lengths{8, 4}));
-  EXPECT_EQ(useful_grids(make_grids(4, Rank{0}, {}), kPacketBytes).size(), 1u);
-  EXPECT_TRUE(useful_grids({}, kPacketBytes).empty());
-}
-
-TEST(Grid, PaysForSmallBlocksOnly) {
-  const auto grids = make_grids(32, Rank{0}, leaves(4, 8));
-  EXPECT_TRUE(choose_grid(grids, 100, kPacketBytes));
-  EXPECT_FALSE(choose_grid(grids, 1000, kPacketBytes));
-  EXPECT_FALSE(choose_grid(grids, 1 << 20, kPacketBytes));
-  EXPECT_FALSE(choose_grid(make_grids(4, Rank{0}, {}), 1, kPacketBytes));  // saves no packets
 }
 
 }  // namespace

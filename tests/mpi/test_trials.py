@@ -1,25 +1,42 @@
-"""Never slower: the first calls try both ways, and the faster is kept."""
+"""Never slower: the first calls try the ways there are, and the fastest is kept."""
 
 from __future__ import annotations
+
+import re
 
 from tests.mpi.mpi_job import Bench
 
 TRYING = {"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"}
-PAIRS = 3
+DECIDED = re.compile(
+    r"MPI_Alltoall on (\d+) ranks, (\d+) to (\d+) bytes per pair: (.*) from here on \((.*)\)$"
+)
 
 
-def test_both_ways_are_tried_and_the_bytes_are_right(bench: Bench) -> None:
-    calls = 20
+def decisions(lines: list[str]) -> list[re.Match[str]]:
+    return [match for line in lines if (match := DECIDED.search(line))]
+
+
+def test_all_ways_are_tried_and_the_bytes_are_right(bench: Bench) -> None:
+    calls = 120
     ranks = len(bench.lab.hosts)
     done = bench.run("repeat", str(calls), "2000", env=TRYING)
     done.check()
     ours, native = done.stats["exchanges"], done.stats["native"]
     assert ours + native == calls * ranks
-    assert ours >= PAIRS * ranks or native >= PAIRS * ranks
     assert native >= ranks
-    told = [line for line in done.warnings if "from here on" in line]
-    assert len(told) == 1
-    assert "1024 to 2047 bytes per pair" in told[0] and "by the MPI library" in told[0]
+    told = decisions(done.warnings)
+    assert told, done.err
+    assert told[0][2] == "1024" and told[0][3] == "2047"
+    tried = [way.rpartition(": ")[0] for way in told[-1][5].split("; ")]
+    assert tried[1] == "the MPI library"
+    assert "pairwise over MPI point-to-point messages" in tried
+    assert done.stats["mpi_messages"] > 0
+
+
+def test_small_blocks_have_messages_combined_on_trial(bench: Bench) -> None:
+    done = bench.run("repeat", "60", "8", env=TRYING)
+    done.check()
+    assert "bruck over MPI point-to-point messages" in decisions(done.warnings)[-1][5]
 
 
 def test_every_size_and_type_under_trial(bench: Bench) -> None:
@@ -27,6 +44,13 @@ def test_every_size_and_type_under_trial(bench: Bench) -> None:
         done = bench.run("correct", what, env={"ALLEMANDE_TRIALS": "on"})
         done.check()
         assert done.stats["native"] > 0
+
+
+def test_over_messages_alone(bench: Bench) -> None:
+    done = bench.run("repeat", "60", "500", env={**TRYING, "ALLEMANDE_TRANSPORT": "mpi"})
+    done.check()
+    assert done.stats["packets"] == 0
+    assert "over UDP" not in decisions(done.warnings)[-1][0]
 
 
 def test_who_names_an_algorithm_gets_it(bench: Bench) -> None:

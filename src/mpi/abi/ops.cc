@@ -39,8 +39,8 @@ class AbiPointToPoint final : public PointToPoint {
       : api_(api), comm_(comm), engine_(api, comm, ranks) {}
   ~AbiPointToPoint() override { api_.Comm_free(&comm_); }
 
-  base::Status run(const transport::Exchange& exchange) override {
-    if (const int code = engine_.run(exchange); code != MPI_SUCCESS) {
+  base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) override {
+    if (const int code = engine_.run(exchange, outstanding); code != MPI_SUCCESS) {
       return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
     }
     return {};
@@ -60,6 +60,19 @@ AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state)) : api_(api
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
   api_.Irecv(&never_byte_, 1, api_.byte, 0, 0, private_self_, &never_);
+}
+
+// The first clause of what it says about itself, blanks squeezed.
+std::string AbiOps::library() const {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  if (api_.Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
+  text.resize(std::min(text.find_first_of(",\n"), static_cast<std::size_t>(length)));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  text.erase(
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      text.end());
+  return text.empty() ? "unknown" : text;
 }
 
 CommHandle AbiOps::world() const { return to_opaque(api_.comm_world); }
@@ -108,9 +121,10 @@ int AbiOps::alltoall(CommHandle comm, std::span<const std::uint64_t> out,
   return api_.Alltoall(out.data(), 1, api_.uint64, in.data(), 1, api_.uint64, comm_of(comm));
 }
 
-int AbiOps::allreduce_min(CommHandle comm, std::uint64_t& value) {
-  const std::uint64_t mine = value;
-  return api_.Allreduce(&mine, &value, 1, api_.uint64, api_.min, comm_of(comm));
+int AbiOps::allreduce_min(CommHandle comm, std::span<std::uint64_t> values) {
+  const std::vector<std::uint64_t> mine(values.begin(), values.end());
+  return api_.Allreduce(mine.data(), values.data(), static_cast<int>(mine.size()), api_.uint64,
+                        api_.min, comm_of(comm));
 }
 
 int AbiOps::reduce_sum(CommHandle comm, std::span<std::uint64_t> values) {

@@ -14,6 +14,7 @@ class AbiOps final : public MpiOps {
   // MPI is initialised. `on_delete` gets the state of every communicator that is freed.
   AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
 
+  std::string library() const override;
   CommHandle world() const override;
   int comm_size(CommHandle comm, int& size) const override;
   int comm_rank(CommHandle comm, int& rank) const override;
@@ -23,7 +24,7 @@ class AbiOps final : public MpiOps {
                 std::span<std::byte> all) override;
   int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                std::span<std::uint64_t> in) override;
-  int allreduce_min(CommHandle comm, std::uint64_t& value) override;
+  int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) override;
   int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(CommHandle comm, base::Nanos timeout) override;
   [[noreturn]] void abort(CommHandle comm, int code) override;

@@ -14,7 +14,8 @@ using transport::PeerId;
 
 constexpr int kTag = 0;
 
-// Ranks may share cores with others that compute: poll briefly, then sleep a little.
+// Ranks may share cores with others that compute: poll briefly, letting them run, then sleep a
+// little.
 constexpr int kEmptyPollsBeforeSleep = 200;
 constexpr std::chrono::microseconds kSleep{50};
 
@@ -35,13 +36,14 @@ MpiP2p::MpiP2p(const MpiApi& api, MPI_Comm comm, std::uint32_t ranks, const P2pO
     : api_(api),
       comm_(comm),
       options_(options),
-      requests_(ranks + options.window_chunks, api.request_null),
+      requests_(2 * ranks, api.request_null),
       finished_(requests_.size()),
-      received_(ranks) {
-  for (std::size_t slot = ranks; slot < requests_.size(); ++slot) free_sends_.push_back(slot);
-}
+      received_(ranks) {}
 
-int MpiP2p::run(const Exchange& exchange) {
+int MpiP2p::run(const Exchange& exchange, std::uint32_t window_chunks) {
+  window_ = std::clamp<std::size_t>(window_chunks, 1, received_.size());
+  free_sends_.clear();
+  for (std::size_t slot = 0; slot < window_; ++slot) free_sends_.push_back(received_.size() + slot);
   std::fill(received_.begin(), received_.end(), 0);
   for (const PeerId peer : exchange.rounds.recv) {
     if (const int code = post_receive(exchange, peer); code != MPI_SUCCESS) return code;
@@ -57,7 +59,11 @@ int MpiP2p::run(const Exchange& exchange) {
       bool any = false;
       if (const int code = collect(exchange, any); code != MPI_SUCCESS) return code;
       empty_polls = any ? 0 : empty_polls + 1;
-      if (empty_polls > kEmptyPollsBeforeSleep) std::this_thread::sleep_for(kSleep);
+      if (empty_polls > kEmptyPollsBeforeSleep) {
+        std::this_thread::sleep_for(kSleep);
+      } else if (!any) {
+        std::this_thread::yield();
+      }
     }
   }
   return MPI_SUCCESS;
@@ -75,7 +81,7 @@ void MpiP2p::begin_round(const Exchange& exchange, std::size_t round) {
 }
 
 bool MpiP2p::round_complete(const Exchange& exchange) {
-  if (!round_.sends_posted || free_sends_.size() != options_.window_chunks) return false;
+  if (!round_.sends_posted || free_sends_.size() != window_) return false;
   for (; round_.recv_at < round_.recv_end; ++round_.recv_at) {
     const PeerId peer = exchange.rounds.recv[round_.recv_at];
     if (received_[peer] < size_of(exchange.recv, peer)) return false;
@@ -148,8 +154,8 @@ int MpiP2p::post_sends(const Exchange& exchange) {
 
 int MpiP2p::collect(const Exchange& exchange, bool& any) {
   int count = 0;
-  const int code = api_.Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                                 finished_.data(), MPI_STATUSES_IGNORE);
+  const int code = api_.Testsome(static_cast<int>(received_.size() + window_), requests_.data(),
+                                 &count, finished_.data(), MPI_STATUSES_IGNORE);
   if (code != MPI_SUCCESS || count == MPI_UNDEFINED) return code;
   any = count > 0;
   for (int i = 0; i < count; ++i) {

@@ -18,7 +18,6 @@ namespace alm::io {
 
 struct P2pOptions {
   std::uint64_t chunk_bytes = 64u << 10;  // large enough for full speed, small enough to interleave
-  std::uint32_t window_chunks = 4;        // sends outstanding at once
 };
 
 class MpiP2p {
@@ -26,8 +25,9 @@ class MpiP2p {
   // `comm` carries nothing else. `api` outlives this.
   MpiP2p(const MpiApi& api, MPI_Comm comm, std::uint32_t ranks, const P2pOptions& options = {});
 
-  // Runs one exchange to completion; returns an MPI error code. Collective, one at a time.
-  int run(const transport::Exchange& exchange);
+  // Runs one exchange to completion, with 1 to `ranks` sends outstanding at once; returns an MPI
+  // error code. Collective, one at a time.
+  int run(const transport::Exchange& exchange, std::uint32_t window_chunks);
 
   std::uint64_t messages_sent() const { return messages_sent_; }
 
@@ -51,10 +51,11 @@ class MpiP2p {
   const MpiApi& api_;
   MPI_Comm comm_;
   P2pOptions options_;
-  std::vector<MPI_Request> requests_;  // one receive per rank, then the send window
+  std::vector<MPI_Request> requests_;  // one receive per rank, then sends
   std::vector<int> finished_;
   std::vector<std::uint64_t> received_;  // bytes complete, per rank
-  std::vector<std::size_t> free_sends_;  // unused slots of requests_
+  std::vector<std::size_t> free_sends_;  // unused slots of requests_, of the window
+  std::size_t window_ = 0;               // slots of the exchange that runs
   RoundState round_;
   std::uint64_t messages_sent_ = 0;
 };

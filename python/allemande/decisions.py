@@ -1,0 +1,126 @@
+"""The decision file the preloaded libraries write: which way MPI_Alltoall took, and why."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allemande.errors import BadInput
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Way:
+    """One candidate of a trial."""
+
+    name: str
+    time_us: float | None  # of the slowest rank; None: not tried
+    seen: int
+    packets: int | None  # the model's figure for a rank; None: it has none
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided for one size class on one kind of job."""
+
+    version: str
+    mpi: str
+    configuration: str
+    ranks: int
+    hosts: int
+    least_bytes: int
+    most_bytes: int
+    chosen: str
+    why: str
+    ways: tuple[Way, ...]
+
+
+class _Table:
+    """Typed reads of one table; names file, table and key of what is wrong."""
+
+    def __init__(self, table: Any, where: str) -> None:
+        if not isinstance(table, dict):
+            raise BadInput(f"{where} is not a table")
+        self.table, self.where = table, where
+
+    def text(self, key: str) -> str:
+        value = self.table.get(key)
+        if not isinstance(value, str) or not value:
+            raise BadInput(f"{self.where}: `{key}` is missing or not valid; expected a text")
+        return value
+
+    def integer(self, key: str, least: int) -> int:
+        value = self.table.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise BadInput(
+                f"{self.where}: `{key}` is missing or not valid; expected an integer from {least}"
+            )
+        return value
+
+    def microseconds(self, key: str) -> float:
+        value = self.table.get(key)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < 1e13:
+            raise BadInput(f"{self.where}: `{key}` is missing or not valid; expected microseconds")
+        return float(value)
+
+    def tables(self, key: str) -> list[_Table]:
+        value = self.table.get(key, [])
+        if not isinstance(value, list):
+            raise BadInput(f"{self.where}: `{key}` is not valid; expected an array of tables")
+        return [_Table(one, f"{self.where}: {key} {i + 1}") for i, one in enumerate(value)]
+
+
+def _read_way(table: _Table) -> Way:
+    return Way(
+        name=table.text("name"),
+        time_us=table.microseconds("time_us") or None,
+        seen=table.integer("seen", 0),
+        packets=table.integer("packets", 0) or None,
+    )
+
+
+def _read_decision(table: _Table) -> Decision:
+    decision = Decision(
+        version=table.text("version"),
+        mpi=table.text("mpi"),
+        configuration=table.text("configuration"),
+        ranks=table.integer("ranks", 2),
+        hosts=table.integer("hosts", 1),
+        least_bytes=table.integer("least_bytes", 1),
+        most_bytes=table.integer("most_bytes", 1),
+        chosen=table.text("chosen"),
+        why=table.text("why"),
+        ways=tuple(_read_way(way) for way in table.tables("way")),
+    )
+    if all(way.name != decision.chosen for way in decision.ways):
+        raise BadInput(f"{table.where}: `chosen` names none of its ways")
+    return decision
+
+
+def parse_decisions(text: str, name: str) -> list[Decision]:
+    """Reads the text of a decision file called `name`; raises BadInput for anything else."""
+    try:
+        root = _Table(tomllib.loads(text), name)
+        if root.table.get("decisions") != FORMAT:
+            raise BadInput(f"it does not say `decisions = {FORMAT}`")
+        found = [_read_decision(table) for table in root.tables("decision")]
+    except (tomllib.TOMLDecodeError, RecursionError, BadInput) as error:
+        raise BadInput(
+            f"{name} is no decision file of allemande: {error}. Expected what a job with "
+            "ALLEMANDE_DECISIONS=FILE writes"
+        ) from None
+    return sorted(found, key=lambda one: (one.mpi, one.ranks, one.hosts, one.least_bytes))
+
+
+def load_decisions(path: str) -> list[Decision]:
+    """Reads a decision file; raises BadInput where there is none."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no decision file of allemande: it is not text") from None
+    return parse_decisions(text, path)

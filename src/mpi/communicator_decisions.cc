@@ -1,0 +1,92 @@
+// What a communicator has tried and decided, to and from the decision file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "mpi/communicator.h"
+
+namespace alm::mpi {
+
+Decision Communicator::subject(const Tried& tried) const {
+  std::set<std::string_view> hosts;
+  for (const auto& record : records_) hosts.insert(host_of(record.host));
+  Decision decision;
+  decision.shape = job_.shape;
+  decision.ranks = ranks_;
+  decision.hosts = static_cast<std::uint32_t>(hosts.size());
+  const auto size_class = static_cast<int>(std::bit_width(tried.bytes));
+  decision.least_bytes = std::uint64_t{1} << (size_class - 1);
+  decision.most_bytes = 2 * decision.least_bytes - 1;
+  for (std::size_t i = 0; i < tried.ways.size(); ++i) {
+    const Way way = tried.ways[i];
+    Decision::Way entry{way_name(way), tried.trial.time(i),
+                        static_cast<std::uint32_t>(tried.trial.sightings(i)), 0};
+    if (group_ && way.kind == Way::Kind::kPhased) {
+      entry.packets =
+          plan::traffic_of(phased_[way.index], tried.bytes, group_->packet_bytes()).packets;
+    } else if (group_ && way.kind == Way::Kind::kRounds) {
+      entry.packets = plan::direct_traffic(ranks_, tried.bytes, group_->packet_bytes()).packets;
+    }
+    decision.ways.push_back(std::move(entry));
+  }
+  return decision;
+}
+
+// An earlier job of the same shape has tried this.
+void Communicator::adopt(Tried& tried) {
+  const Decision wanted = subject(tried);
+  const auto known = std::find_if(job_.known.begin(), job_.known.end(),
+                                  [&](const Decision& one) { return same_subject(one, wanted); });
+  if (known == job_.known.end()) return;
+  std::vector<base::Nanos> times;
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < wanted.ways.size(); ++i) {
+    const auto same =
+        std::find_if(known->ways.begin(), known->ways.end(),
+                     [&](const Decision::Way& one) { return one.name == wanted.ways[i].name; });
+    times.push_back(same == known->ways.end() ? 0 : same->time);
+    if (times.back() > 0 && wanted.ways[i].name == known->chosen) chosen = i;
+  }
+  if (!chosen) return;
+  tried.trial.adopt(*chosen, times);
+  if (self_ == 0) {
+    job_.log.info(size_class_text(tried.bytes) + way_text(tried.ways[*chosen]) +
+                  " from here on (as decided before: " + known->why + ")");
+  }
+}
+
+std::string Communicator::reason(const Tried& tried) {
+  const Trial& trial = tried.trial;
+  std::size_t fastest = trial.way();
+  std::size_t seen = 0;
+  for (std::size_t way = 0; way < trial.ways(); ++way) {
+    if (trial.time(way) == 0) continue;
+    ++seen;
+    if (trial.time(way) < trial.time(fastest)) fastest = way;
+  }
+  std::string text = fmt::format("the fastest of {}", seen);
+  if (fastest != trial.way()) {
+    text = fmt::format("preferred, and none of {} is clearly faster", seen);
+  }
+  if (seen < trial.ways()) {
+    text += fmt::format("; {} not tried yet: dear", trial.ways() - seen);
+  }
+  return text;
+}
+
+// Rank 0 of the job writes the file.
+void Communicator::record_decisions() {
+  if (job_.rank != 0) return;
+  for (const auto& [key, tried] : tried_) {
+    const std::size_t way = tried.trial.way();
+    if (!tried.trial.decided() || tried.trial.sightings(way) == 0) continue;
+    Decision decision = subject(tried);
+    decision.chosen = decision.ways[way].name;
+    decision.why = reason(tried);
+    job_.record(std::move(decision));
+  }
+}
+
+}  // namespace alm::mpi

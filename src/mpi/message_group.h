@@ -1,0 +1,47 @@
+// The ranks of a communicator that exchange over MPI point-to-point messages, and the orders in
+// which MPI libraries themselves do so: whichever of them is best there can be matched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "mpi/bruck_blocks.h"
+#include "mpi/ops.h"
+#include "mpi/settings.h"
+
+namespace alm::mpi {
+
+enum class MessageOrder : std::uint8_t {
+  kPairwise,  // rounds of one partner: send to self + i, receive from self - i
+  kFew,       // one round of all partners, a few messages outstanding at once
+  kAll,       // one round, everything posted at once
+  kBruck,     // combined in ceil(log2 p) phases, for tiny blocks
+};
+
+std::string_view name_of(MessageOrder order);  // "pairwise", "few at a time", ...
+
+class MessageGroup {
+ public:
+  MessageGroup(std::unique_ptr<PointToPoint> messages, std::uint32_t ranks, std::uint32_t self);
+
+  // In the rounds the exchange names.
+  base::Status run(const transport::Exchange& exchange);
+  // One block of `bytes` per rank; self's own is not copied.
+  base::Status run(MessageOrder order, const std::byte* send, std::byte* recv, std::uint64_t bytes);
+
+  // A byte from everybody to everybody, so that no exchange is the one to open connections.
+  base::Status open_connections();
+
+  std::uint64_t messages_sent() const { return messages_->messages_sent(); }
+
+ private:
+  base::Status run_bruck(const std::byte* send, std::byte* recv, std::uint64_t bytes);
+
+  std::unique_ptr<PointToPoint> messages_;
+  std::uint32_t ranks_;
+  PlanRounds pairwise_, one_round_;
+  BruckBlocks bruck_;
+};
+
+}  // namespace alm::mpi

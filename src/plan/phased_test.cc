@@ -1,0 +1,78 @@
+#include "plan/phased.h"
+
+#include <gtest/gtest.h>
+
+namespace alm::plan {
+namespace {
+
+using base::Rank;
+constexpr std::uint32_t kPacketBytes = 1448;
+
+std::vector<Phased> on(std::uint32_t ranks) {
+  return make_phased(ranks, Rank{0}, {}, kPacketBytes);
+}
+
+std::vector<std::uint32_t> leaf_of(std::uint32_t leaves, std::uint32_t hosts) {
+  std::vector<std::uint32_t> of;
+  for (std::uint32_t i = 0; i < leaves * hosts; ++i) of.push_back(i / hosts);
+  return of;
+}
+
+TEST(Phased, MorePhasesForSmallerBlocks) {
+  const auto many = on(1024);
+  EXPECT_GT(choose_phased(many, 1, kPacketBytes), choose_phased(many, 40, kPacketBytes));
+}
+
+TEST(Phased, OnlyThoseThatAreTakenAreKept) {
+  const std::vector<std::vector<std::uint32_t>> groups = {leaf_of(4, 8)};
+  const auto few = make_phased(32, Rank{0}, groups, kPacketBytes);
+  ASSERT_EQ(few.size(), 1u);
+  EXPECT_EQ(text_of(few.front()), "grid 8 x 4");
+  EXPECT_EQ(on(4).size(), 1u);
+  EXPECT_TRUE(on(2).empty());
+}
+
+TEST(Phased, PaysForSmallBlocksOnly) {
+  const auto all = on(32);
+  EXPECT_TRUE(choose_phased(all, 100, kPacketBytes));
+  EXPECT_FALSE(choose_phased(all, 1000, kPacketBytes));
+  EXPECT_FALSE(choose_phased(all, 1 << 20, kPacketBytes));
+  EXPECT_FALSE(choose_phased(on(4), 1, kPacketBytes));  // saves no packets
+}
+
+TEST(Phased, NumbersWithoutGoodDivisorsHaveBrucks) {
+  for (const std::uint32_t ranks : {13u, 22u, 26u, 31u, 34u, 37u, 62u, 101u, 257u, 1021u}) {
+    const auto all = on(ranks);
+    const auto chosen = choose_phased(all, 8, kPacketBytes);
+    ASSERT_TRUE(chosen) << ranks;
+    EXPECT_TRUE(std::holds_alternative<Bruck>(all[*chosen])) << ranks;
+    EXPECT_LE(2 * traffic_of(all[*chosen], 8, kPacketBytes).packets, ranks - 1u);
+  }
+  EXPECT_EQ(text_of(on(31).front()), "bruck 5 x 7");
+  EXPECT_EQ(text_of(on(13).front()), "bruck 3 x 5");
+}
+
+// The numbers reserved for sets of peers are as many as the grids alone may ask for.
+TEST(Phased, AllPhasesTogetherAreFew) {
+  for (std::uint32_t ranks = 2; ranks <= 1100; ++ranks) {
+    std::size_t phases = 0;
+    for (const Phased& phased : on(ranks)) phases += phases_of(phased);
+    EXPECT_LE(phases, 2u + 3u + 4u + 5u) << ranks;
+  }
+}
+
+TEST(Phased, AllRanksAgree) {
+  for (std::uint32_t ranks = 2; ranks <= 64; ++ranks) {
+    const auto reference = on(ranks);
+    for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+      const auto all = make_phased(ranks, Rank{rank}, {}, kPacketBytes);
+      ASSERT_EQ(all.size(), reference.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(text_of(all[i]), text_of(reference[i]));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace alm::plan

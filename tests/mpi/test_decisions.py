@@ -1,0 +1,49 @@
+"""The decision file: written by one job, taken over by the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.mpi.mpi_job import Bench
+
+from allemande.decisions import load_decisions
+
+
+def trying(file: Path) -> dict[str, str]:
+    return {
+        "ALLEMANDE_TRIALS": "on",
+        "ALLEMANDE_LOG": "info",
+        "ALLEMANDE_DECISIONS": str(file),
+    }
+
+
+def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "decisions.toml"
+    bench.run("repeat", "150", "300", env=trying(file)).check()
+    (decision,) = load_decisions(str(file))
+    ranks = len(bench.lab.hosts)
+    assert (decision.ranks, decision.hosts) == (ranks, ranks)
+    assert (decision.least_bytes, decision.most_bytes) == (256, 511)
+    assert any(way.name == "the MPI library" and way.seen > 0 for way in decision.ways)
+
+    again = bench.run("repeat", "20", "300", env=trying(file))
+    again.check()
+    told = [line for line in again.warnings if "as decided before" in line]
+    assert len(told) == 1 and decision.chosen.partition(" over ")[0] in told[0]
+    by_library = decision.chosen == "the MPI library"
+    assert again.stats["native"] == (20 * ranks if by_library else 0)
+    assert load_decisions(str(file)) == [decision]
+
+    # Another size is tried out, and joins the file.
+    bench.run("repeat", "150", "3000", env=trying(file)).check()
+    assert [one.least_bytes for one in load_decisions(str(file))] == [256, 2048]
+
+
+def test_a_damaged_file_is_a_warning_and_left_alone(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "decisions.toml"
+    file.write_text("decisions = 1\n[[decision]]\nranks = 'many'\n")
+    before = file.read_text()
+    done = bench.run("repeat", "30", "300", env=trying(file))
+    done.check()
+    assert any("no decision file" in line for line in done.warnings), done.err
+    assert file.read_text() == before

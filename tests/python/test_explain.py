@@ -1,0 +1,100 @@
+"""`allemande explain`: the table, JSON, CSV, and what is no decision file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from allemande import cli
+
+DECISION = """\
+decisions = 1
+
+[[decision]]
+version = "0.1.0"
+mpi = "Open MPI v5.0.8"
+configuration = "00c0ffee"
+ranks = 32
+hosts = 32
+least_bytes = 128
+most_bytes = 255
+chosen = "the MPI library"
+why = "the fastest of 2; 1 not tried yet: dear"
+way = [
+  { name = "grid 8 x 4 over UDP", time_us = 15600.000, seen = 8, packets = 10 },
+  { name = "the MPI library", time_us = 14200.000, seen = 8, packets = 0 },
+  { name = "pairwise over MPI point-to-point messages", time_us = 0.000, seen = 0, packets = 0 },
+]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "decisions.toml"
+    path.write_text(DECISION)
+    return path
+
+
+def test_the_table_tells_what_over_what_and_why(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("32 ranks, Open MPI v5.0.8")
+    chosen = next(line for line in lines if "*" in line)
+    assert "the MPI library" in chosen and "14.2" in chosen and "the fastest of 2" in chosen
+    first = next(line for line in lines if "grid 8 x 4" in line)
+    assert "128 to 255" in first and "15.6" in first
+    assert "not tried" in next(line for line in lines if "pairwise" in line)
+    assert first.index("grid") == chosen.index("the MPI")
+
+
+def test_json_and_csv(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", str(file), "--json", "-", "--csv", str(tmp_path / "d.csv")]) == 0
+    (decision,) = json.loads(capsys.readouterr().out)
+    assert decision["chosen"] == "the MPI library"
+    assert decision["ways"][2]["time_us"] is None
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "d.csv").read_text())))
+    assert [row["chosen"] for row in rows] == ["False", "True", "False"]
+    assert rows[0]["least_bytes"] == "128" and rows[0]["packets"] == "10"
+
+
+def test_no_decision_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "empty.toml"
+    path.write_text("decisions = 1\n")
+    assert cli.main(["explain", str(path)]) == 0
+    assert "No decision" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name = 'tam-8x4'\n", "decisions = 1"),
+        ("decisions = \n", "line 1"),
+        ("decisions = 1\ndecision = 3\n", "array of tables"),
+        ("decisions = 1\ndecision = [3]\n", "decision 1 is not a table"),
+        (DECISION.replace("ranks = 32", "ranks = true"), "`ranks`"),
+        (DECISION.replace("seen = 8", "seen = -8"), "`seen`"),
+        (DECISION.replace("15600.000", "nan"), "`time_us`"),
+        (DECISION.replace('chosen = "the', 'chosen = "another'), "`chosen`"),
+    ],
+)
+def test_what_is_no_decision_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, expected: str
+) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(text)
+    assert cli.main(["explain", str(path)]) == 2
+    printed = capsys.readouterr().err
+    assert "file.toml" in printed and "no decision file" in printed and expected in printed
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\x00\x01")
+    for name in ("missing", "binary", "."):
+        assert cli.main(["explain", str(tmp_path / name)]) == 2
+        assert "allemande: " in capsys.readouterr().err
