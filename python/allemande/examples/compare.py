@@ -14,7 +14,7 @@ from allemande.examples.catalog import OURS, STOCK, Program, Way, other_algorith
 from allemande.lab import Lab
 from allemande.preload import library_path, linked_interface
 
-RUN_TIMEOUT_S = 300
+RUN_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
