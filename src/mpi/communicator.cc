@@ -23,25 +23,28 @@ Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::
     : job_(job), comm_(comm), ranks_(ranks), self_(self) {}
 
 std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
-  if (mode_ == Mode::kPassThrough || mode_ == Mode::kClosed) return std::nullopt;
+  settle();
+  if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
-  const std::uint64_t bytes = call.bytes();
-  // Equal on correct programs; peers are already under way, so this rank cannot turn back alone.
-  if (call.recv.bytes() != bytes) {
-    return job_.ops.raise(
-        comm_, fmt::format("allemande: MPI_Alltoall sends {} bytes to each rank but receives {}",
-                           bytes, call.recv.bytes()));
-  }
-  announce(bytes);
+  if (const int code = check_sizes(call); code != kMpiSuccess) return code;
+  announce(call.bytes());
   return on_trial() ? try_out(call) : accelerate(call);
+}
+
+// Equal on correct programs; peers are already under way, so this rank cannot turn back alone.
+int Communicator::check_sizes(const AlltoallCall& call) {
+  if (call.recv.bytes() == call.bytes()) return kMpiSuccess;
+  return job_.ops.raise(
+      comm_, fmt::format("allemande: {} sends {} bytes to each rank but receives {}", call.name,
+                         call.bytes(), call.recv.bytes()));
 }
 
 int Communicator::accelerate(const AlltoallCall& call) {
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange(call.bytes()); !done) {
-    return fail("MPI_Alltoall", done.error().message);
+  if (const auto done = exchange(staging_, call.bytes()); !done) {
+    return fail(call.name, done.error().message);
   }
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
@@ -49,10 +52,10 @@ int Communicator::accelerate(const AlltoallCall& call) {
   return kMpiSuccess;
 }
 
-base::Status Communicator::exchange(std::uint64_t bytes) {
+base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes) {
   const auto grid = grid_for(bytes);
-  auto done = grid ? group_->run_grid(*grid, staging_.send(), staging_.recv(), bytes)
-                   : run(equal_blocks(staging_, bytes));
+  auto done = grid ? group_->run_grid(*grid, staged.send(), staged.recv(), bytes)
+                   : run(equal_blocks(staged, bytes));
   const auto more = count();
   job_.stats.update([&](StatsRecord& stats) {
     ++stats.exchanges;
@@ -97,22 +100,30 @@ transport::Counters Communicator::count() {
 
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
 int Communicator::fail(const char* function, const std::string& message) {
+  return job_.ops.raise(comm_, give_up(function, message));
+}
+
+std::string Communicator::give_up(const char* function, const std::string& message) {
   const std::string text = fmt::format("{} failed: {}", function, message);
   failure_ = "allemande: " + text;
   job_.log.error(text);
-  if (group_) group_->share_failure();
-  close();
   mode_ = Mode::kFailed;
-  return job_.ops.raise(comm_, failure_);
+  if (group_) group_->share_failure();
+  release();
+  return failure_;
 }
 
 void Communicator::close() {
+  mode_ = Mode::kClosed;
+  release();
+}
+
+void Communicator::release() {
   if (group_) {
     const auto sum = group_->counters();
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
     group_->close();
   }
-  mode_ = Mode::kClosed;
   counts_.reset();
   group_.reset();
   messages_.reset();

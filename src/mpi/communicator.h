@@ -20,10 +20,12 @@
 #include "mpi/staging.h"
 #include "mpi/trial.h"
 #include "mpi/udp_group.h"
+#include "mpi/worker.h"
 
 namespace alm::mpi {
 
 struct AlltoallCall {
+  const char* name = "MPI_Alltoall";  // of the MPI function
   CommHandle comm = 0;
   bool in_place = false;
   TypedBuffer send;  // of no meaning when in place
@@ -47,9 +49,17 @@ class Communicator {
   // communicator_v.cc
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
+  // communicator_nonblocking.cc. The same, begun; `request` completes when it is over. The data
+  // the calls refer to stays until then, datatypes need not.
+  std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
+  std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
+  // Waits for what has been started.
+  void settle();
+  bool idle() const { return !worker_ || worker_->idle(); }
+
   // Called from inside MPI when the communicator is freed; only marks.
-  void mark_dead() { dead_.store(true); }
-  bool dead() const { return dead_.load(); }
+  void mark_dead() { dead_->store(true); }
+  bool dead() const { return dead_->load(); }
   // An error found after the last call was complete goes through the error handler now.
   void raise_late_failure();
   bool failed() const { return mode_ == Mode::kFailed; }
@@ -85,20 +95,29 @@ class Communicator {
   // Nothing: the direct exchange.
   std::optional<std::size_t> grid_for(std::uint64_t bytes) const;
   std::string way_text(std::optional<std::size_t> grid) const;
-  base::Status exchange(std::uint64_t bytes);  // blocks of one size, as staged
-  base::Status exchange_blocks();              // of any sizes, as staged
+  base::Status exchange(const Staging& staged, std::uint64_t bytes);  // blocks of one size
+  base::Status exchange_blocks(const BlockStaging& staged);           // of any sizes
   base::Status run(const transport::Exchange& exchange);
   base::Status over_messages(transport::Exchange exchange);
   transport::Counters count();
   int fail(const char* function, const std::string& message);
-  base::Status compare_sizes();  // communicator_v.cc
+  std::string give_up(const char* function, const std::string& message);
+  void release();
+  base::Status compare_sizes(const BlockStaging& staged);  // communicator_v.cc
+  // communicator_nonblocking.cc
+  bool accelerates() const { return mode_ != Mode::kPassThrough && mode_ != Mode::kClosed; }
+  int check_sizes(const AlltoallCall& call);
+  bool found_slower(std::uint64_t bytes) const;
+  template <class Queued, class Run>
+  int enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle& request);
 
   Job& job_;
   CommHandle comm_;
   std::uint32_t ranks_;
   std::uint32_t self_;
-  Mode mode_ = Mode::kPassThrough;
-  std::atomic<bool> dead_{false};
+  std::atomic<Mode> mode_{Mode::kPassThrough};  // the worker may find that it has failed
+  bool over_mpi_ = false;                       // MPI messages, not UDP
+  std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
 
   std::vector<PeerRecord> records_;
   std::optional<plan::Tuning> tuning_;
@@ -114,7 +133,8 @@ class Communicator {
   bool blocks_announced_ = false;
   std::set<std::pair<int, std::optional<std::size_t>>> announced_;  // size class, by which grid
   std::map<int, Trial> trials_;                                     // by size class
-  std::string failure_;
+  std::string failure_;                                             // set before mode_ tells of it
+  std::unique_ptr<Worker> worker_;  // last: its tasks use all of the above
 };
 
 }  // namespace alm::mpi

@@ -63,8 +63,16 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
   }
   job.agreement = agree(job.records);
   if (rank == 0 && !job.agreement.warning.empty()) job.log.warning(job.agreement.warning);
+  if (rank == 0 && job.agreement.accelerate && !job.agreement.threads &&
+      wants_threads(job.options)) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
+        "this one does not on every rank; nonblocking calls pass through");
+  }
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
+  if (session->starting()) session->find_or_create(ops.world());
   return session;
 }
 
@@ -88,6 +96,7 @@ void Session::read_configuration(JobRecord& record) {
   record.usable = 1;
   record.configuration = configuration_hash(base::shared_options_text(job_.options), text);
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
+  record.threads = job_.ops.threads() ? 1 : 0;
 }
 
 void Session::await_everybody() {
@@ -126,6 +135,27 @@ std::optional<int> Session::on_communicator(CommHandle comm, Exchange exchange) 
   return code;
 }
 
+std::optional<int> Session::start(const AlltoallCall& call, RequestHandle& request) {
+  if (!starting() || call.bytes() == 0) return std::nullopt;
+  return on_open_communicator(call.comm,
+                              [&](Communicator& found) { return found.start(call, request); });
+}
+
+std::optional<int> Session::start_blocks(const BlockCall& call, RequestHandle& request) {
+  if (!starting()) return std::nullopt;
+  return on_open_communicator(
+      call.comm, [&](Communicator& found) { return found.start_blocks(call, request); });
+}
+
+template <class Start>
+std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
+  reap();
+  auto* communicator = static_cast<Communicator*>(job_.ops.state(comm));
+  const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
+  if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
+  return code;
+}
+
 Communicator* Session::find_or_create(CommHandle comm) {
   if (void* state = job_.ops.state(comm)) return static_cast<Communicator*>(state);
   bool inter = false;
@@ -150,14 +180,15 @@ Communicator* Session::find_or_create(CommHandle comm) {
 
 void Session::communicator_freed(void* state) { static_cast<Communicator*>(state)->mark_dead(); }
 
-// What communicators freed since the last call have left behind.
+// What communicators freed since the last call have left behind. A program may free one while an
+// exchange on it is under way.
 void Session::reap() {
   std::vector<std::unique_ptr<Communicator>> dead;
   {
     const std::lock_guard lock(mutex_);
     const auto first_dead =
         std::stable_partition(communicators_.begin(), communicators_.end(),
-                              [](const auto& communicator) { return !communicator->dead(); });
+                              [](const auto& one) { return !one->dead() || !one->idle(); });
     std::move(first_dead, communicators_.end(), std::back_inserter(dead));
     communicators_.erase(first_dead, communicators_.end());
   }
@@ -167,6 +198,7 @@ void Session::reap() {
 // A rank may still miss what this one has sent last: nobody closes sockets before everybody has
 // come here, and until then the responder answers.
 void Session::finish() {
+  for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const bool failed = std::any_of(communicators_.begin(), communicators_.end(),
                                     [](const auto& one) { return one->failed(); });

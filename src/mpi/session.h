@@ -22,10 +22,18 @@ class Session {
   std::optional<int> alltoall(const AlltoallCall& call);
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
+  // The same, begun; the request completes when it is over. They do not wait for anybody: only on
+  // communicators that are up already is there something to begin.
+  std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
+  std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
+
   // Collective over MPI_COMM_WORLD, right before MPI goes down. Later calls pass through.
   void finish();
 
   bool accelerating() const { return accelerating_; }
+  bool starting() const {
+    return accelerating_ && job_.agreement.threads && wants_threads(job_.options);
+  }
 
   // For the attribute of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
@@ -37,6 +45,8 @@ class Session {
   void await_everybody();
   template <class Exchange>
   std::optional<int> on_communicator(CommHandle comm, Exchange exchange);
+  template <class Start>
+  std::optional<int> on_open_communicator(CommHandle comm, Start start);
   Communicator* find_or_create(CommHandle comm);
   void reap();
   void write_stats();

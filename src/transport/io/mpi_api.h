@@ -11,11 +11,15 @@
 #define ALM_MPI_FUNCTIONS(X) \
   X(Init)                    \
   X(Init_thread)             \
+  X(Query_thread)            \
   X(Finalize)                \
   X(Abort)                   \
   X(Alltoall)                \
   X(Alltoallv)               \
   X(Alltoallw)               \
+  X(Ialltoall)               \
+  X(Ialltoallv)              \
+  X(Ialltoallw)              \
   X(Allgather)               \
   X(Allreduce)               \
   X(Reduce)                  \
@@ -26,9 +30,14 @@
   X(Testsome)                \
   X(Wait)                    \
   X(Cancel)                  \
+  X(Grequest_start)          \
+  X(Grequest_complete)       \
+  X(Status_set_elements)     \
+  X(Status_set_cancelled)    \
   X(Comm_size)               \
   X(Comm_rank)               \
   X(Comm_test_inter)         \
+  X(Comm_remote_size)        \
   X(Comm_split)              \
   X(Comm_group)              \
   X(Group_translate_ranks)   \
@@ -48,6 +57,9 @@
   X(Type_get_extent_x)       \
   X(Type_get_true_extent_x)  \
   X(Type_get_envelope)       \
+  X(Type_contiguous)         \
+  X(Type_commit)             \
+  X(Type_free)               \
   X(Pack)                    \
   X(Unpack)
 
@@ -61,6 +73,9 @@ struct MpiApi {
   decltype(&PMPI_Alltoall_c) Alltoall_c = nullptr;
   decltype(&PMPI_Alltoallv_c) Alltoallv_c = nullptr;
   decltype(&PMPI_Alltoallw_c) Alltoallw_c = nullptr;
+  decltype(&PMPI_Ialltoall_c) Ialltoall_c = nullptr;
+  decltype(&PMPI_Ialltoallv_c) Ialltoallv_c = nullptr;
+  decltype(&PMPI_Ialltoallw_c) Ialltoallw_c = nullptr;
 #endif
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};

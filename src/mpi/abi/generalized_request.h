@@ -1,0 +1,39 @@
+// PendingRequest as a generalized request of MPI (MPI 4.1 section 13.2).
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "mpi/ops.h"
+#include "transport/io/mpi_api.h"
+
+namespace alm::mpi {
+
+class GeneralizedRequest final : public PendingRequest {
+ public:
+  // `api` and `ops` must outlive the request.
+  static base::Result<std::unique_ptr<PendingRequest>> start(
+      const io::MpiApi& api, MpiOps& ops, CommHandle comm,
+      std::shared_ptr<const std::atomic<bool>> freed);
+
+  RequestHandle handle() const override;
+  void complete(Outcome outcome) override;
+
+ private:
+  struct State;
+
+  GeneralizedRequest(const io::MpiApi& api, std::shared_ptr<State> state)
+      : api_(api), state_(std::move(state)) {}
+
+  // MPI's callbacks. `state` is a std::shared_ptr<State>* of its own: a program that frees the
+  // request too early does not take it away from the thread that completes it.
+  static int query(void* state, MPI_Status* status);
+  static int release(void* state);
+  static int cancel(void* state, int complete);
+
+  const io::MpiApi& api_;
+  std::shared_ptr<State> state_;
+  MPI_Request request_{};
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,11 @@
+// MPI functions seen with words for handles (entry.h): the same machine functions.
+#pragma once
+
+namespace alm::mpi {
+
+template <class Function, class Typed>
+Function* with_words(Typed* real) {
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(real));
+}
+
+}  // namespace alm::mpi
