@@ -62,6 +62,8 @@ class Communicator {
   bool dead() const { return dead_->load(); }
   // An error found after the last call was complete goes through the error handler now.
   void raise_late_failure();
+  // A communicator that has failed does: it raises its error.
+  bool accelerates() const { return mode_ != Mode::kPassThrough && mode_ != Mode::kClosed; }
   bool failed() const { return mode_ == Mode::kFailed; }
 
   // Ends its traffic and gives back its memory. Peers have everything they need.
@@ -105,7 +107,6 @@ class Communicator {
   void release();
   base::Status compare_sizes(const BlockStaging& staged);  // communicator_v.cc
   // communicator_nonblocking.cc
-  bool accelerates() const { return mode_ != Mode::kPassThrough && mode_ != Mode::kClosed; }
   int check_sizes(const AlltoallCall& call);
   bool found_slower(std::uint64_t bytes) const;
   template <class Queued, class Run>

@@ -71,6 +71,11 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
   }
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  if (rank == 0 && job.agreement.device_memory && wants_threads(job.options)) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
+        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
+  }
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->find_or_create(ops.world());
   return session;
@@ -96,6 +101,7 @@ void Session::read_configuration(JobRecord& record) {
   record.usable = 1;
   record.configuration = configuration_hash(base::shared_options_text(job_.options), text);
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
+  record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
   record.threads = job_.ops.threads() ? 1 : 0;
 }
 
@@ -116,21 +122,29 @@ void Session::await_everybody() {
 
 std::optional<int> Session::alltoall(const AlltoallCall& call) {
   if (!accelerating_ || call.bytes() == 0) return std::nullopt;
-  return on_communicator(call.comm, [&](Communicator& found) { return found.alltoall(call); });
+  const std::array<std::span<const TypedBuffer>, 2> buffers{
+      std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
+  return on_communicator(call.comm, buffers,
+                         [&](Communicator& found) { return found.alltoall(call); });
 }
 
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
 std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
   if (!accelerating_) return std::nullopt;
-  return on_communicator(call.comm,
+  const std::array<std::span<const TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(call.comm, buffers,
                          [&](Communicator& found) { return found.alltoall_blocks(call); });
 }
 
-template <class Exchange>
-std::optional<int> Session::on_communicator(CommHandle comm, Exchange exchange) {
+template <class Buffers, class Exchange>
+std::optional<int> Session::on_communicator(CommHandle comm, const Buffers& buffers,
+                                            Exchange exchange) {
   reap();
   Communicator* communicator = find_or_create(comm);
-  const auto code = communicator != nullptr ? exchange(*communicator) : std::nullopt;
+  std::optional<int> code;
+  if (communicator != nullptr && communicator->accelerates() && in_host_memory(comm, buffers)) {
+    code = exchange(*communicator);
+  }
   if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }
@@ -154,6 +168,20 @@ std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
   const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
   if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
   return code;
+}
+
+// Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
+// agree before each call.
+template <class Buffers>
+bool Session::in_host_memory(CommHandle comm, const Buffers& buffers) {
+  if (!job_.agreement.device_memory) return true;
+  std::uint64_t all = 1;
+  for (const std::span<const TypedBuffer> side : buffers) {
+    for (const TypedBuffer& buffer : side) {
+      if (buffer.bytes() > 0 && device_memory_.contains(buffer.base)) all = 0;
+    }
+  }
+  return job_.ops.allreduce_min(comm, all) == kMpiSuccess && all != 0;
 }
 
 Communicator* Session::find_or_create(CommHandle comm) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/communicator.h"
+#include "mpi/device_memory.h"
 #include "mpi/job.h"
 #include "mpi/ops.h"
 
@@ -32,7 +33,8 @@ class Session {
 
   bool accelerating() const { return accelerating_; }
   bool starting() const {
-    return accelerating_ && job_.agreement.threads && wants_threads(job_.options);
+    return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
+           wants_threads(job_.options);
   }
 
   // For the attribute of a communicator that is freed (MpiOps::set_state).
@@ -43,8 +45,11 @@ class Session {
 
   void read_configuration(JobRecord& record);
   void await_everybody();
-  template <class Exchange>
-  std::optional<int> on_communicator(CommHandle comm, Exchange exchange);
+  // `buffers` holds spans of TypedBuffer.
+  template <class Buffers, class Exchange>
+  std::optional<int> on_communicator(CommHandle comm, const Buffers& buffers, Exchange exchange);
+  template <class Buffers>
+  bool in_host_memory(CommHandle comm, const Buffers& buffers);
   template <class Start>
   std::optional<int> on_open_communicator(CommHandle comm, Start start);
   Communicator* find_or_create(CommHandle comm);
@@ -52,6 +57,7 @@ class Session {
   void write_stats();
 
   Job job_;
+  DeviceMemory device_memory_;
   bool accelerating_ = false;
   std::mutex mutex_;  // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;

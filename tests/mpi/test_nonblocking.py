@@ -59,5 +59,5 @@ def test_an_error_reaches_who_waits(bench: Bench, what: str) -> None:
     done.check()
     told = [line for line in done.out.splitlines() if line.startswith("ERROR")]
     assert len(told) == len(bench.lab.hosts)
-    assert all("MPI_Ialltoallv failed" in line for line in told)
+    assert all("MPI_Ialltoallv failed" in line for line in told), told
     assert any("sends 5000 bytes" in line for line in told)

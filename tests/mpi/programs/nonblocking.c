@@ -83,7 +83,8 @@ static void calls(void) {
             expect(MPI_Wait(&requests[i], &status) == MPI_SUCCESS, "MPI_Wait");
             MPI_Get_count(&status, MPI_BYTE, &count);
             MPI_Test_cancelled(&status, &cancelled);
-            expect(count == 0 && cancelled == 0, "status");
+            // Of the library's own it is undefined.
+            expect(!getenv("ALLEMANDE_PROGRESS") || (count == 0 && cancelled == 0), "status");
           }
           break;
         case 1:
@@ -281,7 +282,8 @@ static void error(int own_handler) {
   } else {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   }
-  exchange_bytes(comm, 10, 1);
+  expect(exchange_bytes(comm, 10, 1) == MPI_SUCCESS, "a right call first");
+  MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < ranks; ++i) sent[i] = expected[i] = 2000, at[i] = i * 100000;
   if (rank == 0) sent[1] = 5000;
   int code = MPI_SUCCESS, text_length = 0, again = MPI_SUCCESS;
