@@ -114,6 +114,7 @@ std::string Communicator::give_up(const char* function, const std::string& messa
 }
 
 void Communicator::close() {
+  worker_.reset();
   mode_ = Mode::kClosed;
   release();
 }

@@ -102,6 +102,10 @@ int ialltoallw(const void* caller, const void* send, const Integer* send_counts,
                const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
                Word comm, void* request);
 
+// For the sake of the requests above: these sleep where the library would spin.
+int wait(void* request, void* status);
+int waitall(int count, void* requests, void* statuses);
+
 // Another tool's definition of the function after ours, or null.
 void* tool_after_this(const char* name);
 

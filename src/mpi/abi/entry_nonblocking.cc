@@ -167,6 +167,19 @@ int ialltoallw(const void* caller, const void* send, const Integer* send_counts,
                            recv_types, comm, request);
 }
 
+int wait(void* request, void* status) {
+  auto& self = interposer();
+  self.sleep_until_complete(1, request);
+  return with_words<int(void*, void*)>(self.library().api().Wait)(request, status);
+}
+
+int waitall(int count, void* requests, void* statuses) {
+  auto& self = interposer();
+  self.sleep_until_complete(count, requests);
+  return with_words<int(int, void*, void*)>(self.library().api().Waitall)(count, requests,
+                                                                          statuses);
+}
+
 #define ALM_INSTANTIATE(Integer)                                                                 \
   template int ialltoall(const void*, const void*, Integer, Word, void*, Integer, Word, Word,    \
                          void*);                                                                 \

@@ -52,6 +52,23 @@ Function* tool(const char* name) {
                                     recv_counts, recv_at, recv_types, comm, request);             \
   }
 
+ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
+
+ALM_EXPORT int MPI_Wait(void* request, void* status) {
+  static auto* const next = tool<decltype(PMPI_Wait)>("MPI_Wait");
+  return next != nullptr ? next(request, status) : entry::wait(request, status);
+}
+
+ALM_EXPORT int PMPI_Waitall(int count, void* requests, void* statuses) {
+  return entry::waitall(count, requests, statuses);
+}
+
+ALM_EXPORT int MPI_Waitall(int count, void* requests, void* statuses) {
+  static auto* const next = tool<decltype(PMPI_Waitall)>("MPI_Waitall");
+  return next != nullptr ? next(count, requests, statuses)
+                         : entry::waitall(count, requests, statuses);
+}
+
 ALM_EXPORT_ALIKE(MPI_Ialltoall, int)
 ALM_EXPORT_BLOCKS(MPI_Ialltoallv, ialltoallv, Ialltoallv, int, Word)
 ALM_EXPORT_BLOCKS(MPI_Ialltoallw, ialltoallw, Ialltoallw, int, const void*)

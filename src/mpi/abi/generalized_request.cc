@@ -18,15 +18,16 @@ struct GeneralizedRequest::State {
 };
 
 base::Result<std::unique_ptr<PendingRequest>> GeneralizedRequest::start(
-    const io::MpiApi& api, MpiOps& ops, CommHandle comm,
+    const io::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
     std::shared_ptr<const std::atomic<bool>> freed) {
   std::shared_ptr<State> state(new State{api, ops, comm, std::move(freed), {}, {}, false});
-  std::unique_ptr<GeneralizedRequest> made(new GeneralizedRequest(api, state));
+  std::unique_ptr<GeneralizedRequest> made(new GeneralizedRequest(api, sleepers, state));
   auto own = std::make_unique<std::shared_ptr<State>>(std::move(state));
   if (api.Grequest_start(query, release, cancel, own.get(), &made->request_) != MPI_SUCCESS) {
     return base::io_error("MPI_Grequest_start failed");
   }
   static_cast<void>(own.release());  // release() has it now
+  made->pending_ = sleepers.add(made->handle());
   return std::unique_ptr<PendingRequest>(std::move(made));
 }
 
@@ -37,7 +38,9 @@ void GeneralizedRequest::complete(Outcome outcome) {
     const std::lock_guard lock(state_->mutex);
     state_->outcome = std::move(outcome);
   }
+  sleepers_.remove(handle());
   api_.Grequest_complete(request_);
+  Sleepers::wake(*pending_);
 }
 
 // In the thread that finds the request complete: error handlers run where the program expects them.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "mpi/abi/sleepers.h"
 #include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
@@ -11,9 +12,9 @@ namespace alm::mpi {
 
 class GeneralizedRequest final : public PendingRequest {
  public:
-  // `api` and `ops` must outlive the request.
+  // `api`, `ops` and `sleepers` must outlive the request.
   static base::Result<std::unique_ptr<PendingRequest>> start(
-      const io::MpiApi& api, MpiOps& ops, CommHandle comm,
+      const io::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
       std::shared_ptr<const std::atomic<bool>> freed);
 
   RequestHandle handle() const override;
@@ -22,8 +23,8 @@ class GeneralizedRequest final : public PendingRequest {
  private:
   struct State;
 
-  GeneralizedRequest(const io::MpiApi& api, std::shared_ptr<State> state)
-      : api_(api), state_(std::move(state)) {}
+  GeneralizedRequest(const io::MpiApi& api, Sleepers& sleepers, std::shared_ptr<State> state)
+      : api_(api), sleepers_(sleepers), state_(std::move(state)) {}
 
   // MPI's callbacks. `state` is a std::shared_ptr<State>* of its own: a program that frees the
   // request too early does not take it away from the thread that completes it.
@@ -32,7 +33,9 @@ class GeneralizedRequest final : public PendingRequest {
   static int cancel(void* state, int complete);
 
   const io::MpiApi& api_;
+  Sleepers& sleepers_;
   std::shared_ptr<State> state_;
+  std::shared_ptr<Sleepers::Pending> pending_;
   MPI_Request request_{};
 };
 

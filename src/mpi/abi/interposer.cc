@@ -67,6 +67,19 @@ void Interposer::finalising() {
   session_->finish();
 }
 
+void Interposer::sleep_until_complete(int count, const void* requests) {
+  if (session_ == nullptr || !session_->starting() || requests == nullptr) return;
+  const auto* all = static_cast<const MPI_Request*>(requests);
+  std::vector<std::shared_ptr<Sleepers::Pending>> ours;
+  for (int i = 0; i < count; ++i) {
+    if (all[i] == library_->api().request_null) continue;
+    ours.push_back(ops_->sleepers().find(to_opaque(all[i])));
+    // Others need MPI's progress, which the library's function sees to better than we.
+    if (ours.back() == nullptr) return;
+  }
+  for (const auto& pending : ours) Sleepers::sleep(*pending);
+}
+
 const int* Interposer::keep(std::vector<int> values) {
   const std::lock_guard lock(kept_mutex_);
   return kept_.emplace_back(std::move(values)).data();

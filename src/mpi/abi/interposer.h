@@ -35,6 +35,10 @@ class Interposer {
   std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
                                      const entry::BlockArguments& recv, std::uintptr_t comm);
 
+  // Before a wait for all of them: sleeps until they are complete if all are of our own making. The
+  // library's function finds them so.
+  void sleep_until_complete(int count, const void* requests);
+
   // For arguments a nonblocking call of the library refers to after it has returned; kept until
   // MPI_Finalize.
   const int* keep(std::vector<int> values);

@@ -188,7 +188,7 @@ bool AbiOps::threads() const {
 
 base::Result<std::unique_ptr<PendingRequest>> AbiOps::make_request(
     CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) {
-  return GeneralizedRequest::start(api_, *this, comm, std::move(freed));
+  return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
 }
 
 base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm) {

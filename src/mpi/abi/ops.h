@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "mpi/abi/datatype.h"
+#include "mpi/abi/sleepers.h"
 #include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
@@ -44,11 +45,13 @@ class AbiOps final : public MpiOps {
   int raise_code(CommHandle comm, int code) override;
   void close() override;
 
+  Sleepers& sleepers() { return sleepers_; }
   Packing packing() const { return {api_, private_self_}; }
 
  private:
   const io::MpiApi& api_;
   int keyval_;
+  Sleepers sleepers_;
   std::mutex error_mutex_;
   int error_class_ = -1;
   std::mutex progress_mutex_;  // a request may be tested by one thread at a time

@@ -29,6 +29,7 @@
   X(Test)                    \
   X(Testsome)                \
   X(Wait)                    \
+  X(Waitall)                 \
   X(Cancel)                  \
   X(Grequest_start)          \
   X(Grequest_complete)       \
