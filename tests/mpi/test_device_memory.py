@@ -16,8 +16,15 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that is found under the name of CUDA's."""
     path = tmp_path_factory.mktemp("cuda") / "libcuda.so.1"
     subprocess.run(
-        ["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", path]
-        + [SOURCES / "modules" / "fake_cuda.c"],
+        [
+            "cc",
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libcuda.so.1",
+            "-o",
+            path,
+            SOURCES / "modules" / "fake_cuda.c",
+        ],
         check=True,
     )
     return path
