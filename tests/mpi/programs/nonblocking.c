@@ -258,12 +258,11 @@ static void unfinished(void) {
   if (rank == 0) nap_ms(200);
 }
 
-static int handled;
+static int handled, handled_by_world;
 
 static void handler(MPI_Comm* comm, int* code, ...) {
-  (void)comm;
   (void)code;
-  ++handled;
+  ++*(*comm == MPI_COMM_WORLD ? &handled_by_world : &handled);
 }
 
 // Two ranks do not agree on a size.
@@ -278,6 +277,8 @@ static void error(int own_handler) {
     MPI_Errhandler mine;
     MPI_Comm_create_errhandler(handler, &mine);
     MPI_Comm_set_errhandler(comm, mine);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, mine);
     MPI_Errhandler_free(&mine);
   } else {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -303,7 +304,8 @@ static void error(int own_handler) {
   expect(!own_handler || handled > 0, "the handler of the communicator");
   char text[MPI_MAX_ERROR_STRING];
   MPI_Error_string(code, text, &text_length);
-  printf("ERROR rank %d: %s\n", rank, text);
+  printf("ERROR rank %d: %s; handled %d, by MPI_COMM_WORLD %d\n", rank, text, handled,
+         handled_by_world);
   fflush(stdout);
 }
 
