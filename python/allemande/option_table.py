@@ -167,6 +167,22 @@ OPTIONS: tuple[Option, ...] = (
         help="Space packets in user space. `auto` does so where the kernel gives no back-pressure (virtual machines, containers).",
     ),
     Option(
+        key="progress",
+        kind="choice",
+        default="off",
+        valid="off|thread",
+        shared=True,
+        help="Who carries out MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw. `off`: the MPI library. `thread`: a thread of ours per communicator, which needs an MPI library that provides MPI_THREAD_MULTIPLE. Turn it on for programs that compute during the exchange.",
+    ),
+    Option(
+        key="device_memory",
+        kind="choice",
+        default="auto",
+        valid="auto|on|off",
+        shared=True,
+        help="Whether programs may pass buffers in GPU memory; their calls go to the MPI library, and every call begins with an agreement on whether any rank has one. `auto`: where a GPU runtime or its driver is there. `off` saves the agreement for programs that do not use the GPU.",
+    ),
+    Option(
         key="init_timeout_s",
         kind="integer",
         default="30",

@@ -114,6 +114,11 @@ Agreement agree(std::span<const JobRecord> records) {
     return agreement;
   }
   agreement.accelerate = true;
+  agreement.threads = std::all_of(records.begin(), records.end(),
+                                  [](const JobRecord& record) { return record.threads != 0; });
+  agreement.device_memory =
+      std::any_of(records.begin(), records.end(),
+                  [](const JobRecord& record) { return record.device_memory != 0; });
   agreement.stats = std::any_of(records.begin(), records.end(),
                                 [](const JobRecord& record) { return record.wants_stats != 0; });
   return agreement;

@@ -23,7 +23,10 @@ struct JobRecord {
   std::uint32_t layout = 0x616c'0002;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
-  std::uint32_t wants_stats = 0;
+  std::uint8_t wants_stats = 0;
+  std::uint8_t threads = 0;        // 1: MPI_THREAD_MULTIPLE is provided here
+  std::uint8_t device_memory = 0;  // 1: buffers in GPU memory may turn up here
+  std::uint8_t reserved = 0;
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
@@ -35,8 +38,10 @@ enum class Obstacle { kNone, kOtherBuild, kInvalidHere, kDifferent, kOneHost };
 
 struct Agreement {
   bool accelerate = false;
-  bool stats = false;   // at least one rank writes the sum of all ranks' counters
-  std::string warning;  // empty: nothing to say; rank 0 says it
+  bool stats = false;          // at least one rank writes the sum of all ranks' counters
+  bool device_memory = false;  // on at least one rank a buffer may be in GPU memory
+  bool threads = false;        // every rank's MPI may be called from several threads at once
+  std::string warning;         // empty: nothing to say; rank 0 says it
   Obstacle obstacle = Obstacle::kNone;
   std::string ranks;  // the ranks it is about, by name_ranks
 };

@@ -25,6 +25,21 @@ TEST(Agreement, EqualRanksAccelerate) {
   EXPECT_EQ(agreement.warning, "");
 }
 
+TEST(Agreement, ThreadsAreForAllOrNone) {
+  auto records = job(3);
+  for (auto& record : records) record.threads = 1;
+  EXPECT_TRUE(agree(records).threads);
+  records[1].threads = 0;
+  EXPECT_FALSE(agree(records).threads);
+}
+
+TEST(Agreement, GpuMemoryOnOneRankConcernsAll) {
+  auto records = job(3);
+  EXPECT_FALSE(agree(records).device_memory);
+  records[2].device_memory = 1;
+  EXPECT_TRUE(agree(records).device_memory);
+}
+
 TEST(Agreement, NamesTheRanksThatDifferFromMost) {
   auto records = job(4);
   records[0].configuration = 8;

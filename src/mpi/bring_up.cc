@@ -67,6 +67,7 @@ std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, st
     return made;
   }
   made->mode_ = Mode::kMessages;
+  made->over_mpi_ = true;
   job.stats.update([](StatsRecord& stats) { ++stats.over_mpi; });
   return made;
 }

@@ -22,24 +22,27 @@ Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::
     : job_(job), comm_(comm), ranks_(ranks), self_(self) {}
 
 std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
-  if (mode_ == Mode::kPassThrough || mode_ == Mode::kClosed) return std::nullopt;
+  settle();
+  if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
-  const std::uint64_t bytes = call.bytes();
-  // Equal on correct programs; peers are already under way, so this rank cannot turn back alone.
-  if (call.recv.bytes() != bytes) {
-    return job_.ops.raise(
-        comm_, fmt::format("allemande: {} sends {} bytes to each rank but receives {}", call.name,
-                           bytes, call.recv.bytes()));
-  }
-  announce(bytes);
-  return on_trial() ? try_out(call) : accelerate(call, model_way(bytes));
+  if (const int code = check_sizes(call); code != kMpiSuccess) return code;
+  announce(call.bytes());
+  return on_trial() ? try_out(call) : accelerate(call, model_way(call.bytes()));
+}
+
+// Equal on correct programs; peers are already under way, so this rank cannot turn back alone.
+int Communicator::check_sizes(const AlltoallCall& call) {
+  if (call.recv.bytes() == call.bytes()) return kMpiSuccess;
+  return job_.ops.raise(
+      comm_, fmt::format("allemande: {} sends {} bytes to each rank but receives {}", call.name,
+                         call.bytes(), call.recv.bytes()));
 }
 
 int Communicator::accelerate(const AlltoallCall& call, Way way) {
   if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange(call.bytes(), way); !done) {
+  if (const auto done = exchange(staging_, call.bytes(), way); !done) {
     return fail(call.name, done.error());
   }
   if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
@@ -48,8 +51,8 @@ int Communicator::accelerate(const AlltoallCall& call, Way way) {
   return kMpiSuccess;
 }
 
-base::Status Communicator::exchange(std::uint64_t bytes, Way way) {
-  auto done = take(way, bytes);
+base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, Way way) {
+  auto done = take(way, staged, bytes);
   const auto more = count();
   job_.stats.update([&](StatsRecord& stats) {
     ++stats.exchanges;
@@ -61,14 +64,14 @@ base::Status Communicator::exchange(std::uint64_t bytes, Way way) {
   return done;
 }
 
-base::Status Communicator::take(Way way, std::uint64_t bytes) {
+base::Status Communicator::take(Way way, const Staging& staged, std::uint64_t bytes) {
   if (way.kind == Way::Kind::kPhased) {
-    return group_->run_phased(way.index, staging_.send(), staging_.recv(), bytes);
+    return group_->run_phased(way.index, staged.send(), staged.recv(), bytes);
   }
-  if (way.kind != Way::Kind::kMessages) return run(equal_blocks(staging_, bytes));
+  if (way.kind != Way::Kind::kMessages) return run(equal_blocks(staged, bytes));
   return over_messages([&] {
     const auto order = static_cast<MessageOrder>(way.index);
-    return messages_->run(order, staging_.send(), staging_.recv(), bytes);
+    return messages_->run(order, staged.send(), staged.recv(), bytes);
   });
 }
 
@@ -105,24 +108,33 @@ transport::Counters Communicator::count() {
 
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
 int Communicator::fail(const char* function, const base::Error& error) {
+  return job_.ops.raise(comm_, give_up(function, error));
+}
+
+std::string Communicator::give_up(const char* function, const base::Error& error) {
   const std::string text = fmt::format("{} failed: {}", function, error.message);
   failure_code_ = error.code;
   failure_ = "allemande: " + text;
   job_.log.error(text);
-  if (group_) group_->share_failure();
-  close();
   mode_ = Mode::kFailed;
-  return job_.ops.raise(comm_, failure_);
+  if (group_) group_->share_failure();
+  release();
+  return failure_;
 }
 
 void Communicator::close() {
+  worker_.reset();
   record_decisions();
+  mode_ = Mode::kClosed;
+  release();
+}
+
+void Communicator::release() {
   if (group_) {
     const auto sum = group_->counters();
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
     group_->close();
   }
-  mode_ = Mode::kClosed;
   counts_.reset();
   group_.reset();
   messages_.reset();

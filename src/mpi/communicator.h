@@ -21,11 +21,12 @@
 #include "mpi/trial.h"
 #include "mpi/udp_group.h"
 #include "mpi/ways.h"
+#include "mpi/worker.h"
 
 namespace alm::mpi {
 
 struct AlltoallCall {
-  const char* name = "MPI_Alltoall";
+  const char* name = "MPI_Alltoall";  // of the MPI function
   CommHandle comm = 0;
   bool in_place = false;
   TypedBuffer send;  // of no meaning when in place
@@ -49,11 +50,21 @@ class Communicator {
   // communicator_v.cc
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
+  // communicator_nonblocking.cc. The same, begun; `request` completes when it is over. The data
+  // the calls refer to stays until then, datatypes need not.
+  std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
+  std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
+  // Waits for what has been started.
+  void settle();
+  bool idle() const { return !worker_ || worker_->idle(); }
+
   // Called from inside MPI when the communicator is freed; only marks.
-  void mark_dead() { dead_.store(true); }
-  bool dead() const { return dead_.load(); }
+  void mark_dead() { dead_->store(true); }
+  bool dead() const { return dead_->load(); }
   // An error found after the last call was complete goes through the error handler now.
   void raise_late_failure();
+  // A communicator that has failed does: it raises its error.
+  bool accelerates() const { return mode_ != Mode::kPassThrough && mode_ != Mode::kClosed; }
   bool failed() const { return mode_ == Mode::kFailed; }
   base::ErrorCode failure_code() const { return failure_code_; }  // when failed()
   // What is in the way of UDP, equal on all ranks; empty: nothing.
@@ -106,23 +117,31 @@ class Communicator {
   int accelerate(const AlltoallCall& call, Way way);
   Way model_way(std::uint64_t bytes) const;
   std::string size_class_text(std::uint64_t bytes) const;
-  std::string way_name(Way way) const;                  // "grid 8 x 4 over UDP"
-  std::string way_text(Way way) const;                  // and with what settings
-  base::Status exchange(std::uint64_t bytes, Way way);  // blocks of one size, as staged
-  base::Status take(Way way, std::uint64_t bytes);
-  base::Status exchange_blocks();  // of any sizes, as staged
+  std::string way_name(Way way) const;  // "grid 8 x 4 over UDP"
+  std::string way_text(Way way) const;  // and with what settings
+  base::Status exchange(const Staging& staged, std::uint64_t bytes, Way way);  // of one size
+  base::Status take(Way way, const Staging& staged, std::uint64_t bytes);
+  base::Status exchange_blocks(const BlockStaging& staged);  // of any sizes
   base::Status run(transport::Exchange exchange);
   base::Status over_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   int fail(const char* function, const base::Error& error);
-  base::Status compare_sizes();  // communicator_v.cc
+  std::string give_up(const char* function, const base::Error& error);
+  void release();
+  base::Status compare_sizes(const BlockStaging& staged);  // communicator_v.cc
+  // communicator_nonblocking.cc
+  int check_sizes(const AlltoallCall& call);
+  std::optional<Way> decided_way(std::uint64_t bytes) const;
+  template <class Queued, class Run>
+  int enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle& request);
 
   Job& job_;
   CommHandle comm_;
   std::uint32_t ranks_;
   std::uint32_t self_;
-  Mode mode_ = Mode::kPassThrough;
-  std::atomic<bool> dead_{false};
+  std::atomic<Mode> mode_{Mode::kPassThrough};  // the worker may find that it has failed
+  bool over_mpi_ = false;                       // MPI messages, not UDP
+  std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
 
   std::vector<PeerRecord> records_;
   std::optional<plan::Tuning> tuning_;
@@ -139,8 +158,9 @@ class Communicator {
   bool blocks_announced_ = false;
   std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
   std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
-  std::string failure_, obstacle_;
+  std::string failure_, obstacle_;  // set before mode_ tells of it
   base::ErrorCode failure_code_{};
+  std::unique_ptr<Worker> worker_;  // last: its tasks use all of the above
 };
 
 }  // namespace alm::mpi

@@ -9,26 +9,27 @@
 namespace alm::mpi {
 
 std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
-  if (mode_ == Mode::kPassThrough || mode_ == Mode::kClosed) return std::nullopt;
+  settle();
+  if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
   announce_blocks(call.name);
   if (const int code = blocks_.begin(job_.ops, call, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange_blocks(); !done) return fail(call.name, done.error());
+  if (const auto done = exchange_blocks(blocks_); !done) return fail(call.name, done.error());
   if (const int code = blocks_.finish(job_.ops, call, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
   return kMpiSuccess;
 }
 
-base::Status Communicator::exchange_blocks() {
+base::Status Communicator::exchange_blocks(const BlockStaging& staged) {
   if (mode_ == Mode::kMessages) {
-    if (auto same = compare_sizes(); !same) return same;
+    if (auto same = compare_sizes(staged); !same) return same;
   }
   transport::Exchange exchange;
-  exchange.send = blocks_.send();
-  exchange.recv = blocks_.recv();
+  exchange.send = staged.send();
+  exchange.recv = staged.recv();
   if (counts_) {
     if (auto known = counts_->prepare(exchange.send.size, exchange.recv.size); !known) return known;
     exchange.rounds = counts_->rounds();
@@ -41,11 +42,11 @@ base::Status Communicator::exchange_blocks() {
 
 // Messages do not tell what is missing, so sizes are compared beforehand. All ranks learn the
 // outcome.
-base::Status Communicator::compare_sizes() {
+base::Status Communicator::compare_sizes(const BlockStaging& staged) {
   constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  const auto expected = blocks_.recv().size;
+  const auto expected = staged.recv().size;
   std::vector<std::uint64_t> sent(ranks_);
-  if (job_.ops.alltoall(comm_, blocks_.send().size, sent) != kMpiSuccess) {
+  if (job_.ops.alltoall(comm_, staged.send().size, sent) != kMpiSuccess) {
     return base::io_error("MPI_Alltoall of the sizes failed");
   }
   std::uint64_t pair = kNone;

@@ -3,6 +3,7 @@
 // error codes, 0 being success.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,24 @@ using TypeHandle = std::uintptr_t;
 using RequestHandle = std::uintptr_t;
 
 constexpr int kMpiSuccess = 0;
+
+// How an exchange in the background has ended: an MPI error code, or what went wrong.
+struct Outcome {
+  int code = kMpiSuccess;
+  std::string failure;
+
+  bool good() const { return code == kMpiSuccess && failure.empty(); }
+};
+
+// A request that the user waits for and another thread completes. Errors reach the user in the call
+// that finds it complete: through the communicator's error handler, and as that call's code.
+class PendingRequest {
+ public:
+  virtual ~PendingRequest() = default;
+  virtual RequestHandle handle() const = 0;
+  // Once, from any thread.
+  virtual void complete(Outcome outcome) = 0;
+};
 
 // One side of a collective's arguments: `count` elements of `type` for each rank.
 struct TypedBuffer {
@@ -88,11 +107,25 @@ class MpiOps {
   virtual int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) = 0;
   virtual int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) = 0;
 
+  // Makes `buffer` describe its elements by a type that stays when the user frees his. True: by a
+  // new one, to be released.
+  virtual bool hold_type(TypedBuffer& buffer) = 0;
+  virtual void release_type(TypeHandle type) = 0;
+
+  // May MPI be called from several threads at once?
+  virtual bool threads() const = 0;
+  // `freed` tells whether the user has freed `comm`; its error handler is out of reach then.
+  virtual base::Result<std::unique_ptr<PendingRequest>> make_request(
+      CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;
+
   // Collective over `comm`, on which it makes a private communicator (by split).
   virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) = 0;
 
   // Raises an error with this text through the communicator's error handler; returns its code.
   virtual int raise(CommHandle comm, const std::string& message) = 0;
+
+  // The code such an error has, without raising it.
+  virtual int error_code(const std::string& message) = 0;
 
   // The same for a code that a function above has returned.
   virtual int raise_code(CommHandle comm, int code) = 0;

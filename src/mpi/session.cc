@@ -63,9 +63,22 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
   }
   job.agreement = agree(job.records);
   if (rank == 0 && !job.agreement.warning.empty()) job.log.warning(job.agreement.warning);
+  if (rank == 0 && job.agreement.accelerate && !job.agreement.threads &&
+      wants_threads(job.options)) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
+        "this one does not on every rank; nonblocking calls pass through");
+  }
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
   if (session->accelerating_) session->load_decisions();
+  if (rank == 0 && job.agreement.device_memory && wants_threads(job.options)) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
+        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
+  }
+  // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
+  if (session->starting()) session->find_or_create(ops.world());
   return session;
 }
 
@@ -90,6 +103,8 @@ void Session::read_configuration(JobRecord& record) {
   record.configuration = configuration_hash(base::shared_options_text(job_.options), text);
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
   record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
+  record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
+  record.threads = job_.ops.threads() ? 1 : 0;
 }
 
 void Session::await_everybody() {
@@ -109,23 +124,66 @@ void Session::await_everybody() {
 
 std::optional<int> Session::alltoall(const AlltoallCall& call) {
   if (!accelerating_ || call.bytes() == 0) return std::nullopt;
-  return on_communicator(call.comm, [&](Communicator& found) { return found.alltoall(call); });
+  const std::array<std::span<const TypedBuffer>, 2> buffers{
+      std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
+  return on_communicator(call.comm, buffers,
+                         [&](Communicator& found) { return found.alltoall(call); });
 }
 
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
 std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
   if (!accelerating_) return std::nullopt;
-  return on_communicator(call.comm,
+  const std::array<std::span<const TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(call.comm, buffers,
                          [&](Communicator& found) { return found.alltoall_blocks(call); });
 }
 
-template <class Exchange>
-std::optional<int> Session::on_communicator(CommHandle comm, Exchange exchange) {
+template <class Buffers, class Exchange>
+std::optional<int> Session::on_communicator(CommHandle comm, const Buffers& buffers,
+                                            Exchange exchange) {
   reap();
   Communicator* communicator = find_or_create(comm);
-  const auto code = communicator != nullptr ? exchange(*communicator) : std::nullopt;
+  std::optional<int> code;
+  if (communicator != nullptr && communicator->accelerates() && in_host_memory(comm, buffers)) {
+    code = exchange(*communicator);
+  }
   if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
   return code;
+}
+
+std::optional<int> Session::start(const AlltoallCall& call, RequestHandle& request) {
+  if (!starting() || call.bytes() == 0) return std::nullopt;
+  return on_open_communicator(call.comm,
+                              [&](Communicator& found) { return found.start(call, request); });
+}
+
+std::optional<int> Session::start_blocks(const BlockCall& call, RequestHandle& request) {
+  if (!starting()) return std::nullopt;
+  return on_open_communicator(
+      call.comm, [&](Communicator& found) { return found.start_blocks(call, request); });
+}
+
+template <class Start>
+std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
+  reap();
+  auto* communicator = static_cast<Communicator*>(job_.ops.state(comm));
+  const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
+  if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
+  return code;
+}
+
+// Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
+// agree before each call.
+template <class Buffers>
+bool Session::in_host_memory(CommHandle comm, const Buffers& buffers) {
+  if (!job_.agreement.device_memory) return true;
+  std::uint64_t all = 1;
+  for (const std::span<const TypedBuffer> side : buffers) {
+    for (const TypedBuffer& buffer : side) {
+      if (buffer.bytes() > 0 && device_memory_.contains(buffer.base)) all = 0;
+    }
+  }
+  return job_.ops.allreduce_min(comm, all) == kMpiSuccess && all != 0;
 }
 
 Communicator* Session::find_or_create(CommHandle comm) {
@@ -152,14 +210,15 @@ Communicator* Session::find_or_create(CommHandle comm) {
 
 void Session::communicator_freed(void* state) { static_cast<Communicator*>(state)->mark_dead(); }
 
-// What communicators freed since the last call have left behind.
+// What communicators freed since the last call have left behind. A program may free one while an
+// exchange on it is under way.
 void Session::reap() {
   std::vector<std::unique_ptr<Communicator>> dead;
   {
     const std::lock_guard lock(mutex_);
     const auto first_dead =
         std::stable_partition(communicators_.begin(), communicators_.end(),
-                              [](const auto& communicator) { return !communicator->dead(); });
+                              [](const auto& one) { return !one->dead() || !one->idle(); });
     std::move(first_dead, communicators_.end(), std::back_inserter(dead));
     communicators_.erase(first_dead, communicators_.end());
   }
@@ -169,6 +228,7 @@ void Session::reap() {
 // A rank may still miss what this one has sent last: nobody closes sockets before everybody has
 // come here, and until then the responder answers.
 void Session::finish() {
+  for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const bool failed = std::any_of(communicators_.begin(), communicators_.end(),
                                     [](const auto& one) { return one->failed(); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/communicator.h"
+#include "mpi/device_memory.h"
 #include "mpi/job.h"
 #include "mpi/ops.h"
 
@@ -22,10 +23,19 @@ class Session {
   std::optional<int> alltoall(const AlltoallCall& call);
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
+  // The same, begun; the request completes when it is over. They do not wait for anybody: only on
+  // communicators that are up already is there something to begin.
+  std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
+  std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
+
   // Collective over MPI_COMM_WORLD, right before MPI goes down. Later calls pass through.
   void finish();
 
   bool accelerating() const { return accelerating_; }
+  bool starting() const {
+    return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
+           wants_threads(job_.options);
+  }
 
   // For the attribute of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
@@ -35,8 +45,13 @@ class Session {
 
   void read_configuration(JobRecord& record);
   void await_everybody();
-  template <class Exchange>
-  std::optional<int> on_communicator(CommHandle comm, Exchange exchange);
+  // `buffers` holds spans of TypedBuffer.
+  template <class Buffers, class Exchange>
+  std::optional<int> on_communicator(CommHandle comm, const Buffers& buffers, Exchange exchange);
+  template <class Buffers>
+  bool in_host_memory(CommHandle comm, const Buffers& buffers);
+  template <class Start>
+  std::optional<int> on_open_communicator(CommHandle comm, Start start);
   Communicator* find_or_create(CommHandle comm);
   void reap();
   void write_stats();
@@ -45,6 +60,7 @@ class Session {
   void store_decisions();
 
   Job job_;
+  DeviceMemory device_memory_;
   bool accelerating_ = false;
   bool keeps_decisions_ = false;   // rank 0 has a file that is missing or sound
   std::vector<Decision> in_file_;  // on rank 0

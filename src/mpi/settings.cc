@@ -50,6 +50,10 @@ std::vector<plan::Phased> make_phased(const base::Options& options, const Groups
   return plan::make_phased(ranks, base::Rank{self}, groups, kPacketBytes);
 }
 
+bool wants_threads(const base::Options& options) {
+  return options.progress == "thread" && !options.disable && options.algorithm != "native";
+}
+
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
   io::EndpointOptions endpoint;
   endpoint.mtu_bytes = options.mtu_bytes;

@@ -28,6 +28,9 @@ constexpr std::uint32_t kDefaultWindowPackets = 32;
 constexpr std::string_view kAutomatic = "auto";
 constexpr std::string_view kGrid = "grid";
 
+// Nonblocking calls are carried out by threads of ours; MPI is called by several at once then.
+bool wants_threads(const base::Options& options);
+
 // `tuning` is null without a cluster file.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
                                  std::uint32_t datagram_bytes);

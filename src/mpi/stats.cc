@@ -50,6 +50,7 @@ StatsRecord::Size& StatsRecord::size(std::uint64_t bytes) {
 
 void add(StatsRecord& total, const StatsRecord& more) {
   total.exchanges += more.exchanges;
+  total.nonblocking += more.nonblocking;
   total.passed_through += more.passed_through;
   total.native += more.native;
   total.over_udp += more.over_udp;
@@ -75,6 +76,7 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
     text += fmt::format(",\n  \"{}\": {}", key, value);
   };
   line("exchanges", stats.exchanges);
+  line("nonblocking", stats.nonblocking);
   line("passed_through", stats.passed_through);
   line("native", stats.native);
   line("communicators_udp", stats.over_udp);

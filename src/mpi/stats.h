@@ -17,6 +17,7 @@ constexpr std::size_t kSizesCounted = 32;
 // Trivially copyable: rank 0 may gather and add them all up.
 struct StatsRecord {
   std::uint64_t exchanges = 0;               // accelerated calls
+  std::uint64_t nonblocking = 0;             // of those started by a nonblocking call
   std::uint64_t passed_through = 0;          // calls left to the MPI library
   std::uint64_t native = 0;                  // calls it made on trial, or because it is faster
   std::uint64_t over_udp = 0, over_mpi = 0;  // communicators, by transport

@@ -15,11 +15,14 @@ TEST(Stats, SizesAreAddedByTheirBytes) {
   two.size(100).packets = 7;
   two.channel.data_sent = 11;
   two.endpoint.send_calls = 3;
+  one.nonblocking = 1;
+  two.nonblocking = 4;
   add(one, two);
   EXPECT_EQ(one.size(100).packets, 12u);
   EXPECT_EQ(one.size(2000).retransmitted, 3u);
   EXPECT_EQ(one.channel.data_sent, 11u);
   EXPECT_EQ(one.endpoint.send_calls, 3u);
+  EXPECT_EQ(one.nonblocking, 5u);
 }
 
 TEST(Stats, MoreSizesThanLinesShareTheLast) {

@@ -64,7 +64,7 @@ struct Rounds {
   bool interleaved = true;
   // For uneven blocks: what is sent, and what comes, in the order of steps (engine_steps.cc). What
   // the trains do not hold goes in the order of the rounds, after them.
-  std::span<const Train> trains, arrivals;
+  std::span<const Train> trains = {}, arrivals = {};
   std::uint64_t steps = 0;  // of the whole exchange
 };
 

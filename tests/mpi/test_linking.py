@@ -16,8 +16,8 @@ from allemande.preload import LIBRARIES, library_path
 # Only what every Linux system brings: the C++ runtime is inside.
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
 
-FORMS = {"Alltoall", "Alltoallv", "Alltoallw"}
-COMMON = {"Init", "Init_thread", "Finalize"} | FORMS
+FORMS = {"Alltoall", "Alltoallv", "Alltoallw", "Ialltoall", "Ialltoallv", "Ialltoallw"}
+COMMON = {"Init", "Init_thread", "Finalize", "Wait", "Waitall"} | FORMS
 LARGE_COUNTS = COMMON | {f"{form}_c" for form in FORMS}
 WRAPPED = {"openmpi": COMMON, "mpich": LARGE_COUNTS, "mpiabi": LARGE_COUNTS}
 

@@ -94,6 +94,16 @@ bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
   return is_named(packing.api, type) || packs_to_itself(packing, type, buffer.size);
 }
 
+bool hold_type(const Packing& packing, TypedBuffer& buffer) {
+  const auto type = from_opaque<MPI_Datatype>(buffer.type);
+  auto held = packing.api.datatype_null;
+  if (is_named(packing.api, type)) return false;
+  if (packing.api.Type_contiguous(1, type, &held) != MPI_SUCCESS) return false;
+  packing.api.Type_commit(&held);
+  buffer.type = to_opaque(held);
+  return true;
+}
+
 int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   return for_portions(buffer, ranks, [&](std::byte* from, int elements, std::size_t offset) -> int {

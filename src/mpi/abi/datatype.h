@@ -27,6 +27,10 @@ int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Da
 // order of the type's signature.
 bool is_contiguous(const Packing& packing, const TypedBuffer& buffer);
 
+// Makes `buffer` describe the same elements by a type that stays when the user frees his. True: a
+// new one, of one element of the old. Copies no attributes, so that no callback of the user runs.
+bool hold_type(const Packing& packing, TypedBuffer& buffer);
+
 int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out);
 int unpack(const Packing& packing, const std::byte* in, std::uint32_t ranks,
            const TypedBuffer& buffer);

@@ -8,7 +8,6 @@
 #include "mpi/abi/words.h"
 
 namespace alm::mpi::entry {
-namespace {
 
 Interposer& interposer() {
   if (auto* found = Interposer::get()) return *found;
@@ -18,6 +17,8 @@ Interposer& interposer() {
       stderr);
   std::abort();
 }
+
+namespace {
 
 // The MPI library's own, at the width of the counts.
 template <class Count>
@@ -99,12 +100,17 @@ int accelerate_or_pass(const void* caller, const void* send, Count send_count, W
 
 int init(int* argc, char*** argv) {
   auto& self = interposer();
-  return self.initialised(self.library().api().Init(argc, argv));
+  const auto& api = self.library().api();
+  const int level = self.thread_level(MPI_THREAD_SINGLE);
+  if (level == MPI_THREAD_SINGLE) return self.initialised(api.Init(argc, argv));
+  int provided = level;
+  return self.initialised(api.Init_thread(argc, argv, level, &provided));
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
   auto& self = interposer();
-  return self.initialised(self.library().api().Init_thread(argc, argv, required, provided));
+  const int level = self.thread_level(required);
+  return self.initialised(self.library().api().Init_thread(argc, argv, level, provided));
 }
 
 int finalize() {

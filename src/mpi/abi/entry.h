@@ -6,6 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace alm::mpi {
+class Interposer;
+}
+
 namespace alm::mpi::entry {
 
 using Word = std::uintptr_t;
@@ -48,6 +52,9 @@ using Alltoallw = int(const void* send, const Integer* send_counts, const Intege
                       const void* send_types, void* recv, const Integer* recv_counts,
                       const Integer* recv_at, const void* recv_types, Word comm);
 
+// Ends the process where no MPI library is loaded.
+Interposer& interposer();
+
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
@@ -68,6 +75,36 @@ int alltoallw(const void* caller, const void* send, const Integer* send_counts,
               const Integer* send_at, const void* send_types, void* recv,
               const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
               Word comm);
+
+// entry_nonblocking.cc. `request` points at a handle of the library's ABI.
+template <class Count>
+using Ialltoall = int(const void* send, Count send_count, Word send_type, void* recv,
+                      Count recv_count, Word recv_type, Word comm, void* request);
+template <class Integer>
+using Ialltoallv = int(const void* send, const Integer* send_counts, const Integer* send_at,
+                       Word send_type, void* recv, const Integer* recv_counts,
+                       const Integer* recv_at, Word recv_type, Word comm, void* request);
+template <class Integer>
+using Ialltoallw = int(const void* send, const Integer* send_counts, const Integer* send_at,
+                       const void* send_types, void* recv, const Integer* recv_counts,
+                       const Integer* recv_at, const void* recv_types, Word comm, void* request);
+
+template <class Count>
+int ialltoall(const void* caller, const void* send, Count send_count, Word send_type, void* recv,
+              Count recv_count, Word recv_type, Word comm, void* request);
+template <class Integer>
+int ialltoallv(const void* caller, const void* send, const Integer* send_counts,
+               const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
+               const Integer* recv_at, Word recv_type, Word comm, void* request);
+template <class Integer>
+int ialltoallw(const void* caller, const void* send, const Integer* send_counts,
+               const Integer* send_at, const void* send_types, void* recv,
+               const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
+               Word comm, void* request);
+
+// For the sake of the requests above: these sleep where the library would spin.
+int wait(void* request, void* status);
+int waitall(int count, void* requests, void* statuses);
 
 // Another tool's definition of the function after ours, or null.
 void* tool_after_this(const char* name);

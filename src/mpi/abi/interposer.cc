@@ -1,5 +1,6 @@
 #include "mpi/abi/interposer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <string>
@@ -50,6 +51,13 @@ Interposer* Interposer::get() {
   return instance.load();
 }
 
+int Interposer::thread_level(int required) const {
+  if (!library_->unusable().empty() || session_ != nullptr) return required;
+  const auto options = base::load_options();  // what is invalid is reported later
+  if (!options || !wants_threads(options.value())) return required;
+  return std::max<int>(required, MPI_THREAD_MULTIPLE);
+}
+
 int Interposer::initialised(int code) {
   if (code != MPI_SUCCESS || inside || session_ != nullptr) return code;
   const Inside guard;
@@ -74,12 +82,29 @@ void Interposer::finalising() {
   if (library_->finalises_deaf()) settle(library_->api());
 }
 
-std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
-                                        std::uintptr_t send_word, void* recv,
-                                        std::int64_t recv_count, std::uintptr_t recv_word,
-                                        std::uintptr_t comm_word,
-                                        const std::function<int()>& native) {
-  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+void Interposer::sleep_until_complete(int count, const void* requests) {
+  if (session_ == nullptr || !session_->starting() || requests == nullptr) return;
+  const auto* all = static_cast<const MPI_Request*>(requests);
+  std::vector<std::shared_ptr<Sleepers::Pending>> ours;
+  for (int i = 0; i < count; ++i) {
+    if (all[i] == library_->api().request_null) continue;
+    ours.push_back(ops_->sleepers().find(to_opaque(all[i])));
+    // Others need MPI's progress, which the library's function sees to better than we.
+    if (ours.back() == nullptr) return;
+  }
+  for (const auto& pending : ours) Sleepers::sleep(*pending);
+}
+
+const int* Interposer::keep(std::vector<int> values) {
+  const std::lock_guard lock(kept_mutex_);
+  return kept_.emplace_back(std::move(values)).data();
+}
+
+std::optional<AlltoallCall> Interposer::describe_call(const void* send, std::int64_t send_count,
+                                                      std::uintptr_t send_word, void* recv,
+                                                      std::int64_t recv_count,
+                                                      std::uintptr_t recv_word,
+                                                      std::uintptr_t comm_word) const {
   const auto& api = library_->api();
   const auto send_type = from_opaque<MPI_Datatype>(send_word);
   const auto recv_type = from_opaque<MPI_Datatype>(recv_word);
@@ -88,12 +113,8 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
   AlltoallCall call;
   call.comm = to_opaque(comm);
   call.in_place = send == MPI_IN_PLACE;
-  call.native = native;
-  // What is invalid is left to the library to report.
   if (recv_count < 0 || recv_type == api.datatype_null) return std::nullopt;
   if (!call.in_place && (send_count < 0 || send_type == api.datatype_null)) return std::nullopt;
-
-  const Inside guard;
   const Packing packing = ops_->packing();
   if (!is_usable(packing, recv_type) || !(call.in_place || is_usable(packing, send_type))) {
     return std::nullopt;
@@ -102,43 +123,104 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
   if (!call.in_place && describe(api, send, send_count, send_type, call.send) != MPI_SUCCESS) {
     return std::nullopt;
   }
-  try {
-    return session_->alltoall(call);
-  } catch (const std::exception& failure) {
-    return ops_->raise(call.comm, std::string("allemande: MPI_Alltoall: ") + failure.what());
-  }
+  return call;
 }
 
-std::optional<int> Interposer::alltoall_blocks(const char* function,
-                                               const entry::BlockArguments& send,
-                                               const entry::BlockArguments& recv,
-                                               std::uintptr_t comm_word) {
-  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+std::optional<Interposer::Blocks> Interposer::describe_call(const char* function,
+                                                            const entry::BlockArguments& send,
+                                                            const entry::BlockArguments& recv,
+                                                            std::uintptr_t comm_word) const {
   const auto comm = from_opaque<MPI_Comm>(comm_word);
   if (comm == library_->api().comm_null) return std::nullopt;
-  const Inside guard;
   bool inter = false;
   int ranks = 0;
   if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS || inter) {
     return std::nullopt;
   }
   if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
-
-  BlockCall call;
-  call.name = function;
-  call.comm = to_opaque(comm);
-  call.in_place = send.base == MPI_IN_PLACE;
-  try {
-    const auto received = describe_blocks(ops_->packing(), recv, static_cast<std::size_t>(ranks));
-    if (!received) return std::nullopt;
-    call.send = call.recv = *received;
-    if (call.in_place) return session_->alltoall_blocks(call);
-    const auto sent = describe_blocks(ops_->packing(), send, static_cast<std::size_t>(ranks));
+  Blocks blocks;
+  blocks.call.name = function;
+  blocks.call.comm = to_opaque(comm);
+  blocks.call.in_place = send.base == MPI_IN_PLACE;
+  auto received = describe_blocks(ops_->packing(), recv, static_cast<std::size_t>(ranks));
+  if (!received) return std::nullopt;
+  blocks.recv = *std::move(received);
+  if (!blocks.call.in_place) {
+    auto sent = describe_blocks(ops_->packing(), send, static_cast<std::size_t>(ranks));
     if (!sent) return std::nullopt;
-    call.send = *sent;
-    return session_->alltoall_blocks(call);
+    blocks.send = *std::move(sent);
+  }
+  blocks.call.recv = blocks.recv;
+  blocks.call.send = blocks.call.in_place ? blocks.recv : blocks.send;
+  return blocks;
+}
+
+std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
+                                        std::uintptr_t send_type, void* recv,
+                                        std::int64_t recv_count, std::uintptr_t recv_type,
+                                        std::uintptr_t comm, const std::function<int()>& native) {
+  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+  const Inside guard;
+  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  if (!call) return std::nullopt;
+  call->native = native;
+  try {
+    return session_->alltoall(*call);
   } catch (const std::exception& failure) {
-    return ops_->raise(call.comm, std::string("allemande: ") + function + ": " + failure.what());
+    return ops_->raise(call->comm, std::string("allemande: MPI_Alltoall: ") + failure.what());
+  }
+}
+
+std::optional<int> Interposer::alltoall_blocks(const char* function,
+                                               const entry::BlockArguments& send,
+                                               const entry::BlockArguments& recv,
+                                               std::uintptr_t comm) {
+  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+  const Inside guard;
+  try {
+    const auto blocks = describe_call(function, send, recv, comm);
+    return blocks ? session_->alltoall_blocks(blocks->call) : std::nullopt;
+  } catch (const std::exception& failure) {
+    return ops_->raise(to_opaque(from_opaque<MPI_Comm>(comm)),
+                       std::string("allemande: ") + function + ": " + failure.what());
+  }
+}
+
+std::optional<int> Interposer::ialltoall(const void* send, std::int64_t send_count,
+                                         std::uintptr_t send_type, void* recv,
+                                         std::int64_t recv_count, std::uintptr_t recv_type,
+                                         std::uintptr_t comm, void* request) {
+  if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
+  const Inside guard;
+  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  if (!call) return std::nullopt;
+  call->name = "MPI_Ialltoall";
+  try {
+    RequestHandle made{};
+    const auto code = session_->start(*call, made);
+    if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
+    return code;
+  } catch (const std::exception& failure) {
+    return ops_->raise(call->comm, std::string("allemande: MPI_Ialltoall: ") + failure.what());
+  }
+}
+
+std::optional<int> Interposer::ialltoall_blocks(const char* function,
+                                                const entry::BlockArguments& send,
+                                                const entry::BlockArguments& recv,
+                                                std::uintptr_t comm, void* request) {
+  if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
+  const Inside guard;
+  try {
+    const auto blocks = describe_call(function, send, recv, comm);
+    if (!blocks) return std::nullopt;
+    RequestHandle made{};
+    const auto code = session_->start_blocks(blocks->call, made);
+    if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
+    return code;
+  } catch (const std::exception& failure) {
+    return ops_->raise(to_opaque(from_opaque<MPI_Comm>(comm)),
+                       std::string("allemande: ") + function + ": " + failure.what());
   }
 }
 

@@ -1,10 +1,12 @@
 // The one interposer of a process: preloading leaves no other place to keep it than a global.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "mpi/abi/entry.h"
 #include "mpi/abi/library.h"
@@ -20,6 +22,8 @@ class Interposer {
 
   const Library& library() const { return *library_; }
 
+  // The thread level to ask of the library where the program asks for `required`.
+  int thread_level(int required) const;
   // `code` is what the real MPI_Init returned; collective over MPI_COMM_WORLD.
   int initialised(int code);
   void finalising();
@@ -31,12 +35,43 @@ class Interposer {
   std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
                                      const entry::BlockArguments& recv, std::uintptr_t comm);
 
+  // Before a wait for all of them: sleeps until they are complete if all are of our own making. The
+  // library's function finds them so.
+  void sleep_until_complete(int count, const void* requests);
+
+  // For arguments a nonblocking call of the library refers to after it has returned; kept until
+  // MPI_Finalize.
+  const int* keep(std::vector<int> values);
+
+  // The nonblocking forms. `request` is where the program wants it.
+  std::optional<int> ialltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
+                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
+                               std::uintptr_t comm, void* request);
+  std::optional<int> ialltoall_blocks(const char* function, const entry::BlockArguments& send,
+                                      const entry::BlockArguments& recv, std::uintptr_t comm,
+                                      void* request);
+
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+
+  // The arguments described for the session. Nothing: invalid, or not on an intracommunicator; the
+  // MPI library is to say so.
+  std::optional<AlltoallCall> describe_call(const void* send, std::int64_t send_count,
+                                            std::uintptr_t send_type, void* recv,
+                                            std::int64_t recv_count, std::uintptr_t recv_type,
+                                            std::uintptr_t comm) const;
+  struct Blocks {
+    std::vector<TypedBuffer> send, recv;
+    BlockCall call;
+  };
+  std::optional<Blocks> describe_call(const char* function, const entry::BlockArguments& send,
+                                      const entry::BlockArguments& recv, std::uintptr_t comm) const;
 
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;
   std::unique_ptr<Session> session_;
+  std::mutex kept_mutex_;
+  std::deque<std::vector<int>> kept_;
 };
 
 }  // namespace alm::mpi

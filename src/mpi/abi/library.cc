@@ -143,6 +143,9 @@ void Library::resolve(void* handle) {
   look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4 (large_counts.h)
   look_up(handle, "PMPI_Alltoallv_c", api_.Alltoallv_c);
   look_up(handle, "PMPI_Alltoallw_c", api_.Alltoallw_c);
+  look_up(handle, "PMPI_Ialltoall_c", api_.Ialltoall_c);
+  look_up(handle, "PMPI_Ialltoallv_c", api_.Ialltoallv_c);
+  look_up(handle, "PMPI_Ialltoallw_c", api_.Ialltoallw_c);
   api_.comm_world = MPI_COMM_WORLD;
   api_.comm_self = MPI_COMM_SELF;
   api_.comm_null = MPI_COMM_NULL;

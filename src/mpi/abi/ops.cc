@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
 #include "transport/io/endpoint.h"
 #include "transport/io/mpi_p2p.h"
@@ -187,6 +188,23 @@ int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& 
   return mpi::unpack(packing(), in, ranks, buffer);
 }
 
+bool AbiOps::hold_type(TypedBuffer& buffer) { return mpi::hold_type(packing(), buffer); }
+
+void AbiOps::release_type(TypeHandle type) {
+  auto handle = from_opaque<MPI_Datatype>(type);
+  api_.Type_free(&handle);
+}
+
+bool AbiOps::threads() const {
+  int provided = MPI_THREAD_SINGLE;
+  return api_.Query_thread(&provided) == MPI_SUCCESS && provided >= MPI_THREAD_MULTIPLE;
+}
+
+base::Result<std::unique_ptr<PendingRequest>> AbiOps::make_request(
+    CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) {
+  return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
+}
+
 base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm) {
   int size = 0;
   int rank = 0;
@@ -201,13 +219,17 @@ base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHand
 }
 
 int AbiOps::raise(CommHandle comm, const std::string& message) {
+  return raise_code(comm, error_code(message));
+}
+
+int AbiOps::error_code(const std::string& message) {
+  const std::lock_guard lock(error_mutex_);
   if (error_class_ < 0) api_.Add_error_class(&error_class_);
   int code = MPI_ERR_OTHER;
   if (api_.Add_error_code(error_class_, &code) == MPI_SUCCESS) {
     const std::string text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
     api_.Add_error_string(code, text.c_str());
   }
-  api_.Comm_call_errhandler(comm_of(comm), code);
   return code;
 }
 

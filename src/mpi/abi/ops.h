@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "mpi/abi/datatype.h"
+#include "mpi/abi/sleepers.h"
 #include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
@@ -34,16 +35,25 @@ class AbiOps final : public MpiOps {
   bool is_contiguous(const TypedBuffer& buffer) override;
   int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) override;
+  bool hold_type(TypedBuffer& buffer) override;
+  void release_type(TypeHandle type) override;
+  bool threads() const override;
+  base::Result<std::unique_ptr<PendingRequest>> make_request(
+      CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) override;
   int raise(CommHandle comm, const std::string& message) override;
+  int error_code(const std::string& message) override;
   int raise_code(CommHandle comm, int code) override;
   void close() override;
 
+  Sleepers& sleepers() { return sleepers_; }
   Packing packing() const { return {api_, private_self_}; }
 
  private:
   const io::MpiApi& api_;
   int keyval_;
+  Sleepers sleepers_;
+  std::mutex error_mutex_;
   int error_class_ = -1;
   std::mutex progress_mutex_;  // a request may be tested by one thread at a time
   MPI_Comm private_self_;

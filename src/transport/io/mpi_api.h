@@ -12,12 +12,16 @@
 #define ALM_MPI_FUNCTIONS(X) \
   X(Init)                    \
   X(Init_thread)             \
+  X(Query_thread)            \
   X(Finalize)                \
   X(Abort)                   \
   X(Get_library_version)     \
   X(Alltoall)                \
   X(Alltoallv)               \
   X(Alltoallw)               \
+  X(Ialltoall)               \
+  X(Ialltoallv)              \
+  X(Ialltoallw)              \
   X(Allgather)               \
   X(Allreduce)               \
   X(Reduce)                  \
@@ -28,7 +32,12 @@
   X(Testsome)                \
   X(Iprobe)                  \
   X(Wait)                    \
+  X(Waitall)                 \
   X(Cancel)                  \
+  X(Grequest_start)          \
+  X(Grequest_complete)       \
+  X(Status_set_elements)     \
+  X(Status_set_cancelled)    \
   X(Comm_size)               \
   X(Comm_rank)               \
   X(Comm_test_inter)         \
@@ -52,6 +61,9 @@
   X(Type_get_extent_x)       \
   X(Type_get_true_extent_x)  \
   X(Type_get_envelope)       \
+  X(Type_contiguous)         \
+  X(Type_commit)             \
+  X(Type_free)               \
   X(Pack)                    \
   X(Unpack)
 
@@ -65,6 +77,9 @@ struct MpiApi {
   decltype(&PMPI_Alltoall_c) Alltoall_c = nullptr;
   decltype(&PMPI_Alltoallv_c) Alltoallv_c = nullptr;
   decltype(&PMPI_Alltoallw_c) Alltoallw_c = nullptr;
+  decltype(&PMPI_Ialltoall_c) Ialltoall_c = nullptr;
+  decltype(&PMPI_Ialltoallv_c) Ialltoallv_c = nullptr;
+  decltype(&PMPI_Ialltoallw_c) Ialltoallw_c = nullptr;
 #endif
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};

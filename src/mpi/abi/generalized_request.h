@@ -1,0 +1,42 @@
+// PendingRequest as a generalized request of MPI (MPI 4.1 section 13.2).
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "mpi/abi/sleepers.h"
+#include "mpi/ops.h"
+#include "transport/io/mpi_api.h"
+
+namespace alm::mpi {
+
+class GeneralizedRequest final : public PendingRequest {
+ public:
+  // `api`, `ops` and `sleepers` must outlive the request.
+  static base::Result<std::unique_ptr<PendingRequest>> start(
+      const io::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
+      std::shared_ptr<const std::atomic<bool>> freed);
+
+  RequestHandle handle() const override;
+  void complete(Outcome outcome) override;
+
+ private:
+  struct State;
+
+  GeneralizedRequest(const io::MpiApi& api, Sleepers& sleepers, std::shared_ptr<State> state)
+      : api_(api), sleepers_(sleepers), state_(std::move(state)) {}
+
+  // MPI's callbacks. `state` is a std::shared_ptr<State>* of its own: a program that frees the
+  // request too early does not take it away from the thread that completes it.
+  static int query(void* state, MPI_Status* status);
+  static int release(void* state);
+  static int cancel(void* state, int complete);
+
+  const io::MpiApi& api_;
+  Sleepers& sleepers_;
+  std::shared_ptr<State> state_;
+  std::shared_ptr<Sleepers::Pending> pending_;
+  MPI_Request request_{};
+};
+
+}  // namespace alm::mpi
