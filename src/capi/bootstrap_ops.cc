@@ -5,11 +5,7 @@
 #include <cstring>
 
 namespace alm::capi {
-namespace {
-
-constexpr int kFailed = 1;
-
-}  // namespace
+namespace {}  // namespace
 
 int BootstrapOps::comm_size(mpi::CommHandle, int& size) const {
   size = static_cast<int>(ranks_);
@@ -101,6 +97,11 @@ int BootstrapOps::pack(const mpi::TypedBuffer& buffer, std::uint32_t ranks, std:
 int BootstrapOps::unpack(const std::byte* in, std::uint32_t ranks, const mpi::TypedBuffer& buffer) {
   std::memcpy(buffer.base, in, buffer.bytes() * ranks);
   return mpi::kMpiSuccess;
+}
+
+base::Result<std::unique_ptr<mpi::PendingRequest>> BootstrapOps::make_request(
+    mpi::CommHandle, std::shared_ptr<const std::atomic<bool>>) {
+  return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 
 base::Result<std::unique_ptr<mpi::PointToPoint>> BootstrapOps::make_point_to_point(

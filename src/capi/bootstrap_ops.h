@@ -2,7 +2,9 @@
 // allgather. What only MPI can do is never asked for while Job::has_native is false.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +21,7 @@ class BootstrapOps final : public mpi::MpiOps {
   using Progress = std::function<void()>;
 
   static constexpr mpi::CommHandle kComm = 1;
+  static constexpr int kFailed = 1;  // of whatever raise() was told
 
   BootstrapOps(std::uint32_t ranks, std::uint32_t self, Allgather allgather, Progress progress)
       : ranks_(ranks),
@@ -52,9 +55,15 @@ class BootstrapOps final : public mpi::MpiOps {
   bool is_contiguous(const mpi::TypedBuffer& buffer) override;
   int pack(const mpi::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const mpi::TypedBuffer& buffer) override;
+  bool hold_type(mpi::TypedBuffer&) override { return false; }
+  void release_type(mpi::TypeHandle) override {}
+  bool threads() const override { return false; }
+  base::Result<std::unique_ptr<mpi::PendingRequest>> make_request(
+      mpi::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<mpi::PointToPoint>> make_point_to_point(
       mpi::CommHandle comm) override;
   int raise(mpi::CommHandle comm, const std::string& message) override;
+  int error_code(const std::string&) override { return kFailed; }
   int raise_code(mpi::CommHandle comm, int code) override;
   void close() override {}
 
