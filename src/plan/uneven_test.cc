@@ -120,7 +120,7 @@ TEST(Uneven, AnUplinkStretchesTheSteps) {
   const auto needs = 3 * fullest(bytes, 8);
   const auto all = make_all(bytes, 8, 1, needs);
   EXPECT_GE(all[0].steps, needs);
-  EXPECT_LE(all[0].steps, needs + needs / 20);
+  EXPECT_LE(all[0].steps, needs + needs / 14);
   // Dealt out over all of them, not left for the end.
   const auto& send = all[0].send;
   EXPECT_GT(send.back().step, needs * 8 / 10);
