@@ -51,8 +51,9 @@ int Communicator::accelerate(const AlltoallCall& call) {
 
 base::Status Communicator::exchange(std::uint64_t bytes) {
   const auto grid = grid_for(bytes);
-  auto done = grid ? group_->run_grid(*grid, staging_.send(), staging_.recv(), bytes)
-                   : run(equal_blocks(staging_, bytes));
+  auto done = node_  ? node_->alltoall(staging_.send(), staging_.recv(), bytes, grid)
+              : grid ? group_->run_grid(*grid, staging_.send(), staging_.recv(), bytes)
+                     : run(equal_blocks(staging_, bytes));
   const auto more = count();
   job_.stats.update([&](StatsRecord& stats) {
     ++stats.exchanges;
@@ -78,8 +79,10 @@ base::Status Communicator::over_messages(transport::Exchange exchange) {
 }
 
 std::optional<std::size_t> Communicator::grid_for(std::uint64_t bytes) const {
-  if (mode_ != Mode::kUdp || group_->grids() == 0) return std::nullopt;
-  if (const auto chosen = group_->choose_grid(bytes)) return chosen;
+  if (!group_ || group_->grids() == 0) return std::nullopt;
+  if (node_ && bytes > node_->piece_bytes()) return std::nullopt;  // it goes in slabs
+  const std::uint64_t each = placement_.count(host_);
+  if (const auto chosen = group_->choose_grid(each * each * bytes)) return chosen;
   if (job_.options.algorithm == kGrid) return 0;
   return std::nullopt;
 }
@@ -100,7 +103,7 @@ int Communicator::fail(const char* function, const std::string& message) {
   const std::string text = fmt::format("{} failed: {}", function, message);
   failure_ = "allemande: " + text;
   job_.log.error(text);
-  if (group_) group_->share_failure();
+  share_failure();
   close();
   mode_ = Mode::kFailed;
   return job_.ops.raise(comm_, failure_);
@@ -113,6 +116,7 @@ void Communicator::close() {
     group_->close();
   }
   mode_ = Mode::kClosed;
+  node_.reset();
   counts_.reset();
   group_.reset();
   messages_.reset();
@@ -145,7 +149,8 @@ std::string Communicator::way_text(std::optional<std::size_t> grid) const {
       fmt::format("{} ({})", plan::name_of(rounds_.algorithm), plan::name_of(rounds_.permutation));
   if (mode_ != Mode::kUdp) return order + " over MPI point-to-point messages";
   if (grid) order = fmt::format("grid ({})", fmt::join(group_->grid(*grid).lengths, " x "));
-  return fmt::format("{} over UDP, {}", order, group_->settings_text());
+  return fmt::format("{} over UDP, {}{}", order, group_->settings_text(),
+                     node_ ? ", " + placement_.text() : "");
 }
 
 }  // namespace alm::mpi

@@ -16,6 +16,8 @@
 #include "mpi/counts.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
+#include "mpi/node_exchange.h"
+#include "mpi/placement.h"
 #include "mpi/settings.h"
 #include "mpi/staging.h"
 #include "mpi/trial.h"
@@ -65,14 +67,25 @@ class Communicator {
   // bring_up.cc. Each returns the reason why it cannot be, equal on all ranks; empty: done.
   std::string join();      // who is where; the plan
   std::string open_udp();  // sockets, keys, hello
-  std::string try_hello(io::Driver& driver, std::uint32_t datagram_bytes);
+  io::Driver* open_driver(PeerRecord& mine);
+  std::string try_hello(io::Driver* driver, std::span<const PeerRecord> leaders,
+                        std::uint32_t datagram_bytes);
+  std::uint64_t say_hello();
   bool reserve(io::Driver& driver, PeerRecord& mine) const;  // false: no numbers left
   void give_back(io::Driver& driver, const PeerRecord& mine) const;
-  std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::uint32_t datagram_bytes) const;
+  std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::span<const PeerRecord> leaders,
+                                       std::uint32_t datagram_bytes) const;
   std::string open_messages();
   void watch_counts();
+  // communicator_node.cc
+  std::unique_ptr<NodeMemory> lend_memory(PeerRecord& mine) const;
+  std::string attach(std::unique_ptr<NodeMemory>& memory);
+  void join_node(std::unique_ptr<NodeMemory> memory);
+  void share_failure();
 
   std::string host_of_rank(std::uint32_t rank) const;
+  std::string host_text(std::uint32_t host) const;
+  std::vector<std::string> rank_names() const;
   void announce(std::uint64_t bytes);
   void announce_blocks(const char* function);
   // communicator_trial.cc
@@ -101,13 +114,17 @@ class Communicator {
   std::atomic<bool> dead_{false};
 
   std::vector<PeerRecord> records_;
+  Placement placement_;
+  std::uint32_t host_ = 0;  // in the placement
   std::optional<plan::Tuning> tuning_;
-  std::vector<base::HostId> hosts_;  // [rank] in the cluster file; empty without one
-  PlanRounds rounds_;
-  std::vector<plan::Grid> grids_;
-  std::unique_ptr<UdpGroup> group_;
-  std::unique_ptr<Counts> counts_;  // where steps can be made of them
-  transport::Counters counted_;     // of the group, already in the statistics
+  std::vector<base::HostId> hosts_;     // [host] in the cluster file; empty without one
+  Groups groups_;                       // of the hosts
+  PlanRounds rounds_;                   // of hosts, over UDP; of ranks, over messages
+  std::vector<plan::Grid> grids_;       // of hosts
+  std::unique_ptr<UdpGroup> group_;     // of hosts; the leader's
+  std::unique_ptr<Counts> counts_;      // of hosts, where steps can be made of them
+  std::unique_ptr<NodeExchange> node_;  // where hosts have several ranks
+  transport::Counters counted_;         // of the group, already in the statistics
   std::unique_ptr<PointToPoint> messages_;
   Staging staging_;
   BlockStaging blocks_;

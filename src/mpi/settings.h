@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
+#include "mpi/placement.h"
 #include "plan/grid.h"
 #include "plan/plan.h"
 #include "topology/cluster.h"
@@ -50,6 +51,9 @@ struct PlanRounds {
 using Groups = std::vector<std::vector<std::uint32_t>>;
 base::Result<Groups> group_of(const topology::Cluster* cluster,
                               std::span<const base::HostId> hosts);
+
+// The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
+Groups groups_of_ranks(const Groups& of_hosts, const Placement& placement);
 
 // The useful ones; none where the options exclude them or the number of ranks has no divisors.
 std::vector<plan::Grid> make_grids(const base::Options& options, const Groups& groups,

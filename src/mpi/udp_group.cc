@@ -62,12 +62,18 @@ base::Status UdpGroup::run_grid(std::size_t index, const std::byte* send, std::b
   return grids_[index]->run(send, recv, bytes, hooks_.progress, hooks_.warn);
 }
 
-void UdpGroup::share_failure() {
+std::vector<std::uint16_t> UdpGroup::sets() const {
   std::vector<std::uint16_t> sets = {set_};
   for (const auto& grid : grids_) {
     for (const std::uint16_t set : grid->sets()) sets.push_back(set);
   }
-  driver_.share_failure(sets);
+  return sets;
+}
+
+void UdpGroup::share_failure() { driver_.share_failure(sets()); }
+
+void UdpGroup::give_up(const std::string& failure, std::uint32_t lost) {
+  driver_.give_up(sets(), {base::ErrorCode::kPeerLost, failure}, lost);
 }
 
 transport::Counters UdpGroup::counters() const {

@@ -76,23 +76,35 @@ class Bench:
         argv: Sequence[str],
         *,
         ranks: int | None = None,
+        slots: Sequence[int] | None = None,
         env: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
         preload: bool = True,
     ) -> list[str]:
-        return self.lab.mpi_command(
+        """With `slots`, so many ranks on each host, in rank order."""
+        line = self.lab.mpi_command(
             self.mpi,
-            ranks,
+            ranks if slots is None else sum(slots),
             argv,
             env={**ALWAYS_OURS, **(env or {})} if preload else env,
             arguments=arguments,
             preload=library_path(self.mpi) if preload else None,
         )
+        if slots is None:
+            return line
+        hosts = self.folder / "hosts"
+        form = {"openmpi": "{} slots={}\n", "mpich": "{}:{}\n"}[self.mpi]
+        placed = zip(self.lab.hosts, slots, strict=True)
+        hosts.write_text("".join(form.format(*place) for place in placed))
+        flag = {"openmpi": "--hostfile", "mpich": "-f"}[self.mpi]
+        line[line.index(flag) + 1] = str(hosts)
+        return line
 
     def run(
         self,
         *argv: str,
         ranks: int | None = None,
+        slots: Sequence[int] | None = None,
         env: Mapping[str, str] | None = None,
         preload: bool = True,
     ) -> Done:
@@ -104,6 +116,7 @@ class Bench:
             self.command(
                 [program, *argv[1:]],
                 ranks=ranks,
+                slots=slots,
                 env={"ALLEMANDE_STATS": str(stats), **PATIENT, **(env or {})},
                 preload=preload,
             ),
