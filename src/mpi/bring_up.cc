@@ -46,7 +46,12 @@ std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, st
   };
   constexpr std::string_view kNative = "its MPI_Alltoall passes through";
   if (const auto reason = made->join(); !reason.empty()) {
-    tell(reason, kNative);
+    // Where ranks share hosts, communicators within one are nothing to warn of.
+    if (made->placement_.hosts() > 1) {
+      tell(reason, kNative);
+    } else if (self == 0) {
+      job.log.info(fmt::format("communicator of {} ranks: {}; {}", ranks, reason, kNative));
+    }
     return made;
   }
   if (job.options.transport != "mpi") {
