@@ -12,6 +12,7 @@ from typing import Any
 
 from allemande.lab import Lab
 from allemande.lab.mpi import prefix
+from allemande.lab.placement import Placement
 from allemande.preload import library_path
 
 MPIS = ("openmpi", "mpich")
@@ -82,23 +83,15 @@ class Bench:
         preload: bool = True,
     ) -> list[str]:
         """With `slots`, so many ranks on each host, in rank order."""
-        line = self.lab.mpi_command(
+        return self.lab.mpi_command(
             self.mpi,
-            ranks if slots is None else sum(slots),
+            ranks,
             argv,
             env={**ALWAYS_OURS, **(env or {})} if preload else env,
             arguments=arguments,
             preload=library_path(self.mpi) if preload else None,
+            placement=None if slots is None else Placement(tuple(slots)),
         )
-        if slots is None:
-            return line
-        hosts = self.folder / "hosts"
-        form = {"openmpi": "{} slots={}\n", "mpich": "{}:{}\n"}[self.mpi]
-        placed = zip(self.lab.hosts, slots, strict=True)
-        hosts.write_text("".join(form.format(*place) for place in placed))
-        flag = {"openmpi": "--hostfile", "mpich": "-f"}[self.mpi]
-        line[line.index(flag) + 1] = str(hosts)
-        return line
 
     def run(
         self,
