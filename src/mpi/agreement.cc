@@ -109,7 +109,7 @@ Agreement agree(std::span<const JobRecord> records) {
     if (records.size() > 1) {
       agreement.warning = "all " + std::to_string(records.size()) + " ranks are on " +
                           std::string(host_of(records.front().host)) +
-                          "; every call passes through (allemande serves one rank per host).";
+                          "; every call passes through (there is no network between them).";
     }
     return agreement;
   }

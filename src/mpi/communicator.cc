@@ -65,6 +65,11 @@ base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, 
 }
 
 base::Status Communicator::take(Way way, const Staging& staged, std::uint64_t bytes) {
+  if (node_ && kin_of(way) == Kin::kUdp) {
+    const bool phased = way.kind == Way::Kind::kPhased;
+    return node_->alltoall(staged.send(), staged.recv(), bytes,
+                           phased ? std::optional<std::size_t>(way.index) : std::nullopt);
+  }
   if (way.kind == Way::Kind::kPhased) {
     return group_->run_phased(way.index, staged.send(), staged.recv(), bytes);
   }
@@ -77,7 +82,7 @@ base::Status Communicator::take(Way way, const Staging& staged, std::uint64_t by
 
 base::Status Communicator::run(transport::Exchange exchange) {
   if (mode_ != Mode::kMessages) return group_->run(exchange);
-  exchange.rounds = rounds_.view();
+  exchange.rounds = message_rounds_.view();
   return over_messages([&] { return messages_->run(exchange); });
 }
 
@@ -89,10 +94,24 @@ base::Status Communicator::over_messages(const std::function<base::Status()>& se
   return done;
 }
 
+// Equal on all ranks, those that have no part of their own in the group included.
+std::optional<std::size_t> Communicator::choose_phased(std::uint64_t bytes) const {
+  if (mode_ != Mode::kUdp || phased_.empty()) return std::nullopt;
+  if (node_ && bytes > node_->piece_bytes()) return std::nullopt;  // it goes in slabs
+  return plan::choose_phased(phased_, host_block(bytes), packet_bytes_);
+}
+
+// Of what the ranks of a host send those of another in one exchange.
+std::uint64_t Communicator::host_block(std::uint64_t bytes) const {
+  const std::uint64_t each = placement_.count(host_);
+  return each * each * bytes;
+}
+
 Way Communicator::model_way(std::uint64_t bytes) const {
-  if (mode_ != Mode::kUdp || group_->phased().empty()) return {};
-  if (const auto chosen = group_->choose_phased(bytes)) return phased_way(*chosen);
-  return job_.options.algorithm == kGrid ? phased_way(0) : Way{};
+  if (const auto chosen = choose_phased(bytes)) return phased_way(*chosen);
+  const bool named = mode_ == Mode::kUdp && job_.options.algorithm == kGrid && !phased_.empty() &&
+                     !(node_ && bytes > node_->piece_bytes());
+  return named ? phased_way(0) : Way{};
 }
 
 // What the group has done since it was last asked.
@@ -117,7 +136,7 @@ std::string Communicator::give_up(const char* function, const base::Error& error
   failure_ = "allemande: " + text;
   job_.log.error(text);
   mode_ = Mode::kFailed;
-  if (group_) group_->share_failure();
+  share_failure();
   release();
   return failure_;
 }
@@ -135,6 +154,7 @@ void Communicator::release() {
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
     group_->close();
   }
+  node_.reset();
   counts_.reset();
   group_.reset();
   messages_.reset();
@@ -172,7 +192,7 @@ std::string Communicator::way_name(Way way) const {
     case Way::Kind::kMessages:
       return fmt::format("{}{}", name_of(static_cast<MessageOrder>(way.index)), kOverMessages);
     case Way::Kind::kPhased:
-      return plan::text_of(group_->phased()[way.index]) + " over UDP";
+      return plan::text_of(phased_[way.index]) + " over UDP";
     case Way::Kind::kRounds:
       break;
   }
@@ -183,7 +203,9 @@ std::string Communicator::way_name(Way way) const {
 
 std::string Communicator::way_text(Way way) const {
   const bool udp = mode_ == Mode::kUdp && kin_of(way) == Kin::kUdp;
-  return udp ? way_name(way) + ", " + group_->settings_text() : way_name(way);
+  if (!udp) return way_name(way);
+  return fmt::format("{}, {}{}", way_name(way), group_->settings_text(),
+                     node_ ? ", " + placement_.text() : "");
 }
 
 }  // namespace alm::mpi

@@ -16,6 +16,8 @@
 #include "mpi/counts.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
+#include "mpi/node_exchange.h"
+#include "mpi/placement.h"
 #include "mpi/settings.h"
 #include "mpi/staging.h"
 #include "mpi/trial.h"
@@ -85,14 +87,25 @@ class Communicator {
   // bring_up.cc. Each returns the reason why it cannot be, equal on all ranks; empty: done.
   std::string join();      // who is where; the plan
   std::string open_udp();  // sockets, keys, hello
-  std::string try_hello(io::Driver& driver, std::uint32_t datagram_bytes);
+  io::Driver* open_driver(PeerRecord& mine);
+  std::string try_hello(io::Driver* driver, std::span<const PeerRecord> leaders,
+                        std::uint32_t datagram_bytes);
+  std::uint64_t say_hello();
   bool reserve(io::Driver& driver, PeerRecord& mine) const;  // false: no numbers left
   void give_back(io::Driver& driver, const PeerRecord& mine) const;
-  std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::uint32_t datagram_bytes) const;
+  std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::span<const PeerRecord> leaders,
+                                       std::uint32_t datagram_bytes) const;
   std::string open_messages();
   void watch_counts();
+  // communicator_node.cc
+  std::unique_ptr<NodeMemory> lend_memory(PeerRecord& mine) const;
+  std::string attach(std::unique_ptr<NodeMemory>& memory);
+  void join_node(std::unique_ptr<NodeMemory> memory);
+  void share_failure();
 
   std::string host_of_rank(std::uint32_t rank) const;
+  std::string host_text(std::uint32_t host) const;
+  std::vector<std::string> rank_names() const;
   void announce(std::uint64_t bytes);
   void announce_blocks(const char* function);
   // communicator_trial.cc
@@ -115,6 +128,8 @@ class Communicator {
   void record_decisions();
 
   int accelerate(const AlltoallCall& call, Way way);
+  std::optional<std::size_t> choose_phased(std::uint64_t bytes) const;
+  std::uint64_t host_block(std::uint64_t bytes) const;
   Way model_way(std::uint64_t bytes) const;
   std::string size_class_text(std::uint64_t bytes) const;
   std::string way_name(Way way) const;  // "grid 8 x 4 over UDP"
@@ -144,13 +159,19 @@ class Communicator {
   std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
 
   std::vector<PeerRecord> records_;
+  Placement placement_;
+  std::uint32_t host_ = 0;  // in the placement
   std::optional<plan::Tuning> tuning_;
-  std::vector<base::HostId> hosts_;  // [rank] in the cluster file; empty without one
-  PlanRounds rounds_;
-  std::vector<plan::Phased> phased_;
-  std::unique_ptr<UdpGroup> group_;
-  std::unique_ptr<Counts> counts_;  // where steps can be made of them
-  transport::Counters counted_;     // of the group, already in the statistics
+  std::vector<base::HostId> hosts_;     // [host] in the cluster file; empty without one
+  Groups groups_;                       // of the hosts
+  PlanRounds rounds_;                   // of hosts, over UDP
+  PlanRounds message_rounds_;           // of ranks, over messages
+  std::vector<plan::Phased> phased_;    // of hosts, where all have as many ranks
+  std::uint32_t packet_bytes_ = 0;      // of blocks, over UDP
+  std::unique_ptr<UdpGroup> group_;     // of hosts; the leader's
+  std::unique_ptr<Counts> counts_;      // of hosts, where steps can be made of them
+  std::unique_ptr<NodeExchange> node_;  // where hosts have several ranks
+  transport::Counters counted_;         // of the group, already in the statistics
   std::unique_ptr<MessageGroup> messages_;
   bool messages_prepared_ = false;
   Staging staging_;

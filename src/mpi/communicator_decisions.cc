@@ -25,9 +25,10 @@ Decision Communicator::subject(const Tried& tried) const {
                         static_cast<std::uint32_t>(tried.trial.sightings(i)), 0};
     if (group_ && way.kind == Way::Kind::kPhased) {
       entry.packets =
-          plan::traffic_of(phased_[way.index], tried.bytes, group_->packet_bytes()).packets;
+          plan::traffic_of(phased_[way.index], host_block(tried.bytes), packet_bytes_).packets;
     } else if (group_ && way.kind == Way::Kind::kRounds) {
-      entry.packets = plan::direct_traffic(ranks_, tried.bytes, group_->packet_bytes()).packets;
+      entry.packets =
+          plan::direct_traffic(placement_.hosts(), host_block(tried.bytes), packet_bytes_).packets;
     }
     decision.ways.push_back(std::move(entry));
   }

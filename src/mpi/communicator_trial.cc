@@ -27,11 +27,15 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   const Way model = model_way(bytes);
   const auto key = std::tuple(static_cast<int>(std::bit_width(bytes)), model.kind, model.index);
   if (const auto found = tried_.find(key); found != tried_.end()) return found->second;
-  WaysWanted wanted{ranks_, bytes, 0, {}, {}};
-  if (group_) {
-    wanted.packet_bytes = group_->packet_bytes();
-    wanted.phased = group_->phased();
-    wanted.model = group_->choose_phased(bytes);
+  WaysWanted wanted;
+  wanted.ranks = ranks_;
+  wanted.bytes = bytes;
+  if (mode_ == Mode::kUdp && !(node_ && bytes > node_->piece_bytes())) {
+    wanted.packet_bytes = packet_bytes_;
+    wanted.members = placement_.hosts();
+    wanted.member_bytes = host_block(bytes);
+    wanted.phased = phased_;
+    wanted.model = choose_phased(bytes);
   }
   Tried made;
   made.bytes = bytes;

@@ -22,7 +22,7 @@ GridExchange::Phase GridExchange::open(std::size_t dimension, const io::PeerSet&
   for (const base::Rank member : line) {
     peers.identity.remote_set.push_back(sets[member.value]);
     peers.addresses.push_back(all.addresses[member.value]);
-    peers.numbers.push_back(member.value);
+    peers.numbers.push_back(all.numbers.empty() ? member.value : all.numbers[member.value]);
   }
   peers.names = all.names;
   const std::uint16_t set = peers.identity.remote_set[place];

@@ -1,5 +1,7 @@
 #include "mpi/job.h"
 
+#include <algorithm>
+
 #include "mpi/membership.h"
 #include "mpi/settings.h"
 
@@ -83,7 +85,8 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   if (cluster) {
     std::vector<base::HostId> hosts;
     for (const auto& record : records) {
-      if (const auto id = find_host(*cluster, host_of(record.host))) hosts.push_back(*id);
+      const auto id = find_host(*cluster, host_of(record.host));
+      if (id && std::find(hosts.begin(), hosts.end(), *id) == hosts.end()) hosts.push_back(*id);
     }
     tuning = plan::tune(*cluster, hosts);
   }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <type_traits>
 
 #include "transport/io/address.h"
@@ -68,36 +67,44 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
   return std::nullopt;
 }
 
-Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster,
-                 bool may_share_hosts) {
-  Membership membership;
-  std::map<std::string_view, std::uint32_t> ranks_on;
-  for (const auto& record : records) ++ranks_on[host_of(record.host)];
-  if (cluster != nullptr) {
-    std::vector<std::string> missing;
-    for (const auto& [host, ranks] : ranks_on) {
-      if (!find_host(*cluster, host)) missing.emplace_back(host);
-    }
-    if (!missing.empty()) {
-      membership.refusal =
-          fmt::format("the cluster file ({} hosts) does not name {} {}", cluster->host_count(),
-                      missing.size() == 1 ? "host" : "hosts", topology::compress_hostlist(missing));
-      return membership;
-    }
+Placement place(std::span<const PeerRecord> records, bool apart) {
+  std::vector<std::string> hosts;
+  for (const auto& record : records) {
+    hosts.push_back(apart ? std::to_string(hosts.size()) : std::string(host_of(record.host)));
   }
-  const auto crowded = std::find_if(ranks_on.begin(), ranks_on.end(),
-                                    [](const auto& entry) { return entry.second > 1; });
-  if (crowded != ranks_on.end() && !may_share_hosts) {
-    membership.refusal =
-        fmt::format("it has {} ranks on {} hosts, {} of them on {}; allemande serves one per host",
-                    records.size(), ranks_on.size(), crowded->second, crowded->first);
+  return Placement::of(std::vector<std::string_view>(hosts.begin(), hosts.end()));
+}
+
+std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
+                                   const Placement& placement) {
+  std::vector<PeerRecord> leaders;
+  for (const auto& ranks : placement.ranks) leaders.push_back(records[ranks.front()]);
+  return leaders;
+}
+
+Membership judge(std::span<const PeerRecord> records, const Placement& placement,
+                 const topology::Cluster* cluster) {
+  Membership membership;
+  const auto leaders = leaders_of(records, placement);
+  if (leaders.size() == 1) {
+    membership.refusal = fmt::format("its ranks are all on {}", host_of(leaders.front().host));
     return membership;
   }
-  if (cluster != nullptr) {
-    for (const auto& record : records) {
-      membership.hosts.push_back(*find_host(*cluster, host_of(record.host)));
+  if (cluster == nullptr) return membership;
+  std::vector<std::string> missing;
+  for (const auto& leader : leaders) {
+    const auto host = find_host(*cluster, host_of(leader.host));
+    if (host) {
+      membership.hosts.push_back(*host);
+    } else {
+      missing.emplace_back(host_of(leader.host));
     }
   }
+  if (missing.empty()) return membership;
+  std::sort(missing.begin(), missing.end());
+  membership.refusal =
+      fmt::format("the cluster file ({} hosts) does not name {} {}", cluster->host_count(),
+                  missing.size() == 1 ? "host" : "hosts", topology::compress_hostlist(missing));
   return membership;
 }
 

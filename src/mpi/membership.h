@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "mpi/agreement.h"
+#include "mpi/placement.h"
 #include "plan/phased.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
@@ -34,31 +35,38 @@ struct PeerRecord {
   std::uint8_t family = 0;
   std::array<std::uint8_t, 16> address{};
   std::array<std::uint16_t, kPathsMax> ports{};
+  // Of the leader of a host with several ranks: the memory they are to share (node_memory.h).
+  std::int32_t process = 0, memory_file = -1;
   std::array<char, kHostNameBytes> host{};
   std::array<char, kCauseBytes> cause{};  // udp == 0: why not; else a warning about the sockets
 };
+
+Placement place(std::span<const PeerRecord> records, bool apart = false);
+// The records of the hosts' leaders, by host.
+std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records, const Placement& placement);
 
 // Sockets and names in a record, and back.
 void set_cause(PeerRecord& record, std::string_view cause);
 void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t paths);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 
-// Every host has one rank (unless they may share one), and the cluster file (if there is one) knows
-// them all; else why not.
+// There is more than one host, and the cluster file (if there is one) knows them all; else why not.
 struct Membership {
-  std::vector<base::HostId> hosts;  // [rank], positions in the cluster file; empty without one
+  std::vector<base::HostId> hosts;  // [host], positions in the cluster file; empty without one
   std::string refusal;              // not empty: the communicator passes through
 };
-Membership judge(std::span<const PeerRecord> records, const topology::Cluster* cluster,
-                 bool may_share_hosts = false);
+Membership judge(std::span<const PeerRecord> records, const Placement& placement,
+                 const topology::Cluster* cluster);
 
 // The cluster file may call hosts by short or full names.
 std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
 
-// "h3: cannot bind ..." of the lowest rank without sockets; empty when all have them.
+// The following take the records of the hosts' leaders.
+
+// "h3: cannot bind ..." of the first without sockets; empty when all have them.
 std::string udp_obstacle(std::span<const PeerRecord> records);
 
-// What the lowest rank with a warning has to say, and how many other hosts have one; empty: none.
+// What the first with a warning has to say, and how many other hosts have one; empty: none.
 std::string socket_warning(std::span<const PeerRecord> records);
 
 transport::Key common_key(std::span<const PeerRecord> records);

@@ -30,27 +30,46 @@ topology::Cluster cluster(std::vector<std::string> hosts) {
   return cluster;
 }
 
+Membership judge(std::vector<std::string> hosts, const topology::Cluster* known) {
+  const auto records = peers(std::move(hosts));
+  return mpi::judge(records, place(records), known);
+}
+
 TEST(Membership, OneRankPerHostIsServed) {
-  const auto membership = judge(peers({"a", "b", "c"}), nullptr);
+  const auto membership = judge({"a", "b", "c"}, nullptr);
   EXPECT_EQ(membership.refusal, "");
   EXPECT_TRUE(membership.hosts.empty());
 }
 
 TEST(Membership, RanksMayComeInAnyOrderOfHosts) {
   const auto known = cluster({"a", "b", "c"});
-  const auto membership = judge(peers({"c", "a"}), &known);
+  const auto membership = judge({"c", "a"}, &known);
   EXPECT_EQ(membership.refusal, "");
   EXPECT_EQ(membership.hosts, (std::vector{base::HostId{2}, base::HostId{0}}));
 }
 
-TEST(Membership, SeveralRanksOnAHostAreRefused) {
-  EXPECT_THAT(judge(peers({"a", "b", "a"}), nullptr).refusal,
-              HasSubstr("3 ranks on 2 hosts, 2 of them on a"));
+TEST(Membership, HostsCountOnceWhateverTheirRanks) {
+  const auto known = cluster({"a", "b", "c"});
+  const auto membership = judge({"c", "a", "a", "c"}, &known);
+  EXPECT_EQ(membership.refusal, "");
+  EXPECT_EQ(membership.hosts, (std::vector{base::HostId{2}, base::HostId{0}}));
+}
+
+TEST(Membership, RanksAllOnOneHostAreRefused) {
+  EXPECT_EQ(judge({"a", "a", "a"}, nullptr).refusal, "its ranks are all on a");
+}
+
+TEST(Membership, LeadersAreTheLowestRanks) {
+  const auto records = peers({"b", "a", "a", "b"});
+  const auto leaders = leaders_of(records, place(records));
+  ASSERT_EQ(leaders.size(), 2u);
+  EXPECT_EQ(leaders[0].ports[0], 4000);
+  EXPECT_EQ(leaders[1].ports[0], 4001);
 }
 
 TEST(Membership, MissingHostsAreNamed) {
   const auto known = cluster({"h0", "h1"});
-  EXPECT_THAT(judge(peers({"h0", "h1", "h7", "h8"}), &known).refusal,
+  EXPECT_THAT(judge({"h0", "h1", "h7", "h8"}, &known).refusal,
               HasSubstr("does not name hosts h[7-8]"));
 }
 

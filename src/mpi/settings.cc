@@ -43,6 +43,16 @@ base::Result<Groups> group_of(const topology::Cluster* cluster,
   return groups;
 }
 
+Groups groups_of_ranks(const Groups& of_hosts, const Placement& placement) {
+  if (!placement.shared()) return of_hosts;
+  Groups groups = {placement.host_of};
+  for (const auto& level : of_hosts) {
+    auto& group = groups.emplace_back();
+    for (const std::uint32_t host : placement.host_of) group.push_back(level[host]);
+  }
+  return groups;
+}
+
 std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,
                                       std::uint32_t ranks, std::uint32_t self) {
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) return {};

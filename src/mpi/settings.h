@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
+#include "mpi/placement.h"
 #include "plan/phased.h"
 #include "plan/plan.h"
 #include "topology/cluster.h"
@@ -53,6 +54,9 @@ struct PlanRounds {
 using Groups = std::vector<std::vector<std::uint32_t>>;
 base::Result<Groups> group_of(const topology::Cluster* cluster,
                               std::span<const base::HostId> hosts);
+
+// The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
+Groups groups_of_ranks(const Groups& of_hosts, const Placement& placement);
 
 // None where the options exclude them or ranks are few.
 std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,

@@ -87,6 +87,10 @@ base::Status UdpGroup::run_phased(std::size_t index, const std::byte* send, std:
 
 void UdpGroup::share_failure() { driver_.share_failure(sets()); }
 
+void UdpGroup::give_up(const std::string& failure, std::uint32_t lost) {
+  driver_.give_up(sets(), {base::ErrorCode::kPeerLost, failure}, lost);
+}
+
 transport::Counters UdpGroup::counters() const {
   transport::Counters sum;
   for (const std::uint16_t set : sets()) sum += driver_.counters(set);

@@ -55,6 +55,8 @@ class UdpGroup {
   base::Status trouble() { return driver_.trouble(set_); }
   // On whatever set a peer waits for this member: it is to learn that it waits in vain.
   void share_failure();
+  // It does not go on, for want of `lost`, a number of the names given.
+  void give_up(const std::string& failure, std::uint32_t lost);
 
   transport::Counters counters() const;  // since it was made
   // "window 7 packets, grain 1, 1472-byte datagrams"

@@ -12,10 +12,12 @@ constexpr std::uint64_t kBruckMax = 1024;
 
 std::optional<Way> runner_up(const WaysWanted& wanted) {
   if (wanted.phased.empty()) return std::nullopt;
+  const std::uint32_t members = wanted.members != 0 ? wanted.members : wanted.ranks;
+  const std::uint64_t bytes = wanted.member_bytes != 0 ? wanted.member_bytes : wanted.bytes;
   const auto cost = [&](std::size_t index) {
-    return plan::cost_of(wanted.phased[index], wanted.bytes, wanted.packet_bytes);
+    return plan::cost_of(wanted.phased[index], bytes, wanted.packet_bytes);
   };
-  const std::uint64_t direct = plan::direct_cost(wanted.ranks, wanted.bytes, wanted.packet_bytes);
+  const std::uint64_t direct = plan::direct_cost(members, bytes, wanted.packet_bytes);
   const std::uint64_t chosen = wanted.model ? cost(*wanted.model) : direct;
   std::optional<Way> best;
   auto least = static_cast<std::uint64_t>(kClose * static_cast<double>(chosen));

@@ -41,6 +41,9 @@ struct WaysWanted {
   std::uint32_t packet_bytes = 0;
   std::span<const plan::Phased> phased;  // over UDP; empty without it
   std::optional<std::size_t> model;      // which of them the model takes; nothing: the rounds
+  // Over UDP, where it is hosts that exchange; 0: as above.
+  std::uint32_t members = 0;
+  std::uint64_t member_bytes = 0;
 };
 
 // In order of preference: what the model takes, the library's own, what the model finds nearly as

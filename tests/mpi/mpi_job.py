@@ -12,6 +12,7 @@ from typing import Any
 
 from allemande.lab import Lab
 from allemande.lab.mpi import installation
+from allemande.lab.placement import Placement
 from allemande.preload import library_path
 
 
@@ -102,10 +103,12 @@ class Bench:
         argv: Sequence[str],
         *,
         ranks: int | None = None,
+        slots: Sequence[int] | None = None,
         env: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
         preload: bool = True,
     ) -> list[str]:
+        """With `slots`, so many ranks on each host, in rank order."""
         return self.lab.mpi_command(
             self.platform.launcher,
             ranks,
@@ -113,12 +116,14 @@ class Bench:
             env={**ALWAYS_OURS, **(env or {})} if preload else env,
             arguments=arguments,
             preload=self.library if preload else None,
+            placement=None if slots is None else Placement(tuple(slots)),
         )
 
     def run(
         self,
         *argv: str,
         ranks: int | None = None,
+        slots: Sequence[int] | None = None,
         env: Mapping[str, str] | None = None,
         preload: bool = True,
     ) -> Done:
@@ -130,6 +135,7 @@ class Bench:
             self.command(
                 [program, *argv[1:]],
                 ranks=ranks,
+                slots=slots,
                 env={"ALLEMANDE_STATS": str(stats), **PATIENT, **(env or {})},
                 preload=preload,
             ),

@@ -98,15 +98,6 @@ def test_hosts_missing_from_the_cluster_file(bench: Bench, tmp_path: Path) -> No
     assert done.stats["passed_through"] == 3 * len(bench.lab.hosts)
 
 
-def test_more_ranks_than_hosts(bench: Bench) -> None:
-    ranks = 2 * len(bench.lab.hosts)
-    done = bench.run("repeat", "3", "1000", ranks=ranks)
-    done.check()
-    assert len(done.warnings) == 1
-    assert "12 ranks on 6 hosts, 2 of them on" in done.warnings[0]
-    assert done.stats["passed_through"] == 3 * ranks
-
-
 def test_all_ranks_on_one_host(bench: Bench) -> None:
     command = bench.command([bench.program("repeat"), "3", "1000"], ranks=2)
     flag, hosts = {

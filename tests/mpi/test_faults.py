@@ -1,8 +1,4 @@
-"""Ranks and links that fail in the middle of exchanges: an error that names the host, never a hang.
-
-Errors come back as codes here and every rank runs under a shell that outlives it: neither MPI_Abort
-nor the launcher's look at its children ends a rank that has not noticed by itself.
-"""
+"""Ranks and links that fail amid exchanges: an error that names the host, never a hang."""
 
 from __future__ import annotations
 
@@ -12,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.mpi.fault_job import STARTED_WITHIN_S, Job, running
 from tests.mpi.mpi_job import JOB_TIMEOUT_S, Bench, wait_for
 from tests.mpi.traffic import lose_udp
 
@@ -24,66 +20,6 @@ from allemande.lab.network import HOST_DEVICE
 
 VICTIM = 4
 ENDED_WITHIN_S = 15
-STARTED_WITHIN_S = 30
-FOREVER = "100000000"
-
-KEEP_GOING = {"openmpi": ("--with-ft", "ulfm"), "mpich": ("-disable-auto-cleanup",)}
-
-
-class Job:
-    """Ranks exchanging for ever."""
-
-    def __init__(self, bench: Bench, process: subprocess.Popen[str]) -> None:
-        self.bench = bench
-        self.process = process
-        self.others = [rank for rank in range(len(bench.lab.hosts)) if rank != VICTIM]
-
-    def pid(self, rank: int) -> int:
-        """As this process sees it: the ranks are in the lab's PID namespace."""
-        inside = (self.bench.folder / f"pid.{rank}").read_text().strip()
-        for folder in os.listdir("/proc"):
-            if not folder.isdigit():
-                continue
-            try:
-                with open(f"/proc/{folder}/status") as status, open(f"/proc/{folder}/comm") as comm:
-                    line = next(line for line in status if line.startswith("NSpid:"))
-                    name = comm.read().strip()
-            except (OSError, StopIteration):
-                continue
-            spaces = line.split()[1:]
-            if len(spaces) == 2 and spaces[1] == inside and name == "repeat":
-                return int(folder)
-        raise AssertionError(f"no process of rank {rank}")
-
-    def ended(self, rank: int) -> bool:
-        return (self.bench.folder / f"code.{rank}").exists()
-
-    def text(self, rank: int) -> str:
-        return (self.bench.folder / f"out.{rank}").read_text()
-
-
-@contextmanager
-def running(bench: Bench, env: dict[str, str], *extra: str) -> Iterator[Job]:
-    script = bench.script(
-        "outlive",
-        f'{bench.program("repeat")} "$@" >{bench.folder}/out.$RANK 2>&1\n'
-        f"echo $? >{bench.folder}/code.$RANK\nexec sleep 100",
-    )
-    command = bench.command(
-        [script, FOREVER, "20000", str(bench.folder), *extra],
-        env={"ALLEMANDE_PEER_TIMEOUT_S": "10", **env},
-        arguments=KEEP_GOING[bench.mpi],
-    )
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    job = Job(bench, process)
-    try:
-        pids = [bench.folder / f"pid.{rank}" for rank in range(len(bench.lab.hosts))]
-        wait_for("start", lambda: all(path.exists() for path in pids), STARTED_WITHIN_S)
-        time.sleep(0.5)
-        yield job
-    finally:
-        bench.lab.close()  # ends whatever is left of the job
-        process.communicate()
 
 
 def kill(job: Job) -> None:
@@ -107,7 +43,7 @@ def cut_link(job: Job) -> None:
 def test_every_other_rank_ends_naming_the_host(
     own_bench: Bench, fault: Callable[[Job], None], algorithm: str
 ) -> None:
-    with running(own_bench, {"ALLEMANDE_ALGORITHM": algorithm}, "return") as job:
+    with running(own_bench, {"ALLEMANDE_ALGORITHM": algorithm}, "return", victim=VICTIM) as job:
         fault(job)
         wait_for(
             "the end of every other rank",
@@ -123,14 +59,14 @@ def test_every_other_rank_ends_naming_the_host(
 
 @pytest.mark.slow
 def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
-    with running(own_bench, {"ALLEMANDE_PEER_TIMEOUT_S": "4"}) as job:
+    with running(own_bench, {"ALLEMANDE_PEER_TIMEOUT_S": "4"}, victim=VICTIM) as job:
         stop(job)
         wait_for("the end of the job", lambda: all(map(job.ended, job.others)), ENDED_WITHIN_S)
 
 
 @pytest.mark.slow
 def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_bench: Bench) -> None:
-    with running(own_bench, {"ALLEMANDE_PEER_WARNING_S": "2"}, "return") as job:
+    with running(own_bench, {"ALLEMANDE_PEER_WARNING_S": "2"}, "return", victim=VICTIM) as job:
         victim = job.pid(VICTIM)
         os.kill(victim, signal.SIGSTOP)
         time.sleep(5)

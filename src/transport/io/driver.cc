@@ -381,13 +381,23 @@ void Driver::share_failure(std::span<const std::uint16_t> sets) {
     if (entry != nullptr && entry->lost) failed = entry;
   }
   if (failed == nullptr) return;
-  for (const std::uint16_t set : sets) {
-    SetEntry* entry = impl_->sets.find(set);
-    if (entry != nullptr && !entry->failure) {
-      impl_->give_up(*entry, *failed->failure, failed->lost);
-    }
+  impl_->give_up_all(lock, sets, *failed->failure, *failed->lost);
+}
+
+void Driver::give_up(std::span<const std::uint16_t> sets, const base::Error& failure,
+                     std::uint32_t lost) {
+  if (!impl_->in_owner()) return;
+  Lock lock(impl_->mutex);
+  impl_->give_up_all(lock, sets, failure, lost);
+}
+
+void Driver::Impl::give_up_all(Lock& lock, std::span<const std::uint16_t> numbers,
+                               const base::Error& error, std::uint32_t lost) {
+  for (const std::uint16_t set : numbers) {
+    SetEntry* entry = sets.find(set);
+    if (entry != nullptr && !entry->failure) give_up(*entry, error, lost);
   }
-  impl_->tell(lock);
+  tell(lock);
 }
 
 // Blocks without the lock. Sets `read` to whether the sockets are worth reading.

@@ -64,6 +64,10 @@ class Driver {
   // peer may wait for this rank on any of them. Takes 100 ms at most.
   void share_failure(std::span<const std::uint16_t> sets);
 
+  // The same for a failure that was found elsewhere: for want of `lost`, a number as in
+  // PeerSet::numbers.
+  void give_up(std::span<const std::uint16_t> sets, const base::Error& failure, std::uint32_t lost);
+
   // What makes the next exchange of the set fail: an error found after the one before was complete.
   base::Status trouble(std::uint16_t set);
 

@@ -72,6 +72,8 @@ struct Driver::Impl {
   void fail(Call& call, base::Error error, std::optional<std::uint32_t> lost);
   void tell(Lock& lock);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);
+  void give_up_all(Lock& lock, std::span<const std::uint16_t> numbers, const base::Error& error,
+                   std::uint32_t lost);
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
 
   // responder.cc

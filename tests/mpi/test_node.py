@@ -1,0 +1,205 @@
+"""Several ranks per host: every byte right, whatever their numbers; errors on every rank."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.mpi.fault_job import running
+from tests.mpi.mpi_job import Bench, Done, wait_for
+
+from allemande.lab import Lab
+
+CLUSTER = Path(__file__).parent / "clusters" / "four-hosts.toml"
+EQUAL = (2, 2, 2, 2)
+UNEQUAL = (4, 2, 1, 3)
+SLOTS = [EQUAL, UNEQUAL]
+ENDED_WITHIN_S = 20
+
+
+def name_of(slots: Sequence[int]) -> str:
+    return "-".join(map(str, slots))
+
+
+@pytest.fixture(scope="module")
+def node_lab() -> Iterator[Lab]:
+    with Lab.boot(CLUSTER, force=True) as lab:
+        yield lab
+
+
+@pytest.fixture
+def node(node_lab: Lab, programs: Path, mpi: str, tmp_path: Path) -> Bench:
+    return Bench(node_lab, programs / mpi, mpi, tmp_path)
+
+
+@pytest.fixture
+def own_node(programs: Path, mpi: str, tmp_path: Path) -> Iterator[Bench]:
+    with Lab.boot(CLUSTER, force=True) as lab:
+        yield Bench(lab, programs / mpi, mpi, tmp_path)
+
+
+def check_udp(done: Done) -> None:
+    done.check()
+    assert done.stats["exchanges"] > 0
+    assert done.stats["communicators_mpi"] == 0
+    assert not done.warnings
+
+
+@pytest.mark.parametrize("slots", SLOTS, ids=name_of)
+@pytest.mark.parametrize("what", ["sizes", "types", "communicators", "children"])
+def test_equal_blocks(node: Bench, what: str, slots: Sequence[int]) -> None:
+    check_udp(node.run("correct", what, slots=slots))
+
+
+@pytest.mark.parametrize("slots", SLOTS, ids=name_of)
+@pytest.mark.parametrize("what", ["sizes", "types", "in_place", "sparse", "communicators"])
+def test_blocks_of_any_size(node: Bench, what: str, slots: Sequence[int]) -> None:
+    check_udp(node.run("blocks", what, slots=slots))
+
+
+@pytest.mark.parametrize(("program", "what"), [("correct", "communicators"), ("blocks", "types")])
+def test_by_messages(node: Bench, program: str, what: str) -> None:
+    done = node.run(program, what, slots=UNEQUAL, env={"ALLEMANDE_TRANSPORT": "mpi"})
+    done.check()
+    assert done.stats["mpi_messages"] > 0
+    assert done.stats["communicators_udp"] == 0
+    assert not done.warnings
+
+
+@pytest.mark.parametrize("program", ["correct", "blocks"])
+def test_threads_on_communicators_of_their_own(node: Bench, program: str) -> None:
+    check_udp(node.run(program, "threads", slots=UNEQUAL))
+
+
+def test_a_late_rank_is_waited_for(node: Bench) -> None:
+    done = node.run("correct", "late", slots=EQUAL, env={"ALLEMANDE_PEER_TIMEOUT_S": "2"})
+    check_udp(done)
+    assert done.stats["exchanges"] == 2 * sum(EQUAL)
+
+
+def test_more_than_the_memory_holds(node: Bench) -> None:
+    done = node.run("repeat", "2", "1000000", slots=UNEQUAL)
+    check_udp(done)
+    assert done.stats["exchanges"] == 2 * sum(UNEQUAL)
+
+
+@pytest.mark.parametrize("algorithm", ["grid", "group-shuffle", "pairwise", "direct"])
+def test_every_algorithm(node: Bench, algorithm: str) -> None:
+    check_udp(node.run("correct", "sizes", slots=EQUAL, env={"ALLEMANDE_ALGORITHM": algorithm}))
+
+
+def test_both_ways_are_tried(node: Bench) -> None:
+    done = node.run("repeat", "20", "2000", slots=UNEQUAL, env={"ALLEMANDE_TRIALS": "on"})
+    done.check()
+    assert done.stats["exchanges"] + done.stats["native"] == 20 * sum(UNEQUAL)
+
+
+@pytest.mark.parametrize("direction", ["send", "receive"])
+def test_other_traffic_proceeds(node: Bench, direction: str) -> None:
+    # Ranks 0 and 1 share a host; neither may keep MPI from its work while it waits.
+    check_udp(node.run("progress", direction, slots=EQUAL))
+
+
+def test_messages_are_combined(node: Bench) -> None:
+    calls = 5
+    env = {"ALLEMANDE_LOG": "info", "ALLEMANDE_ALGORITHM": "sync-shuffle"}
+    done = node.run("repeat", str(calls), "100", slots=EQUAL, env=env)
+    done.check()
+    hosts = len(node.lab.hosts)
+    assert done.stats["sizes"][0]["packets"] == calls * hosts * (hosts - 1)
+    told = [line for line in done.warnings if "64 to 127 bytes per pair" in line]
+    assert len(told) == 1
+    assert "MPI_Alltoall on 8 ranks" in told[0]
+    assert told[0].endswith("4 hosts x 2 ranks")
+
+
+def test_ranks_that_cannot_share_memory_take_messages(node: Bench) -> None:
+    # The leader of h0 is in a PID namespace of its own, as in a container.
+    apart = node.script(
+        "apart",
+        f'[ $RANK = 0 ] && exec unshare --pid --fork {node.program("repeat")} "$@"\n'
+        f'exec {node.program("repeat")} "$@"',
+    )
+    done = node.run(apart, "3", "1000", slots=EQUAL)
+    done.check()
+    assert len(done.warnings) == 1
+    assert "rank 1 on h0 cannot share memory with rank 0" in done.warnings[0]
+    assert "MPI point-to-point messages instead" in done.warnings[0]
+    assert done.stats["communicators_mpi"] == sum(EQUAL)
+
+
+# Between hosts, within one, and with itself; the sizes stand for any.
+@pytest.mark.parametrize(
+    ("sender", "receiver", "sent", "expected"),
+    [(1, 8, 20000, 500), (5, 0, 0, 700), (6, 2, 700, 0), (0, 3, 10, 11), (7, 7, 10, 11)],
+)
+@pytest.mark.parametrize("transport", ["udp", "mpi"])
+def test_unequal_counts_end_on_every_rank(
+    node: Bench, sender: int, receiver: int, sent: int, expected: int, transport: str
+) -> None:
+    arguments = [str(word) for word in (sender, receiver, sent, expected)]
+    env = {"ALLEMANDE_TRANSPORT": transport}
+    done = node.run("errors", "mismatch", *arguments, slots=UNEQUAL, env=env)
+    wanted = (
+        rf"MPI_Alltoallv failed: rank {sender} on h\d sends {sent} bytes to "
+        rf"rank {receiver} on h\d, which expects {expected} bytes"
+    )
+    for rank in range(sum(UNEQUAL)):
+        told = re.findall(rf"CALL (\d) RANK {rank}: .*{wanted}", done.out)
+        assert told == ["0", "1"], done.out
+
+
+def maps_shared_memory() -> bool:
+    """Whether any process still has ours."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            if "memfd:allemande" in maps.read_text():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+# Rank 0 leads on h0, rank 1 follows there; rank 6 is alone on h2; rank 8 follows on h3.
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1, 6, 8])
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
+def test_every_other_rank_ends_naming_who_is_lost(
+    own_node: Bench, victim: int, blow: signal.Signals
+) -> None:
+    with running(own_node, {}, "return", victim=victim, slots=UNEQUAL) as job:
+        assert maps_shared_memory()
+        os.kill(job.pid(victim), blow)
+        wait_for(
+            "the end of every other rank",
+            lambda: all(job.ended(rank) for rank in job.others),
+            ENDED_WITHIN_S,
+        )
+        for rank in job.others:
+            text = job.text(rank)
+            # Other hosts know a leader as its host.
+            who = rf"(rank {victim} on h\d|h\d \(ranks [\d, ]*\b{victim}\b[\d, .]*\))"
+            lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
+            assert re.search(lost, text), text
+            assert f"AGAIN {rank}: an error" in text
+    wait_for("the memory to be gone", lambda: not maps_shared_memory(), 5)
+
+
+@pytest.mark.slow
+def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_node: Bench) -> None:
+    with running(
+        own_node, {"ALLEMANDE_PEER_WARNING_S": "2"}, "return", victim=1, slots=UNEQUAL
+    ) as job:
+        victim = job.pid(1)
+        os.kill(victim, signal.SIGSTOP)
+        time.sleep(5)
+        assert not any(job.ended(rank) for rank in job.others)
+        os.kill(victim, signal.SIGCONT)
+        time.sleep(2)
+        assert not any(job.ended(rank) for rank in job.others)
+        assert "rank 1 on h0 stopped for" in job.text(0)
