@@ -102,6 +102,7 @@ Membership judge(std::span<const PeerRecord> records, const Placement& placement
   }
   if (missing.empty()) return membership;
   std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   membership.refusal =
       fmt::format("the cluster file ({} hosts) does not name {} {}", cluster->host_count(),
                   missing.size() == 1 ? "host" : "hosts", topology::compress_hostlist(missing));

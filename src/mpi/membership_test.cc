@@ -143,8 +143,11 @@ TEST(Membership, SocketWarningsBecomeOne) {
 }
 
 TEST(Membership, RanksMayShareAHostWhereEachHasAnEndpoint) {
-  const auto membership = judge(peers({"a", "b", "a"}), nullptr, true);
-  EXPECT_EQ(membership.refusal, "");
+  const auto records = peers({"a", "a", "a"});
+  const auto placement = place(records, true);
+  EXPECT_EQ(placement.hosts(), 3u);
+  EXPECT_EQ(judge(records, placement, nullptr).refusal, "");
+  EXPECT_NE(judge(records, place(records), nullptr).refusal, "");
 }
 
 }  // namespace
