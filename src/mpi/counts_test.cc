@@ -53,7 +53,7 @@ class CountsTest : public testing::Test {
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
       groups_.push_back(std::make_unique<UdpGroup>(
-          *drivers_[i], std::move(peers), shift(i), std::vector<plan::Grid>{},
+          *drivers_[i], std::move(peers), shift(i), std::vector<plan::Phased>{},
           std::span<const std::vector<std::vector<std::uint16_t>>>{},
           UdpGroup::Hooks{[] {}, [](const std::string&) {}}));
       counts_.push_back(std::make_unique<Counts>(*groups_[i], cluster_, tuning_, hosts_));
