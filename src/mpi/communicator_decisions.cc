@@ -54,7 +54,7 @@ void Communicator::adopt(Tried& tried) {
   tried.trial.adopt(*chosen, times);
   if (self_ == 0) {
     job_.log.info(size_class_text(tried.bytes) + way_text(tried.ways[*chosen]) +
-                  " from here on (as decided before: " + known->why + ")");
+                  " from here on, as decided before: " + known->why);
   }
 }
 
@@ -72,7 +72,7 @@ std::string Communicator::reason(const Tried& tried) {
     text = fmt::format("preferred, and none of {} is clearly faster", seen);
   }
   if (seen < trial.ways()) {
-    text += fmt::format("; {} not tried yet: dear", trial.ways() - seen);
+    text += fmt::format("; {} too dear to be tried yet", trial.ways() - seen);
   }
   return text;
 }

@@ -102,8 +102,8 @@ void Communicator::tell(const Tried& tried) const {
                   "takes longer than when it was decided; tried anew");
     return;
   }
-  std::string text = size_class_text(tried.bytes) + way_text(tried.ways[trial.way()]) +
-                     " from here on (" + reason(tried) + ": ";
+  std::string text = fmt::format("{}{} from here on: {} (", size_class_text(tried.bytes),
+                                 way_text(tried.ways[trial.way()]), reason(tried));
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     if (way > 0) text += "; ";
     text += way_name(tried.ways[way]);

@@ -8,7 +8,7 @@ from tests.mpi.mpi_job import Bench
 
 TRYING = {"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"}
 DECIDED = re.compile(
-    r"MPI_Alltoall on (\d+) ranks, (\d+) to (\d+) bytes per pair: (.*) from here on \((.*)\)$"
+    r"MPI_Alltoall on (\d+) ranks, (\d+) to (\d+) bytes per pair: (.*) from here on: .*? \((.*)\)$"
 )
 
 
