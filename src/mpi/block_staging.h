@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct BlockCall {
   bool in_place = false;
   std::span<const TypedBuffer> send;  // as `recv` when in place
   std::span<const TypedBuffer> recv;
+  std::function<int()> native;  // the same call, by the MPI library; its error code
 };
 
 class BlockStaging {

@@ -272,9 +272,12 @@ std::string Communicator::open_messages() {
 // Steps take time to be measured in packets of a known link, and rounds that are one.
 void Communicator::watch_counts() {
   if (!group_) return;
-  if (!tuning_ || tuning_->packet_time_us <= 0 || !job_.options.uneven_steps) return;
-  if (rounds_.algorithm != plan::Algorithm::kSyncShuffle) return;
-  counts_ = std::make_unique<Counts>(*group_, *job_.cluster, *tuning_, hosts_);
+  const bool steps = tuning_ && tuning_->packet_time_us > 0 && job_.options.uneven_steps &&
+                     rounds_.algorithm == plan::Algorithm::kSyncShuffle;
+  if (!steps && (node_ || !on_trial() || !job_.has_native)) return;
+  Counts::Network network;
+  if (steps) network = {&*job_.cluster, tuning_->packet_time_us, hosts_};
+  counts_ = std::make_unique<Counts>(*group_, std::move(network));
   if (node_) node_->make_steps_by(*counts_);
 }
 

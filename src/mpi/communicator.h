@@ -136,7 +136,12 @@ class Communicator {
   std::string way_text(Way way) const;  // and with what settings
   base::Status exchange(const Staging& staged, std::uint64_t bytes, Way way);  // of one size
   base::Status take(Way way, const Staging& staged, std::uint64_t bytes);
+  int accelerate_blocks(const BlockCall& call);
   base::Status exchange_blocks(const BlockStaging& staged);  // of any sizes
+  base::Status send_blocks(const BlockStaging& staged);      // counts are known
+  // communicator_block_trial.cc
+  bool blocks_on_trial() const;
+  int try_out_blocks(const BlockCall& call);
   base::Status run(transport::Exchange exchange);
   base::Status over_messages(const std::function<base::Status()>& send);
   transport::Counters count();
@@ -179,7 +184,8 @@ class Communicator {
   bool blocks_announced_ = false;
   std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
   std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
-  std::string failure_, obstacle_;  // set before mode_ tells of it
+  std::map<int, Trial> block_trials_;  // by size class of what the fullest member carries
+  std::string failure_, obstacle_;     // set before mode_ tells of it
   base::ErrorCode failure_code_{};
   std::unique_ptr<Worker> worker_;  // last: its tasks use all of the above
 };

@@ -13,10 +13,16 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
   if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
   announce_blocks(call.name);
+  return blocks_on_trial() ? try_out_blocks(call) : accelerate_blocks(call);
+}
+
+int Communicator::accelerate_blocks(const BlockCall& call) {
   if (const int code = blocks_.begin(job_.ops, call, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
-  if (const auto done = exchange_blocks(blocks_); !done) return fail(call.name, done.error());
+  const bool counts_known = blocks_on_trial();
+  const auto done = counts_known ? send_blocks(blocks_) : exchange_blocks(blocks_);
+  if (!done) return fail(call.name, done.error());
   if (const int code = blocks_.finish(job_.ops, call, self_); code != kMpiSuccess) {
     return job_.ops.raise_code(comm_, code);
   }
@@ -27,13 +33,17 @@ base::Status Communicator::exchange_blocks(const BlockStaging& staged) {
   if (mode_ == Mode::kMessages) {
     if (auto same = compare_sizes(staged); !same) return same;
   }
+  if (counts_ && !node_) {
+    if (auto known = counts_->prepare(staged.send().size, staged.recv().size); !known) return known;
+  }
+  return send_blocks(staged);
+}
+
+base::Status Communicator::send_blocks(const BlockStaging& staged) {
   transport::Exchange exchange;
   exchange.send = staged.send();
   exchange.recv = staged.recv();
-  if (counts_ && !node_) {
-    if (auto known = counts_->prepare(exchange.send.size, exchange.recv.size); !known) return known;
-    exchange.rounds = counts_->rounds();
-  }
+  if (counts_ && !node_) exchange.rounds = counts_->rounds();
   auto done = node_ ? node_->alltoall_blocks(exchange.send, exchange.recv) : run(exchange);
   count();  // of no message size
   job_.stats.update([](StatsRecord& stats) { ++stats.exchanges; });

@@ -40,13 +40,8 @@ std::vector<transport::Train> trains_of(const std::vector<plan::Train>& planned)
 
 }  // namespace
 
-Counts::Counts(UdpGroup& group, const topology::Cluster& cluster, const plan::Tuning& tuning,
-               std::vector<base::HostId> hosts)
-    : group_(group),
-      cluster_(cluster),
-      tuning_(tuning),
-      hosts_(std::move(hosts)),
-      known_(group.members()) {}
+Counts::Counts(UdpGroup& group, Network network)
+    : group_(group), network_(std::move(network)), known_(group.members()) {}
 
 std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_news) {
   if (load >= kLargeBytes) return 0;
@@ -88,7 +83,7 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
     has_steps_ = false;
     return {};
   }
-  if (!news) return {};
+  if (!news || network_.cluster == nullptr) return {};
   std::vector<std::uint64_t> matrix(known_.size() * known_.size());
   if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
       !told) {
@@ -104,14 +99,15 @@ void Counts::make_steps(std::span<const std::uint64_t> matrix) {
   has_steps_ = plan::uneven_pays(matrix, members);
   if (!has_steps_) return;
   constexpr double kMicro = 1e6;
-  const double limit_us = topology::traffic_limit_seconds(cluster_, hosts_, matrix) * kMicro;
+  const double limit_us =
+      topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix) * kMicro;
   const auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},
        .bytes = matrix,
        .packet_bytes = group_.packet_bytes(),
        .grain_packets = group_.config().grain_packets,
-       .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / tuning_.packet_time_us))});
+       .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
   trains_ = trains_of(made.send);
   arrivals_ = trains_of(made.recv);
   steps_ = made.steps;

@@ -18,16 +18,21 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "mpi/udp_group.h"
-#include "plan/plan.h"
 #include "topology/cluster.h"
 
 namespace alm::mpi {
 
 class Counts {
  public:
-  // hosts: where the members are in the cluster file. Both must live as long as this.
-  Counts(UdpGroup& group, const topology::Cluster& cluster, const plan::Tuning& tuning,
-         std::vector<base::HostId> hosts);
+  // What steps are made for: the network, and where the members are in it.
+  struct Network {
+    const topology::Cluster* cluster = nullptr;  // null: no steps
+    double packet_time_us = 0;
+    std::vector<base::HostId> hosts;
+  };
+
+  // The group and the cluster must live as long as this.
+  Counts(UdpGroup& group, Network network);
 
   // Collective over the group, before every exchange: bytes to and from each member. Afterwards
   // rounds() are those to take.
@@ -52,9 +57,7 @@ class Counts {
   void make_steps(std::span<const std::uint64_t> matrix);
 
   UdpGroup& group_;
-  const topology::Cluster& cluster_;
-  const plan::Tuning& tuning_;
-  std::vector<base::HostId> hosts_;
+  Network network_;
 
   std::vector<Told> known_;  // [member], of the latest agreement
   std::uint64_t load_ = 0;

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "plan/plan.h"
+
 namespace alm::mpi {
 namespace {
 
@@ -56,7 +58,8 @@ class CountsTest : public testing::Test {
           *drivers_[i], std::move(peers), shift(i), std::vector<plan::Phased>{},
           std::span<const std::vector<std::vector<std::uint16_t>>>{},
           UdpGroup::Hooks{[] {}, [](const std::string&) {}}));
-      counts_.push_back(std::make_unique<Counts>(*groups_[i], cluster_, tuning_, hosts_));
+      counts_.push_back(std::make_unique<Counts>(
+          *groups_[i], Counts::Network{&cluster_, tuning_.packet_time_us, hosts_}));
     }
   }
 

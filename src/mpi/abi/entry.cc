@@ -74,11 +74,14 @@ int native_alltoallw(const void* send, const Integer* send_counts, const Integer
   return real(send, send_counts, send_at, send_types, recv, recv_counts, recv_at, recv_types, comm);
 }
 
-std::optional<int> accelerate(const void* caller, const char* name, const BlockArguments& send,
-                              const BlockArguments& recv, Word comm) {
+template <class Native>
+int accelerate_or_pass(const void* caller, const char* name, const BlockArguments& send,
+                       const BlockArguments& recv, Word comm, Native native) {
   auto& self = interposer();
-  if (self.library().contains(caller)) return std::nullopt;
-  return self.alltoall_blocks(name, send, recv, comm);
+  if (!self.library().contains(caller)) {
+    if (const auto code = self.alltoall_blocks(name, send, recv, comm, native)) return *code;
+  }
+  return native();
 }
 
 template <class Count>
@@ -135,12 +138,12 @@ template <class Integer>
 int alltoallv(const void* caller, const void* send, const Integer* send_counts,
               const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
               const Integer* recv_at, Word recv_type, Word comm) {
-  const auto code = accelerate(
+  return accelerate_or_pass(
       caller, "MPI_Alltoallv", {send, Integers(send_counts), Integers(send_at), send_type, nullptr},
-      {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm);
-  if (code) return *code;
-  return native_alltoallv(send, send_counts, send_at, send_type, recv, recv_counts, recv_at,
-                          recv_type, comm);
+      {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm, [&] {
+        return native_alltoallv(send, send_counts, send_at, send_type, recv, recv_counts, recv_at,
+                                recv_type, comm);
+      });
 }
 
 template <class Integer>
@@ -148,12 +151,12 @@ int alltoallw(const void* caller, const void* send, const Integer* send_counts,
               const Integer* send_at, const void* send_types, void* recv,
               const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
               Word comm) {
-  const auto code = accelerate(
+  return accelerate_or_pass(
       caller, "MPI_Alltoallw", {send, Integers(send_counts), Integers(send_at), 0, send_types},
-      {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm);
-  if (code) return *code;
-  return native_alltoallw(send, send_counts, send_at, send_types, recv, recv_counts, recv_at,
-                          recv_types, comm);
+      {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm, [&] {
+        return native_alltoallw(send, send_counts, send_at, send_types, recv, recv_counts, recv_at,
+                                recv_types, comm);
+      });
 }
 
 template int alltoallv(const void*, const void*, const int*, const int*, Word, void*, const int*,

@@ -174,12 +174,15 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
 std::optional<int> Interposer::alltoall_blocks(const char* function,
                                                const entry::BlockArguments& send,
                                                const entry::BlockArguments& recv,
-                                               std::uintptr_t comm) {
+                                               std::uintptr_t comm,
+                                               const std::function<int()>& native) {
   if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
   const Inside guard;
   try {
-    const auto blocks = describe_call(function, send, recv, comm);
-    return blocks ? session_->alltoall_blocks(blocks->call) : std::nullopt;
+    auto blocks = describe_call(function, send, recv, comm);
+    if (!blocks) return std::nullopt;
+    blocks->call.native = native;
+    return session_->alltoall_blocks(blocks->call);
   } catch (const std::exception& failure) {
     return ops_->raise(to_opaque(from_opaque<MPI_Comm>(comm)),
                        std::string("allemande: ") + function + ": " + failure.what());

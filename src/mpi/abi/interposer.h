@@ -33,7 +33,8 @@ class Interposer {
                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
                               std::uintptr_t comm, const std::function<int()>& native);
   std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
-                                     const entry::BlockArguments& recv, std::uintptr_t comm);
+                                     const entry::BlockArguments& recv, std::uintptr_t comm,
+                                     const std::function<int()>& native);
 
   // Before a wait for all of them: sleeps until they are complete if all are of our own making. The
   // library's function finds them so.
