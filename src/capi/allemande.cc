@@ -26,8 +26,9 @@ using alm::capi::Exchange;
 using alm::capi::Settings;
 
 // The build system's version and the header's are the same.
-static_assert(ALM_VERSION_MAJOR == ALM_BUILD_MAJOR && ALM_VERSION_MINOR == ALM_BUILD_MINOR &&
-              ALM_VERSION_PATCH == ALM_BUILD_PATCH);
+static_assert(ALM_VERSION_MAJOR == ALM_BUILD_MAJOR);
+static_assert(ALM_VERSION_MINOR == ALM_BUILD_MINOR);
+static_assert(ALM_VERSION_PATCH == ALM_BUILD_PATCH);
 
 // No exception leaves the library.
 template <class Call>
