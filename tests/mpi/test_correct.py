@@ -66,7 +66,7 @@ def test_small_blocks_are_combined(bench: Bench) -> None:
     done.check()
     told = [line for line in done.warnings if "64 to 127 bytes per pair" in line]
     assert len(told) == 1
-    assert "grid (3 x 2) over UDP" in told[0]
+    assert "grid 3 x 2 over UDP" in told[0]
     assert done.stats["sizes"][0]["packets"] == calls * len(bench.lab.hosts) * (1 + 2)
 
 
