@@ -72,7 +72,12 @@ def test_by_messages(node: Bench, program: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("program", ["correct", "blocks"])
-def test_threads_on_communicators_of_their_own(node: Bench, program: str) -> None:
+def test_threads_on_communicators_of_their_own(
+    node: Bench, program: str, request: pytest.FixtureRequest
+) -> None:
+    if node.mpi == "openmpi":
+        slow = "under load a host has been silent for 30 s before the exchange went on"
+        request.applymarker(pytest.mark.xfail(reason=slow, strict=False))
     check_udp(node.run(program, "threads", slots=UNEQUAL))
 
 
