@@ -215,6 +215,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   const auto group_of = groups_of(cluster, options.hosts);
 
   const double limit = limit_seconds(options, cluster);
+  const bool steps = in_steps(options);
   harness::SimRequest request;
   request.cluster = &cluster;
   request.hosts = options.hosts;
@@ -248,7 +249,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
                                {},
                                {},
                                0};
-    if (in_steps(options)) add_steps(rounds, rank, options, config, limit);
+    if (steps) add_steps(rounds, rank, options, config, limit);
     return rounds;
   };
   Recorder recorder;

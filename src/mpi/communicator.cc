@@ -94,10 +94,14 @@ base::Status Communicator::over_messages(const std::function<base::Status()>& se
   return done;
 }
 
+// Where ranks share hosts, what is too much for their memory goes in slabs, without phases.
+bool Communicator::has_phases(std::uint64_t bytes) const {
+  return mode_ == Mode::kUdp && !phased_.empty() && !(node_ && bytes > node_->piece_bytes());
+}
+
 // Equal on all ranks, those that have no part of their own in the group included.
 std::optional<std::size_t> Communicator::choose_phased(std::uint64_t bytes) const {
-  if (mode_ != Mode::kUdp || phased_.empty()) return std::nullopt;
-  if (node_ && bytes > node_->piece_bytes()) return std::nullopt;  // it goes in slabs
+  if (!has_phases(bytes)) return std::nullopt;
   return plan::choose_phased(phased_, host_block(bytes), packet_bytes_);
 }
 
@@ -109,8 +113,7 @@ std::uint64_t Communicator::host_block(std::uint64_t bytes) const {
 
 Way Communicator::model_way(std::uint64_t bytes) const {
   if (const auto chosen = choose_phased(bytes)) return phased_way(*chosen);
-  const bool named = mode_ == Mode::kUdp && job_.options.algorithm == kGrid && !phased_.empty() &&
-                     !(node_ && bytes > node_->piece_bytes());
+  const bool named = job_.options.algorithm == kGrid && has_phases(bytes);
   return named ? phased_way(0) : Way{};
 }
 

@@ -128,6 +128,7 @@ class Communicator {
   void record_decisions();
 
   int accelerate(const AlltoallCall& call, Way way);
+  bool has_phases(std::uint64_t bytes) const;
   std::optional<std::size_t> choose_phased(std::uint64_t bytes) const;
   std::uint64_t host_block(std::uint64_t bytes) const;
   Way model_way(std::uint64_t bytes) const;

@@ -30,7 +30,7 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   WaysWanted wanted;
   wanted.ranks = ranks_;
   wanted.bytes = bytes;
-  if (mode_ == Mode::kUdp && !(node_ && bytes > node_->piece_bytes())) {
+  if (has_phases(bytes)) {
     wanted.packet_bytes = packet_bytes_;
     wanted.members = placement_.hosts();
     wanted.member_bytes = host_block(bytes);

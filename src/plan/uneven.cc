@@ -21,6 +21,27 @@ constexpr std::uint64_t kLinkSparePercent = 6;
 
 using base::Rank;
 
+struct Load {
+  std::uint64_t fullest = 0;  // row or column without the diagonal
+  std::uint64_t total = 0;
+};
+
+Load load_of(std::span<const std::uint64_t> amounts, std::uint32_t ranks) {
+  Load load;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::uint64_t out = 0;
+    std::uint64_t in = 0;
+    for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+      if (peer == rank) continue;
+      out += amounts[std::size_t{rank} * ranks + peer];
+      in += amounts[std::size_t{peer} * ranks + rank];
+    }
+    load.fullest = std::max({load.fullest, out, in});
+    load.total += out;
+  }
+  return load;
+}
+
 // One unit to or from a peer, at a place among all units.
 struct Slot {
   std::uint64_t place;
@@ -56,17 +77,7 @@ class Dealer {
   }
 
   void choose_unit() {
-    std::uint64_t fullest = 0;
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      std::uint64_t out = 0;
-      std::uint64_t in = 0;
-      for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-        if (peer == rank) continue;
-        out += packets(rank, peer);
-        in += packets(peer, rank);
-      }
-      fullest = std::max({fullest, out, in});
-    }
+    const std::uint64_t fullest = load_of(packets_, ranks_).fullest;
     unit_ = std::max<std::uint64_t>(request_.grain_packets, (fullest + kUnitsMax - 1) / kUnitsMax);
   }
 
@@ -153,22 +164,8 @@ Uneven make_uneven(const UnevenRequest& request) {
 
 bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks) {
   if (ranks < 2 || ranks > kRanksMax) return false;
-  std::vector<std::uint64_t> out(ranks);
-  std::vector<std::uint64_t> in(ranks);
-  for (std::uint32_t from = 0; from < ranks; ++from) {
-    for (std::uint32_t to = 0; to < ranks; ++to) {
-      if (from == to) continue;
-      out[from] += bytes[std::size_t{from} * ranks + to];
-      in[to] += bytes[std::size_t{from} * ranks + to];
-    }
-  }
-  std::uint64_t fullest = 0;
-  std::uint64_t total = 0;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    fullest = std::max({fullest, out[rank], in[rank]});
-    total += out[rank];
-  }
-  return static_cast<double>(fullest) * ranks > kUneven * static_cast<double>(total);
+  const Load load = load_of(bytes, ranks);
+  return static_cast<double>(load.fullest) * ranks > kUneven * static_cast<double>(load.total);
 }
 
 }  // namespace alm::plan

@@ -64,7 +64,7 @@ bool Engine::emit_step(base::Nanos now, Emission* out) {
   ++train_sent_;
   if (step / cycle_packets_ != last_step_ / cycle_packets_) measure_cycle(now);
   last_step_ = step;
-  const base::Nanos late = now - time_of(step) - lead() - kTimerSlack;
+  const base::Nanos late = now - time_of(step) - lead() / 2 - kTimerSlack;
   if (late > 0) anchor_at_ += late;
   count_sent(now, peer);
   skip_exhausted();
@@ -76,7 +76,7 @@ base::Nanos Engine::time_of(std::uint64_t step) const {
 }
 
 base::Nanos Engine::lead() const {
-  return static_cast<base::Nanos>(window_) * config_.packet_time / 4;
+  return static_cast<base::Nanos>(window_) * config_.packet_time / 2;
 }
 
 std::uint64_t Engine::ahead_max() const {
@@ -96,8 +96,7 @@ void Engine::resent_in_steps() {
 
 bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
   if (step < arrival_clock_) return true;
-  const base::Nanos at =
-      time_of(step) - static_cast<base::Nanos>(window_) * config_.packet_time / 2;
+  const base::Nanos at = time_of(step) - lead();
   if (now < at) {
     next_step_at_ = at;
     return false;
