@@ -77,6 +77,12 @@ base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos) {
   return base::io_error("the program's allgather failed");
 }
 
+base::Status BootstrapOps::allgather_within(mpi::CommHandle comm, std::span<const std::byte> bytes,
+                                            std::span<std::byte> all, base::Nanos) {
+  if (allgather(comm, bytes, all) == mpi::kMpiSuccess) return {};
+  return base::io_error("the program's allgather failed");
+}
+
 void BootstrapOps::abort(mpi::CommHandle, int) { std::abort(); }
 
 int BootstrapOps::set_state(mpi::CommHandle, void*) { return mpi::kMpiSuccess; }

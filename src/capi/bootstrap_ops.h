@@ -48,6 +48,8 @@ class BootstrapOps final : public mpi::MpiOps {
   using MpiOps::allreduce_min;
   int reduce_sum(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(mpi::CommHandle comm, base::Nanos timeout) override;
+  base::Status allgather_within(mpi::CommHandle comm, std::span<const std::byte> bytes,
+                                std::span<std::byte> all, base::Nanos timeout) override;
   [[noreturn]] void abort(mpi::CommHandle comm, int code) override;
   int set_state(mpi::CommHandle comm, void* state) override;
   void* state(mpi::CommHandle comm) override;

@@ -118,6 +118,7 @@ class Communicator {
   };
   int try_out(const AlltoallCall& call);
   Tried& tried(std::uint64_t bytes);
+  base::Nanos least_time(std::uint64_t bytes) const;
   bool prepare_messages();
   bool agree(Trial& trial);
   void tell(const Tried& tried) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <string>
 #include <vector>
 
 #include "mpi/communicator.h"
@@ -19,6 +20,11 @@ std::vector<std::uint64_t> sizes_of(std::span<const TypedBuffer> blocks) {
   return sizes;
 }
 
+std::string time_text(base::Nanos time) {
+  if (time == 0) return "not tried";
+  return fmt::format("{:.3g} ms", static_cast<double>(time) / base::kMillisecond);
+}
+
 }  // namespace
 
 bool Communicator::blocks_on_trial() const {
@@ -31,7 +37,7 @@ int Communicator::try_out_blocks(const BlockCall& call) {
     return fail(call.name, known.error());
   }
   const auto size_class = static_cast<int>(std::bit_width(counts_->load()));
-  Trial& trial = block_trials_[size_class];
+  Trial& trial = block_trials_.try_emplace(size_class, counts_->least_time()).first->second;
   const bool native = trial.way() == kNative;
   const int code = native ? call.native() : accelerate_blocks(call);
   if (native) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
@@ -40,14 +46,13 @@ int Communicator::try_out_blocks(const BlockCall& call) {
   const bool decided = trial.decided();
   if (!trial.due() || !agree(trial) || decided || !trial.decided()) return code;
   if (self_ == 0 && job_.log.shows(LogLevel::kInfo)) {
-    constexpr double kMilli = 1e6;
     job_.log.info(fmt::format(
-        "{} on {} ranks, up to {} bytes at the fullest rank: {:.3g} ms by {}, {:.3g} ms by the MPI "
-        "library: {} from here on",
-        call.name, ranks_, (std::uint64_t{1} << size_class) - 1,
-        static_cast<double>(trial.time(0)) / kMilli, way_text(Way{}),
-        static_cast<double>(trial.time(kNative)) / kMilli,
-        trial.way() == kNative ? "the latter" : "the former"));
+        "{} on {} ranks, up to {} bytes at the fullest rank: {} by {}, {} by the MPI library: {} "
+        "from here on{}",
+        call.name, ranks_, (std::uint64_t{1} << size_class) - 1, time_text(trial.time(0)),
+        way_text(Way{}), time_text(trial.time(kNative)),
+        trial.way() == kNative ? "the latter" : "the former",
+        trial.at_limit() ? ", as fast as the links allow" : ""));
   }
   return code;
 }

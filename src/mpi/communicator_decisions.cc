@@ -67,6 +67,7 @@ std::string Communicator::reason(const Tried& tried) {
     ++seen;
     if (trial.time(way) < trial.time(fastest)) fastest = way;
   }
+  if (trial.at_limit() && fastest == trial.way()) return "as fast as the links allow";
   std::string text = fmt::format("the fastest of {}", seen);
   if (fastest != trial.way()) {
     text = fmt::format("preferred, and none of {} is clearly faster", seen);

@@ -15,6 +15,8 @@ constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
 
 double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
 
+base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * base::kSecond); }
+
 }  // namespace
 
 // Who names an algorithm gets it.
@@ -45,9 +47,26 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   }
   std::vector<Kin> kin;
   for (const Way way : made.ways) kin.push_back(kin_of(way));
-  made.trial = Trial(kin);
+  made.trial = Trial(kin, least_time(bytes));
   adopt(made);
   return tried_.emplace(key, std::move(made)).first->second;
+}
+
+// By the links in the cluster file; 0: not known.
+base::Nanos Communicator::least_time(std::uint64_t bytes) const {
+  if (hosts_.empty()) return 0;
+  const std::uint32_t hosts = placement_.hosts();
+  if (placement_.equal()) {
+    const std::uint64_t each = placement_.count(0);
+    return nanos(topology::alltoall_limit_seconds(*job_.cluster, hosts_, each * each * bytes));
+  }
+  std::vector<std::uint64_t> amounts;
+  for (std::uint32_t from = 0; from < hosts; ++from) {
+    for (std::uint32_t to = 0; to < hosts; ++to) {
+      amounts.push_back(std::uint64_t{placement_.count(from)} * placement_.count(to) * bytes);
+    }
+  }
+  return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts));
 }
 
 // All ranks come here in the same call, the first on trial.

@@ -81,6 +81,7 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
   wait_ = calls_between(load_, without_news_);
   if (small) {
     has_steps_ = false;
+    least_time_ = 0;
     return {};
   }
   if (!news || network_.cluster == nullptr) return {};
@@ -96,11 +97,12 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
 
 void Counts::make_steps(std::span<const std::uint64_t> matrix) {
   const std::uint32_t members = group_.members();
+  const double limit =
+      topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix) * base::kSecond;
+  least_time_ = static_cast<base::Nanos>(limit);
   has_steps_ = plan::uneven_pays(matrix, members);
   if (!has_steps_) return;
-  constexpr double kMicro = 1e6;
-  const double limit_us =
-      topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix) * kMicro;
+  const double limit_us = limit / base::kMicrosecond;
   const auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},

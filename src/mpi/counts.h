@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "mpi/udp_group.h"
 #include "topology/cluster.h"
 
@@ -42,6 +43,9 @@ class Counts {
   // What the fullest member has to carry, as last agreed on.
   std::uint64_t load() const { return load_; }
   bool planned() const { return planned_; }
+  // No exchange can take less with the counts last told, by the links in the cluster file; 0: not
+  // known.
+  base::Nanos least_time() const { return least_time_; }
 
   // After an agreement at which the fullest member carried `load` bytes, for the n-th time in a row
   // without news: so many calls go by until the next one.
@@ -61,6 +65,7 @@ class Counts {
 
   std::vector<Told> known_;  // [member], of the latest agreement
   std::uint64_t load_ = 0;
+  base::Nanos least_time_ = 0;
   std::uint64_t wait_ = 0;  // calls until the next agreement
   std::uint32_t without_news_ = 0;
   std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps

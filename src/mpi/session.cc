@@ -26,8 +26,9 @@ std::string host_name() {
   return name.data();
 }
 
-// A rank that is lost does not come to MPI_Finalize either.
-constexpr base::Nanos kPatienceAfterFailure = base::kSecond;
+// A rank that is lost does not come to MPI_Finalize either. Until then the responder tells those
+// who have not heard of it.
+constexpr base::Nanos kPatienceAfterLoss = 5 * base::kSecond;
 
 base::Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -230,10 +231,12 @@ void Session::reap() {
 void Session::finish() {
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
-    const bool failed = std::any_of(communicators_.begin(), communicators_.end(),
-                                    [](const auto& one) { return one->failed(); });
-    const base::Nanos patience =
-        failed ? kPatienceAfterFailure : job_.options.peer_timeout_s * base::kSecond;
+    const bool lost =
+        std::any_of(communicators_.begin(), communicators_.end(), [](const auto& one) {
+          return one->failed() && one->failure_code() == base::ErrorCode::kPeerLost;
+        });
+    const base::Nanos timeout = job_.options.peer_timeout_s * base::kSecond;
+    const base::Nanos patience = lost ? std::min(kPatienceAfterLoss, timeout) : timeout;
     const auto settled = job_.ops.barrier(job_.ops.world(), patience);
     if (!settled) {
       job_.log.warning(fmt::format("MPI_Finalize: {} within {} s", settled.error().message,
@@ -251,7 +254,7 @@ void Session::finish() {
         stats.rejected_unknown = unknown;
       });
     }
-    if (settled && job_.agreement.stats) write_stats();
+    if (settled && job_.agreement.stats) write_stats(patience);
     store_decisions();
   }
   job_.close_driver();
@@ -259,11 +262,15 @@ void Session::finish() {
   job_.ops.close();
 }
 
-void Session::write_stats() {
+// A rank that has lost patience at the barrier before is not here, even if the others passed it.
+void Session::write_stats(base::Nanos patience) {
   const StatsRecord mine = job_.stats.record();
   std::vector<StatsRecord> all(job_.records.size());
-  if (job_.ops.allgather(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
-                         std::as_writable_bytes(std::span(all))) != kMpiSuccess) {
+  if (const auto gathered =
+          job_.ops.allgather_within(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
+                                    std::as_writable_bytes(std::span(all)), patience);
+      !gathered) {
+    job_.log.warning("ALLEMANDE_STATS: " + gathered.error().message);
     return;
   }
   const std::string path = path_for_rank(job_.options.stats, job_.rank);

@@ -54,7 +54,7 @@ class Session {
   std::optional<int> on_open_communicator(CommHandle comm, Start start);
   Communicator* find_or_create(CommHandle comm);
   void reap();
-  void write_stats();
+  void write_stats(base::Nanos patience);
   // session_decisions.cc
   void load_decisions();
   void store_decisions();

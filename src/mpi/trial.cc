@@ -11,15 +11,18 @@
 namespace alm::mpi {
 namespace {
 
-// Clearly behind: so many times as long as the best, after one sighting, two, and so on. On busy
-// hosts one call takes twice or three times as long as the next because a process was woken late.
-constexpr std::array<double, 3> kBehind = {4, 1.5, 1.25};
+// Clearly behind: so many times as long as the best, after two sightings, and three or more. On
+// busy hosts one call may take any time, because a process was woken late.
+constexpr std::array<double, 2> kBehind = {1.5, 1.25};
+constexpr std::size_t kOwn = 1;  // the library's own way
 // The way preferred is kept unless another takes less than this part of its time.
 constexpr double kClearly = 0.97;
 // After a decision the ranks compare at calls 64, 256, 1024, ...
 constexpr std::uint64_t kFirstLook = 64;
 constexpr std::uint64_t kLookGrowth = 4;
 constexpr double kDrift = 1.5;
+// What takes less than this part of the least the links allow has other links than was said.
+constexpr double kImpossible = 0.95;
 constexpr base::Nanos kSmoothing = 8;
 
 double ratio(base::Nanos time, base::Nanos to) {
@@ -28,11 +31,13 @@ double ratio(base::Nanos time, base::Nanos to) {
 
 }  // namespace
 
-Trial::Trial(const std::vector<Kin>& ways) {
+Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit) : limit_(limit) {
   assert(!ways.empty());
-  for (const Kin kin : ways) ways_.push_back({kin, {}, 0, false});
+  for (const Kin kin : ways) ways_.push_back({kin, {}, 0, 0, false});
   if (ways_.size() == 1) {
     decide(0);
+  } else if (limit > 0) {
+    batch_ = {0};
   } else {
     batch_ = {0, 1};
   }
@@ -54,6 +59,20 @@ base::Nanos Trial::least() const {
     if (!ways_[way].seen.empty()) least = std::min(least, time(way));
   }
   return least;
+}
+
+// The best way takes so many times what the links need, or less.
+bool Trial::within(double factor) const {
+  const double longer = ratio(least(), limit_);
+  return limit_ > 0 && longer >= kImpossible && longer <= factor;
+}
+
+bool Trial::at_limit() const { return within(kAtLimit); }
+
+// Calls that trying may count on.
+std::uint64_t Trial::taken_as_made() const {
+  if (!within(kNearLimit)) return std::max(calls_, kHorizon);
+  return std::max(calls_, std::min(kHorizon, static_cast<std::uint64_t>(kSpan / least())));
 }
 
 void Trial::took(base::Nanos time) {
@@ -96,17 +115,28 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   chosen_ = way;
 }
 
+bool Trial::to_warm(std::size_t way) const {
+  return way == kOwn && ways_[way].kin == Kin::kLibrary && ways_[way].first == 0;
+}
+
 void Trial::count(const std::vector<base::Nanos>& slowest) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
-    ways_[batch_[i]].seen.push_back(std::max<base::Nanos>(slowest[i], 1));
+    const base::Nanos time = std::max<base::Nanos>(slowest[i], 1);
+    if (to_warm(batch_[i])) {
+      ways_[batch_[i]].first = time;
+    } else {
+      ways_[batch_[i]].seen.push_back(time);
+    }
   }
 }
 
 double Trial::spent() const {
   double spent = spent_before_;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    const auto seen = static_cast<double>(sightings(way));
-    if (seen > 0) spent += seen * std::max(0.0, ratio(time(way), least()) - 1);
+    const Candidate& candidate = ways_[way];
+    // A first call counts as what it would have taken later: starting up is no part of trying.
+    const std::size_t calls = candidate.seen.size() + (candidate.first > 0 ? 1 : 0);
+    if (calls > 0) spent += static_cast<double>(calls) * expected(way);
   }
   return spent;
 }
@@ -116,8 +146,8 @@ void Trial::drop() {
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     Candidate& candidate = ways_[way];
     const std::size_t seen = candidate.seen.size();
-    if (seen == 0) continue;
-    const double limit = kBehind[std::min(seen, kBehind.size()) - 1];
+    if (seen < 2) continue;
+    const double limit = kBehind[std::min(seen - 2, kBehind.size() - 1)];
     candidate.out = candidate.out || ratio(time(way), best) > limit;
   }
 }
@@ -126,6 +156,9 @@ void Trial::drop() {
 double Trial::expected(std::size_t way) const {
   const base::Nanos best = least();
   if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
+  if (ways_[way].first != 0) {
+    return std::max(0.0, ratio(ways_[way].first, best) / kWarming - 1);
+  }
   double slowest = kUnseen;
   for (std::size_t other = 0; other < ways_.size(); ++other) {
     if (ways_[other].kin == ways_[way].kin) slowest = std::max(slowest, ratio(time(other), best));
@@ -137,21 +170,28 @@ bool Trial::again(const Candidate& candidate) const {
   return !candidate.out && candidate.seen.size() < kSightings;
 }
 
+bool Trial::aside(std::size_t way) const {
+  return ways_[way].seen.size() == 1 && ratio(time(way), least()) > kAside;
+}
+
 // One more sighting of each of those seen least often, or the first of one.
 void Trial::plan() {
   batch_.clear();
   const auto contenders =
       std::count_if(ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.out; });
-  if (contenders <= 1) return decide(0);
+  if (contenders <= 1 || at_limit()) return decide(0);
   // What costs nothing can always be afforded.
-  const double left = kBudget * static_cast<double>(std::max(calls_, kHorizon)) - spent();
-  const double allowed = std::max(0.0, left);
+  const auto paid_by = [this](std::uint64_t calls) {
+    return std::max(0.0, kBudget * static_cast<double>(calls) - spent());
+  };
+  const double allowed = paid_by(taken_as_made());
+  const double paid = paid_by(calls_);
   std::size_t fewest = kSightings;
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!again(ways_[way])) continue;
     const double cost = expected(way);
-    if (cost <= allowed) {
+    if (cost <= (aside(way) ? paid : allowed)) {
       fewest = std::min(fewest, ways_[way].seen.size());
     } else {
       cheapest = cheapest == 0 ? cost : std::min(cheapest, cost);
@@ -161,7 +201,7 @@ void Trial::plan() {
   for (std::size_t way = 0; way < ways_.size() && fewest < kSightings; ++way) {
     if (!again(ways_[way]) || ways_[way].seen.size() != fewest) continue;
     const double cost = expected(way);
-    if (planned + cost > allowed) continue;
+    if (planned + cost > (aside(way) ? paid : allowed)) continue;
     planned += cost;
     batch_.push_back(way);
     if (fewest == 0) break;

@@ -3,8 +3,11 @@
 // caller reduces them), hence on everything that follows:
 //
 //   - The first call takes the first way and is not timed: ranks come to it at different times, and
-//     memory is touched for the first time.
+//     memory is touched for the first time. The first call of the library's own way (the second)
+//     does not count either: it takes up to nine times as long as the next.
 //   - Each way is seen once, then those not clearly behind again and again, up to kSightings times.
+//     One sighting puts a way aside from kAside times the best on: it is seen again when the calls
+//     made, not those to come, pay for it. Two and more rule it out.
 //     What counts is the mean of its sightings without the slowest: a late rank spoils one, but a
 //     way that stalls now and then is to be known by it.
 //   - Trying costs what its calls take beyond the best way's. The sum stays within kBudget of all
@@ -12,6 +15,10 @@
 //     not yet seen is expected to take kUnseen times as long as the best, or as long as the slowest
 //     of its kin. So the budget holds for sure where no way takes longer than that.
 //   - The first way is kept unless another is clearly faster, and so on down the list.
+//   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once:
+//   no
+//     other can be clearly faster. And while one is within kNearLimit, so little can be gained that
+//     no more than kSpan of calls is taken as made: programs have few calls that take a second.
 //
 // From time to time the ranks compare again how long it takes now: drift reopens the trial. Pure:
 // every rank makes the same calls in the same order, so that all of them stand at the same point.
@@ -33,12 +40,17 @@ class Trial {
   static constexpr double kBudget = 0.05;
   static constexpr std::uint64_t kHorizon = 200;
   static constexpr std::size_t kSightings = 8;
-  static constexpr double kUnseen = 5;
+  static constexpr double kUnseen = 3;
+  static constexpr double kAside = 4;
+  static constexpr double kWarming = 4;  // the library's first call to its second, expected
+  static constexpr double kAtLimit = 1.05;
+  static constexpr double kNearLimit = 1.25;
+  static constexpr base::Nanos kSpan = 20 * base::kSecond;
 
-  // Ours (way 0) and the MPI library's own (way 1).
-  Trial() : Trial({Kin::kUdp, Kin::kLibrary}) {}
+  // Ours (way 0) and the MPI library's own (way 1). `limit`: no call can take less; 0: not known.
+  explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
   // In order of preference. At least one.
-  explicit Trial(const std::vector<Kin>& ways);
+  explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0);
 
   // The way the next call takes.
   std::size_t way() const {
@@ -60,6 +72,8 @@ class Trial {
   // The next sighting of some way waits for its turn.
   bool postponed() const { return postponed_; }
   std::size_t ways() const { return ways_.size(); }
+  // The best way seen is as fast as the links allow.
+  bool at_limit() const;
   // What the decision rests on; 0 while not known.
   base::Nanos time(std::size_t way) const;
   std::size_t sightings(std::size_t way) const { return ways_[way].seen.size(); }
@@ -72,19 +86,25 @@ class Trial {
     Kin kin{};
     std::vector<base::Nanos> seen;  // agreed on, in this trial
     base::Nanos known = 0;          // from before it
+    base::Nanos first = 0;          // of the library's own way: its first call
     bool out = false;               // clearly behind
   };
 
   base::Nanos least() const;
+  bool within(double factor) const;
+  std::uint64_t taken_as_made() const;
+  bool to_warm(std::size_t way) const;
   void count(const std::vector<base::Nanos>& slowest);
   void drop();
   void plan();
   void decide(double postponed_cost);
   double expected(std::size_t way) const;
   bool again(const Candidate& candidate) const;
+  bool aside(std::size_t way) const;
   void reopen(base::Nanos now);
 
   std::vector<Candidate> ways_;
+  base::Nanos limit_ = 0;
   std::vector<std::size_t> batch_;  // ways to take before the ranks agree; empty: decided
   std::vector<base::Nanos> times_;  // of the batch, not yet agreed on
   bool due_ = false;

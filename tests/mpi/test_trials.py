@@ -30,7 +30,8 @@ def test_all_ways_are_tried_and_the_bytes_are_right(bench: Bench) -> None:
     tried = [way.rpartition(": ")[0] for way in told[-1][5].split("; ")]
     assert tried[1] == "the MPI library"
     assert "pairwise over MPI point-to-point messages" in tried
-    assert done.stats["mpi_messages"] > 0
+    # Where the library's own way is many times as slow, its messages wait for their turn.
+    assert done.stats["mpi_messages"] > 0 or "too dear to be tried yet" in told[-1][0]
 
 
 def test_small_blocks_have_messages_combined_on_trial(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -16,7 +17,7 @@
 namespace alm::mpi {
 namespace {
 
-constexpr std::chrono::microseconds kBarrierPoll{200};
+constexpr std::chrono::microseconds kPoll{200};
 
 MPI_Comm comm_of(CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -139,6 +140,30 @@ base::Status AbiOps::barrier(CommHandle comm, base::Nanos timeout) {
   if (api_.Ibarrier(comm_of(comm), &request) != MPI_SUCCESS) {
     return base::io_error("MPI_Ibarrier failed");
   }
+  return await(request, timeout);
+}
+
+base::Status AbiOps::allgather_within(CommHandle comm, std::span<const std::byte> bytes,
+                                      std::span<std::byte> all, base::Nanos timeout) {
+  // MPI keeps them where not every rank comes: then they are never given back.
+  auto mine = std::make_unique<std::vector<std::byte>>(bytes.begin(), bytes.end());
+  auto gathered = std::make_unique<std::vector<std::byte>>(all.size());
+  const auto count = static_cast<int>(bytes.size());
+  MPI_Request request = api_.request_null;
+  if (api_.Iallgather(mine->data(), count, api_.byte, gathered->data(), count, api_.byte,
+                      comm_of(comm), &request) != MPI_SUCCESS) {
+    return base::io_error("MPI_Iallgather failed");
+  }
+  if (auto done = await(request, timeout); !done) {
+    static_cast<void>(mine.release());
+    static_cast<void>(gathered.release());
+    return done;
+  }
+  std::copy(gathered->begin(), gathered->end(), all.begin());
+  return {};
+}
+
+base::Status AbiOps::await(MPI_Request& request, base::Nanos timeout) {
   const base::Nanos limit = io::monotonic_now() + timeout;
   while (true) {
     int done = 0;
@@ -149,7 +174,7 @@ base::Status AbiOps::barrier(CommHandle comm, base::Nanos timeout) {
     if (io::monotonic_now() >= limit) {
       return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
     }
-    std::this_thread::sleep_for(kBarrierPoll);
+    std::this_thread::sleep_for(kPoll);
   }
 }
 

@@ -28,6 +28,8 @@ class AbiOps final : public MpiOps {
   int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) override;
   int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(CommHandle comm, base::Nanos timeout) override;
+  base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
+                                std::span<std::byte> all, base::Nanos timeout) override;
   [[noreturn]] void abort(CommHandle comm, int code) override;
   int set_state(CommHandle comm, void* state) override;
   void* state(CommHandle comm) override;
@@ -50,6 +52,8 @@ class AbiOps final : public MpiOps {
   Packing packing() const { return {api_, private_self_}; }
 
  private:
+  base::Status await(MPI_Request& request, base::Nanos timeout);
+
   const io::MpiApi& api_;
   int keyval_;
   Sleepers sleepers_;

@@ -25,6 +25,7 @@
   X(Allgather)               \
   X(Allreduce)               \
   X(Reduce)                  \
+  X(Iallgather)              \
   X(Ibarrier)                \
   X(Isend)                   \
   X(Irecv)                   \
