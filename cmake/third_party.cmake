@@ -3,14 +3,15 @@
 set(ALM_THIRD_PARTY "" CACHE PATH "Folder with fmt, toml++ and xxhash.h, instead of the system's")
 
 if(ALM_THIRD_PARTY)
-  foreach(name fmt fmt-header-only)
-    add_library(fmt::${name} INTERFACE IMPORTED)
-    target_include_directories(fmt::${name} SYSTEM INTERFACE ${ALM_THIRD_PARTY})
-    target_compile_definitions(fmt::${name} INTERFACE FMT_HEADER_ONLY=1)
-  endforeach()
   include_directories(SYSTEM ${ALM_THIRD_PARTY})
+endif()
+find_path(ALM_FMT_HEADERS fmt/core.h HINTS ${ALM_THIRD_PARTY} REQUIRED)
+file(STRINGS ${ALM_FMT_HEADERS}/fmt/core.h fmt_version REGEX "#define FMT_VERSION")
+if(fmt_version MATCHES " 9[0-9][0-9][0-9][0-9]")
+  add_library(alm_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_instance.cc)
 else()
-  find_package(fmt REQUIRED)
+  add_library(alm_fmt INTERFACE)
+  target_compile_definitions(alm_fmt INTERFACE FMT_HEADER_ONLY=1)
 endif()
 
 # Installs those copies, each with its licence as Debian keeps it.
