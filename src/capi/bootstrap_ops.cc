@@ -60,16 +60,6 @@ int BootstrapOps::allreduce_min(mpi::CommHandle, std::span<std::uint64_t> values
   return mpi::kMpiSuccess;
 }
 
-int BootstrapOps::reduce_sum(mpi::CommHandle, std::span<std::uint64_t> values) {
-  const auto all = gather_words(values);
-  if (all.empty()) return kFailed;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = 0;
-    for (std::size_t rank = 0; rank < ranks_; ++rank) values[i] += all[rank * values.size() + i];
-  }
-  return mpi::kMpiSuccess;
-}
-
 // How long it takes is up to the program's function.
 base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos) {
   std::uint64_t nothing = 0;

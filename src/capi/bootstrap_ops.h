@@ -46,7 +46,6 @@ class BootstrapOps final : public mpi::MpiOps {
                std::span<std::uint64_t> in) override;
   int allreduce_min(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
   using MpiOps::allreduce_min;
-  int reduce_sum(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(mpi::CommHandle comm, base::Nanos timeout) override;
   base::Status allgather_within(mpi::CommHandle comm, std::span<const std::byte> bytes,
                                 std::span<std::byte> all, base::Nanos timeout) override;

@@ -86,7 +86,6 @@ class MpiOps {
   int allreduce_min(CommHandle comm, std::uint64_t& value) {
     return allreduce_min(comm, std::span(&value, 1));
   }
-  virtual int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) = 0;  // at rank 0
 
   // Collective: waits until every rank has come or `timeout` is over.
   virtual base::Status barrier(CommHandle comm, base::Nanos timeout) = 0;

@@ -28,7 +28,7 @@ std::string host_name() {
 
 // A rank that is lost does not come to MPI_Finalize either. Until then the responder tells those
 // who have not heard of it.
-constexpr base::Nanos kPatienceAfterLoss = 5 * base::kSecond;
+constexpr base::Nanos kPatienceAfterLoss = 3 * base::kSecond;
 
 base::Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -59,14 +59,15 @@ def test_every_other_rank_ends_naming_the_host(
 
 @pytest.mark.slow
 def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
-    with running(own_bench, {"ALLEMANDE_PEER_TIMEOUT_S": "4"}, victim=VICTIM) as job:
+    with running(own_bench, {}, victim=VICTIM) as job:
         stop(job)
         wait_for("the end of the job", lambda: all(map(job.ended, job.others)), ENDED_WITHIN_S)
 
 
 @pytest.mark.slow
 def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_bench: Bench) -> None:
-    with running(own_bench, {"ALLEMANDE_PEER_WARNING_S": "2"}, "return", victim=VICTIM) as job:
+    patience = {"ALLEMANDE_PEER_WARNING_S": "2", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
+    with running(own_bench, patience, "return", victim=VICTIM) as job:
         victim = job.pid(VICTIM)
         os.kill(victim, signal.SIGSTOP)
         time.sleep(5)

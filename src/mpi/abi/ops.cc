@@ -18,6 +18,7 @@ namespace alm::mpi {
 namespace {
 
 constexpr std::chrono::microseconds kPoll{200};
+constexpr base::Nanos kSpin = 10 * base::kMillisecond;
 
 MPI_Comm comm_of(CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -114,25 +115,26 @@ int AbiOps::is_within_world(CommHandle comm, bool& within) const {
 
 int AbiOps::allgather(CommHandle comm, std::span<const std::byte> bytes, std::span<std::byte> all) {
   const auto count = static_cast<int>(bytes.size());
-  return api_.Allgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,
-                        comm_of(comm));
+  MPI_Request request = api_.request_null;
+  const int code = api_.Iallgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,
+                                   comm_of(comm), &request);
+  return code == MPI_SUCCESS ? complete(request) : code;
 }
 
 int AbiOps::alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                      std::span<std::uint64_t> in) {
-  return api_.Alltoall(out.data(), 1, api_.uint64, in.data(), 1, api_.uint64, comm_of(comm));
+  MPI_Request request = api_.request_null;
+  const int code = api_.Ialltoall(out.data(), 1, api_.uint64, in.data(), 1, api_.uint64,
+                                  comm_of(comm), &request);
+  return code == MPI_SUCCESS ? complete(request) : code;
 }
 
 int AbiOps::allreduce_min(CommHandle comm, std::span<std::uint64_t> values) {
   const std::vector<std::uint64_t> mine(values.begin(), values.end());
-  return api_.Allreduce(mine.data(), values.data(), static_cast<int>(mine.size()), api_.uint64,
-                        api_.min, comm_of(comm));
-}
-
-int AbiOps::reduce_sum(CommHandle comm, std::span<std::uint64_t> values) {
-  const std::vector<std::uint64_t> mine(values.begin(), values.end());
-  return api_.Reduce(mine.data(), values.data(), static_cast<int>(mine.size()), api_.uint64,
-                     api_.sum, 0, comm_of(comm));
+  MPI_Request request = api_.request_null;
+  const int code = api_.Iallreduce(mine.data(), values.data(), static_cast<int>(mine.size()),
+                                   api_.uint64, api_.min, comm_of(comm), &request);
+  return code == MPI_SUCCESS ? complete(request) : code;
 }
 
 base::Status AbiOps::barrier(CommHandle comm, base::Nanos timeout) {
@@ -161,6 +163,18 @@ base::Status AbiOps::allgather_within(CommHandle comm, std::span<const std::byte
   }
   std::copy(gathered->begin(), gathered->end(), all.begin());
   return {};
+}
+
+// The library's blocking calls spin, yielding at best, and where there are more ranks than
+// processors they spin in the way of the ranks they wait for.
+int AbiOps::complete(MPI_Request& request) {
+  const base::Nanos begin = io::monotonic_now();
+  while (true) {
+    int done = 0;
+    const int code = api_.Test(&request, &done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS || done != 0) return code;
+    if (io::monotonic_now() - begin > kSpin) std::this_thread::sleep_for(kPoll);
+  }
 }
 
 base::Status AbiOps::await(MPI_Request& request, base::Nanos timeout) {

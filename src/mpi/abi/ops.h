@@ -26,7 +26,6 @@ class AbiOps final : public MpiOps {
   int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                std::span<std::uint64_t> in) override;
   int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) override;
-  int reduce_sum(CommHandle comm, std::span<std::uint64_t> values) override;
   base::Status barrier(CommHandle comm, base::Nanos timeout) override;
   base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
                                 std::span<std::byte> all, base::Nanos timeout) override;
@@ -52,6 +51,7 @@ class AbiOps final : public MpiOps {
   Packing packing() const { return {api_, private_self_}; }
 
  private:
+  int complete(MPI_Request& request);
   base::Status await(MPI_Request& request, base::Nanos timeout);
 
   const io::MpiApi& api_;

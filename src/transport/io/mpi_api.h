@@ -22,10 +22,8 @@
   X(Ialltoall)               \
   X(Ialltoallv)              \
   X(Ialltoallw)              \
-  X(Allgather)               \
-  X(Allreduce)               \
-  X(Reduce)                  \
   X(Iallgather)              \
+  X(Iallreduce)              \
   X(Ibarrier)                \
   X(Isend)                   \
   X(Irecv)                   \
