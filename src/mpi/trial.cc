@@ -14,7 +14,7 @@ namespace {
 // Clearly behind: so many times as long as the best, after two sightings, and three or more. On
 // busy hosts one call may take any time, because a process was woken late.
 constexpr std::array<double, 2> kBehind = {1.5, 1.25};
-constexpr std::size_t kOwn = 1;  // the library's own way
+constexpr std::size_t kLibrarys = 1;  // the library's own way
 // The way preferred is kept unless another takes less than this part of its time.
 constexpr double kClearly = 0.97;
 // After a decision the ranks compare at calls 64, 256, 1024, ...
@@ -116,7 +116,7 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
 }
 
 bool Trial::to_warm(std::size_t way) const {
-  return way == kOwn && ways_[way].kin == Kin::kLibrary && ways_[way].first == 0;
+  return way == kLibrarys && ways_[way].kin == Kin::kLibrary && ways_[way].first == 0;
 }
 
 void Trial::count(const std::vector<base::Nanos>& slowest) {
