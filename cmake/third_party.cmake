@@ -5,8 +5,8 @@ set(ALM_THIRD_PARTY "" CACHE PATH "Folder with fmt, toml++ and xxhash.h, instead
 if(ALM_THIRD_PARTY)
   include_directories(SYSTEM ${ALM_THIRD_PARTY})
 endif()
-find_path(ALM_FMT_HEADERS fmt/core.h HINTS ${ALM_THIRD_PARTY} REQUIRED)
-file(STRINGS ${ALM_FMT_HEADERS}/fmt/core.h fmt_version REGEX "#define FMT_VERSION")
+find_path(ALM_FMT_FOLDER fmt/core.h HINTS ${ALM_THIRD_PARTY} REQUIRED)
+file(STRINGS ${ALM_FMT_FOLDER}/fmt/core.h fmt_version REGEX "#define FMT_VERSION")
 if(fmt_version MATCHES " 9[0-9][0-9][0-9][0-9]")
   add_library(alm_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_instance.cc)
 else()
@@ -16,7 +16,6 @@ endif()
 
 # Installs those copies, each with its licence as Debian keeps it.
 function(alm_install_third_party destination)
-  find_path(ALM_FMT_FOLDER fmt/core.h REQUIRED)
   find_path(ALM_TOML_FOLDER toml++/toml.h REQUIRED)
   find_path(ALM_XXHASH_FOLDER xxhash.h REQUIRED)
   install(

@@ -184,14 +184,15 @@ void Trial::plan() {
   const auto paid_by = [this](std::uint64_t calls) {
     return std::max(0.0, kBudget * static_cast<double>(calls) - spent());
   };
-  const double allowed = paid_by(taken_as_made());
-  const double paid = paid_by(calls_);
+  const double to_come = paid_by(taken_as_made());
+  const double made = paid_by(calls_);
+  const auto allowed = [&](std::size_t way) { return aside(way) ? made : to_come; };
   std::size_t fewest = kSightings;
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!again(ways_[way])) continue;
     const double cost = expected(way);
-    if (cost <= (aside(way) ? paid : allowed)) {
+    if (cost <= allowed(way)) {
       fewest = std::min(fewest, ways_[way].seen.size());
     } else {
       cheapest = cheapest == 0 ? cost : std::min(cheapest, cost);
@@ -201,7 +202,7 @@ void Trial::plan() {
   for (std::size_t way = 0; way < ways_.size() && fewest < kSightings; ++way) {
     if (!again(ways_[way]) || ways_[way].seen.size() != fewest) continue;
     const double cost = expected(way);
-    if (planned + cost > (aside(way) ? paid : allowed)) continue;
+    if (planned + cost > allowed(way)) continue;
     planned += cost;
     batch_.push_back(way);
     if (fewest == 0) break;

@@ -15,10 +15,10 @@
 //     not yet seen is expected to take kUnseen times as long as the best, or as long as the slowest
 //     of its kin. So the budget holds for sure where no way takes longer than that.
 //   - The first way is kept unless another is clearly faster, and so on down the list.
-//   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once:
-//   no
-//     other can be clearly faster. And while one is within kNearLimit, so little can be gained that
-//     no more than kSpan of calls is taken as made: programs have few calls that take a second.
+//   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once,
+//     since no other can be clearly faster. And while one is within kNearLimit, so little can be
+//     gained that no more than kSpan of calls is taken as made: programs have few calls that take a
+//     second.
 //
 // From time to time the ranks compare again how long it takes now: drift reopens the trial. Pure:
 // every rank makes the same calls in the same order, so that all of them stand at the same point.

@@ -135,7 +135,6 @@ void Library::resolve(void* handle) {
   require(look_up_data(handle, "ompi_mpi_datatype_null", api_.datatype_null),
           "ompi_mpi_datatype_null");
   require(look_up_data(handle, "ompi_request_null", api_.request_null), "ompi_request_null");
-  require(look_up_data(handle, "ompi_mpi_op_sum", api_.sum), "ompi_mpi_op_sum");
   require(look_up_data(handle, "ompi_mpi_op_min", api_.min), "ompi_mpi_op_min");
   require(look_up_data(handle, "ompi_mpi_errors_return", api_.errors_return),
           "ompi_mpi_errors_return");
@@ -153,7 +152,6 @@ void Library::resolve(void* handle) {
   api_.uint64 = MPI_UINT64_T;
   api_.datatype_null = MPI_DATATYPE_NULL;
   api_.request_null = MPI_REQUEST_NULL;
-  api_.sum = MPI_SUM;
   api_.min = MPI_MIN;
   api_.errors_return = MPI_ERRORS_RETURN;
 #endif

@@ -85,7 +85,7 @@ struct MpiApi {
   MPI_Datatype byte{}, uint64{};
   MPI_Datatype datatype_null{};
   MPI_Request request_null{};
-  MPI_Op sum{}, min{};
+  MPI_Op min{};
   MPI_Errhandler errors_return{};
 };
 
