@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / ".venv/bin/clang-tidy"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
+# Headers precompiled by g++: clang reads the sources as they are.
+PRECOMPILED = re.compile(r"-Winvalid-pch|-include \S+/cmake_pch\.hxx")
 # The generated flags are gcc's; clang has other warnings.
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option"]
 
@@ -46,9 +48,9 @@ def fingerprint(source: Path, command: str) -> str:
     return digest.hexdigest()
 
 
-def tidy(build: Path, source: Path) -> tuple[Path, bool, str]:
+def tidy(commands: Path, source: Path) -> tuple[Path, bool, str]:
     done = subprocess.run(
-        [TOOL, "-p", str(build), "--quiet", *EXTRA, str(source)],
+        [TOOL, "-p", str(commands), "--quiet", *EXTRA, str(source)],
         capture_output=True,
         text=True,
         check=False,
@@ -65,17 +67,20 @@ def main() -> int:
     cache.mkdir(exist_ok=True)
 
     pending: dict[Path, str] = {}
+    commands: list[dict[str, str]] = []
     for entry in json.loads((options.build / "compile_commands.json").read_text()):
         source = Path(entry["file"])
         if source.is_relative_to(ROOT / "src") and source.suffix == ".cc":
-            command = entry.get("command") or shlex.join(entry["arguments"])
+            command = PRECOMPILED.sub("", entry.get("command") or shlex.join(entry["arguments"]))
+            commands.append({**entry, "command": command})
             key = fingerprint(source, command.replace(str(ROOT), "."))
             if not (cache / key).exists():
                 pending[source] = key
+    (cache / "compile_commands.json").write_text(json.dumps(commands))
 
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for source, clean, output in pool.map(lambda s: tidy(options.build, s), pending):
+        for source, clean, output in pool.map(lambda s: tidy(cache, s), pending):
             if clean:
                 (cache / pending[source]).touch()
             else:

@@ -134,6 +134,7 @@ def build(
             *("-G", "Ninja" if "ninja" in tools else "Unix Makefiles"),
             "-DCMAKE_BUILD_TYPE=Release",
             "-DCMAKE_CXX_FLAGS_RELEASE=-O3",  # assertions stay
+            "-DCMAKE_UNITY_BUILD=ON",  # built once: several sources at a time take half as long
             "-DALM_PRELOAD_ONLY=ON",
             f"-DALM_OPENMPI_PREFIX={prefixes['openmpi']}",
             f"-DALM_MPICH_PREFIX={prefixes['mpich']}",

@@ -20,7 +20,6 @@ using namespace nb::literals;
 namespace alm::bindings {
 namespace {
 
-constexpr std::uint32_t kIpUdpBytes = 28;
 constexpr std::uint32_t kHeaderBytes = 24;   // of a data packet (docs/wire.md)
 constexpr std::uint32_t kRanksMax = 65'536;  // what 16 bits count; 8 GiB of rounds
 
@@ -163,8 +162,9 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
                                                   cluster.name, plan.ranks, kRanksMax))};
   }
   for (std::uint32_t i = 0; i < plan.ranks; ++i) request.participants.push_back({i});
-  const std::uint64_t payload = cluster.framing.mtu_bytes - kIpUdpBytes - kHeaderBytes;
-  const std::uint64_t around = kIpUdpBytes + kHeaderBytes + cluster.framing.link_header_bytes;
+  const std::uint64_t payload = cluster.framing.mtu_bytes - topology::kIpUdpBytes - kHeaderBytes;
+  const std::uint64_t around =
+      topology::kIpUdpBytes + kHeaderBytes + cluster.framing.link_header_bytes;
   request.wire_bytes = size + (size + payload - 1) / payload * around;
   request.packet_wire_bytes = std::min(size, payload) + around;
   if (size == 0) request.wire_bytes = 0;  // refused below, with the reason

@@ -19,7 +19,6 @@ namespace {
 
 using topology::Cluster;
 
-constexpr std::uint32_t kIpUdpBytes = 28;
 // "direct" is what libraries do that post everything: no window stops it.
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
@@ -38,8 +37,9 @@ Cluster as_lab(Cluster cluster) {
 transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = options.config;
-  config.datagram_bytes = cluster.framing.mtu_bytes - kIpUdpBytes;
-  const double frame = config.datagram_bytes + kIpUdpBytes + cluster.framing.link_header_bytes;
+  config.datagram_bytes = cluster.framing.mtu_bytes - topology::kIpUdpBytes;
+  const double frame =
+      config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
   config.packet_time =
       std::max<base::Nanos>(1, std::llround(frame * kBitNanos / tuning.host_rate_mbit_s));
@@ -209,7 +209,8 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   Cluster cluster = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
   SimulateOptions options = read_simulate_options(cluster, raw);
   if (options.as_lab) cluster = as_lab(std::move(cluster));
-  if (options.datagram_bytes != 0) cluster.framing.mtu_bytes = options.datagram_bytes + kIpUdpBytes;
+  if (options.datagram_bytes != 0)
+    cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
   const plan::Tuning tuning = plan::tune(cluster, options.hosts);
   const transport::Config config = config_of(options, cluster, tuning);
   const auto group_of = groups_of(cluster, options.hosts);
@@ -226,7 +227,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     };
   }
   request.exchanges = options.exchanges;
-  request.overhead_bytes = kIpUdpBytes + cluster.framing.link_header_bytes;
+  request.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   request.network = options.network;
   request.jitter = options.jitter;
   request.memory_max = options.memory_max;

@@ -52,8 +52,8 @@ class Reader {
   template <class Number>
   void integer(std::string_view key, std::int64_t least, Number& out) {
     const auto value = table_[key].value_exact<std::int64_t>();
-    constexpr std::int64_t kMost = sizeof(Number) < 8 ? 0xffff'ffff : INT64_MAX;
-    if (value && *value >= least && *value <= kMost) {
+    constexpr std::int64_t kLargest = sizeof(Number) < 8 ? 0xffff'ffff : INT64_MAX;
+    if (value && *value >= least && *value <= kLargest) {
       out = static_cast<Number>(*value);
     } else {
       complain(key, fmt::format("an integer from {}", least));

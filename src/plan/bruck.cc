@@ -68,9 +68,9 @@ std::uint32_t last_partners(std::uint32_t ranks, std::uint32_t product) {
   return covered >= reach(ranks) ? 0 : 2 * ((reach(ranks) - covered + product - 1) / product);
 }
 
-class Search {
+class RadixSearch {
  public:
-  explicit Search(std::uint32_t ranks) : ranks_(ranks) {}
+  explicit RadixSearch(std::uint32_t ranks) : ranks_(ranks) {}
 
   // The radices before the last for so many phases; nothing: fewer phases do.
   std::optional<std::vector<std::uint32_t>> run(std::size_t phases) {
@@ -131,7 +131,7 @@ Bruck make_uniform_bruck(std::uint32_t ranks, std::uint32_t radix) {
 
 std::vector<Bruck> make_brucks(std::uint32_t ranks) {
   std::vector<Bruck> brucks;
-  Search search(ranks);
+  RadixSearch search(ranks);
   for (std::size_t phases = 2; phases <= kBruckPhasesMax; ++phases) {
     const auto radices = search.run(phases);
     if (!radices) break;

@@ -27,9 +27,9 @@ bool within_leaves(const std::vector<base::Rank>& order, std::uint32_t length,
   return true;
 }
 
-class Search {
+class GridSearch {
  public:
-  Search(const std::vector<base::Rank>& order, const std::vector<std::uint32_t>* leaf_of)
+  GridSearch(const std::vector<base::Rank>& order, const std::vector<std::uint32_t>* leaf_of)
       : order_(order), leaf_of_(leaf_of) {}
 
   // The best lengths for so many dimensions; empty: there are none.
@@ -93,7 +93,7 @@ std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
   const auto order = by_hierarchy(ranks, group_of);
   const auto place =
       static_cast<std::uint32_t>(std::find(order.begin(), order.end(), self) - order.begin());
-  Search search(order, group_of.empty() ? nullptr : &group_of.front());
+  GridSearch search(order, group_of.empty() ? nullptr : &group_of.front());
   for (std::size_t dimensions = 2; dimensions <= kGridDimensionsMax; ++dimensions) {
     auto lengths = search.run(dimensions);
     if (lengths.empty()) break;

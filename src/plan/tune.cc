@@ -34,7 +34,6 @@ using topology::kNoNode;
 using topology::Link;
 using topology::NodeId;
 
-constexpr std::uint32_t kIpUdpBytes = 28;      // IPv4 20 + UDP 8
 constexpr std::uint32_t kGsoBytesMax = 65507;  // what one UDP_SEGMENT send may carry
 constexpr std::uint32_t kGsoSegmentsMax = 64;  // UDP_MAX_SEGMENTS
 // A train fills the link for as long as one full frame does at 1 Gbit/s: a send call costs a few
@@ -262,7 +261,7 @@ class Tuner {
   void set_grain() {
     if (out_.packet_time_us <= 0) return;
     const std::uint32_t payload =
-        std::max<std::uint32_t>(cluster_.framing.mtu_bytes, kIpUdpBytes + 1) - kIpUdpBytes;
+        std::max(cluster_.framing.mtu_bytes, topology::kIpUdpBytes + 1) - topology::kIpUdpBytes;
     const std::uint32_t by_kernel = std::clamp(kGsoBytesMax / payload, 1u, kGsoSegmentsMax);
     const std::uint32_t by_window = std::max(1u, out_.window_packets / kTrainsPerWindow);
     const auto by_rate = static_cast<std::uint32_t>(

@@ -129,7 +129,8 @@ TEST(Uneven, AnUplinkStretchesTheSteps) {
     total += train.packets;
     if (train.step < all[0].steps / 2) first_half += train.packets;
   }
-  EXPECT_NEAR(static_cast<double>(first_half), 0.5 * static_cast<double>(total), 0.1 * total);
+  EXPECT_NEAR(static_cast<double>(first_half), 0.5 * static_cast<double>(total),
+              0.1 * static_cast<double>(total));
 }
 
 TEST(Uneven, NothingToSend) {

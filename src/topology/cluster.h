@@ -50,9 +50,11 @@ struct Link {
   double bidirectional_cap_mbit_s = 0;  // 0: none
 };
 
+constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
+
 struct Framing {
   std::uint32_t mtu_bytes = 1500;
-  // A full packet: frame_bytes(payload) = payload + 28 (IPv4+UDP) + 14 (Ethernet), no preamble:
+  // A full packet: frame_bytes(payload) = payload + kIpUdpBytes + 14 (Ethernet), no preamble:
   // what a tbf-shaped link counts (design section 7: 1514 bytes carry 1472 of payload).
   std::uint32_t link_header_bytes = 14;
 };

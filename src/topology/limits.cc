@@ -11,7 +11,6 @@
 namespace alm::topology {
 namespace {
 
-constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
 constexpr double kBitsPerByte = 8;
 constexpr double kBitsPerMbit = 1e6;
 

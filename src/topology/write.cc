@@ -8,7 +8,7 @@
 namespace alm::topology {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -50,7 +50,7 @@ template <class NameAt>
 std::string list(std::size_t begin, std::size_t end, NameAt name_at) {
   std::vector<std::string> names;
   for (std::size_t i = begin; i < end; ++i) names.push_back(name_at(i));
-  return quoted(compress_hostlist(names));
+  return toml_string(compress_hostlist(names));
 }
 
 class Writer {
@@ -58,8 +58,8 @@ class Writer {
   explicit Writer(const Cluster& cluster) : cluster_(cluster) {}
 
   std::string run() {
-    put("format = 1\nname = {}\n", quoted(cluster_.name));
-    if (!cluster_.description.empty()) put("description = {}\n", quoted(cluster_.description));
+    put("format = 1\nname = {}\n", toml_string(cluster_.name));
+    if (!cluster_.description.empty()) put("description = {}\n", toml_string(cluster_.description));
     put("\n[framing]\nmtu_bytes = {}\nlink_header_bytes = {}\n", cluster_.framing.mtu_bytes,
         cluster_.framing.link_header_bytes);
     write_switches();
@@ -106,7 +106,7 @@ class Writer {
       if (!all[begin].address.empty()) {
         put("address = {}\n", list(begin, end, [&](std::size_t i) { return all[i].address; }));
       }
-      if (!all[begin].interface.empty()) put("interface = {}\n", quoted(all[begin].interface));
+      if (!all[begin].interface.empty()) put("interface = {}\n", toml_string(all[begin].interface));
     });
   }
 
@@ -125,7 +125,7 @@ class Writer {
       const Link& link = all[begin];
       put("\n[[link]]\nfrom = {}\nto = {}\n",
           list(begin, end, [&](std::size_t i) { return name(all[i].from); }),
-          quoted(name(link.to)));
+          toml_string(name(link.to)));
       if (link.rate_up_mbit_s == link.rate_down_mbit_s) {
         put("rate_mbit_s = {}\n", link.rate_up_mbit_s);
       } else {

@@ -73,7 +73,7 @@ def running(
     command = bench.command(
         [script, FOREVER, "20000", str(bench.folder), *extra],
         slots=slots,
-        env={"ALLEMANDE_PEER_TIMEOUT_S": "4", **env},
+        env={"ALLEMANDE_PEER_TIMEOUT_S": "3", **env},
         arguments=KEEP_GOING[bench.mpi],
     )
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

