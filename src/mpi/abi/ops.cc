@@ -166,14 +166,20 @@ base::Status AbiOps::allgather_within(CommHandle comm, std::span<const std::byte
 }
 
 // The library's blocking calls spin, yielding at best, and where there are more ranks than
-// processors they spin in the way of the ranks they wait for.
+// processors they spin in the way of the ranks they wait for. So does what follows without
+// yielding: 16 ranks a processor took 80 ms for what takes them 10 (MPICH, whose MPI_Test does not
+// yield).
 int AbiOps::complete(MPI_Request& request) {
   const base::Nanos begin = io::monotonic_now();
   while (true) {
     int done = 0;
     const int code = api_.Test(&request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS || done != 0) return code;
-    if (io::monotonic_now() - begin > kSpin) std::this_thread::sleep_for(kPoll);
+    if (io::monotonic_now() - begin > kSpin) {
+      std::this_thread::sleep_for(kPoll);
+    } else {
+      std::this_thread::yield();
+    }
   }
 }
 
