@@ -169,13 +169,14 @@ base::Status AbiOps::allgather_within(CommHandle comm, std::span<const std::byte
 // processors they spin in the way of the ranks they wait for. So does what follows without
 // yielding: 16 ranks a processor took 80 ms for what takes them 10 (MPICH, whose MPI_Test does not
 // yield).
-int AbiOps::complete(MPI_Request& request) {
+std::optional<int> AbiOps::poll(MPI_Request& request, base::Nanos limit) {
   const base::Nanos begin = io::monotonic_now();
-  while (true) {
+  for (base::Nanos now = begin;; now = io::monotonic_now()) {
     int done = 0;
     const int code = api_.Test(&request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS || done != 0) return code;
-    if (io::monotonic_now() - begin > kSpin) {
+    if (now >= limit) return std::nullopt;
+    if (now - begin > kSpin) {
       std::this_thread::sleep_for(kPoll);
     } else {
       std::this_thread::yield();
@@ -183,19 +184,12 @@ int AbiOps::complete(MPI_Request& request) {
   }
 }
 
+int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).value(); }
+
 base::Status AbiOps::await(MPI_Request& request, base::Nanos timeout) {
-  const base::Nanos limit = io::monotonic_now() + timeout;
-  while (true) {
-    int done = 0;
-    if (api_.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-      return base::io_error("MPI_Test failed");
-    }
-    if (done != 0) return {};
-    if (io::monotonic_now() >= limit) {
-      return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
-    }
-    std::this_thread::sleep_for(kPoll);
-  }
+  const std::optional<int> code = poll(request, io::monotonic_now() + timeout);
+  if (!code) return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
+  return *code == MPI_SUCCESS ? base::Status{} : base::io_error("MPI_Test failed");
 }
 
 void AbiOps::abort(CommHandle comm, int code) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/sleepers.h"
@@ -51,6 +52,8 @@ class AbiOps final : public MpiOps {
   Packing packing() const { return {api_, private_self_}; }
 
  private:
+  // Until it is done, an MPI error code; nothing: `limit` has come first.
+  std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
   base::Status await(MPI_Request& request, base::Nanos timeout);
 
