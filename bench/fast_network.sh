@@ -31,14 +31,14 @@ printf '%-10s %-8s %10s %14s %20s\n' blocks ways Gbit/s "resent" "Gbit/s per cor
 for blocks in "1000000 300" "8000000 40"; do
   for oneway in 1 0; do
     for ((run = 0; run < runs; ++run)); do
-      # Real-time priority where it is allowed: what else runs is not to be measured.
+      # Real-time priority: what else runs is not to be measured.
       # shellcheck disable=SC2086
       chrt -f 50 "$tool" 2 $blocks window=256 grain=44 netns=1 oneway=$oneway
     done | python3 -c '
 import json, statistics, sys
 size, count, oneway = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "1"
 runs = [json.loads(line) for line in sys.stdin]
-rates = sorted(run["gbit_s"] for run in runs)
+rates = [run["gbit_s"] for run in runs]
 # Of the processor time of a sending rank; both ways it receives as much beside.
 cores = [8e-9 * size * count / run["first_cpu_s"] for run in runs]
 print(f"{size / 1e6:.0f} MB".ljust(10), ("one" if oneway else "both").ljust(8),
