@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over every C++ source of a build, in parallel.
 
-A source whose text, project headers, flags and checks are those of an earlier clean run is skipped.
+A source whose text, project headers, flags and checks are those of an earlier clean run is skipped;
+the others are read in groups.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,8 +26,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 # Headers precompiled by g++: clang reads the sources as they are.
 PRECOMPILED = re.compile(r"-Winvalid-pch|-include \S+/cmake_pch\.hxx")
+OUTPUT = re.compile(r" -o \S+")
+# Sources read at once. One that is pending alone is read alone, which shows includes it lacks.
+GROUP = 16
 # The generated flags are gcc's; clang has other warnings.
-EXTRA = ["--extra-arg=-Wno-unknown-warning-option"]
+EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-ferror-limit=0"]
 
 
 def project_headers(source: Path) -> list[Path]:
@@ -48,14 +54,78 @@ def fingerprint(source: Path, command: str) -> str:
     return digest.hexdigest()
 
 
-def tidy(commands: Path, source: Path) -> tuple[Path, bool, str]:
-    done = subprocess.run(
-        [TOOL, "-p", str(commands), "--quiet", *EXTRA, str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return source, done.returncode == 0, done.stdout + (done.stderr if done.returncode else "")
+@dataclass(frozen=True)
+class Unit:
+    """A source as one target compiles it."""
+
+    source: Path
+    folder: str
+    command: str  # with {source} in place of its name
+    key: str
+
+
+def units(build: Path) -> list[Unit]:
+    found = []
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source = Path(entry["file"])
+        if source.is_relative_to(ROOT / "src") and source.suffix == ".cc":
+            command = PRECOMPILED.sub("", entry.get("command") or shlex.join(entry["arguments"]))
+            # Outputs are named after the source and the target, and are not written.
+            command = OUTPUT.sub("", command).replace(str(source), "{source}")
+            key = fingerprint(source, command.replace(str(ROOT), "."))
+            found.append(Unit(source, entry["directory"], command, key))
+    return found
+
+
+def groups(pending: list[Unit]) -> list[list[Unit]]:
+    """Of one folder and with the same flags, so that one source can include them all: most of the
+    time goes into headers."""
+    alike: dict[tuple[Path, str], list[Unit]] = {}
+    for unit in pending:
+        alike.setdefault((unit.source.parent, unit.command), []).append(unit)
+    return [
+        together[begin : begin + GROUP]
+        for together in alike.values()
+        for begin in range(0, len(together), GROUP)
+    ]
+
+
+def run(group: list[Unit]) -> tuple[bool, str]:
+    with tempfile.TemporaryDirectory(prefix="clang-tidy-") as folder:
+        source = group[0].source
+        if len(group) > 1:
+            source = Path(folder) / "group.cc"
+            source.write_text("".join(f'#include "{unit.source}"\n' for unit in group))
+        command = {
+            "directory": group[0].folder,
+            "file": str(source),
+            "command": group[0].command.replace("{source}", str(source)),
+        }
+        (Path(folder) / "compile_commands.json").write_text(json.dumps([command]))
+        options = [f"--config-file={ROOT}/.clang-tidy", *EXTRA]
+        if len(group) > 1:
+            options.append("--checks=-bugprone-suspicious-include")
+        done = subprocess.run(
+            [TOOL, "-p", folder, "--quiet", *options, str(source)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return done.returncode == 0, done.stdout + (done.stderr if done.returncode else "")
+
+
+def tidy(group: list[Unit]) -> list[tuple[Unit, str]]:
+    """Of each source what is found, or an empty text."""
+    clean, output = run(group)
+    if clean:
+        return [(unit, "") for unit in group]
+    if len(group) == 1:
+        return [(group[0], output)]
+    # Two sources may not go together, and what is found shall be told of one: the named alone.
+    named = [unit for unit in group if f"{unit.source}:" in output]
+    rest = [unit for unit in group if unit not in named]
+    found = [result for unit in named or rest for result in tidy([unit])]
+    return found + (tidy(rest) if named and rest else [])
 
 
 def main() -> int:
@@ -66,26 +136,16 @@ def main() -> int:
     cache: Path = options.build / "tidy"
     cache.mkdir(exist_ok=True)
 
-    pending: dict[Path, str] = {}
-    commands: list[dict[str, str]] = []
-    for entry in json.loads((options.build / "compile_commands.json").read_text()):
-        source = Path(entry["file"])
-        if source.is_relative_to(ROOT / "src") and source.suffix == ".cc":
-            command = PRECOMPILED.sub("", entry.get("command") or shlex.join(entry["arguments"]))
-            commands.append({**entry, "command": command})
-            key = fingerprint(source, command.replace(str(ROOT), "."))
-            if not (cache / key).exists():
-                pending[source] = key
-    (cache / "compile_commands.json").write_text(json.dumps(commands))
-
+    pending = [unit for unit in units(options.build) if not (cache / unit.key).exists()]
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for source, clean, output in pool.map(lambda s: tidy(cache, s), pending):
-            if clean:
-                (cache / pending[source]).touch()
-            else:
-                failed += 1
-                print(output, end="")
+        for results in pool.map(tidy, groups(pending)):
+            for unit, output in results:
+                if output:
+                    failed += 1
+                    print(output, end="")
+                else:
+                    (cache / unit.key).touch()
     print(f"clang-tidy: {len(pending)} sources checked, {failed} with findings")
     return 1 if failed else 0
 

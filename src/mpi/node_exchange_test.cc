@@ -137,8 +137,8 @@ class Rank {
   std::unique_ptr<NodeExchange> exchange_;
 };
 
-using Hosts = std::vector<std::string_view>;
-const std::vector<Hosts> kPlacements = {
+using HostNames = std::vector<std::string_view>;
+const std::vector<HostNames> kPlacements = {
     {"a", "a", "b", "b", "c", "c", "d", "d"},  // equal: grids too
     {"b", "a", "b", "c", "a", "b", "d", "b"},  // 4, 2, 1, 1, mixed
     {"a", "b", "b"},

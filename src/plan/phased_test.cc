@@ -6,11 +6,9 @@ namespace alm::plan {
 namespace {
 
 using base::Rank;
-constexpr std::uint32_t kPacketBytes = 1448;
+constexpr std::uint32_t kPayloadBytes = 1448;
 
-std::vector<Phased> on(std::uint32_t ranks) {
-  return make_phased(ranks, Rank{0}, {}, kPacketBytes);
-}
+std::vector<Phased> on(std::uint32_t ranks) { return make_phased(ranks, Rank{0}, {}, kPayloadBytes); }
 
 std::vector<std::uint32_t> leaf_of(std::uint32_t leaves, std::uint32_t hosts) {
   std::vector<std::uint32_t> of;
@@ -20,12 +18,12 @@ std::vector<std::uint32_t> leaf_of(std::uint32_t leaves, std::uint32_t hosts) {
 
 TEST(Phased, MorePhasesForSmallerBlocks) {
   const auto many = on(1024);
-  EXPECT_GT(choose_phased(many, 1, kPacketBytes), choose_phased(many, 40, kPacketBytes));
+  EXPECT_GT(choose_phased(many, 1, kPayloadBytes), choose_phased(many, 40, kPayloadBytes));
 }
 
 TEST(Phased, OnlyThoseThatAreTakenAreKept) {
   const std::vector<std::vector<std::uint32_t>> groups = {leaf_of(4, 8)};
-  const auto few = make_phased(32, Rank{0}, groups, kPacketBytes);
+  const auto few = make_phased(32, Rank{0}, groups, kPayloadBytes);
   ASSERT_EQ(few.size(), 1u);
   EXPECT_EQ(text_of(few.front()), "grid 8 x 4");
   EXPECT_EQ(on(4).size(), 1u);
@@ -34,19 +32,19 @@ TEST(Phased, OnlyThoseThatAreTakenAreKept) {
 
 TEST(Phased, PaysForSmallBlocksOnly) {
   const auto all = on(32);
-  EXPECT_TRUE(choose_phased(all, 100, kPacketBytes));
-  EXPECT_FALSE(choose_phased(all, 1000, kPacketBytes));
-  EXPECT_FALSE(choose_phased(all, 1 << 20, kPacketBytes));
-  EXPECT_FALSE(choose_phased(on(4), 1, kPacketBytes));  // saves no packets
+  EXPECT_TRUE(choose_phased(all, 100, kPayloadBytes));
+  EXPECT_FALSE(choose_phased(all, 1000, kPayloadBytes));
+  EXPECT_FALSE(choose_phased(all, 1 << 20, kPayloadBytes));
+  EXPECT_FALSE(choose_phased(on(4), 1, kPayloadBytes));  // saves no packets
 }
 
 TEST(Phased, NumbersWithoutGoodDivisorsHaveBrucks) {
   for (const std::uint32_t ranks : {13u, 22u, 26u, 31u, 34u, 37u, 62u, 101u, 257u, 1021u}) {
     const auto all = on(ranks);
-    const auto chosen = choose_phased(all, 8, kPacketBytes);
+    const auto chosen = choose_phased(all, 8, kPayloadBytes);
     ASSERT_TRUE(chosen) << ranks;
     EXPECT_TRUE(std::holds_alternative<Bruck>(all[*chosen])) << ranks;
-    EXPECT_LE(2 * traffic_of(all[*chosen], 8, kPacketBytes).packets, ranks - 1u);
+    EXPECT_LE(2 * traffic_of(all[*chosen], 8, kPayloadBytes).packets, ranks - 1u);
   }
   EXPECT_EQ(text_of(on(31).front()), "bruck 5 x 7");
   EXPECT_EQ(text_of(on(13).front()), "bruck 3 x 5");
@@ -65,7 +63,7 @@ TEST(Phased, AllRanksAgree) {
   for (std::uint32_t ranks = 2; ranks <= 64; ++ranks) {
     const auto reference = on(ranks);
     for (std::uint32_t rank = 1; rank < ranks; ++rank) {
-      const auto all = make_phased(ranks, Rank{rank}, {}, kPacketBytes);
+      const auto all = make_phased(ranks, Rank{rank}, {}, kPayloadBytes);
       ASSERT_EQ(all.size(), reference.size());
       for (std::size_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(text_of(all[i]), text_of(reference[i]));

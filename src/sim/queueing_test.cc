@@ -10,13 +10,13 @@
 namespace alm::sim {
 namespace {
 
-constexpr Picos kFrame = 80 * kPicosPerMicro;
+constexpr Picos kSlot = 80 * kPicosPerMicro;
 
 // Every host always has something for a host drawn at random.
 class Saturation final : public Program {
  public:
   Saturation(std::uint32_t hosts, std::uint64_t slots)
-      : hosts_(hosts), warm_(slots / 10 * kFrame), end_(static_cast<Picos>(slots) * kFrame) {}
+      : hosts_(hosts), warm_(slots / 10 * kSlot), end_(static_cast<Picos>(slots) * kSlot) {}
 
   bool pull(std::uint32_t, Picos, std::uint32_t, Packet& packet) override {
     packet.destination = static_cast<std::uint32_t>(random_.below(hosts_));
@@ -32,7 +32,7 @@ class Saturation final : public Program {
   bool done() const override { return now_ >= end_; }
 
   double throughput() const {
-    const double slots = static_cast<double>(end_ - warm_) / static_cast<double>(kFrame);
+    const double slots = static_cast<double>(end_ - warm_) / static_cast<double>(kSlot);
     return static_cast<double>(received_) / (slots * hosts_);
   }
 
@@ -85,7 +85,7 @@ TEST(SaturatedSwitch, OutputBuffersCarryAll) {
 class Poisson final : public Program {
  public:
   Poisson(double rho, std::uint64_t packets)
-      : gap_(static_cast<Picos>(static_cast<double>(kFrame) / rho)), packets_(packets) {}
+      : gap_(static_cast<Picos>(static_cast<double>(kSlot) / rho)), packets_(packets) {}
 
   bool pull(std::uint32_t host, Picos now, std::uint32_t, Packet& packet) override {
     if (host != 0 || next_ > now) return false;
@@ -96,7 +96,7 @@ class Poisson final : public Program {
     return true;
   }
   void receive(std::uint32_t, Picos now, std::uint32_t, const Packet&) override {
-    waited_ += static_cast<double>(now - sent_.front() - kFrame);
+    waited_ += static_cast<double>(now - sent_.front() - kSlot);
     sent_.pop_front();
     ++received_;
   }
@@ -105,7 +105,7 @@ class Poisson final : public Program {
   bool done() const override { return received_ >= packets_; }
   // In service times.
   double mean_wait() const {
-    return waited_ / static_cast<double>(received_) / static_cast<double>(kFrame);
+    return waited_ / static_cast<double>(received_) / static_cast<double>(kSlot);
   }
 
  private:

@@ -7,7 +7,7 @@
 namespace alm::topology {
 namespace {
 
-Bisection must(const Cluster& cluster) {
+Bisection bisect(const Cluster& cluster) {
   auto result = bisection(cluster);
   EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
   return result ? result.value() : Bisection{};
@@ -15,32 +15,32 @@ Bisection must(const Cluster& cluster) {
 
 // One switch: half the hosts' links. 8x3: one leaf and half of another.
 TEST(Bisection, Trees) {
-  EXPECT_EQ(must(build_one_switch(16)).links, 8u);
-  EXPECT_EQ(must(build_one_switch(16)).mbit_s, 800);
-  EXPECT_EQ(must(build_one_switch(5)).links, 2u);
-  EXPECT_EQ(must(build_one_switch(1)).links, 0u);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8}})).links, 1u);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8, 8}})).links, 5u);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8, 8, 8}})).links, 2u);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {6, 6, 6, 6}})).links, 2u);
+  EXPECT_EQ(bisect(build_one_switch(16)).links, 8u);
+  EXPECT_EQ(bisect(build_one_switch(16)).mbit_s, 800);
+  EXPECT_EQ(bisect(build_one_switch(5)).links, 2u);
+  EXPECT_EQ(bisect(build_one_switch(1)).links, 0u);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8}})).links, 1u);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8, 8}})).links, 5u);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8, 8, 8}})).links, 2u);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {6, 6, 6, 6}})).links, 2u);
 }
 
 // With two thin uplinks the least bandwidth is cut around their leaves.
 TEST(Bisection, Bandwidth) {
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8}})).mbit_s, 1000);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8}, .uplink_mbit_s = 412})).mbit_s, 412);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8, 8, 8}, .uplink_mbit_s = 412})).mbit_s, 824);
-  EXPECT_EQ(must(build_tree(TreeSpec{.groups = {8, 8, 8}})).mbit_s, 1400);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8}})).mbit_s, 1000);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8}, .uplink_mbit_s = 412})).mbit_s, 412);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8, 8, 8}, .uplink_mbit_s = 412})).mbit_s, 824);
+  EXPECT_EQ(bisect(build_tree(TreeSpec{.groups = {8, 8, 8}})).mbit_s, 1400);
   Cluster uneven = build_tree(TreeSpec{.groups = {2, 2, 2, 2}});
   for (const std::size_t i : {8, 11}) uneven.links[i].rate_up_mbit_s = 10;
-  EXPECT_EQ(must(uneven).links, 2u);
-  EXPECT_EQ(must(uneven).mbit_s, 20);
+  EXPECT_EQ(bisect(uneven).links, 2u);
+  EXPECT_EQ(bisect(uneven).mbit_s, 20);
 }
 
 TEST(Bisection, TheSlowerDirectionCounts) {
   Cluster cluster = build_tree(TreeSpec{.groups = {8, 8}, .uplink_mbit_s = 500});
   cluster.links.back().rate_down_mbit_s = 200;
-  EXPECT_EQ(must(cluster).mbit_s, 200);
+  EXPECT_EQ(bisect(cluster).mbit_s, 200);
 }
 
 // 16 hosts over the switches named by the trunks, as evenly as possible: 001 Figure 10.
@@ -74,7 +74,7 @@ std::uint32_t links_cut(std::uint32_t switches, Linked linked) {
       to += (to.empty() ? "s" : ",s") + std::to_string(j);
     }
   }
-  return must(with_trunks(switches, from, to)).links;
+  return bisect(with_trunks(switches, from, to)).links;
 }
 
 TEST(Bisection, TheSixTopologiesOfFigure10) {
@@ -99,14 +99,14 @@ TEST(Bisection, BothMethodsAgree) {
         static_cast<std::uint32_t>(looped.hosts.size() + looped.switches.size() - 1)};
     const Link trunk{.from = top, .to = spare, .rate_up_mbit_s = 1, .rate_down_mbit_s = 1};
     looped.links.insert(looped.links.end(), {trunk, trunk});
-    EXPECT_EQ(must(tree).links, must(looped).links);
-    EXPECT_EQ(must(tree).mbit_s, must(looped).mbit_s);
+    EXPECT_EQ(bisect(tree).links, bisect(looped).links);
+    EXPECT_EQ(bisect(tree).mbit_s, bisect(looped).mbit_s);
   }
 }
 
 TEST(Bisection, LargeTreesAreQuickAndLargeMeshesRefused) {
   const Cluster big = build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(128, 32)});
-  EXPECT_EQ(must(big).links, 64u);
+  EXPECT_EQ(bisect(big).links, 64u);
   Cluster mesh = build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(20, 2)});
   mesh.links.push_back(mesh.links.back());
   EXPECT_FALSE(bisection(mesh).ok());
