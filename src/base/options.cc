@@ -1,9 +1,7 @@
 #include "base/options.h"
 
-#define TOML_EXCEPTIONS 0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/plain_text.h"
+#include "base/toml.h"
 
 namespace alm::base {
 namespace {

@@ -1,13 +1,13 @@
 #include "base/options.h"
 
-#define TOML_EXCEPTIONS 0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <toml++/toml.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
+
+#include "base/toml.h"
 
 namespace alm::base {
 namespace {

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "base/plain_text.h"
-#include "topology/toml.h"
+#include "base/toml.h"
 
 namespace alm::mpi {
 namespace {

@@ -8,7 +8,9 @@ namespace {
 using base::Rank;
 constexpr std::uint32_t kPayloadBytes = 1448;
 
-std::vector<Phased> on(std::uint32_t ranks) { return make_phased(ranks, Rank{0}, {}, kPayloadBytes); }
+std::vector<Phased> on(std::uint32_t ranks) {
+  return make_phased(ranks, Rank{0}, {}, kPayloadBytes);
+}
 
 std::vector<std::uint32_t> leaf_of(std::uint32_t leaves, std::uint32_t hosts) {
   std::vector<std::uint32_t> of;

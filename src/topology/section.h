@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "topology/toml.h"
+#include "base/toml.h"
 
 namespace alm::topology {
 

@@ -3,84 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-import sysconfig
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+from tests.packaging.ahead import MPI, Ahead, environment
 
 from allemande.lab.mpi import prefix
 
-ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 900
 pytestmark = pytest.mark.slow
 
 
-# What is tested is that it builds, not how fast it is then: that takes half the time.
-QUICK = """#!/bin/sh
-exec g++ "$@" -O0 -g0
-"""
-
-
-def run(
-    *command: object, folder: Path, code: int = 0, **env: str
-) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ALLEMANDE_")}
-    clean["XDG_DATA_HOME"] = str(folder)
+def run(command: object, *arguments: object, home: Path, code: int = 0) -> tuple[str, str]:
     done = subprocess.run(
-        [str(word) for word in command],
+        [str(command), *(str(word) for word in arguments)],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
-        cwd=folder,
-        env=clean | env,
+        cwd=home,
+        env=environment(home),
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
-    return done
+    return done.stdout, done.stderr
 
 
-@pytest.fixture(scope="module")
-def compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
-    script = tmp_path_factory.mktemp("compiler") / "g++-quick"
-    script.write_text(QUICK)
-    script.chmod(0o755)
-    return str(script)
-
-
-@pytest.fixture(scope="module")
-def wheel(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel")
-    # The usual build folder would remember the compiler of this test.
-    how = ("--no-build-isolation", "--no-deps", f"--config-settings=build-dir={folder}/build")
-    run(*pip, ROOT, *how, "-w", folder, folder=folder, CXX=compiler)
-    return next(folder.glob("allemande-*.whl"))
-
-
-@pytest.fixture(scope="module")
-def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command, from a fresh environment that borrows the dependencies of this one."""
-    folder = tmp_path_factory.mktemp("venv")
-    venv.create(folder, with_pip=False)
-    site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
-    # A folder named in a .pth file is not searched for .pth files: this one's editable allemande
-    # stays out.
-    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    python = folder / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
-    run(*pip, "install", "--no-deps", wheel, folder=folder)
-    where = "import allemande; print(allemande.__file__)"
-    assert str(folder) in run(python, "-c", where, folder=folder).stdout
-    return folder / "bin" / "allemande"
-
-
-def test_what_is_in_it(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+def test_what_is_in_it(ahead: Ahead) -> None:
+    names = zipfile.ZipFile(ahead.wheel.result(TIMEOUT_S)).namelist()
     source = "allemande/data/source"
     for expected in (
         "allemande/data/clusters/tam-8x4.toml",
@@ -96,24 +47,23 @@ def test_what_is_in_it(wheel: Path) -> None:
     assert not [name for name in names if name.endswith("_test.cc") or "/bindings/" in name]
 
 
-def test_the_command(command: Path, tmp_path: Path) -> None:
-    assert run(command, "--version", folder=tmp_path).stdout.startswith("allemande ")
-    text = run(command, "simulate", "tam-6x4", "--size", "1KB", folder=tmp_path).stdout
+def test_the_command(ahead: Ahead, tmp_path: Path) -> None:
+    command = ahead.command.result(TIMEOUT_S)
+    assert run(command, "--version", home=tmp_path)[0].startswith("allemande ")
+    text, _ = run(command, "simulate", "tam-6x4", "--size", "1KB", home=tmp_path)
     assert "tam-6x4" in text
-    run(command, "config", folder=tmp_path)
-    lost = run(command, "preload", "--mpi", "openmpi", folder=tmp_path, code=1)
-    assert "allemande build-preload --mpicc" in lost.stderr
+    run(command, "config", home=tmp_path)
+    _, lost = run(command, "preload", "--mpi", MPI, home=tmp_path, code=1)
+    assert "allemande build-preload --mpicc" in lost
 
 
-def test_a_library_for_the_mpi_that_is_here(command: Path, compiler: str, tmp_path: Path) -> None:
-    binaries = prefix("openmpi") / "bin"
-    mpicc = ("--mpicc", binaries / "mpicc")
-    told = run(command, "build-preload", *mpicc, folder=tmp_path, CXX=compiler)
-    (library,) = told.stdout.split()
-    assert Path(library).is_relative_to(tmp_path)
-    assert run(command, "preload", "--mpi", "openmpi", folder=tmp_path).stdout.strip() == library
-    report = run(
-        command, "doctor", "--json", "--mpirun", binaries / "mpirun", folder=tmp_path
-    ).stdout
+def test_a_library_for_the_mpi_that_is_here(ahead: Ahead) -> None:
+    library = ahead.library.result(TIMEOUT_S)
+    command = ahead.command.result()
+    assert library.is_relative_to(ahead.folder)
+    found, _ = run(command, "preload", "--mpi", MPI, home=ahead.folder)
+    assert found.strip() == str(library)
+    mpirun = prefix(MPI) / "bin" / "mpirun"
+    report, _ = run(command, "doctor", "--json", "--mpirun", mpirun, home=ahead.folder)
     (finding,) = [line for line in json.loads(report) if line["check"] == "preload"]
-    assert finding["status"] == "ok" and library in finding["says"]
+    assert finding["status"] == "ok" and str(library) in finding["says"]
