@@ -10,6 +10,10 @@ if [[ ! -x "$tool" ]]; then
   echo "fast_network: $tool is missing: run 'make build'" >&2
   exit 2
 fi
+if ((EUID != 0)); then
+  echo "fast_network: it makes network namespaces, which needs root: sudo make bench-udp" >&2
+  exit 2
+fi
 if [[ ${ALM_INSIDE:-} != 1 ]]; then
   ALM_INSIDE=1 exec unshare --mount --net "$0" "$runs"
 fi

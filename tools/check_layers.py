@@ -40,6 +40,7 @@ LAYERS: dict[str, set[str]] = {
         "topology",
         "transport",
         "transport/io",
+        "wire",
     },
 }
 

@@ -13,6 +13,7 @@
 #include "bindings/bindings.h"
 #include "plan/plan.h"
 #include "topology/graph.h"
+#include "wire/header.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,7 +21,6 @@ using namespace nb::literals;
 namespace alm::bindings {
 namespace {
 
-constexpr std::uint32_t kHeaderBytes = 24;   // of a data packet (docs/wire.md)
 constexpr std::uint32_t kRanksMax = 65'536;  // what 16 bits count; 8 GiB of rounds
 
 // Options by name; take() removes, so that what is left over is unknown.
@@ -162,9 +162,10 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
                                                   cluster.name, plan.ranks, kRanksMax))};
   }
   for (std::uint32_t i = 0; i < plan.ranks; ++i) request.participants.push_back({i});
-  const std::uint64_t payload = cluster.framing.mtu_bytes - topology::kIpUdpBytes - kHeaderBytes;
+  const std::uint64_t payload =
+      cluster.framing.mtu_bytes - topology::kIpUdpBytes - wire::kHeaderBytes;
   const std::uint64_t around =
-      topology::kIpUdpBytes + kHeaderBytes + cluster.framing.link_header_bytes;
+      topology::kIpUdpBytes + wire::kHeaderBytes + cluster.framing.link_header_bytes;
   request.wire_bytes = size + (size + payload - 1) / payload * around;
   request.packet_wire_bytes = std::min(size, payload) + around;
   if (size == 0) request.wire_bytes = 0;  // refused below, with the reason

@@ -33,7 +33,10 @@ double ratio(base::Nanos time, base::Nanos to) {
 
 Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit) : limit_(limit) {
   assert(!ways.empty());
-  for (const Kin kin : ways) ways_.push_back({kin, {}, 0, 0, false});
+  for (const Kin kin : ways) {
+    ways_.emplace_back();
+    ways_.back().kin = kin;
+  }
   if (ways_.size() == 1) {
     decide(0);
   } else if (limit > 0) {
@@ -122,21 +125,23 @@ bool Trial::to_warm(std::size_t way) const {
 void Trial::count(const std::vector<base::Nanos>& slowest) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const base::Nanos time = std::max<base::Nanos>(slowest[i], 1);
+    Candidate& candidate = ways_[batch_[i]];
     if (to_warm(batch_[i])) {
-      ways_[batch_[i]].first = time;
+      candidate.first = time;
     } else {
-      ways_[batch_[i]].seen.push_back(time);
+      candidate.seen.push_back(time);
     }
+    ++candidate.calls;
   }
 }
 
 double Trial::spent() const {
   double spent = spent_before_;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    const Candidate& candidate = ways_[way];
     // A first call counts as what it would have taken later: starting up is no part of trying.
-    const std::size_t calls = candidate.seen.size() + (candidate.first > 0 ? 1 : 0);
-    if (calls > 0) spent += static_cast<double>(calls) * expected(way);
+    if (const auto calls = ways_[way].calls; calls > 0) {
+      spent += static_cast<double>(calls) * expected(way);
+    }
   }
   return spent;
 }
@@ -230,6 +235,7 @@ void Trial::reopen(base::Nanos now) {
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].known = time(way);
     ways_[way].seen.clear();
+    ways_[way].calls = 0;
     ways_[way].out = false;
   }
   ways_[chosen_].seen = {now};

@@ -87,6 +87,7 @@ class Trial {
     std::vector<base::Nanos> seen;  // agreed on, in this trial
     base::Nanos known = 0;          // from before it
     base::Nanos first = 0;          // of the library's own way: its first call
+    std::size_t calls = 0;          // that this trial spent on it
     bool out = false;               // clearly behind
   };
 

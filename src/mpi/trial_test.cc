@@ -214,6 +214,15 @@ TEST(Trial, DriftReopensIt) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+TEST(Trial, ReopenedItCountsNothingTwice) {
+  Trial trial;
+  calls_until_decided(trial, {100, 300});
+  const double spent = trial.spent();
+  EXPECT_GT(spent, 0);
+  while (trial.reopened() == 0) call(trial, {200, 300});
+  EXPECT_DOUBLE_EQ(trial.spent(), spent);
+}
+
 TEST(Trial, ADecisionFromElsewhereHoldsUntilItDrifts) {
   Trial trial = six();
   trial.adopt(3, {120, 110, 0, 90, 0, 0});

@@ -166,10 +166,10 @@ TEST(Endpoint, OversizedDatagramIsDroppedAndCounted) {
 TEST(Endpoint, ClosedPortIsSurvived) {
   auto a = Endpoint::open(loopback()).value();
   auto gone = Endpoint::open(loopback()).value();
-  const Address dead = gone->local();
-  gone.reset();
   auto b = Endpoint::open(loopback()).value();
   const Address alive = b->local();
+  const Address dead = gone->local();
+  gone.reset();  // after b has a port: not this one
   const auto bytes = pattern(100, 1);
   std::size_t received = 0;
   for (int i = 0; i < 50; ++i) {
