@@ -105,8 +105,8 @@ base::Result<std::unique_ptr<mpi::PointToPoint>> BootstrapOps::make_point_to_poi
   return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 
-int BootstrapOps::raise(mpi::CommHandle, const std::string& message) {
-  raised_ = message;
+int BootstrapOps::raise(mpi::CommHandle, const base::Error& error) {
+  raised_ = error.message;
   return kFailed;
 }
 

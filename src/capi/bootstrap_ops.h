@@ -63,8 +63,8 @@ class BootstrapOps final : public mpi::MpiOps {
       mpi::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<mpi::PointToPoint>> make_point_to_point(
       mpi::CommHandle comm) override;
-  int raise(mpi::CommHandle comm, const std::string& message) override;
-  int error_code(const std::string&) override { return kFailed; }
+  int raise(mpi::CommHandle comm, const base::Error& error) override;
+  int error_code(const base::Error&) override { return kFailed; }
   int raise_code(mpi::CommHandle comm, int code) override;
   void close() override {}
 

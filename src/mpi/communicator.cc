@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <exception>
+#include <new>
 
 namespace alm::mpi {
 namespace {
@@ -24,24 +26,29 @@ Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::
 std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   settle();
   if (!accelerates()) return std::nullopt;
-  if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
-  if (const int code = check_sizes(call); code != kMpiSuccess) return code;
+  if (mode_ == Mode::kFailed) return raise_failure();
   announce(call.bytes());
-  return on_trial() ? try_out(call) : accelerate(call, model_way(call.bytes()));
+  return or_withdraw(call.name, [&] {
+    return on_trial() ? try_out(call) : accelerate(call, model_way(call.bytes()));
+  });
 }
 
-// Equal on correct programs; peers are already under way, so this rank cannot turn back alone.
-int Communicator::check_sizes(const AlltoallCall& call) {
-  if (call.recv.bytes() == call.bytes()) return kMpiSuccess;
-  return job_.ops.raise(
-      comm_, fmt::format("allemande: {} sends {} bytes to each rank but receives {}", call.name,
-                         call.bytes(), call.recv.bytes()));
+// Equal on correct programs.
+base::Status Communicator::begin(Staging& staging, const AlltoallCall& call) const {
+  if (call.recv.bytes() != call.bytes()) {
+    return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
+                                       call.bytes(), call.recv.bytes()));
+  }
+  return packed(staging.begin(job_.ops, call, ranks_, self_));
+}
+
+base::Status Communicator::packed(int code) {
+  if (code == kMpiSuccess) return {};
+  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
 }
 
 int Communicator::accelerate(const AlltoallCall& call, Way way) {
-  if (const int code = staging_.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
-    return job_.ops.raise_code(comm_, code);
-  }
+  if (const auto ready = begin(staging_, call); !ready) return withdraw(call.name, ready.error());
   if (const auto done = exchange(staging_, call.bytes(), way); !done) {
     return fail(call.name, done.error());
   }
@@ -130,18 +137,45 @@ transport::Counters Communicator::count() {
 
 // A failed exchange leaves the ranks in different states: the communicator is given up for good.
 int Communicator::fail(const char* function, const base::Error& error) {
-  return job_.ops.raise(comm_, give_up(function, error));
+  give_up(function, error);
+  return raise_failure();
 }
 
-std::string Communicator::give_up(const char* function, const base::Error& error) {
+int Communicator::raise_failure() { return job_.ops.raise(comm_, failure_); }
+
+const base::Error& Communicator::give_up(const char* function, const base::Error& error) {
   const std::string text = fmt::format("{} failed: {}", function, error.message);
-  failure_code_ = error.code;
-  failure_ = "allemande: " + text;
   job_.log.error(text);
+  const std::lock_guard lock(release_mutex_);
+  failure_ = {error.code, "allemande: " + text};
   mode_ = Mode::kFailed;
   share_failure();
   release();
   return failure_;
+}
+
+// What fails here alone: the others are under way and would wait for this rank, which is alive.
+int Communicator::withdraw(const char* function, const base::Error& error) {
+  settle();
+  if (mode_ != Mode::kFailed) tell_and_give_up(function, error);
+  return raise_failure();
+}
+
+const base::Error& Communicator::tell_and_give_up(const char* function, const base::Error& error) {
+  const auto text = fmt::format("rank {} on {}: {}", self_, host_of_rank(self_), error.message);
+  if (node_) node_->node().fail({error.code, text}, self_);
+  if (group_) group_->give_up(text, self_);
+  return give_up(function, {error.code, text});
+}
+
+int Communicator::or_withdraw(const char* function, const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return withdraw(function, base::io_error("no memory for a copy of what is exchanged"));
+  } catch (const std::exception& failure) {
+    return withdraw(function, base::io_error(failure.what()));
+  }
 }
 
 void Communicator::close() {

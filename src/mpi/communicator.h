@@ -68,7 +68,7 @@ class Communicator {
   // A communicator that has failed does: it raises its error.
   bool accelerates() const { return mode_ != Mode::kPassThrough && mode_ != Mode::kClosed; }
   bool failed() const { return mode_ == Mode::kFailed; }
-  base::ErrorCode failure_code() const { return failure_code_; }  // when failed()
+  base::ErrorCode failure_code() const { return failure_.code; }  // when failed()
   // What is in the way of UDP, equal on all ranks; empty: nothing.
   const std::string& obstacle() const { return obstacle_; }
   // Over UDP, until close().
@@ -148,12 +148,19 @@ class Communicator {
   base::Status over_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   int fail(const char* function, const base::Error& error);
-  std::string give_up(const char* function, const base::Error& error);
+  int withdraw(const char* function, const base::Error& error);
+  const base::Error& tell_and_give_up(const char* function, const base::Error& error);
+  int or_withdraw(const char* function, const std::function<int()>& work);
+  int raise_failure();
+  const base::Error& give_up(const char* function, const base::Error& error);
   void release();
+  base::Status begin(Staging& staging, const AlltoallCall& call) const;
+  static base::Status packed(int code);
   base::Status compare_sizes(const BlockStaging& staged);  // communicator_v.cc
   // communicator_nonblocking.cc
-  int check_sizes(const AlltoallCall& call);
   std::optional<Way> decided_way(std::uint64_t bytes) const;
+  int queue(const AlltoallCall& call, Way way, RequestHandle& request);
+  int queue(const BlockCall& call, RequestHandle& request);
   template <class Queued, class Run>
   int enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle& request);
 
@@ -187,8 +194,10 @@ class Communicator {
   std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
   std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
   std::map<int, Trial> block_trials_;  // by size class of what the fullest member carries
-  std::string failure_, obstacle_;     // set before mode_ tells of it
-  base::ErrorCode failure_code_{};
+  base::Error failure_;                // these are set before mode_ tells of them
+  std::string obstacle_;
+  // The worker may release everything while the program begins another exchange.
+  std::mutex release_mutex_;
   std::unique_ptr<Worker> worker_;  // last: its tasks use all of the above
 };
 

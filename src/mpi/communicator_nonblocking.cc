@@ -59,7 +59,7 @@ template <class Queued, class Run>
 int Communicator::enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle& request) {
   if (!worker_) worker_ = std::make_unique<Worker>();
   auto made = job_.ops.make_request(comm_, dead_);
-  if (!made) return job_.ops.raise(comm_, "allemande: " + made.error().message);
+  if (!made) return withdraw(queued->call.name, made.error());
   queued->request = std::move(made).value();
   request = queued->request->handle();
   job_.stats.update([](StatsRecord& stats) { ++stats.nonblocking; });
@@ -68,7 +68,7 @@ int Communicator::enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle
     try {
       outcome = run(*queued);
     } catch (const std::exception& failure) {
-      outcome.failure = give_up(queued->call.name, base::io_error(failure.what()));
+      outcome.failure = tell_and_give_up(queued->call.name, base::io_error(failure.what()));
     }
     queued->request->complete(std::move(outcome));
   });
@@ -77,18 +77,24 @@ int Communicator::enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle
 
 std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& request) {
   if (!accelerates()) return std::nullopt;
-  if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
-  if (const int code = check_sizes(call); code != kMpiSuccess) return code;
-  const auto way = decided_way(call.bytes());
+  std::optional<Way> way;
+  {
+    const std::lock_guard lock(release_mutex_);
+    if (mode_ != Mode::kFailed) way = decided_way(call.bytes());
+  }
+  if (mode_ == Mode::kFailed) return raise_failure();
   if (!way) return std::nullopt;
+  return or_withdraw(call.name, [&] { return queue(call, *way, request); });
+}
 
+int Communicator::queue(const AlltoallCall& call, Way way, RequestHandle& request) {
   auto queued = std::make_shared<QueuedExchange>(job_.ops);
   queued->call = call;
   queued->types.hold(queued->call.recv);
-  if (const int code = queued->staging.begin(job_.ops, call, ranks_, self_); code != kMpiSuccess) {
-    return job_.ops.raise_code(comm_, code);
+  if (const auto ready = begin(queued->staging, call); !ready) {
+    return withdraw(call.name, ready.error());
   }
-  const auto run = [this, way = *way](QueuedExchange& one) -> Outcome {
+  const auto run = [this, way](QueuedExchange& one) -> Outcome {
     if (mode_ == Mode::kFailed) return {kMpiSuccess, failure_};
     announce(one.call.bytes());
     if (const auto done = exchange(one.staging, one.call.bytes(), way); !done) {
@@ -101,14 +107,17 @@ std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& 
 
 std::optional<int> Communicator::start_blocks(const BlockCall& call, RequestHandle& request) {
   if (!accelerates() || over_mpi_) return std::nullopt;
-  if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
+  if (mode_ == Mode::kFailed) return raise_failure();
+  return or_withdraw(call.name, [&] { return queue(call, request); });
+}
 
+int Communicator::queue(const BlockCall& call, RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(job_.ops);
   queued->call = call;
   queued->recv.assign(call.recv.begin(), call.recv.end());
   queued->types.hold(queued->recv);
-  if (const int code = queued->staging.begin(job_.ops, call, self_); code != kMpiSuccess) {
-    return job_.ops.raise_code(comm_, code);
+  if (const auto ready = packed(queued->staging.begin(job_.ops, call, self_)); !ready) {
+    return withdraw(call.name, ready.error());
   }
   queued->call.recv = queued->recv;
   queued->call.send = {};

@@ -11,14 +11,16 @@ namespace alm::mpi {
 std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
   settle();
   if (!accelerates()) return std::nullopt;
-  if (mode_ == Mode::kFailed) return job_.ops.raise(comm_, failure_);
+  if (mode_ == Mode::kFailed) return raise_failure();
   announce_blocks(call.name);
-  return blocks_on_trial() ? try_out_blocks(call) : accelerate_blocks(call);
+  return or_withdraw(call.name, [&] {
+    return blocks_on_trial() ? try_out_blocks(call) : accelerate_blocks(call);
+  });
 }
 
 int Communicator::accelerate_blocks(const BlockCall& call) {
-  if (const int code = blocks_.begin(job_.ops, call, self_); code != kMpiSuccess) {
-    return job_.ops.raise_code(comm_, code);
+  if (const auto ready = packed(blocks_.begin(job_.ops, call, self_)); !ready) {
+    return withdraw(call.name, ready.error());
   }
   const bool counts_known = blocks_on_trial();
   const auto done = counts_known ? send_blocks(blocks_) : exchange_blocks(blocks_);

@@ -132,7 +132,7 @@ base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
 base::Status Node::lose(std::uint32_t place, const std::string& why) {
   const std::uint32_t rank = ranks_[place];
   const std::string text = fmt::format("{} is lost: {}", names_[rank], why);
-  fail(text, rank);
+  fail({base::ErrorCode::kPeerLost, text}, rank);
   // Who died while it wrote why it failed has left nothing to read.
   return failure() ? failed() : base::Error{base::ErrorCode::kPeerLost, text};
 }
@@ -160,8 +160,9 @@ base::Status Node::await_posts(std::uint64_t step, const NodeCall& call) {
       return fmt::format("{} bytes per pair", bytes);
     };
     // Other hosts are told of a rank that is lost, and end as well.
-    fail(fmt::format("{} exchanges {}, {} {}", names_[ranks_[0]], what(call.kind, call.bytes),
-                     names_[ranks_[place]], what(slot.kind, slot.bytes)),
+    fail(base::bad_input(fmt::format("{} exchanges {}, {} {}", names_[ranks_[0]],
+                                     what(call.kind, call.bytes), names_[ranks_[place]],
+                                     what(slot.kind, slot.bytes))),
          ranks_[place]);
     return failed();
   }
@@ -177,13 +178,14 @@ void Node::take(std::uint64_t step) {
   reach(Side::kTaken, step);
 }
 
-void Node::fail(const std::string& text, std::optional<std::uint32_t> lost) {
+void Node::fail(const base::Error& error, std::optional<std::uint32_t> lost) {
   auto& head = memory_->head();
   std::uint32_t state = kUnfailed;
   if (!head.failed.compare_exchange_strong(state, kFailing)) return;
-  const std::size_t length = std::min(text.size(), kFailureTextBytes - 1);
-  std::copy_n(text.begin(), length, head.failure.begin());
+  const std::size_t length = std::min(error.message.size(), kFailureTextBytes - 1);
+  std::copy_n(error.message.begin(), length, head.failure.begin());
   head.failure[length] = '\0';
+  head.failure_code = error.code;
   head.lost = lost.value_or(NodeMemory::kNobody);
   head.failed.store(kFailed);
   for (const Side side : {Side::kPosted, Side::kDelivered, Side::kTaken}) {
@@ -203,8 +205,6 @@ std::optional<std::uint32_t> Node::lost() const {
   return head.lost;
 }
 
-base::Status Node::failed() const {
-  return base::Error{lost() ? base::ErrorCode::kPeerLost : base::ErrorCode::kIo, *failure()};
-}
+base::Status Node::failed() const { return base::Error{memory_->head().failure_code, *failure()}; }
 
 }  // namespace alm::mpi

@@ -56,9 +56,9 @@ class Node {
   base::Status await_delivery(std::uint64_t step);
   void take(std::uint64_t step);
 
-  // All ranks of the host fail with this text, now or when they next come. `lost`: the rank of the
+  // All ranks of the host fail with this error, now or when they next come. `lost`: the rank of the
   // communicator for want of which. The first failure stays.
-  void fail(const std::string& text, std::optional<std::uint32_t> lost);
+  void fail(const base::Error& error, std::optional<std::uint32_t> lost);
   // What has been told to fail(), here or by another rank.
   std::optional<std::string> failure() const;
   std::optional<std::uint32_t> lost() const;

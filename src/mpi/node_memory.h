@@ -50,6 +50,7 @@ struct SharedHead {
   SharedGate taken;
   alignas(kCacheLine) std::atomic<std::uint32_t> failed;  // 0: no; 1: being written; 2: yes
   std::uint32_t lost;                                     // rank, or kNobody
+  base::ErrorCode failure_code;
   std::array<char, kFailureTextBytes> failure;
   std::uint64_t slabs;  // of the running call, where sizes differ
 };

@@ -54,7 +54,7 @@ class Slabs {
       auto done =
           data_.exchange(slab, node_.memory().slab(step, true), node_.memory().slab(step, false));
       if (!done) {
-        node_.fail(done.error().message, std::nullopt);
+        node_.fail(done.error(), std::nullopt);
         return done;
       }
       node_.deliver(step);

@@ -142,8 +142,8 @@ TEST(Node, AFailureEndsTheWaitingOfAllAndLaterCalls) {
     const auto node = processes.open_node(rank, patient());
     if (rank == 2) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      node->fail("the first failure", std::nullopt);
-      node->fail("another", 1);
+      node->fail(base::io_error("the first failure"), std::nullopt);
+      node->fail(base::io_error("another"), 1);
     }
     if (auto wrong = differs(one_step(*node, 3, 0), "the first failure"); !wrong.empty()) {
       return wrong;

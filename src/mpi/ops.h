@@ -25,9 +25,9 @@ constexpr int kMpiSuccess = 0;
 // How an exchange in the background has ended: an MPI error code, or what went wrong.
 struct Outcome {
   int code = kMpiSuccess;
-  std::string failure;
+  base::Error failure = {};
 
-  bool good() const { return code == kMpiSuccess && failure.empty(); }
+  bool good() const { return code == kMpiSuccess && failure.message.empty(); }
 };
 
 // A request that the user waits for and another thread completes. Errors reach the user in the call
@@ -124,10 +124,10 @@ class MpiOps {
   virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) = 0;
 
   // Raises an error with this text through the communicator's error handler; returns its code.
-  virtual int raise(CommHandle comm, const std::string& message) = 0;
+  virtual int raise(CommHandle comm, const base::Error& error) = 0;
 
   // The code such an error has, without raising it.
-  virtual int error_code(const std::string& message) = 0;
+  virtual int error_code(const base::Error& error) = 0;
 
   // The same for a code that a function above has returned.
   virtual int raise_code(CommHandle comm, int code) = 0;

@@ -37,7 +37,22 @@ def test_unequal_counts_end_on_every_rank(
         f"rank {receiver} on h{receiver}, which expects {expected} bytes"
     )
     ranks = range(len(bench.lab.hosts))
-    told = {rank: re.findall(rf"CALL (\d) RANK {rank}: .*{wanted}", done.out) for rank in ranks}
+    told = {
+        rank: re.findall(rf"CALL (\d) RANK {rank} CLASS truncate: .*{wanted}", done.out)
+        for rank in ranks
+    }
     assert all("1" in calls for calls in told.values()), done.out
     # A rank that waits for nothing from the other may have left the first call without an error.
     assert expected == 0 or "0" in told[receiver], done.out
+
+
+# It finds an error that the others cannot know of: they would wait for ever, as it is alive.
+@pytest.mark.parametrize("culprit", [0, 4])
+def test_who_fails_alone_tells_the_others(bench: Bench, culprit: int) -> None:
+    done = bench.run("errors", "blocks", str(culprit), "20000", "10000")
+    why = "it sends 20000 bytes to each rank but receives 10000"
+    for rank in range(len(bench.lab.hosts)):
+        told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
+        who = f"allemande: MPI_Alltoall failed: rank {culprit} on h{culprit}"
+        wanted = f"truncate: {who}: {why}" if rank == culprit else f"other: {who} has given up"
+        assert len(told) == 2 and all(line.startswith(wanted) for line in told), done.out

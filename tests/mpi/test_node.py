@@ -150,8 +150,18 @@ def test_unequal_counts_end_on_every_rank(
         rf"rank {receiver} on h\d, which expects {expected} bytes"
     )
     for rank in range(sum(UNEQUAL)):
-        told = re.findall(rf"CALL (\d) RANK {rank}: .*{wanted}", done.out)
+        told = re.findall(rf"CALL (\d) RANK {rank} CLASS truncate: .*{wanted}", done.out)
         assert told == ["0", "1"], done.out
+
+
+# Rank 0 leads on h0; rank 1 follows there.
+@pytest.mark.parametrize("culprit", [0, 1])
+def test_who_fails_alone_tells_the_others(node: Bench, culprit: int) -> None:
+    done = node.run("errors", "blocks", str(culprit), "20000", "10000", slots=UNEQUAL)
+    for rank in range(sum(UNEQUAL)):
+        told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
+        assert len(told) == 2 and not any("none" in line for line in told), done.out
+        assert all(f"rank {culprit} on h0" in line or "h0 (ranks" in line for line in told)
 
 
 def maps_shared_memory() -> bool:

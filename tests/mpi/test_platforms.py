@@ -81,7 +81,9 @@ def test_invalid_arguments_are_left_to_the_library(bench: Bench) -> None:
 def test_unequal_counts_end_in_an_error_that_names_both_ranks(bench: Bench) -> None:
     done = bench.run("errors", "mismatch", "1", "4", "500", "20000")
     text = "rank 1 on h1 sends 500 bytes to rank 4 on h4, which expects 20000 bytes"
-    assert re.search(rf"CALL 0 RANK 4: .*{text}", done.out), done.out
+    # MPICH 4.0 keeps no texts in the standard's classes.
+    error_class = "own" if bench.mpi == "mpich-debian" else "truncate"
+    assert re.search(rf"CALL 0 RANK 4 CLASS {error_class}: .*{text}", done.out), done.out
 
 
 def test_intercommunicators_pass_through(bench: Bench) -> None:

@@ -54,7 +54,7 @@ int GeneralizedRequest::query(void* pointer, MPI_Status* status) {
     raise = !outcome.good() && !std::exchange(state.raised, true);
   }
   if (raise) {
-    if (!outcome.failure.empty()) outcome.code = state.ops.error_code(outcome.failure);
+    if (!outcome.failure.message.empty()) outcome.code = state.ops.error_code(outcome.failure);
     {
       const std::lock_guard lock(state.mutex);
       state.outcome = {outcome.code, {}};

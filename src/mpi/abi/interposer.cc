@@ -155,6 +155,11 @@ std::optional<Interposer::Blocks> Interposer::describe_call(const char* function
   return blocks;
 }
 
+int Interposer::raise(CommHandle comm, const char* function, const std::exception& failure) const {
+  return ops_->raise(comm,
+                     base::io_error(std::string("allemande: ") + function + ": " + failure.what()));
+}
+
 std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
                                         std::uintptr_t send_type, void* recv,
                                         std::int64_t recv_count, std::uintptr_t recv_type,
@@ -167,7 +172,7 @@ std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_coun
   try {
     return session_->alltoall(*call);
   } catch (const std::exception& failure) {
-    return ops_->raise(call->comm, std::string("allemande: MPI_Alltoall: ") + failure.what());
+    return raise(call->comm, "MPI_Alltoall", failure);
   }
 }
 
@@ -184,8 +189,7 @@ std::optional<int> Interposer::alltoall_blocks(const char* function,
     blocks->call.native = native;
     return session_->alltoall_blocks(blocks->call);
   } catch (const std::exception& failure) {
-    return ops_->raise(to_opaque(from_opaque<MPI_Comm>(comm)),
-                       std::string("allemande: ") + function + ": " + failure.what());
+    return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);
   }
 }
 
@@ -204,7 +208,7 @@ std::optional<int> Interposer::ialltoall(const void* send, std::int64_t send_cou
     if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
     return code;
   } catch (const std::exception& failure) {
-    return ops_->raise(call->comm, std::string("allemande: MPI_Ialltoall: ") + failure.what());
+    return raise(call->comm, "MPI_Ialltoall", failure);
   }
 }
 
@@ -222,8 +226,7 @@ std::optional<int> Interposer::ialltoall_blocks(const char* function,
     if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
     return code;
   } catch (const std::exception& failure) {
-    return ops_->raise(to_opaque(from_opaque<MPI_Comm>(comm)),
-                       std::string("allemande: ") + function + ": " + failure.what());
+    return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);
   }
 }
 

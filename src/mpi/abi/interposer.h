@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,7 @@ class Interposer {
 
   // The arguments described for the session. Nothing: invalid, or not on an intracommunicator; the
   // MPI library is to say so.
+  int raise(CommHandle comm, const char* function, const std::exception& failure) const;
   std::optional<AlltoallCall> describe_call(const void* send, std::int64_t send_count,
                                             std::uintptr_t send_type, void* recv,
                                             std::int64_t recv_count, std::uintptr_t recv_type,

@@ -36,6 +36,11 @@ int deleted(MPI_Comm, int, void* state, void* on_delete) {
   return MPI_SUCCESS;
 }
 
+// The standard's class: two ranks that do not agree on a size are what it calls truncation.
+int class_of(base::ErrorCode code) {
+  return code == base::ErrorCode::kBadInput ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+}
+
 class AbiPointToPoint final : public PointToPoint {
  public:
   AbiPointToPoint(const io::MpiApi& api, MPI_Comm comm, std::uint32_t ranks)
@@ -257,19 +262,33 @@ base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHand
       std::make_unique<AbiPointToPoint>(api_, split, static_cast<std::uint32_t>(size)));
 }
 
-int AbiOps::raise(CommHandle comm, const std::string& message) {
-  return raise_code(comm, error_code(message));
+int AbiOps::raise(CommHandle comm, const base::Error& error) {
+  return raise_code(comm, error_code(error));
 }
 
-int AbiOps::error_code(const std::string& message) {
+// Libraries have room for some thousand codes: the same text has the same.
+int AbiOps::error_code(const base::Error& error) {
   const std::lock_guard lock(error_mutex_);
-  if (error_class_ < 0) api_.Add_error_class(&error_class_);
+  const std::string text = error.message.substr(0, MPI_MAX_ERROR_STRING - 1);
+  const auto [place, made] = error_codes_.try_emplace(text, MPI_ERR_OTHER);
+  if (made) place->second = make_error_code(class_of(error.code), text);
+  return place->second;
+}
+
+int AbiOps::make_error_code(int error_class, const std::string& text) {
   int code = MPI_ERR_OTHER;
-  if (api_.Add_error_code(error_class_, &code) == MPI_SUCCESS) {
-    const std::string text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
-    api_.Add_error_string(code, text.c_str());
+  if (api_.Add_error_code(error_class, &code) != MPI_SUCCESS) return MPI_ERR_OTHER;
+  api_.Add_error_string(code, text.c_str());
+  std::string told(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  if (api_.Error_string(code, told.data(), &length) == MPI_SUCCESS &&
+      told.compare(0, static_cast<std::size_t>(length), text) == 0) {
+    return code;
   }
-  return code;
+  // MPICH 4.0 keeps no texts in the standard's classes; what they say matters more.
+  if (error_class == error_class_) return code;
+  if (error_class_ < 0) api_.Add_error_class(&error_class_);
+  return make_error_code(error_class_, text);
 }
 
 int AbiOps::raise_code(CommHandle comm, int code) {

@@ -1,8 +1,10 @@
 // MpiOps over the MPI library found (see ../ops.h for what each does).
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/sleepers.h"
@@ -43,8 +45,8 @@ class AbiOps final : public MpiOps {
   base::Result<std::unique_ptr<PendingRequest>> make_request(
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) override;
-  int raise(CommHandle comm, const std::string& message) override;
-  int error_code(const std::string& message) override;
+  int raise(CommHandle comm, const base::Error& error) override;
+  int error_code(const base::Error& error) override;
   int raise_code(CommHandle comm, int code) override;
   void close() override;
 
@@ -57,12 +59,15 @@ class AbiOps final : public MpiOps {
   int complete(MPI_Request& request);
   base::Status await(MPI_Request& request, base::Nanos timeout);
 
+  int make_error_code(int error_class, const std::string& text);
+
   const io::MpiApi& api_;
   int keyval_;
   Sleepers sleepers_;
   std::mutex error_mutex_;
   int error_class_ = -1;
-  std::mutex progress_mutex_;  // a request may be tested by one thread at a time
+  std::map<std::string, int> error_codes_;  // by text
+  std::mutex progress_mutex_;               // a request may be tested by one thread at a time
   MPI_Comm private_self_;
   MPI_Request never_;  // a receive nothing matches: testing it drives MPI's progress
   std::byte never_byte_{};

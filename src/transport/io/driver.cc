@@ -304,9 +304,11 @@ void Driver::Impl::update(Lock& lock, Call& call) {
   while (const auto failure = entry->channel.check_peers(now)) {
     const std::string who = entry->name_of(entry->numbers[failure->peer]);
     if (failure->told) {
+      const std::string lost = entry->name_of(*failure->told);
       fail(call,
            {base::ErrorCode::kPeerLost,
-            fmt::format("{} is lost, as {} has found", entry->name_of(*failure->told), who)},
+            lost == who ? fmt::format("{} has given up, and says why", who)
+                        : fmt::format("{} is lost, as {} has found", lost, who)},
            *failure->told);
       break;
     }

@@ -56,6 +56,7 @@
   X(Add_error_class)         \
   X(Add_error_code)          \
   X(Add_error_string)        \
+  X(Error_string)            \
   X(Type_size_x)             \
   X(Type_get_extent_x)       \
   X(Type_get_true_extent_x)  \

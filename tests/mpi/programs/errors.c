@@ -1,5 +1,7 @@
-// What is wrong comes back as a code of the right class. Usage: errors arguments|mismatch [...]
+// What is wrong comes back as a code of the right class. Usage: errors arguments|mismatch|blocks
+// [...]
 //   mismatch FROM TO SENT EXPECTED: one block on which two ranks do not agree
+//   blocks RANK SENT EXPECTED: the blocks that RANK sends and expects; the others' have 20000 bytes
 #include "check.h"
 
 static int rank, ranks;
@@ -57,6 +59,21 @@ static void arguments(void) {
   MPI_Type_free(&open);
 }
 
+static void report(int call, int code) {
+  char text[MPI_MAX_ERROR_STRING] = "no error";
+  int length = 0;
+  if (code != MPI_SUCCESS) MPI_Error_string(code, text, &length);
+  const char* class = code == MPI_SUCCESS                  ? "none"
+                      : class_of(code) == MPI_ERR_TRUNCATE ? "truncate"
+                      : class_of(code) == MPI_ERR_OTHER    ? "other"
+                      : class_of(code) > MPI_ERR_LASTCODE  ? "own"
+                                                           : "unexpected";
+  char line[MPI_MAX_ERROR_STRING + 80];
+  const int bytes =
+      snprintf(line, sizeof line, "CALL %d RANK %d CLASS %s: %s\n", call, rank, class, text);
+  expect(write(STDOUT_FILENO, line, (size_t)bytes) == bytes, "write");
+}
+
 static void mismatch(int from, int to, int sent, int expected) {
   int counts[2][64], at[64];
   const long room = 1 << 20;
@@ -74,12 +91,24 @@ static void mismatch(int from, int to, int sent, int expected) {
     if (rank == to) counts[1][from] = expected;
     code =
         MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
-    char text[MPI_MAX_ERROR_STRING] = "no error";
-    int length = 0;
-    if (code != MPI_SUCCESS) MPI_Error_string(code, text, &length);
-    char line[MPI_MAX_ERROR_STRING + 40];
-    const int bytes = snprintf(line, sizeof line, "CALL %d RANK %d: %s\n", repeat, rank, text);
-    expect(write(STDOUT_FILENO, line, (size_t)bytes) == bytes, "write");
+    report(repeat, code);
+  }
+  free(send);
+  free(recv);
+}
+
+static void blocks(int odd, int sent, int expected) {
+  const int usual = 20000;
+  unsigned char* send = (unsigned char*)allocate((long)ranks * usual * 4);
+  unsigned char* recv = (unsigned char*)allocate((long)ranks * usual * 4);
+  memset(send, rank, (size_t)(ranks * usual));
+  MPI_Comm comm = MPI_COMM_WORLD;
+  int code = MPI_Alltoall(send, usual, MPI_BYTE, recv, usual, MPI_BYTE, comm);
+  expect(code == MPI_SUCCESS, "a right call first");
+  MPI_Barrier(comm);
+  if (rank != odd) sent = expected = usual;
+  for (int call = 0; call < 2; ++call) {
+    report(call, MPI_Alltoall(send, sent, MPI_BYTE, recv, expected, MPI_BYTE, comm));
   }
   free(send);
   free(recv);
@@ -94,8 +123,10 @@ int main(int argc, char** argv) {
     arguments();
   } else if (argc > 5 && strcmp(argv[1], "mismatch") == 0) {
     mismatch(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+  } else if (argc > 4 && strcmp(argv[1], "blocks") == 0) {
+    blocks(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
   } else {
-    die("usage: errors arguments|mismatch FROM TO SENT EXPECTED");
+    die("usage: errors arguments|mismatch FROM TO SENT EXPECTED|blocks RANK SENT EXPECTED");
   }
   MPI_Finalize();
   if (rank == 0) puts("CORRECT");
