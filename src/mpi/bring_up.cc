@@ -263,7 +263,8 @@ std::string Communicator::open_messages() {
   auto rounds = make_rounds(job_.options, groups_of_ranks(groups_, placement_), ranks_, self_);
   if (!rounds) return rounds.error().message;
   message_rounds_ = std::move(rounds).value();
-  auto made = job_.ops.make_point_to_point(comm_);
+  auto made = job_.ops.make_point_to_point(
+      comm_, [this](std::uint32_t rank) { return name_of_rank(rank); });
   if (!made) return made.error().message;
   messages_ = std::make_unique<MessageGroup>(std::move(made).value(), ranks_, self_);
   return {};
@@ -285,10 +286,14 @@ std::string Communicator::host_of_rank(std::uint32_t rank) const {
   return std::string(mpi::host_of(records_[rank].host));
 }
 
+std::string Communicator::name_of_rank(std::uint32_t rank) const {
+  return fmt::format("rank {} on {}", rank, host_of_rank(rank));
+}
+
 std::vector<std::string> Communicator::rank_names() const {
   std::vector<std::string> names;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    names.push_back(fmt::format("rank {} on {}", rank, host_of_rank(rank)));
+    names.push_back(name_of_rank(rank));
   }
   return names;
 }

@@ -104,6 +104,7 @@ class Communicator {
   void share_failure();
 
   std::string host_of_rank(std::uint32_t rank) const;
+  std::string name_of_rank(std::uint32_t rank) const;  // with its host
   std::string host_text(std::uint32_t host) const;
   std::vector<std::string> rank_names() const;
   void announce(std::uint64_t bytes);
@@ -149,6 +150,7 @@ class Communicator {
   transport::Counters count();
   int fail(const char* function, const base::Error& error);
   int withdraw(const char* function, const base::Error& error);
+  void tell_others(const base::Error& error);
   const base::Error& tell_and_give_up(const char* function, const base::Error& error);
   int or_withdraw(const char* function, const std::function<int()>& work);
   int raise_failure();

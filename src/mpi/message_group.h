@@ -33,6 +33,9 @@ class MessageGroup {
   // A byte from everybody to everybody, so that no exchange is the one to open connections.
   base::Status open_connections();
 
+  // Tells all others that this rank has failed; nothing runs after.
+  void give_up() { messages_->give_up(); }
+
   std::uint64_t messages_sent() const { return messages_->messages_sent(); }
 
  private:

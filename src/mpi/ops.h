@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,8 +60,13 @@ class PointToPoint {
   virtual ~PointToPoint() = default;
   // With so many messages outstanding at once, or as many as there are ranks.
   virtual base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) = 0;
+  // Tells all others that this rank has failed; nothing runs after.
+  virtual void give_up() = 0;
   virtual std::uint64_t messages_sent() const = 0;
 };
+
+// "rank 3 on h3".
+using RankName = std::function<std::string(std::uint32_t rank)>;
 
 class MpiOps {
  public:
@@ -121,7 +127,8 @@ class MpiOps {
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;
 
   // Collective over `comm`, on which it makes a private communicator (by split).
-  virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm) = 0;
+  virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm,
+                                                                          RankName name) = 0;
 
   // Raises an error with this text through the communicator's error handler; returns its code.
   virtual int raise(CommHandle comm, const base::Error& error) = 0;

@@ -56,3 +56,18 @@ def test_who_fails_alone_tells_the_others(bench: Bench, culprit: int) -> None:
         who = f"allemande: MPI_Alltoall failed: rank {culprit} on h{culprit}"
         wanted = f"truncate: {who}: {why}" if rank == culprit else f"other: {who} has given up"
         assert len(told) == 2 and all(line.startswith(wanted) for line in told), done.out
+
+
+# One chunk or several, shorter or longer than the others'.
+@pytest.mark.parametrize("size", [10000, 30000, 65536, 70000])
+@pytest.mark.parametrize("transport", ["udp", "mpi"])
+def test_a_rank_with_blocks_of_its_own_size(bench: Bench, size: int, transport: str) -> None:
+    env = {"ALLEMANDE_TRANSPORT": transport, "ALLEMANDE_ALGORITHM": "sync-shuffle"}
+    done = bench.run("errors", "blocks", "4", str(size), str(size), env=env)
+    ranks = range(len(bench.lab.hosts))
+    for rank in ranks:
+        told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
+        assert len(told) == 2 and "none" not in told[1], done.out + done.err
+    here = rf"rank 4 on h4 sends {size} bytes to rank \d on h\d, which expects 20000 bytes"
+    there = rf"rank \d on h\d sends 20000 bytes to rank 4 on h4, which expects {size} bytes"
+    assert re.search(f"CLASS truncate: .*({here}|{there})", done.out), done.out

@@ -43,21 +43,36 @@ int class_of(base::ErrorCode code) {
 
 class AbiPointToPoint final : public PointToPoint {
  public:
-  AbiPointToPoint(const io::MpiApi& api, MPI_Comm comm, std::uint32_t ranks)
-      : api_(api), comm_(comm), engine_(api, comm, ranks) {}
+  AbiPointToPoint(const io::MpiApi& api, MPI_Comm comm, std::uint32_t ranks, std::uint32_t self,
+                  RankName name)
+      : api_(api), comm_(comm), self_(self), name_(std::move(name)), engine_(api, comm, ranks) {}
   ~AbiPointToPoint() override { api_.Comm_free(&comm_); }
 
   base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) override {
-    if (const int code = engine_.run(exchange, outstanding); code != MPI_SUCCESS) {
-      return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
-    }
-    return {};
+    const int code = engine_.run(exchange, outstanding);
+    if (code == MPI_SUCCESS) return {};
+    if (const auto& trouble = engine_.trouble()) return error_of(*trouble);
+    return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
   }
+  void give_up() override { engine_.give_up(self_); }
   std::uint64_t messages_sent() const override { return engine_.messages_sent(); }
 
  private:
+  base::Error error_of(const io::P2pTrouble& trouble) const {
+    const std::string peer = name_(trouble.peer);
+    if (trouble.gave_up) {
+      return {base::ErrorCode::kPeerLost, peer + " has given up, and says why"};
+    }
+    const std::string sent = trouble.sent ? std::to_string(*trouble.sent)
+                                          : "more than " + std::to_string(trouble.expected);
+    return base::bad_input(peer + " sends " + sent + " bytes to " + name_(self_) +
+                           ", which expects " + std::to_string(trouble.expected) + " bytes");
+  }
+
   const io::MpiApi& api_;
   MPI_Comm comm_;
+  std::uint32_t self_;
+  RankName name_;
   io::MpiP2p engine_;
 };
 
@@ -249,7 +264,8 @@ base::Result<std::unique_ptr<PendingRequest>> AbiOps::make_request(
   return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
 }
 
-base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm) {
+base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm,
+                                                                        RankName name) {
   int size = 0;
   int rank = 0;
   MPI_Comm split = api_.comm_null;
@@ -258,8 +274,10 @@ base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHand
   if (api_.Comm_split(comm_of(comm), 0, rank, &split) != MPI_SUCCESS) {
     return base::io_error("MPI_Comm_split failed: no private communicator");
   }
+  api_.Comm_set_errhandler(split, api_.errors_return);
   return std::unique_ptr<PointToPoint>(
-      std::make_unique<AbiPointToPoint>(api_, split, static_cast<std::uint32_t>(size)));
+      std::make_unique<AbiPointToPoint>(api_, split, static_cast<std::uint32_t>(size),
+                                        static_cast<std::uint32_t>(rank), std::move(name)));
 }
 
 int AbiOps::raise(CommHandle comm, const base::Error& error) {

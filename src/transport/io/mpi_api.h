@@ -29,6 +29,9 @@
   X(Irecv)                   \
   X(Test)                    \
   X(Testsome)                \
+  X(Get_count)               \
+  X(Request_free)            \
+  X(Error_class)             \
   X(Iprobe)                  \
   X(Wait)                    \
   X(Waitall)                 \
