@@ -17,6 +17,9 @@ constexpr std::uint64_t kPlanBytes = 64 << 10;
 // The small exchange is a hundredth of one in which a member carries this much.
 constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr std::uint32_t kDoublingsSmall = 6;
+// Of what the fullest member carries, this part may go into telling everybody all counts.
+constexpr std::uint64_t kMatrixPart = 20;
+constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
 constexpr std::uint32_t kDoublingsMedium = 3;
 
 std::uint64_t hash_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv) {
@@ -41,7 +44,16 @@ std::vector<transport::Train> trains_of(const std::vector<plan::Train>& planned)
 }  // namespace
 
 Counts::Counts(UdpGroup& group, Network network)
-    : group_(group), network_(std::move(network)), known_(group.members()) {}
+    : group_(group),
+      network_(std::move(network)),
+      known_(group.members()),
+      allowance_(matrix_cost()) {}
+
+// To each member.
+std::uint64_t Counts::matrix_cost() const {
+  const std::uint64_t members = known_.size();
+  return members * (members * sizeof(std::uint64_t) + kPacketCost);
+}
 
 std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_news) {
   if (load >= kLargeBytes) return 0;
@@ -50,19 +62,21 @@ std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_ne
 }
 
 base::Status Counts::prepare(std::span<const std::uint64_t> send,
-                             std::span<const std::uint64_t> recv) {
+                             std::span<const std::uint64_t> recv, const WantsSteps& wants_steps) {
   const std::uint32_t self = group_.self();
   const Told mine{std::max(sum_without(send, self), sum_without(recv, self)), hash_of(send, recv)};
+  allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;
-  } else if (auto agreed = agree(mine, send); !agreed) {
+  } else if (auto agreed = agree(mine, send, wants_steps); !agreed) {
     return agreed;
   }
   planned_ = has_steps_ && planned_for_ == mine.hash;
   return {};
 }
 
-base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send) {
+base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send,
+                           const WantsSteps& wants_steps) {
   std::vector<Told> all(known_.size());
   if (auto told =
           group_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
@@ -84,7 +98,14 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
     least_time_ = 0;
     return {};
   }
-  if (!news || network_.cluster == nullptr) return {};
+  if (news) {
+    matrix_due_ = network_.cluster != nullptr && known_.size() <= plan::kUnevenRanksMax;
+    least_time_ = 0;
+  }
+  if (!matrix_due_ || allowance_ < matrix_cost()) return {};
+  if (wants_steps && !wants_steps(load_)) return {};
+  matrix_due_ = false;
+  allowance_ -= matrix_cost();
   std::vector<std::uint64_t> matrix(known_.size() * known_.size());
   if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
       !told) {

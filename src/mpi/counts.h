@@ -5,12 +5,15 @@
 // and a hash of its counts: the exchange that follows is worth a plan or not, and either all counts
 // are what they were, or they travel in a second small exchange and new steps are made. How often
 // that is done follows from what was agreed on before, so that all ranks do it at the same call:
-// every time where the exchange is large enough to carry it, ever more rarely where it is not. In
+// every time where the exchange is large enough to carry it, ever more rarely where it is not. All
+// counts together grow with the square of the ranks: where they change again and again, they travel
+// when the exchanges since have paid for it. In
 // between, a rank whose counts have changed sends in the usual rounds; that costs time, nothing
 // else, because what is sent in which order is each rank's own affair.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,8 +39,11 @@ class Counts {
   Counts(UdpGroup& group, Network network);
 
   // Collective over the group, before every exchange: bytes to and from each member. Afterwards
-  // rounds() are those to take.
-  base::Status prepare(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv);
+  // rounds() are those to take. `wants_steps`, the same on all members, says for a load() whether
+  // this exchange will take them.
+  using WantsSteps = std::function<bool(std::uint64_t load)>;
+  base::Status prepare(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
+                       const WantsSteps& wants_steps = {});
   transport::Rounds rounds() const;
 
   // What the fullest member has to carry, as last agreed on.
@@ -57,7 +63,9 @@ class Counts {
     std::uint64_t hash = 0;
   };
 
-  base::Status agree(const Told& mine, std::span<const std::uint64_t> send);
+  base::Status agree(const Told& mine, std::span<const std::uint64_t> send,
+                     const WantsSteps& wants_steps);
+  std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
 
   UdpGroup& group_;
@@ -68,6 +76,8 @@ class Counts {
   base::Nanos least_time_ = 0;
   std::uint64_t wait_ = 0;  // calls until the next agreement
   std::uint32_t without_news_ = 0;
+  bool matrix_due_ = false;        // counts have changed since all of them travelled
+  std::uint64_t allowance_ = 0;    // bytes that may go into letting them travel
   std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps

@@ -64,7 +64,7 @@ class CountsTest : public testing::Test {
   }
 
   // What each member has agreed on for an exchange of these bytes: how many take steps.
-  std::uint32_t prepare(const Matrix& bytes) {
+  std::uint32_t prepare(const Matrix& bytes, const Counts::WantsSteps& wants_steps = {}) {
     std::vector<std::thread> threads;
     for (std::uint32_t self = 0; self < kMembers; ++self) {
       threads.emplace_back([&, self] {
@@ -73,7 +73,7 @@ class CountsTest : public testing::Test {
           send[peer] = bytes[self * kMembers + peer];
           recv[peer] = bytes[peer * kMembers + self];
         }
-        EXPECT_TRUE(counts_[self]->prepare(send, recv).ok());
+        EXPECT_TRUE(counts_[self]->prepare(send, recv, wants_steps).ok());
       });
     }
     for (auto& thread : threads) thread.join();
@@ -115,6 +115,15 @@ TEST_F(CountsTest, ChangedCountsGetNewSteps) {
   const auto steps = counts_[0]->rounds().steps;
   EXPECT_EQ(prepare(hot(400'000)), kMembers);
   EXPECT_GT(counts_[0]->rounds().steps, steps);
+}
+
+// All counts travel only for exchanges that will take the steps; later, when one does.
+TEST_F(CountsTest, StepsAreMadeForThoseWhoTakeThem) {
+  const auto never = [](std::uint64_t) { return false; };
+  EXPECT_EQ(prepare(hot(200'000), never), 0u);
+  EXPECT_EQ(sent(), kMembers - 1) << "one word to each";
+  EXPECT_EQ(prepare(hot(200'000)), kMembers);
+  EXPECT_EQ(sent(), 3 * (kMembers - 1)) << "and all counts";
 }
 
 TEST_F(CountsTest, EvenCountsKeepTheirRounds) {

@@ -12,7 +12,6 @@ namespace {
 // The finer the unit, the more evenly loads are dealt out, and the longer it takes to do so.
 constexpr std::uint64_t kUnitsMax = 4096;
 // Decomposing the loads of so many ranks takes about as long as sending 50 KB to each of them.
-constexpr std::uint32_t kRanksMax = 256;
 constexpr double kUneven = 1.1;
 // A port that is asked for all it can carry, acknowledgements besides, never gets rid of a queue.
 // At a host's port packets come one by one; at an uplink those of several hosts meet by chance.
@@ -163,7 +162,7 @@ Uneven make_uneven(const UnevenRequest& request) {
 }
 
 bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks) {
-  if (ranks < 2 || ranks > kRanksMax) return false;
+  if (ranks < 2 || ranks > kUnevenRanksMax) return false;
   const Load load = load_of(bytes, ranks);
   return static_cast<double>(load.fullest) * ranks > kUneven * static_cast<double>(load.total);
 }

@@ -43,6 +43,7 @@ Uneven make_uneven(const UnevenRequest& request);
 
 // Whether the blocks differ enough for a plan of their own to be worth its making: the fullest port
 // has much more to carry than the average one, and there are not too many ranks.
+constexpr std::uint32_t kUnevenRanksMax = 256;
 bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks);
 
 }  // namespace alm::plan
