@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "mpi/abi/handle.h"
 
@@ -43,6 +44,68 @@ bool packs_to_itself(const Packing& packing, MPI_Datatype type, std::int64_t siz
     return false;
   }
   return position == size && std::memcmp(element.get(), element.get() + bytes, bytes) == 0;
+}
+
+// How a type was made.
+struct Constructor {
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<int> integers;
+  std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Datatype> types;
+};
+
+bool take_apart(const io::MpiApi& api, MPI_Datatype type, Constructor& made) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  if (api.Type_get_envelope(type, &integers, &addresses, &types, &made.combiner) != MPI_SUCCESS) {
+    return false;
+  }
+  if (made.combiner == MPI_COMBINER_NAMED) return true;
+  made.integers.resize(static_cast<std::size_t>(integers));
+  made.addresses.resize(static_cast<std::size_t>(addresses));
+  made.types.resize(static_cast<std::size_t>(types));
+  return api.Type_get_contents(type, integers, addresses, types, made.integers.data(),
+                               made.addresses.data(), made.types.data()) == MPI_SUCCESS;
+}
+
+// The bytes of an element in order, from its address on, without a gap: by its constructors alone,
+// for types too large to be packed. False where those are not looked into.
+bool is_dense(const io::MpiApi& api, MPI_Datatype type) {
+  MPI_Count size = 0;
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  if (api.Type_size_x(type, &size) != MPI_SUCCESS ||
+      api.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS || lower != 0 || extent != size) {
+    return false;
+  }
+  Constructor made;
+  if (!take_apart(api, type, made)) return false;
+  if (made.combiner == MPI_COMBINER_NAMED) return true;
+  bool dense = true;
+  MPI_Count end = 0;  // of the blocks of a struct so far
+  for (std::size_t i = 0; i < made.types.size(); ++i) {
+    MPI_Datatype part = made.types[i];
+    dense = dense && is_dense(api, part);
+    if (made.combiner == MPI_COMBINER_STRUCT) {
+      MPI_Count part_size = 0;
+      dense = dense && made.addresses[i] == end;
+      dense = dense && api.Type_size_x(part, &part_size) == MPI_SUCCESS;
+      end += made.integers[i + 1] * part_size;
+    }
+    if (!is_named(api, part)) api.Type_free(&part);
+  }
+  switch (made.combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_STRUCT:
+    case MPI_COMBINER_RESIZED:
+      return dense;
+    case MPI_COMBINER_VECTOR:  // count, length of a block, stride
+      return dense && (made.integers[0] == 1 || made.integers[1] == made.integers[2]);
+    default:
+      return false;
+  }
 }
 
 // Calls step(element pointer, elements, stream offset) for portions of every rank's block.
@@ -87,11 +150,13 @@ bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   MPI_Count true_lower = 0;
   MPI_Count true_extent = 0;
-  if (buffer.size != buffer.extent || buffer.size > kPortionBytes) return false;
+  if (buffer.size != buffer.extent) return false;
   if (packing.api.Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS)
     return false;
   if (true_lower != 0 || true_extent != buffer.size) return false;
-  return is_named(packing.api, type) || packs_to_itself(packing, type, buffer.size);
+  if (is_named(packing.api, type)) return true;
+  return buffer.size > kPortionBytes ? is_dense(packing.api, type)
+                                     : packs_to_itself(packing, type, buffer.size);
 }
 
 bool hold_type(const Packing& packing, TypedBuffer& buffer) {

@@ -64,6 +64,7 @@
   X(Type_get_extent_x)       \
   X(Type_get_true_extent_x)  \
   X(Type_get_envelope)       \
+  X(Type_get_contents)       \
   X(Type_contiguous)         \
   X(Type_commit)             \
   X(Type_free)               \
