@@ -19,8 +19,8 @@
  * while the exchange is made and never again.
  *
  * "Collective" means: every rank calls it, in the same order relative to the other collective calls
- * on the same exchange. One that comes late is waited for, as long as it lives: a thread answers for
- * it. One that is silent, because it has ended, stopped or lost its link, is waited for with a
+ * on the same exchange. One that comes late is waited for, as long as it lives: a thread answers
+ * for it. One that is silent, because it has ended, stopped or lost its link, is waited for with a
  * warning after peer_warning_s, and after peer_timeout_s the call fails with ALM_ERROR_PEER_LOST.
  *
  * Threads. Different exchanges may be used by different threads at the same time. One exchange is
@@ -168,9 +168,9 @@ ALM_API uint32_t alm_exchange_self(const alm_exchange* exchange);
 /* Collective. Sends block r of `send` to rank r, and puts what rank r has sent to this one into
  * block r of `recv`. A block has `bytes_per_rank` bytes, the same on all ranks; block r begins at
  * r * bytes_per_rank. Ranks that do not agree on it get ALM_ERROR_MISMATCH or ALM_ERROR_PEER_LOST
- * where they take the same algorithm for their sizes, else they wait for each other. Both buffers have room for ranks * bytes_per_rank bytes and do
- * not overlap. Returns when everything has come and `send` may be changed again. With 0 bytes
- * nothing happens. */
+ * where they take the same algorithm for their sizes, else they wait for each other. Both buffers
+ * have room for ranks * bytes_per_rank bytes and do not overlap. Returns when everything has come
+ * and `send` may be changed again. With 0 bytes nothing happens. */
 ALM_API int alm_exchange_alltoall(alm_exchange* exchange, const void* send, void* recv,
                                   size_t bytes_per_rank);
 
