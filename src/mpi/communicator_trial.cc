@@ -42,7 +42,7 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   Tried made;
   made.bytes = bytes;
   made.ways = ways_to_try(wanted);
-  if (!prepare_messages()) {
+  if (messages_prepared_ && !messages_) {
     std::erase_if(made.ways, [](Way way) { return way.kind == Way::Kind::kMessages; });
   }
   std::vector<Kin> kin;
@@ -69,7 +69,9 @@ base::Nanos Communicator::least_time(std::uint64_t bytes) const {
   return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts));
 }
 
-// All ranks come here in the same call, the first on trial.
+// All ranks come here in the same call, the first that MPI carries: a communicator that is used once
+// or twice takes nothing of the library's for it. Before the library's own way too, whose calls are
+// not to be judged by the time that connections take.
 bool Communicator::prepare_messages() {
   if (!messages_prepared_) {
     messages_prepared_ = true;
@@ -85,6 +87,10 @@ bool Communicator::prepare_messages() {
 
 int Communicator::try_out(const AlltoallCall& call) {
   Tried& tried = this->tried(call.bytes());
+  while (kin_of(tried.ways[tried.trial.way()]) == Kin::kLibrary && !prepare_messages() &&
+         tried.ways[tried.trial.way()] != kNativeWay) {
+    tried.trial.rule_out(tried.trial.way());
+  }
   const Way way = tried.ways[tried.trial.way()];
   const base::Nanos begin = io::monotonic_now();
   const int code = way == kNativeWay ? call.native() : accelerate(call, way);

@@ -118,6 +118,16 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   chosen_ = way;
 }
 
+void Trial::rule_out(std::size_t way) {
+  ways_[way].out = true;
+  ways_[way].known = 0;
+  if (decided()) {
+    if (chosen_ == way) chosen_ = 0;
+    return decide(0);
+  }
+  plan();
+}
+
 bool Trial::to_warm(std::size_t way) const {
   return way == kLibrarys && ways_[way].kin == Kin::kLibrary && ways_[way].first == 0;
 }

@@ -68,6 +68,9 @@ class Trial {
   // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
+  // The next call was to take it, for the first time, and cannot.
+  void rule_out(std::size_t way);
+
   bool decided() const { return batch_.empty(); }
   // The next sighting of some way waits for its turn.
   bool postponed() const { return postponed_; }

@@ -223,6 +223,31 @@ TEST(Trial, ReopenedItCountsNothingTwice) {
   EXPECT_DOUBLE_EQ(trial.spent(), spent);
 }
 
+TEST(Trial, AWayThatCannotBeTakenIsLeftOut) {
+  Trial trial = six();
+  const Times times = {120, 110, 130, 90, 100, 100};
+  int ruled_out = 0;
+  for (int i = 0; i < 200; ++i) {
+    while (trial.way() == 3 || trial.way() == 4) {
+      trial.rule_out(trial.way());
+      ++ruled_out;
+    }
+    call(trial, times);
+  }
+  EXPECT_EQ(ruled_out, 2);
+  EXPECT_TRUE(trial.decided());
+  EXPECT_EQ(trial.way(), 5u);
+  EXPECT_EQ(trial.sightings(3), 0u);
+}
+
+TEST(Trial, AWayDecidedElsewhereThatCannotBeTakenIsNot) {
+  Trial trial = six();
+  trial.adopt(3, {120, 110, 0, 90, 0, 0});
+  trial.rule_out(3);
+  EXPECT_TRUE(trial.decided());
+  EXPECT_EQ(trial.way(), 0u);
+}
+
 TEST(Trial, ADecisionFromElsewhereHoldsUntilItDrifts) {
   Trial trial = six();
   trial.adopt(3, {120, 110, 0, 90, 0, 0});

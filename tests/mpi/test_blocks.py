@@ -9,7 +9,7 @@ from tests.mpi.mpi_job import Bench
 
 from allemande.lab import Lab
 
-WHAT = ["sizes", "types", "in_place", "sparse", "communicators"]
+WHAT = ["sizes", "types", "in_place", "sparse", "bottom", "communicators"]
 
 
 @pytest.mark.parametrize("what", WHAT)

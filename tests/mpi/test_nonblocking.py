@@ -8,7 +8,10 @@ from tests.mpi.mpi_job import Bench
 THREAD = {"ALLEMANDE_PROGRESS": "thread"}
 
 
-@pytest.mark.parametrize("what", ["calls", "types", "blocks", "orders", "freed", "unfinished"])
+EVERYTHING = ["calls", "types", "blocks", "in_place", "wide", "orders", "freed", "unfinished"]
+
+
+@pytest.mark.parametrize("what", EVERYTHING)
 def test_every_byte(bench: Bench, what: str) -> None:
     done = bench.run("nonblocking", what, env=THREAD)
     done.check()

@@ -61,6 +61,42 @@ static void sparse(void) {
   free(recv);
 }
 
+// Absolute addresses: every block of a type of its own, from MPI_BOTTOM.
+static void bottom(void) {
+  enum { kRoom = 20000 };
+  unsigned char* room[2];
+  int ones[64], zeros[64] = {0}, sizes[2][64];
+  MPI_Datatype types[2][64];
+  for (int side = 0; side < 2; ++side) room[side] = (unsigned char*)allocate((long)ranks * kRoom);
+  for (unsigned i = 0; i < 3; ++i) {
+    for (int peer = 0; peer < ranks; ++peer) {
+      ones[peer] = 1;
+      for (int side = 0; side < 2; ++side) {
+        const int from = side == 0 ? rank : peer, to = side == 0 ? peer : rank;
+        unsigned char* block = room[side] + (long)peer * kRoom;
+        MPI_Aint at = 0;
+        MPI_Get_address(block, &at);
+        sizes[side][peer] = 1 + (from * 977 + to * 3001 + (int)i * 811) % (kRoom - 1);
+        MPI_Type_create_hindexed(1, &sizes[side][peer], &at, MPI_BYTE, &types[side][peer]);
+        MPI_Type_commit(&types[side][peer]);
+        for (int b = 0; b < kRoom; ++b) block[b] = side == 0 ? pattern(rank, peer, b, i) : 0xa5;
+      }
+    }
+    MPI_Alltoallw(MPI_BOTTOM, ones, zeros, types[0], MPI_BOTTOM, ones, zeros, types[1],
+                  MPI_COMM_WORLD);
+    for (int peer = 0; peer < ranks; ++peer) {
+      const unsigned char* block = room[1] + (long)peer * kRoom;
+      for (int b = 0; b < kRoom; ++b) {
+        expect(block[b] == (b < sizes[1][peer] ? pattern(peer, rank, b, i) : 0xa5), "MPI_BOTTOM");
+      }
+      MPI_Type_free(&types[0][peer]);
+      MPI_Type_free(&types[1][peer]);
+    }
+  }
+  free(room[0]);
+  free(room[1]);
+}
+
 static void communicators(void) {
   MPI_Comm made[6];
   MPI_Request request;
@@ -146,7 +182,6 @@ static void threads(void) {
   for (int i = 0; i < kLanes; ++i) MPI_Comm_free(&lanes[i].comm);
 }
 
-// More than 2^31 bytes from rank 0 to rank 1, and some back.
 // One element of more than MPI_Pack can count, as programs make them to stay within an int.
 static MPI_Datatype huge_type(int megabytes, MPI_Datatype megabyte, int bytes) {
   enum { kRest = 100 };
@@ -162,6 +197,7 @@ static MPI_Datatype huge_type(int megabytes, MPI_Datatype megabyte, int bytes) {
   return huge;
 }
 
+// More than 2^31 bytes from rank 0 to rank 1, and some back.
 static void large(void) {
   enum { kMegabyte = 1 << 20, kElements = 2100, kBack = 3 };
   MPI_Datatype megabyte;
@@ -221,6 +257,7 @@ int main(int argc, char** argv) {
              {"types", types},
              {"in_place", in_place},
              {"sparse", sparse},
+             {"bottom", bottom},
              {"communicators", communicators},
              {"intercommunicator", intercommunicator},
              {"threads", threads},

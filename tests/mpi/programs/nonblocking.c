@@ -1,6 +1,6 @@
 // MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw.
-// Usage: nonblocking calls|types|blocks|orders|freed|unfinished|error|handler|level, or
-// nonblocking speed BYTES REPEATS
+// Usage: nonblocking calls|types|blocks|in_place|wide|orders|freed|unfinished|error|handler|level,
+// or nonblocking speed BYTES REPEATS
 #include <time.h>
 
 #include "check.h"
@@ -204,6 +204,82 @@ static void blocks(void) {
   free(recv);
 }
 
+// What goes to a peer and what comes from it has the same size and place.
+static void in_place(void) {
+  enum { kRoom = 300 };
+  int counts[kRanksMax], at[kRanksMax], at_bytes[kRanksMax];
+  MPI_Datatype kinds[kRanksMax];
+  int* both = (int*)allocate((long)ranks * kRoom * (long)sizeof(int));
+  for (int i = 0; i < ranks; ++i) {
+    counts[i] = 50 * ((rank + i) % 5);
+    at[i] = i * kRoom;
+    at_bytes[i] = i * kRoom * (int)sizeof(int);
+    kinds[i] = MPI_INT;
+  }
+  for (int repeat = 0; repeat < 6; ++repeat) {
+    for (int to = 0; to < ranks; ++to) {
+      for (int i = 0; i < kRoom; ++i) {
+        both[at[to] + i] = i < counts[to] ? 1000 * rank + to + i + repeat : -1;
+      }
+    }
+    MPI_Request request;
+    if (repeat % 2 == 0) {
+      MPI_Ialltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, both, counts, at, MPI_INT,
+                     MPI_COMM_WORLD, &request);
+    } else {
+      MPI_Ialltoallw(MPI_IN_PLACE, NULL, NULL, NULL, both, counts, at_bytes, kinds, MPI_COMM_WORLD,
+                     &request);
+    }
+    expect(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "MPI_Wait");
+    for (int from = 0; from < ranks; ++from) {
+      for (int i = 0; i < kRoom; ++i) {
+        const int right = i < counts[from] ? 1000 * from + rank + i + repeat : -1;
+        expect(both[at[from] + i] == right, "block in place");
+      }
+    }
+  }
+  free(both);
+}
+
+// The forms with large counts, where the library has them.
+static void wide(void) {
+#if MPI_VERSION >= 4
+  enum { kSize = 700 };
+  MPI_Count counts[kRanksMax];
+  MPI_Aint at[kRanksMax];
+  MPI_Datatype kinds[kRanksMax];
+  unsigned char* send = (unsigned char*)allocate((long)ranks * kSize);
+  unsigned char* recv = (unsigned char*)allocate((long)ranks * kSize);
+  for (int i = 0; i < ranks; ++i)
+    counts[i] = kSize, at[i] = (MPI_Aint)i * kSize, kinds[i] = MPI_BYTE;
+  for (unsigned call = 0; call < 9; ++call) {
+    for (int to = 0; to < ranks; ++to) {
+      for (int i = 0; i < kSize; ++i) send[to * kSize + i] = pattern(rank, to, i, call);
+    }
+    memset(recv, 0xa5, (size_t)(ranks * kSize));
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request request;
+    if (call % 3 == 0) {
+      MPI_Ialltoall_c(send, kSize, MPI_BYTE, recv, kSize, MPI_BYTE, comm, &request);
+    } else if (call % 3 == 1) {
+      MPI_Ialltoallv_c(send, counts, at, MPI_BYTE, recv, counts, at, MPI_BYTE, comm, &request);
+    } else {
+      MPI_Ialltoallw_c(send, counts, at, kinds, recv, counts, at, kinds, comm, &request);
+    }
+    expect(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "MPI_Wait");
+    for (int from = 0; from < ranks; ++from) {
+      for (int i = 0; i < kSize; ++i) {
+        expect(recv[from * kSize + i] == pattern(from, rank, i, call), "large counts");
+      }
+    }
+  }
+  free(send);
+  free(recv);
+#else
+  in_place();
+#endif
+}
+
 // Ranks begin on two communicators in different orders; and one goes on while the other waits for
 // a late rank.
 static void orders(void) {
@@ -374,6 +450,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "calls") == 0) calls();
   if (strcmp(what, "types") == 0) types();
   if (strcmp(what, "blocks") == 0) blocks();
+  if (strcmp(what, "in_place") == 0) in_place();
+  if (strcmp(what, "wide") == 0) wide();
   if (strcmp(what, "orders") == 0) orders();
   if (strcmp(what, "freed") == 0) freed();
   if (strcmp(what, "unfinished") == 0) unfinished();
