@@ -69,9 +69,9 @@ base::Nanos Communicator::least_time(std::uint64_t bytes) const {
   return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts));
 }
 
-// All ranks come here in the same call, the first that MPI carries: a communicator that is used once
-// or twice takes nothing of the library's for it. Before the library's own way too, whose calls are
-// not to be judged by the time that connections take.
+// All ranks come here in the same call, the first that MPI carries: a communicator that is used
+// once or twice takes nothing of the library's for it. Before the library's own way too, whose
+// calls are not to be judged by the time that connections take.
 bool Communicator::prepare_messages() {
   if (!messages_prepared_) {
     messages_prepared_ = true;
