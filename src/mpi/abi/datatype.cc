@@ -124,6 +124,40 @@ int for_portions(const TypedBuffer& buffer, std::uint32_t ranks, Step step) {
   return MPI_SUCCESS;
 }
 
+// The same bytes from elsewhere, as one element: MPICH 4.0 packs from no null pointer, though
+// MPI_BOTTOM is one.
+class Grounded {
+ public:
+  Grounded(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks)
+      : api_(packing.api), type_(packing.api.datatype_null), buffer_(buffer), ranks_(ranks) {
+    const std::int64_t elements = buffer.count * static_cast<std::int64_t>(ranks);
+    if (buffer.base != nullptr || elements * buffer.size > kPortionBytes) return;
+    const auto length = static_cast<int>(elements);
+    const MPI_Aint at = -kAway;
+    const auto type = from_opaque<MPI_Datatype>(buffer.type);
+    if (api_.Type_create_hindexed(1, &length, &at, type, &type_) != MPI_SUCCESS) return;
+    api_.Type_commit(&type_);
+    buffer_ = {reinterpret_cast<void*>(kAway), 1, to_opaque(type_), elements * buffer.size, 0};
+    ranks_ = 1;
+  }
+  ~Grounded() {
+    if (type_ != api_.datatype_null) api_.Type_free(&type_);
+  }
+  Grounded(const Grounded&) = delete;
+  Grounded& operator=(const Grounded&) = delete;
+
+  const TypedBuffer& buffer() const { return buffer_; }
+  std::uint32_t ranks() const { return ranks_; }
+
+ private:
+  static constexpr MPI_Aint kAway = 4096;
+
+  const io::MpiApi& api_;
+  MPI_Datatype type_;
+  TypedBuffer buffer_;
+  std::uint32_t ranks_;
+};
+
 }  // namespace
 
 bool is_usable(const Packing& packing, MPI_Datatype type) {
@@ -169,26 +203,33 @@ bool hold_type(const Packing& packing, TypedBuffer& buffer) {
   return true;
 }
 
-int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+int pack(const Packing& packing, const TypedBuffer& given, std::uint32_t given_ranks,
+         std::byte* out) {
+  const Grounded grounded(packing, given, given_ranks);
+  const TypedBuffer& buffer = grounded.buffer();
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
-  return for_portions(buffer, ranks, [&](std::byte* from, int elements, std::size_t offset) -> int {
-    const auto bytes = static_cast<int>(elements * buffer.size);
-    int position = 0;
-    const int code =
-        packing.api.Pack(from, elements, type, out + offset, bytes, &position, packing.comm);
-    if (code != MPI_SUCCESS) return code;
-    return position == bytes ? MPI_SUCCESS : MPI_ERR_INTERN;
-  });
+  return for_portions(
+      buffer, grounded.ranks(), [&](std::byte* from, int elements, std::size_t offset) -> int {
+        const auto bytes = static_cast<int>(elements * buffer.size);
+        int position = 0;
+        const int code =
+            packing.api.Pack(from, elements, type, out + offset, bytes, &position, packing.comm);
+        if (code != MPI_SUCCESS) return code;
+        return position == bytes ? MPI_SUCCESS : MPI_ERR_INTERN;
+      });
 }
 
-int unpack(const Packing& packing, const std::byte* in, std::uint32_t ranks,
-           const TypedBuffer& buffer) {
+int unpack(const Packing& packing, const std::byte* in, std::uint32_t given_ranks,
+           const TypedBuffer& given) {
+  const Grounded grounded(packing, given, given_ranks);
+  const TypedBuffer& buffer = grounded.buffer();
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
-  return for_portions(buffer, ranks, [&](std::byte* to, int elements, std::size_t offset) {
-    const auto bytes = static_cast<int>(elements * buffer.size);
-    int position = 0;
-    return packing.api.Unpack(in + offset, bytes, &position, to, elements, type, packing.comm);
-  });
+  return for_portions(
+      buffer, grounded.ranks(), [&](std::byte* to, int elements, std::size_t offset) {
+        const auto bytes = static_cast<int>(elements * buffer.size);
+        int position = 0;
+        return packing.api.Unpack(in + offset, bytes, &position, to, elements, type, packing.comm);
+      });
 }
 
 }  // namespace alm::mpi

@@ -66,6 +66,7 @@
   X(Type_get_envelope)       \
   X(Type_get_contents)       \
   X(Type_contiguous)         \
+  X(Type_create_hindexed)    \
   X(Type_commit)             \
   X(Type_free)               \
   X(Pack)                    \
