@@ -120,7 +120,7 @@ def tidy(group: list[Unit]) -> list[tuple[Unit, str]]:
     if clean:
         return [(unit, "") for unit in group]
     if len(group) == 1:
-        return [(group[0], output)]
+        return [(group[0], output or f"{group[0].source}: clang-tidy failed without a word\n")]
     # Two sources may not go together, and what is found shall be told of one: the named alone.
     named = [unit for unit in group if f"{unit.source}:" in output]
     rest = [unit for unit in group if unit not in named]

@@ -96,10 +96,7 @@ base::Status Communicator::run(transport::Exchange exchange) {
 base::Status Communicator::over_messages(const std::function<base::Status()>& send) {
   const std::uint64_t before = messages_->messages_sent();
   auto done = send();
-  if (!done) {
-    messages_->give_up();
-    tell_others(done.error());
-  }
+  if (!done) tell_others(done.error());
   job_.stats.update(
       [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
   return done;
@@ -168,13 +165,13 @@ int Communicator::withdraw(const char* function, const base::Error& error) {
 const base::Error& Communicator::tell_and_give_up(const char* function, const base::Error& error) {
   const base::Error named{error.code, name_of_rank(self_) + ": " + error.message};
   tell_others(named);
-  if (mode_ == Mode::kMessages) messages_->give_up();
   return give_up(function, named);
 }
 
 void Communicator::tell_others(const base::Error& error) {
   if (node_) node_->node().fail(error, self_);
   if (group_) group_->give_up(error.message, self_);
+  if (messages_) messages_->give_up();
 }
 
 int Communicator::or_withdraw(const char* function, const std::function<int()>& work) {

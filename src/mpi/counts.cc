@@ -17,10 +17,10 @@ constexpr std::uint64_t kPlanBytes = 64 << 10;
 // The small exchange is a hundredth of one in which a member carries this much.
 constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr std::uint32_t kDoublingsSmall = 6;
+constexpr std::uint32_t kDoublingsMedium = 3;
 // Of what the fullest member carries, this part may go into telling everybody all counts.
 constexpr std::uint64_t kMatrixPart = 20;
 constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
-constexpr std::uint32_t kDoublingsMedium = 3;
 
 std::uint64_t hash_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv) {
   return XXH3_64bits_withSeed(send.data(), send.size_bytes(),

@@ -7,9 +7,9 @@
 // that is done follows from what was agreed on before, so that all ranks do it at the same call:
 // every time where the exchange is large enough to carry it, ever more rarely where it is not. All
 // counts together grow with the square of the ranks: where they change again and again, they travel
-// when the exchanges since have paid for it. In
-// between, a rank whose counts have changed sends in the usual rounds; that costs time, nothing
-// else, because what is sent in which order is each rank's own affair.
+// when the exchanges since have paid for it. In between, a rank whose counts have changed sends in
+// the usual rounds; that costs time, nothing else, because what is sent in which order is each
+// rank's own affair.
 #pragma once
 
 #include <cstdint>

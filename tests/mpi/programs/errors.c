@@ -1,5 +1,5 @@
-// What is wrong comes back as a code of the right class. Usage: errors arguments|mismatch|blocks
-// [...]
+// What is wrong comes back as a code of the right class. Usage: errors WHAT
+//   arguments
 //   mismatch FROM TO SENT EXPECTED: one block on which two ranks do not agree
 //   blocks RANK SENT EXPECTED: the blocks that RANK sends and expects; the others' have 20000 bytes
 #include "check.h"
