@@ -1,4 +1,4 @@
-"""The decision file the preloaded libraries write: which way MPI_Alltoall took, and why."""
+"""The decision file the preloaded libraries write: which way exchanges took, and why."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from allemande.errors import BadInput
 
 FORMAT = 1
+ONE_SIZE = "MPI_Alltoall"  # the calls whose blocks are all of one size
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,10 @@ class Decision:
     version: str
     mpi: str
     configuration: str
+    calls: str  # "MPI_Alltoall", or those with blocks of any size
     ranks: int
     hosts: int
-    least_bytes: int
+    least_bytes: int  # per pair; of calls of any size: at the fullest rank
     most_bytes: int
     chosen: str
     why: str
@@ -87,6 +89,7 @@ def _read_decision(table: _Table) -> Decision:
         version=table.text("version"),
         mpi=table.text("mpi"),
         configuration=table.text("configuration"),
+        calls=table.text("calls"),
         ranks=table.integer("ranks", 2),
         hosts=table.integer("hosts", 1),
         least_bytes=table.integer("least_bytes", 1),
@@ -98,6 +101,10 @@ def _read_decision(table: _Table) -> Decision:
     if all(way.name != decision.chosen for way in decision.ways):
         raise BadInput(f"{table.where}: `chosen` names none of its ways")
     return decision
+
+
+def _order(one: Decision) -> tuple[str, int, int, str, int]:
+    return one.mpi, one.ranks, one.hosts, one.calls, one.least_bytes
 
 
 def parse_decisions(text: str, name: str) -> list[Decision]:
@@ -112,7 +119,7 @@ def parse_decisions(text: str, name: str) -> list[Decision]:
             f"{name} is no decision file of allemande: {error}. Expected what a job with "
             "ALLEMANDE_DECISIONS=FILE writes"
         ) from None
-    return sorted(found, key=lambda one: (one.mpi, one.ranks, one.hosts, one.least_bytes))
+    return sorted(found, key=_order)
 
 
 def load_decisions(path: str) -> list[Decision]:

@@ -205,6 +205,7 @@ void Communicator::release() {
   blocks_.release();
   records_.clear();
   tried_.clear();
+  tried_blocks_.clear();
 }
 
 void Communicator::announce(std::uint64_t bytes) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <tuple>
 
+#include "mpi/agreed_load.h"
 #include "mpi/block_staging.h"
 #include "mpi/counts.h"
 #include "mpi/job.h"
@@ -113,6 +114,7 @@ class Communicator {
   bool on_trial() const;
   struct Tried {
     std::uint64_t bytes = 0;  // of the first call
+    bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
     std::vector<Way> ways;
     Trial trial;
     mutable std::uint32_t told_reopened = 0;
@@ -121,12 +123,15 @@ class Communicator {
   Tried& tried(std::uint64_t bytes);
   base::Nanos least_time(std::uint64_t bytes) const;
   bool prepare_messages();
+  void note_time(Tried& tried, base::Nanos time);
   bool agree(Trial& trial);
   void tell(const Tried& tried) const;
   // communicator_decisions.cc
   Decision subject(const Tried& tried) const;
   void adopt(Tried& tried);
   static std::string reason(const Tried& tried);
+  std::string subject_text(const Tried& tried) const;
+  void record(const Tried& tried);
   void record_decisions();
 
   int accelerate(const AlltoallCall& call, Way way);
@@ -144,7 +149,10 @@ class Communicator {
   base::Status send_blocks(const BlockStaging& staged);      // counts are known
   // communicator_block_trial.cc
   bool blocks_on_trial() const;
+  bool counts_tell() const;
   int try_out_blocks(const BlockCall& call);
+  base::Status prepare_blocks(const BlockCall& call);
+  Tried& tried_blocks();
   base::Status run(transport::Exchange exchange);
   base::Status over_messages(const std::function<base::Status()>& send);
   transport::Counters count();
@@ -195,7 +203,8 @@ class Communicator {
   bool blocks_announced_ = false;
   std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
   std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
-  std::map<int, Trial> block_trials_;  // by size class of what the fullest member carries
+  AgreedLoad load_;                    // of blocks of any size, where counts_ do not tell it
+  std::map<int, Tried> tried_blocks_;  // by size class of what the fullest member carries
   base::Error failure_;                // these are set before mode_ tells of them
   std::string obstacle_;
   // The worker may release everything while the program begins another exchange.

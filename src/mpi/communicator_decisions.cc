@@ -14,6 +14,7 @@ Decision Communicator::subject(const Tried& tried) const {
   for (const auto& record : records_) hosts.insert(host_of(record.host));
   Decision decision;
   decision.shape = job_.shape;
+  decision.calls = std::string(tried.any_size ? kCallsOfAnySize : kCallsOfOneSize);
   decision.ranks = ranks_;
   decision.hosts = static_cast<std::uint32_t>(hosts.size());
   const auto size_class = static_cast<int>(std::bit_width(tried.bytes));
@@ -23,7 +24,9 @@ Decision Communicator::subject(const Tried& tried) const {
     const Way way = tried.ways[i];
     Decision::Way entry{way_name(way), tried.trial.time(i),
                         static_cast<std::uint32_t>(tried.trial.sightings(i)), 0};
-    if (group_ && way.kind == Way::Kind::kPhased) {
+    if (tried.any_size) {
+      // Packets are for who knows the sizes.
+    } else if (group_ && way.kind == Way::Kind::kPhased) {
       entry.packets =
           plan::traffic_of(phased_[way.index], host_block(tried.bytes), packet_bytes_).packets;
     } else if (group_ && way.kind == Way::Kind::kRounds) {
@@ -53,7 +56,7 @@ void Communicator::adopt(Tried& tried) {
   if (!chosen) return;
   tried.trial.adopt(*chosen, times);
   if (self_ == 0) {
-    job_.log.info(size_class_text(tried.bytes) + way_text(tried.ways[*chosen]) +
+    job_.log.info(subject_text(tried) + way_text(tried.ways[*chosen]) +
                   " from here on, as decided before: " + known->why);
   }
 }
@@ -78,17 +81,28 @@ std::string Communicator::reason(const Tried& tried) {
   return text;
 }
 
+std::string Communicator::subject_text(const Tried& tried) const {
+  if (!tried.any_size) return size_class_text(tried.bytes);
+  const auto size_class = static_cast<int>(std::bit_width(tried.bytes));
+  return fmt::format("{} on {} ranks, {} to {} bytes at the fullest rank: ", kCallsOfAnySize,
+                     ranks_, std::uint64_t{1} << (size_class - 1),
+                     (std::uint64_t{1} << size_class) - 1);
+}
+
 // Rank 0 of the job writes the file.
 void Communicator::record_decisions() {
   if (job_.rank != 0) return;
-  for (const auto& [key, tried] : tried_) {
-    const std::size_t way = tried.trial.way();
-    if (!tried.trial.decided() || tried.trial.sightings(way) == 0) continue;
-    Decision decision = subject(tried);
-    decision.chosen = decision.ways[way].name;
-    decision.why = reason(tried);
-    job_.record(std::move(decision));
-  }
+  for (const auto& [key, tried] : tried_) record(tried);
+  for (const auto& [key, tried] : tried_blocks_) record(tried);
+}
+
+void Communicator::record(const Tried& tried) {
+  const std::size_t way = tried.trial.way();
+  if (!tried.trial.decided() || tried.trial.sightings(way) == 0) return;
+  Decision decision = subject(tried);
+  decision.chosen = decision.ways[way].name;
+  decision.why = reason(tried);
+  job_.record(std::move(decision));
 }
 
 }  // namespace alm::mpi

@@ -96,11 +96,16 @@ int Communicator::try_out(const AlltoallCall& call) {
   const int code = way == kNativeWay ? call.native() : accelerate(call, way);
   if (way == kNativeWay) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
   if (code != kMpiSuccess) return code;
-  tried.trial.took(io::monotonic_now() - begin);
-  if (!tried.trial.due()) return code;
+  note_time(tried, io::monotonic_now() - begin);
+  return code;
+}
+
+// The way on trial has been taken, and took so long on this rank.
+void Communicator::note_time(Tried& tried, base::Nanos time) {
+  tried.trial.took(time);
+  if (!tried.trial.due()) return;
   const bool decided = tried.trial.decided();
   if (agree(tried.trial) && (!decided || !tried.trial.decided())) tell(tried);
-  return code;
 }
 
 // On the times of the slowest rank. Collective.
@@ -123,11 +128,10 @@ void Communicator::tell(const Tried& tried) const {
   if (!trial.decided()) {
     if (trial.reopened() == tried.told_reopened) return;
     tried.told_reopened = trial.reopened();
-    job_.log.info(size_class_text(tried.bytes) +
-                  "takes longer than when it was decided; tried anew");
+    job_.log.info(subject_text(tried) + "takes longer than when it was decided; tried anew");
     return;
   }
-  std::string text = fmt::format("{}{} from here on: {} (", size_class_text(tried.bytes),
+  std::string text = fmt::format("{}{} from here on: {} (", subject_text(tried),
                                  way_text(tried.ways[trial.way()]), reason(tried));
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     if (way > 0) text += "; ";

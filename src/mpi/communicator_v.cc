@@ -22,7 +22,7 @@ int Communicator::accelerate_blocks(const BlockCall& call) {
   if (const auto ready = packed(blocks_.begin(job_.ops, call, self_)); !ready) {
     return withdraw(call.name, ready.error());
   }
-  const bool counts_known = blocks_on_trial();
+  const bool counts_known = blocks_on_trial() && counts_tell();
   const auto done = counts_known ? send_blocks(blocks_) : exchange_blocks(blocks_);
   if (!done) return fail(call.name, done.error());
   if (const int code = blocks_.finish(job_.ops, call, self_); code != kMpiSuccess) {

@@ -55,6 +55,11 @@ std::uint64_t Counts::matrix_cost() const {
   return members * (members * sizeof(std::uint64_t) + kPacketCost);
 }
 
+std::uint64_t Counts::load_of(std::span<const std::uint64_t> send,
+                              std::span<const std::uint64_t> recv, std::uint32_t self) {
+  return std::max(sum_without(send, self), sum_without(recv, self));
+}
+
 std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_news) {
   if (load >= kLargeBytes) return 0;
   const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
@@ -63,8 +68,7 @@ std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_ne
 
 base::Status Counts::prepare(std::span<const std::uint64_t> send,
                              std::span<const std::uint64_t> recv, const WantsSteps& wants_steps) {
-  const std::uint32_t self = group_.self();
-  const Told mine{std::max(sum_without(send, self), sum_without(recv, self)), hash_of(send, recv)};
+  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv)};
   allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;

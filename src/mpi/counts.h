@@ -53,6 +53,9 @@ class Counts {
   // known.
   base::Nanos least_time() const { return least_time_; }
 
+  // What a member has to carry: the more of what it sends and what it receives, its own left out.
+  static std::uint64_t load_of(std::span<const std::uint64_t> send,
+                               std::span<const std::uint64_t> recv, std::uint32_t self);
   // After an agreement at which the fullest member carried `load` bytes, for the n-th time in a row
   // without news: so many calls go by until the next one.
   static std::uint64_t calls_between(std::uint64_t load, std::uint32_t without_news);

@@ -95,6 +95,7 @@ Decision read(const toml::table& table, std::string& wrong) {
   reader.text("version", decision.shape.version);
   reader.text("mpi", decision.shape.mpi);
   reader.text("configuration", decision.shape.configuration);
+  reader.text("calls", decision.calls);
   reader.integer("ranks", 2, decision.ranks);
   reader.integer("hosts", 1, decision.hosts);
   reader.integer("least_bytes", 1, decision.least_bytes);
@@ -126,7 +127,7 @@ Decision read(const toml::table& table, std::string& wrong) {
 }  // namespace
 
 bool same_subject(const Decision& a, const Decision& b) {
-  return a.shape == b.shape && a.ranks == b.ranks && a.hosts == b.hosts &&
+  return a.shape == b.shape && a.calls == b.calls && a.ranks == b.ranks && a.hosts == b.hosts &&
          a.least_bytes == b.least_bytes && !a.ways.empty() && !b.ways.empty() &&
          a.ways.front().name == b.ways.front().name;
 }
@@ -139,17 +140,18 @@ void merge(std::vector<Decision>& all, Decision decision) {
 
 std::string format_decisions(std::span<const Decision> all) {
   std::string text = fmt::format(
-      "# Which way MPI_Alltoall took, over which others, and why. Written by allemande;\n"
+      "# Which way exchanges took, over which others, and why. Written by allemande;\n"
       "# `allemande explain FILE` prints it. Times are those of the slowest rank.\n"
       "decisions = {}\n",
       kFormat);
   for (const Decision& one : all) {
     text += fmt::format(
-        "\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\nranks = {}\nhosts = {}\n"
+        "\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\ncalls = {}\nranks = {}\nhosts "
+        "= {}\n"
         "least_bytes = {}\nmost_bytes = {}\nchosen = {}\nwhy = {}\nway = [\n",
         toml_text(one.shape.version), toml_text(one.shape.mpi), toml_text(one.shape.configuration),
-        one.ranks, one.hosts, one.least_bytes, one.most_bytes, toml_text(one.chosen),
-        toml_text(one.why));
+        toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
+        toml_text(one.chosen), toml_text(one.why));
     for (const auto& way : one.ways) {
       text += fmt::format("  {{ name = {}, time_us = {:.3f}, seen = {}, packets = {} }},\n",
                           toml_text(way.name), static_cast<double>(way.time) / 1e3, way.seen,

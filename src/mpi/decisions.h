@@ -25,6 +25,10 @@ struct JobShape {
   bool operator==(const JobShape&) const = default;
 };
 
+// What a decision is for.
+constexpr std::string_view kCallsOfOneSize = "MPI_Alltoall";
+constexpr std::string_view kCallsOfAnySize = "MPI_Alltoallv and MPI_Alltoallw";
+
 struct Decision {
   struct Way {
     std::string name;
@@ -35,8 +39,10 @@ struct Decision {
   };
 
   JobShape shape;
+  std::string calls;  // kCallsOfOneSize or kCallsOfAnySize
   std::uint32_t ranks = 0, hosts = 0;
-  std::uint64_t least_bytes = 0, most_bytes = 0;  // per pair
+  // Per pair; of calls of any size: sent or received by the fullest rank.
+  std::uint64_t least_bytes = 0, most_bytes = 0;
   std::string chosen, why;
   std::vector<Way> ways;  // in order of preference; the first is the model's
 

@@ -14,6 +14,7 @@ using testing::HasSubstr;
 
 Decision decision(std::uint64_t least = 128, std::uint32_t ranks = 32) {
   return {{"0.1.0", "Open MPI v5.0.8", "00c0ffee"},
+          std::string(kCallsOfOneSize),
           ranks,
           ranks,
           least,
@@ -64,6 +65,9 @@ TEST(Decisions, ANewOneReplacesThatOfTheSameSubject) {
   newer.shape.mpi = "MPICH 5";
   merge(all, newer);
   EXPECT_EQ(all.size(), 3u);
+  newer.calls = kCallsOfAnySize;
+  merge(all, newer);
+  EXPECT_EQ(all.size(), 4u);
 }
 
 TEST(Decisions, WhatIsNoDecisionFileSaysWhy) {

@@ -46,6 +46,12 @@ Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit) : limit_(limit) {
   }
 }
 
+void Trial::set_limit(base::Nanos limit) {
+  if (limit_ > 0 || limit <= 0) return;
+  limit_ = limit;
+  if (!decided() && calls_ <= 1) batch_ = {0};
+}
+
 base::Nanos Trial::time(std::size_t way) const {
   const auto& seen = ways_[way].seen;
   if (seen.empty()) return ways_[way].known;

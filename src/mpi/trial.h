@@ -52,6 +52,9 @@ class Trial {
   // In order of preference. At least one.
   explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0);
 
+  // What no call can take less than has become known.
+  void set_limit(base::Nanos limit);
+
   // The way the next call takes.
   std::size_t way() const {
     return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()];

@@ -41,6 +41,19 @@ def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) 
     assert [one.least_bytes for one in load_decisions(str(file))] == [256, 2048]
 
 
+def test_blocks_of_any_size_have_decisions_too(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "decisions.toml"
+    bench.run("blocks", "repeated", env=trying(file)).check()
+    found = load_decisions(str(file))
+    assert found and all(one.calls == "MPI_Alltoallv and MPI_Alltoallw" for one in found)
+    assert all(one.most_bytes == 2 * one.least_bytes - 1 for one in found)
+
+    again = bench.run("blocks", "repeated", env=trying(file))
+    again.check()
+    told = [line for line in again.warnings if "as decided before" in line]
+    assert len(told) == len(found)
+
+
 def test_a_damaged_file_is_a_warning_and_left_alone(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "decisions.toml"
     file.write_text("decisions = 1\n[[decision]]\nranks = 'many'\n")

@@ -99,6 +99,16 @@ def test_both_ways_are_tried(node: Bench) -> None:
     assert done.stats["exchanges"] + done.stats["native"] == 20 * sum(UNEQUAL)
 
 
+@pytest.mark.parametrize("slots", SLOTS, ids=name_of)
+def test_blocks_of_any_size_on_trial(node: Bench, slots: Sequence[int]) -> None:
+    env = {"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"}
+    done = node.run("blocks", "repeated", slots=slots, env=env)
+    done.check()
+    assert done.stats["exchanges"] + done.stats["native"] == 160 * sum(slots)
+    assert done.stats["native"] > 0
+    assert any("bytes at the fullest rank: " in line for line in done.warnings), done.err
+
+
 @pytest.mark.parametrize("direction", ["send", "receive"])
 def test_other_traffic_proceeds(node: Bench, direction: str) -> None:
     # Ranks 0 and 1 share a host; neither may keep MPI from its work while it waits.

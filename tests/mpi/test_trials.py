@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from tests.mpi.mpi_job import Bench
 
 TRYING = {"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"}
 DECIDED = re.compile(
     r"MPI_Alltoall on (\d+) ranks, (\d+) to (\d+) bytes per pair: (.*) from here on: .*? \((.*)\)$"
+)
+
+DECIDED_BLOCKS = re.compile(
+    r"MPI_Alltoallv and MPI_Alltoallw on \d+ ranks, (\d+) to (\d+) bytes at the fullest rank: "
+    r"(.*) from here on: "
 )
 
 
@@ -59,3 +65,15 @@ def test_who_names_an_algorithm_gets_it(bench: Bench) -> None:
     done = bench.run("repeat", "8", "2000", env=env)
     done.check()
     assert done.stats["native"] == 0
+
+
+@pytest.mark.parametrize("transport", ["auto", "mpi"])
+def test_blocks_of_any_size_on_trial(bench: Bench, transport: str) -> None:
+    done = bench.run("blocks", "repeated", env={**TRYING, "ALLEMANDE_TRANSPORT": transport})
+    done.check()
+    calls = 160
+    assert done.stats["exchanges"] + done.stats["native"] == calls * len(bench.lab.hosts)
+    assert done.stats["native"] > 0
+    told = [line for line in done.warnings if DECIDED_BLOCKS.search(line)]
+    assert told, done.err
+    assert "the MPI library: " in told[0]

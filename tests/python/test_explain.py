@@ -18,6 +18,7 @@ decisions = 1
 version = "0.1.0"
 mpi = "Open MPI v5.0.8"
 configuration = "00c0ffee"
+calls = "MPI_Alltoall"
 ranks = 32
 hosts = 32
 least_bytes = 128

@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "allemande.cli.reproduce",
         "Re-create published figures and say how far off they come out.",
     ),
-    "explain": ("allemande.cli.explain", "Show which way MPI_Alltoall took in a job, and why."),
+    "explain": ("allemande.cli.explain", "Show which way exchanges took in a job, and why."),
     "config": ("allemande.cli.config", "Show every option, its value and where it comes from."),
 }
 

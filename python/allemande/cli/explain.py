@@ -1,4 +1,4 @@
-"""`allemande explain`: which way MPI_Alltoall took, over which others, and why."""
+"""`allemande explain`: which way exchanges took, over which others, and why."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from allemande.cli.outputs import (
     check_outputs,
     write_output,
 )
-from allemande.decisions import Decision, load_decisions
+from allemande.decisions import ONE_SIZE, Decision, load_decisions
 
 LINE_MAX = 400
 COLUMNS = (
-    *("mpi", "version", "configuration", "ranks", "hosts", "least_bytes", "most_bytes"),
+    *("mpi", "version", "configuration", "ranks", "hosts"),
+    *("calls", "least_bytes", "most_bytes"),
     *("way", "chosen", "time_us", "seen", "packets", "why"),
 )
 
@@ -30,7 +31,7 @@ def rows(decisions: list[Decision]) -> list[dict[str, Any]]:
     """One row per way; `why` beside the one chosen."""
     return [
         {
-            **{name: getattr(one, name) for name in COLUMNS[:7]},
+            **{name: getattr(one, name) for name in COLUMNS[:8]},
             "way": way.name,
             "chosen": way.name == one.chosen,
             "time_us": way.time_us,
@@ -41,6 +42,10 @@ def rows(decisions: list[Decision]) -> list[dict[str, Any]]:
         for one in decisions
         for way in one.ways
     ]
+
+
+def bytes_title(one: Decision) -> str:
+    return "bytes per pair" if one.calls == ONE_SIZE else "bytes at the fullest rank"
 
 
 def as_csv(decisions: list[Decision]) -> str:
@@ -62,14 +67,14 @@ def print_table(decisions: list[Decision]) -> None:
         hosts = "" if one.hosts == one.ranks else f" on {one.hosts} hosts"
         job = (
             f"{one.ranks} ranks{hosts}, {one.mpi}, allemande {one.version}, "
-            f"configuration {one.configuration}"
+            f"configuration {one.configuration}: {one.calls}"
         )
         jobs.setdefault(job, []).append(one)
     for job, of_job in jobs.items():
         console.print(f"[bold]{escape(job)}[/bold]")
         table = Table(box=None, pad_edge=False)
         for column, right in (
-            *(("bytes per pair", True), ("", False), ("way", False), ("ms", True)),
+            *((bytes_title(of_job[0]), True), ("", False), ("way", False), ("ms", True)),
             *(("seen", True), ("packets", True), ("why", False)),
         ):
             table.add_column(column, justify="right" if right else "left")
@@ -100,7 +105,7 @@ def command(
     json: JsonArrayFile = None,
     csv: CsvFile = None,
 ) -> None:
-    """Show a decision file: which way MPI_Alltoall took, over which others, and why.
+    """Show a decision file: which way exchanges took, over which others, and why.
 
     `*` marks the way taken; times are those of the slowest rank, packets the model's figure.
     """

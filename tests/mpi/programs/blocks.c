@@ -61,6 +61,33 @@ static void sparse(void) {
   free(recv);
 }
 
+// The same counts again and again, then others ten times as large.
+static void repeated(void) {
+  enum { kRoom = 5000, kCalls = 160, kSmallCalls = 100 };
+  int counts[2][64], at[64];
+  unsigned char* send = (unsigned char*)allocate((long)ranks * kRoom);
+  unsigned char* recv = (unsigned char*)allocate((long)ranks * kRoom);
+  for (unsigned i = 0; i < kCalls; ++i) {
+    const int most = i < kSmallCalls ? kRoom / 10 : kRoom;
+    for (int peer = 0; peer < ranks; ++peer) {
+      at[peer] = kRoom * peer;
+      counts[0][peer] = (rank * 977 + peer * 3001) % most;
+      counts[1][peer] = (peer * 977 + rank * 3001) % most;
+      for (int b = 0; b < counts[0][peer]; ++b) send[at[peer] + b] = pattern(rank, peer, b, i);
+    }
+    memset(recv, 0xa5, (size_t)ranks * kRoom);
+    MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
+    for (int peer = 0; peer < ranks; ++peer) {
+      for (int b = 0; b < counts[1][peer]; ++b) {
+        expect(recv[at[peer] + b] == pattern(peer, rank, b, i), "repeated");
+      }
+      expect(recv[at[peer] + counts[1][peer]] == 0xa5, "repeated: a byte too many");
+    }
+  }
+  free(send);
+  free(recv);
+}
+
 // Absolute addresses: every block of a type of its own, from MPI_BOTTOM.
 static void bottom(void) {
   enum { kRoom = 20000 };
@@ -257,6 +284,7 @@ int main(int argc, char** argv) {
              {"types", types},
              {"in_place", in_place},
              {"sparse", sparse},
+             {"repeated", repeated},
              {"bottom", bottom},
              {"communicators", communicators},
              {"intercommunicator", intercommunicator},
