@@ -117,7 +117,8 @@ class Communicator {
     bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
     std::vector<Way> ways;
     Trial trial;
-    mutable std::uint32_t told_reopened = 0;
+    std::uint32_t told_reopened = 0;
+    std::optional<std::size_t> told_way;
   };
   int try_out(const AlltoallCall& call);
   Tried& tried(std::uint64_t bytes);
@@ -125,7 +126,7 @@ class Communicator {
   bool prepare_messages();
   void note_time(Tried& tried, base::Nanos time);
   bool agree(Trial& trial);
-  void tell(const Tried& tried) const;
+  void tell(Tried& tried) const;
   // communicator_decisions.cc
   Decision subject(const Tried& tried) const;
   void adopt(Tried& tried);

@@ -63,16 +63,16 @@ void Communicator::adopt(Tried& tried) {
 
 std::string Communicator::reason(const Tried& tried) {
   const Trial& trial = tried.trial;
-  std::size_t fastest = trial.way();
+  std::size_t fastest = trial.chosen();
   std::size_t seen = 0;
   for (std::size_t way = 0; way < trial.ways(); ++way) {
     if (trial.time(way) == 0) continue;
     ++seen;
     if (trial.time(way) < trial.time(fastest)) fastest = way;
   }
-  if (trial.at_limit() && fastest == trial.way()) return "as fast as the links allow";
+  if (trial.at_limit() && fastest == trial.chosen()) return "as fast as the links allow";
   std::string text = fmt::format("the fastest of {}", seen);
-  if (fastest != trial.way()) {
+  if (fastest != trial.chosen()) {
     text = fmt::format("preferred, and none of {} is clearly faster", seen);
   }
   if (seen < trial.ways()) {
@@ -97,8 +97,8 @@ void Communicator::record_decisions() {
 }
 
 void Communicator::record(const Tried& tried) {
-  const std::size_t way = tried.trial.way();
-  if (!tried.trial.decided() || tried.trial.sightings(way) == 0) return;
+  const std::size_t way = tried.trial.chosen();
+  if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return;
   Decision decision = subject(tried);
   decision.chosen = decision.ways[way].name;
   decision.why = reason(tried);

@@ -49,8 +49,8 @@ std::optional<Way> Communicator::decided_way(std::uint64_t bytes) const {
   if (!on_trial()) return model;
   const auto found =
       tried_.find(std::tuple(static_cast<int>(std::bit_width(bytes)), model.kind, model.index));
-  if (found == tried_.end() || !found->second.trial.decided()) return model;
-  const Way way = found->second.ways[found->second.trial.way()];
+  if (found == tried_.end() || !found->second.trial.has_decided()) return model;
+  const Way way = found->second.ways[found->second.trial.chosen()];
   if (way == kNativeWay) return std::nullopt;
   return way.kind == Way::Kind::kMessages ? model : way;
 }

@@ -50,10 +50,4 @@ base::Status MessageGroup::run_bruck(const std::byte* send, std::byte* recv, std
   return {};
 }
 
-base::Status MessageGroup::open_connections() {
-  const std::vector<std::byte> send(ranks_);
-  std::vector<std::byte> recv(ranks_);
-  return run(MessageOrder::kAll, send.data(), recv.data(), 1);
-}
-
 }  // namespace alm::mpi

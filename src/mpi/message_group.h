@@ -30,9 +30,6 @@ class MessageGroup {
   // One block of `bytes` per rank; self's own is not copied.
   base::Status run(MessageOrder order, const std::byte* send, std::byte* recv, std::uint64_t bytes);
 
-  // A byte from everybody to everybody, so that no exchange is the one to open connections.
-  base::Status open_connections();
-
   // Tells all others that this rank has failed; nothing runs after.
   void give_up() { messages_->give_up(); }
 

@@ -2,18 +2,40 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 
 namespace alm::mpi {
 namespace {
 
-// Clearly behind: so many times as long as the best, after two sightings, and three or more. On
-// busy hosts one call may take any time, because a process was woken late.
-constexpr std::array<double, 2> kBehind = {1.5, 1.25};
+// Clearly behind: so many times as long as the best, from so many sightings on. On busy hosts one
+// call may take any time, because a process was woken late.
+struct Behind {
+  std::size_t sightings;
+  double times;
+};
+constexpr std::array<Behind, 6> kBehind = {
+    {{2, 2}, {3, 1.6}, {4, 1.4}, {6, 1.25}, {8, 1.2}, {16, 1.1}}};
+// Shorter calls are slowed down by what another way has left behind: acknowledgements, threads that
+// still run, processes that the scheduler has put elsewhere (half as long again on busy hosts, for
+// fifty calls). So they are seen in runs, ever longer, of which the first half does not count; and
+// a way is known by its latest run.
+constexpr base::Nanos kShort = 20 * base::kMillisecond;
+constexpr std::array<Behind, 4> kShortBehind = {{{4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
+// From so many sightings on, ways so close together need no more of them.
+constexpr std::size_t kSettled = 8;
+constexpr double kClose = 1.05;
+// The ranks agree after 1, 2, 3, 4, 6, 8, 12, 16 and 24 sightings of a way, of short calls after 1,
+// 4, 8, 16 and 32: agreeing is a collective.
+constexpr std::size_t kOneByOne = 4;
+// Of the sightings of a way, one of so many is left out, the slowest.
+constexpr std::size_t kLeftOut = 8;
+constexpr std::size_t kShortLeftOut = 4;
 constexpr std::size_t kLibrarys = 1;  // the library's own way
 // The way preferred is kept unless another takes less than this part of its time.
 constexpr double kClearly = 0.97;
@@ -23,7 +45,8 @@ constexpr std::uint64_t kLookGrowth = 4;
 constexpr double kDrift = 1.5;
 // What takes less than this part of the least the links allow has other links than was said.
 constexpr double kImpossible = 0.95;
-constexpr base::Nanos kSmoothing = 8;
+constexpr base::Nanos kSmoothing = 16;
+constexpr base::Nanos kSpike = 4;  // one call that takes longer than this is no drift
 
 double ratio(base::Nanos time, base::Nanos to) {
   return static_cast<double>(time) / static_cast<double>(std::max<base::Nanos>(to, 1));
@@ -39,35 +62,43 @@ Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit) : limit_(limit) {
   }
   if (ways_.size() == 1) {
     decide(0);
-  } else if (limit > 0) {
-    batch_ = {0};
   } else {
-    batch_ = {0, 1};
+    batch_ = {{0, true}};
+    if (limit <= 0) add(1);
   }
 }
 
 void Trial::set_limit(base::Nanos limit) {
   if (limit_ > 0 || limit <= 0) return;
   limit_ = limit;
-  if (!decided() && calls_ <= 1) batch_ = {0};
+  if (!decided() && calls_ <= 1) batch_ = {{0, true}};
 }
 
 base::Nanos Trial::time(std::size_t way) const {
-  const auto& seen = ways_[way].seen;
-  if (seen.empty()) return ways_[way].known;
+  if (ways_[way].seen.empty()) return ways_[way].known;
+  const Candidate& candidate = ways_[way];
+  std::vector<base::Nanos> seen(candidate.seen.begin() + candidate.run_begin, candidate.seen.end());
   if (seen.size() == 1) return seen.front();
-  const auto sum = std::accumulate(seen.begin(), seen.end(), base::Nanos{0});
-  return (sum - *std::max_element(seen.begin(), seen.end())) /
-         static_cast<base::Nanos>(seen.size() - 1);
+  std::sort(seen.begin(), seen.end());
+  const std::size_t one_of = seen.front() < kShort ? kShortLeftOut : kLeftOut;
+  seen.resize(seen.size() - (seen.size() + one_of - 1) / one_of);
+  return std::accumulate(seen.begin(), seen.end(), base::Nanos{0}) /
+         static_cast<base::Nanos>(seen.size());
 }
 
-// Of the ways seen in this trial.
-base::Nanos Trial::least() const {
-  base::Nanos least = std::numeric_limits<base::Nanos>::max();
+// Of the ways seen in this trial, of which there is one.
+std::size_t Trial::fastest() const {
+  std::size_t fastest = 0;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (!ways_[way].seen.empty()) least = std::min(least, time(way));
+    if (ways_[way].seen.empty()) continue;
+    if (ways_[fastest].seen.empty() || time(way) < time(fastest)) fastest = way;
   }
-  return least;
+  return fastest;
+}
+
+base::Nanos Trial::least() const {
+  const std::size_t way = fastest();
+  return ways_[way].seen.empty() ? std::numeric_limits<base::Nanos>::max() : time(way);
 }
 
 // The best way takes so many times what the links need, or less.
@@ -76,7 +107,11 @@ bool Trial::within(double factor) const {
   return limit_ > 0 && longer >= kImpossible && longer <= factor;
 }
 
-bool Trial::at_limit() const { return within(kAtLimit); }
+// A short call may seem so because its ranks came to it at different times, or not because it is
+// cold: it is seen again before any other way is.
+bool Trial::at_limit() const { return within(kAtLimit) && (!is_short() || seen_often(fastest())); }
+
+bool Trial::seen_often(std::size_t way) const { return ways_[way].seen.size() >= kOneByOne; }
 
 // Calls that trying may count on.
 std::uint64_t Trial::taken_as_made() const {
@@ -85,12 +120,16 @@ std::uint64_t Trial::taken_as_made() const {
 }
 
 void Trial::took(base::Nanos time) {
-  if (++calls_ == 1) return;
+  if (++calls_ == 1) {
+    ways_[0].started = !decided();
+    return;
+  }
   if (!batch_.empty()) {
     times_.push_back(time);
     due_ = times_.size() == batch_.size();
     return;
   }
+  time = std::min(time, kSpike * std::max<base::Nanos>(this->time(chosen_), 1));
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
   const bool look = calls_ - decided_at_ >= look_ && ways_.size() > 1;
   if (!look && !(postponed_ && calls_ >= turn_)) return;
@@ -134,73 +173,140 @@ void Trial::rule_out(std::size_t way) {
   plan();
 }
 
+void Trial::opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
+
+bool Trial::librarys_own(std::size_t way) const {
+  return way == kLibrarys && ways_[way].kin == Kin::kLibrary;
+}
+
 bool Trial::to_warm(std::size_t way) const {
-  return way == kLibrarys && ways_[way].kin == Kin::kLibrary && ways_[way].first == 0;
+  return (librarys_own(way) || ways_[way].opening > 0) && ways_[way].first == 0;
+}
+
+bool Trial::is_short() const { return least() < kShort; }
+
+// Sightings of the way in a row, the next time.
+std::size_t Trial::run(std::size_t way) const {
+  const std::size_t seen = ways_[way].seen.size();
+  if (seen == 0) return 1;
+  if (seen < kOneByOne) return is_short() && !aside(way) ? kOneByOne - seen : 1;
+  return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
+}
+
+// Calls before them, which are none.
+std::size_t Trial::leads(std::size_t way) const {
+  if (is_short()) return run(way);
+  return to_warm(way) ? 1 : 0;
+}
+
+void Trial::add(std::size_t way) {
+  batch_.insert(batch_.end(), leads(way), {way, false});
+  batch_.insert(batch_.end(), run(way), {way, true});
 }
 
 void Trial::count(const std::vector<base::Nanos>& slowest) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const base::Nanos time = std::max<base::Nanos>(slowest[i], 1);
-    Candidate& candidate = ways_[batch_[i]];
-    if (to_warm(batch_[i])) {
-      candidate.first = time;
-    } else {
+    Candidate& candidate = ways_[batch_[i].way];
+    if (batch_[i].sighting) {
+      const bool begins = i > 0 && !batch_[i - 1].sighting;
+      if (begins && run(batch_[i].way) > 1) {
+        candidate.run_begin = static_cast<std::ptrdiff_t>(candidate.seen.size());
+      }
       candidate.seen.push_back(time);
+    } else if (candidate.seen.empty() && candidate.first == 0) {
+      candidate.first = time;
+      candidate.started = true;
+    } else {
+      ++candidate.leads;
     }
-    ++candidate.calls;
   }
 }
 
+// The first call of a way takes longer than later ones, and counts as what it took: who tries a way
+// pays for it. That of ours and of the library's own counts as a later one, because without trials
+// the program would have started one of them, too.
 double Trial::spent() const {
+  const base::Nanos best = least();
+  const auto beyond = [&](base::Nanos time) { return std::max(0.0, ratio(time, best) - 1); };
   double spent = spent_before_;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    // A first call counts as what it would have taken later: starting up is no part of trying.
-    if (const auto calls = ways_[way].calls; calls > 0) {
-      spent += static_cast<double>(calls) * expected(way);
+    const Candidate& candidate = ways_[way];
+    if (candidate.started) {
+      spent += way == 0 || librarys_own(way) ? expected(way) : beyond(candidate.first);
     }
+    if (candidate.seen.empty()) continue;
+    if (!candidate.unpaid) spent += beyond(candidate.seen.front());
+    spent += static_cast<double>(candidate.seen.size() - 1 + candidate.leads) * beyond(time(way));
   }
   return spent;
 }
 
+// The best may be so by luck, as long as it has been seen a few times only.
 void Trial::drop() {
-  const base::Nanos best = least();
+  const std::size_t best = fastest();
+  const std::span<const Behind> behind =
+      is_short() ? std::span<const Behind>(kShortBehind) : kBehind;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    Candidate& candidate = ways_[way];
-    const std::size_t seen = candidate.seen.size();
-    if (seen < 2) continue;
-    const double limit = kBehind[std::min(seen - 2, kBehind.size() - 1)];
-    candidate.out = candidate.out || ratio(time(way), best) > limit;
+    const std::size_t seen = std::min(ways_[way].seen.size(), ways_[best].seen.size());
+    const auto limit = std::find_if(behind.rbegin(), behind.rend(),
+                                    [&](const Behind& one) { return seen >= one.sightings; });
+    if (limit == behind.rend()) continue;
+    if (ratio(time(way), time(best)) > limit->times) ways_[way].out = true;
   }
 }
 
 // What one more call of the way costs beyond the best one's, in calls of the best.
 double Trial::expected(std::size_t way) const {
   const base::Nanos best = least();
+  const Candidate& candidate = ways_[way];
   if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
-  if (ways_[way].first != 0) {
-    return std::max(0.0, ratio(ways_[way].first, best) / kWarming - 1);
+  if (librarys_own(way) && candidate.first != 0) {
+    return std::max(0.0, ratio(candidate.first, best) / kWarming - 1);
   }
-  double slowest = kUnseen;
+  double kins = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
-    if (ways_[other].kin == ways_[way].kin) slowest = std::max(slowest, ratio(time(other), best));
+    if (ways_[other].kin != candidate.kin || time(other) == 0) continue;
+    kins = std::min(kins, ratio(time(other), best));
   }
-  return slowest - 1;
+  return (std::isinf(kins) ? kUnseen : std::max(kUnseen, kins)) - 1;
+}
+
+// Of the next run, and what it needs besides.
+double Trial::cost(std::size_t way) const {
+  const Candidate& candidate = ways_[way];
+  const auto calls = static_cast<double>(leads(way) + run(way));
+  return calls * expected(way) + (candidate.first == 0 ? ratio(candidate.opening, least()) : 0);
 }
 
 bool Trial::again(const Candidate& candidate) const {
-  return !candidate.out && candidate.seen.size() < kSightings;
+  return !candidate.out && candidate.seen.size() < (is_short() ? kShortSightings : kSightings);
 }
 
+// What has been seen once and took long, or has to open connections first: the calls made must pay.
 bool Trial::aside(std::size_t way) const {
+  if (ways_[way].opening > 0 && ways_[way].first == 0) return true;
   return ways_[way].seen.size() == 1 && ratio(time(way), least()) > kAside;
 }
 
-// One more sighting of each of those seen least often, or the first of one.
+// All that are left are about as fast as each other.
+bool Trial::settled() const {
+  const base::Nanos best = least();
+  const std::size_t enough = is_short() ? 2 * kSettled : kSettled;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (ways_[way].out) continue;
+    if (ways_[way].seen.size() < enough || ratio(time(way), best) > kClose) return false;
+  }
+  return true;
+}
+
+// One more sighting or a few of each of those seen least often, or the first of one.
 void Trial::plan() {
   batch_.clear();
   const auto contenders =
       std::count_if(ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.out; });
-  if (contenders <= 1 || at_limit()) return decide(0);
+  if (contenders <= 1 || at_limit() || settled()) return decide(0);
+  if (is_short() && within(kNearLimit) && !seen_often(fastest())) return add(fastest());
   // What costs nothing can always be afforded.
   const auto paid_by = [this](std::uint64_t calls) {
     return std::max(0.0, kBudget * static_cast<double>(calls) - spent());
@@ -208,24 +314,22 @@ void Trial::plan() {
   const double to_come = paid_by(taken_as_made());
   const double made = paid_by(calls_);
   const auto allowed = [&](std::size_t way) { return aside(way) ? made : to_come; };
-  std::size_t fewest = kSightings;
+  std::optional<std::size_t> fewest;
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!again(ways_[way])) continue;
-    const double cost = expected(way);
-    if (cost <= allowed(way)) {
-      fewest = std::min(fewest, ways_[way].seen.size());
-    } else {
-      cheapest = cheapest == 0 ? cost : std::min(cheapest, cost);
+    if (const double price = cost(way); price > allowed(way)) {
+      cheapest = cheapest == 0 ? price : std::min(cheapest, price);
+    } else if (!fewest || ways_[way].seen.size() < *fewest) {
+      fewest = ways_[way].seen.size();
     }
   }
   double planned = 0;
-  for (std::size_t way = 0; way < ways_.size() && fewest < kSightings; ++way) {
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!again(ways_[way]) || ways_[way].seen.size() != fewest) continue;
-    const double cost = expected(way);
-    if (planned + cost > allowed(way)) continue;
-    planned += cost;
-    batch_.push_back(way);
+    if (planned + cost(way) > allowed(way)) continue;
+    planned += cost(way);
+    add(way);
     if (fewest == 0) break;
   }
   if (batch_.empty()) decide(cheapest);
@@ -239,6 +343,7 @@ void Trial::decide(double postponed_cost) {
     if (!best || ratio(time(way), time(*best)) < kClearly) best = way;
   }
   chosen_ = best.value_or(chosen_);
+  has_decided_ = true;
   postponed_ = postponed_cost > 0;
   turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost) / kBudget)) + 1;
   decided_at_ = calls_;
@@ -251,10 +356,13 @@ void Trial::reopen(base::Nanos now) {
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].known = time(way);
     ways_[way].seen.clear();
-    ways_[way].calls = 0;
+    ways_[way].run_begin = 0;
+    ways_[way].started = ways_[way].unpaid = false;
+    ways_[way].leads = 0;
     ways_[way].out = false;
   }
   ways_[chosen_].seen = {now};
+  ways_[chosen_].unpaid = true;
   ++reopened_;
   plan();
 }

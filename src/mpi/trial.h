@@ -39,7 +39,8 @@ class Trial {
  public:
   static constexpr double kBudget = 0.05;
   static constexpr std::uint64_t kHorizon = 200;
-  static constexpr std::size_t kSightings = 8;
+  static constexpr std::size_t kSightings = 24;
+  static constexpr std::size_t kShortSightings = 32;
   static constexpr double kUnseen = 3;
   static constexpr double kAside = 4;
   static constexpr double kWarming = 4;  // the library's first call to its second, expected
@@ -57,7 +58,7 @@ class Trial {
 
   // The way the next call takes.
   std::size_t way() const {
-    return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()];
+    return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()].way;
   }
   // It has been taken, and took so long on this rank.
   void took(base::Nanos time);
@@ -68,6 +69,10 @@ class Trial {
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
 
+  // The first call of the way, which is no sighting of it, is expected to take so much longer,
+  // because connections are opened. Before it is taken.
+  void opens(std::size_t way, base::Nanos opening);
+
   // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
@@ -75,6 +80,9 @@ class Trial {
   void rule_out(std::size_t way);
 
   bool decided() const { return batch_.empty(); }
+  // Of the latest decision, also while other ways are seen again.
+  std::size_t chosen() const { return chosen_; }
+  bool has_decided() const { return has_decided_; }
   // The next sighting of some way waits for its turn.
   bool postponed() const { return postponed_; }
   std::size_t ways() const { return ways_.size(); }
@@ -91,31 +99,50 @@ class Trial {
   struct Candidate {
     Kin kin{};
     std::vector<base::Nanos> seen;  // agreed on, in this trial
+    std::ptrdiff_t run_begin = 0;   // of what counts among them
     base::Nanos known = 0;          // from before it
-    base::Nanos first = 0;          // of the library's own way: its first call
-    std::size_t calls = 0;          // that this trial spent on it
+    base::Nanos opening = 0;        // expected of its first call, beyond later ones
+    base::Nanos first = 0;          // its first call, where that is no sighting
+    bool started = false;           // in this trial, by such a call
+    std::size_t leads = 0;          // later calls of this trial that are no sightings
+    bool unpaid = false;            // its first sighting was no call of this trial
     bool out = false;               // clearly behind
   };
 
+  std::size_t fastest() const;
   base::Nanos least() const;
+  // A call to come: of a way, and whether it is a sighting of it.
+  struct Turn {
+    std::size_t way;
+    bool sighting;
+  };
   bool within(double factor) const;
   std::uint64_t taken_as_made() const;
+  bool librarys_own(std::size_t way) const;
   bool to_warm(std::size_t way) const;
   void count(const std::vector<base::Nanos>& slowest);
   void drop();
   void plan();
   void decide(double postponed_cost);
   double expected(std::size_t way) const;
+  double cost(std::size_t way) const;
   bool again(const Candidate& candidate) const;
   bool aside(std::size_t way) const;
+  bool settled() const;
+  bool is_short() const;
+  bool seen_often(std::size_t way) const;
+  std::size_t run(std::size_t way) const;
+  std::size_t leads(std::size_t way) const;
+  void add(std::size_t way);
   void reopen(base::Nanos now);
 
   std::vector<Candidate> ways_;
   base::Nanos limit_ = 0;
-  std::vector<std::size_t> batch_;  // ways to take before the ranks agree; empty: decided
+  std::vector<Turn> batch_;         // calls before the ranks agree; empty: decided
   std::vector<base::Nanos> times_;  // of the batch, not yet agreed on
   bool due_ = false;
   bool postponed_ = false;
+  bool has_decided_ = false;
   std::size_t chosen_ = 0;
   double spent_before_ = 0;  // by the trials before this one
   std::uint64_t calls_ = 0;

@@ -19,7 +19,7 @@ def trying(file: Path) -> dict[str, str]:
 
 def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "decisions.toml"
-    bench.run("repeat", "150", "300", env=trying(file)).check()
+    bench.run("repeat", "600", "300", env=trying(file)).check()
     (decision,) = load_decisions(str(file))
     ranks = len(bench.lab.hosts)
     assert (decision.ranks, decision.hosts) == (ranks, ranks)
@@ -37,7 +37,7 @@ def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) 
     assert load_decisions(str(file)) == [decision]
 
     # Another size is tried out, and joins the file.
-    bench.run("repeat", "150", "3000", env=trying(file)).check()
+    bench.run("repeat", "600", "3000", env=trying(file)).check()
     assert [one.least_bytes for one in load_decisions(str(file))] == [256, 2048]
 
 

@@ -23,7 +23,7 @@ def decisions(lines: list[str]) -> list[re.Match[str]]:
 
 
 def test_all_ways_are_tried_and_the_bytes_are_right(bench: Bench) -> None:
-    calls = 120
+    calls = 600
     ranks = len(bench.lab.hosts)
     done = bench.run("repeat", str(calls), "2000", env=TRYING)
     done.check()
@@ -41,7 +41,7 @@ def test_all_ways_are_tried_and_the_bytes_are_right(bench: Bench) -> None:
 
 
 def test_small_blocks_have_messages_combined_on_trial(bench: Bench) -> None:
-    done = bench.run("repeat", "60", "8", env=TRYING)
+    done = bench.run("repeat", "600", "8", env=TRYING)
     done.check()
     assert "bruck over MPI point-to-point messages" in decisions(done.warnings)[-1][5]
 
@@ -54,7 +54,7 @@ def test_every_size_and_type_under_trial(bench: Bench) -> None:
 
 
 def test_over_messages_alone(bench: Bench) -> None:
-    done = bench.run("repeat", "60", "500", env={**TRYING, "ALLEMANDE_TRANSPORT": "mpi"})
+    done = bench.run("repeat", "600", "500", env={**TRYING, "ALLEMANDE_TRANSPORT": "mpi"})
     done.check()
     assert done.stats["packets"] == 0
     assert "over UDP" not in decisions(done.warnings)[-1][0]
@@ -71,7 +71,7 @@ def test_who_names_an_algorithm_gets_it(bench: Bench) -> None:
 def test_blocks_of_any_size_on_trial(bench: Bench, transport: str) -> None:
     done = bench.run("blocks", "repeated", env={**TRYING, "ALLEMANDE_TRANSPORT": transport})
     done.check()
-    calls = 160
+    calls = 500
     assert done.stats["exchanges"] + done.stats["native"] == calls * len(bench.lab.hosts)
     assert done.stats["native"] > 0
     told = [line for line in done.warnings if DECIDED_BLOCKS.search(line)]

@@ -72,9 +72,10 @@ def test_sizes_are_launched_in_groups_small_ones_often() -> None:
     stock, ours = choose(["mpich,allemande+mpich"])
     assert plan.rounds * effort_of(plan, stock, 0, small).calls >= 50
     assert effort_of(plan, stock, 0, small).warmup == sweep_module.STOCK_WARMUP
+    assert effort_of(plan, ours, 0, small).warmup == sweep_module.SETTLED_AFTER[0]
     assert effort_of(plan, ours, 0, medium).warmup == 200
-    assert effort_of(plan, ours, 1, medium).warmup == sweep_module.SETTLED_AFTER
-    assert effort_of(plan, ours, 0, large).warmup == sweep_module.SETTLED_AFTER
+    assert effort_of(plan, ours, 1, medium).warmup == sweep_module.SETTLED_AFTER[1]
+    assert effort_of(plan, ours, 0, large).warmup == sweep_module.SETTLED_AFTER[2]
     assert effort_of(plan, ours, 0, large).calls == plan.calls
 
 

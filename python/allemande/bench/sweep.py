@@ -43,7 +43,9 @@ SIZES = (
     "10000,16384,30000,32768,50000,65536"
 )
 GROUP_ENDS = (SMALL - 1, TRIAL_SIZE_MAX, 2**31)  # of the sizes measured in one launch
-SETTLED_AFTER = 12  # calls of a size: its trials have ended by then
+# Calls of a size after which its trials have ended, or what they go on with is near to what they
+# have: below SMALL, up to TRIAL_SIZE_MAX, above.
+SETTLED_AFTER = (1000, 60, 12)
 STOCK_WARMUP = 2
 SECONDS_MAX = 30.0  # of timed calls per size and launch
 STOCK_COST, OWN_COST, LAUNCH_S = 2.0, 1.3, 5.0  # a guess, in limits and seconds, for the bar
@@ -81,8 +83,11 @@ def group(sizes: Sequence[int]) -> list[list[int]]:
 def effort_of(plan: Plan, candidate: Candidate, turn: int, sizes: Sequence[int]) -> Effort:
     warmup = STOCK_WARMUP
     if not candidate.stock:
-        timed = turn == 0 and max(sizes) <= TRIAL_SIZE_MAX
-        warmup = max(plan.trial_calls, SETTLED_AFTER) if timed else SETTLED_AFTER
+        largest = max(sizes)
+        small, medium, large = SETTLED_AFTER
+        warmup = small if largest < SMALL else medium if largest <= TRIAL_SIZE_MAX else large
+        if turn == 0 and largest <= TRIAL_SIZE_MAX:
+            warmup = max(plan.trial_calls, warmup)
     calls = plan.calls_of(min(sizes))
     return Effort(1, warmup, calls, calls, 0.0, SECONDS_MAX)
 

@@ -80,13 +80,13 @@ def median_of(launches: Iterable[Launch]) -> float | None:
 
 
 def trial_cost(launches: Iterable[Launch], trial_calls: int) -> float | None:
-    """Means, not medians: what a program pays is the sum. Trials end well before half of the first
-    calls; connections open in the first of a launch, whatever the trials do."""
+    """Means, not medians: what a program pays is the sum. Compared with the later half of the
+    warm-up and the timed calls; connections open in the first of a launch, whatever the trials do."""
     for each in launches:
         if len(each.first) < trial_calls or trial_calls < 2:
             continue
         first = each.first[1:trial_calls] if each.opens else each.first[:trial_calls]
-        settled = [*each.first[trial_calls // 2 : trial_calls], *each.seconds]
+        settled = [*each.first[len(each.first) // 2 :], *each.seconds]
         return float(np.sum(first) / (len(first) * np.mean(settled)) - 1)
     return None
 

@@ -63,7 +63,7 @@ static void sparse(void) {
 
 // The same counts again and again, then others ten times as large.
 static void repeated(void) {
-  enum { kRoom = 5000, kCalls = 160, kSmallCalls = 100 };
+  enum { kRoom = 5000, kCalls = 500, kSmallCalls = 400 };
   int counts[2][64], at[64];
   unsigned char* send = (unsigned char*)allocate((long)ranks * kRoom);
   unsigned char* recv = (unsigned char*)allocate((long)ranks * kRoom);
