@@ -28,6 +28,8 @@ int gather(MpiOps& ops, CommHandle comm, const Record& mine, std::vector<Record>
                        std::as_writable_bytes(std::span(all)));
 }
 
+constexpr std::string_view kNative = "its MPI_Alltoall passes through";
+
 transport::Key random_key() {
   transport::Key key{};
   // Never blocks or fails once the kernel is up, for so few bytes (getrandom(2)).
@@ -37,6 +39,17 @@ transport::Key random_key() {
 
 }  // namespace
 
+std::unique_ptr<Communicator> Communicator::pass_through(Job& job, CommHandle comm,
+                                                         std::uint32_t ranks, std::uint32_t self,
+                                                         std::string reason) {
+  std::unique_ptr<Communicator> made(new Communicator(job, comm, ranks, self));
+  made->obstacle_ = std::move(reason);
+  if (self == 0) {
+    job.log.info(fmt::format("communicator of {} ranks: {}; {}", ranks, made->obstacle_, kNative));
+  }
+  return made;
+}
+
 std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, std::uint32_t ranks,
                                                    std::uint32_t self) {
   std::unique_ptr<Communicator> made(new Communicator(job, comm, ranks, self));
@@ -45,7 +58,6 @@ std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, st
     if (self != 0 || reason.empty() || !job.has_native) return;
     job.warn_once(fmt::format("communicator of {} ranks: {}; {}", ranks, reason, consequence));
   };
-  constexpr std::string_view kNative = "its MPI_Alltoall passes through";
   if (const auto reason = made->join(); !reason.empty()) {
     // Where ranks share hosts, communicators within one are nothing to warn of.
     if (made->placement_.hosts() > 1) {

@@ -48,6 +48,10 @@ class Communicator {
   static std::unique_ptr<Communicator> create(Job& job, CommHandle comm, std::uint32_t ranks,
                                               std::uint32_t self);
 
+  // One whose calls all go to the MPI library, for this reason.
+  static std::unique_ptr<Communicator> pass_through(Job& job, CommHandle comm, std::uint32_t ranks,
+                                                    std::uint32_t self, std::string reason);
+
   // The MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const AlltoallCall& call);
   // communicator_v.cc

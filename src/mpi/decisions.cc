@@ -198,7 +198,7 @@ base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::
 
 base::Result<std::vector<Decision>> read_decisions(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::vector<Decision>{};
+  if (!std::filesystem::exists(path, error) && !error) return std::vector<Decision>{};
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path, error)) {
     return base::bad_input("cannot read " + path);

@@ -127,6 +127,8 @@ TEST_F(DecisionFile, IsWrittenAndRead) {
 
 TEST_F(DecisionFile, WhatCannotBeReadOrWrittenIsAnError) {
   EXPECT_FALSE(read_decisions(folder_));
+  std::filesystem::create_symlink(path("loop"), path("loop"));
+  EXPECT_FALSE(read_decisions(path("loop"))) << "there is something, which cannot be read";
   EXPECT_FALSE(write_decisions(path("no/such/folder"), {}));
   std::ofstream(path("binary")) << std::string("\0\xff\x01", 3);
   EXPECT_FALSE(read_decisions(path("binary")));

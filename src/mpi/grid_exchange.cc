@@ -25,6 +25,7 @@ GridExchange::Phase GridExchange::open(std::size_t dimension, const io::PeerSet&
     peers.numbers.push_back(all.numbers.empty() ? member.value : all.numbers[member.value]);
   }
   peers.names = all.names;
+  peers.family = all.family;
   const std::uint16_t set = peers.identity.remote_set[place];
   peers.identity.local_set = set;
   driver_.add_set(set, std::move(peers));

@@ -192,14 +192,22 @@ Communicator* Session::find_or_create(CommHandle comm) {
   bool inter = false;
   int ranks = 0;
   int rank = 0;
-  if (job_.ops.is_intercommunicator(comm, inter) != kMpiSuccess || inter) return nullptr;
-  if (job_.ops.comm_size(comm, ranks) != kMpiSuccess || ranks < 2) return nullptr;
+  if (job_.ops.is_intercommunicator(comm, inter) != kMpiSuccess) return nullptr;
+  if (job_.ops.comm_size(comm, ranks) != kMpiSuccess || (ranks < 2 && !inter)) return nullptr;
   if (job_.ops.comm_rank(comm, rank) != kMpiSuccess) return nullptr;
-  // Ranks of another job may run without allemande: nothing can be agreed on with them.
   bool within = false;
-  if (job_.ops.is_within_world(comm, within) != kMpiSuccess || !within) return nullptr;
-  auto made = Communicator::create(job_, comm, static_cast<std::uint32_t>(ranks),
-                                   static_cast<std::uint32_t>(rank));
+  if (!inter && job_.ops.is_within_world(comm, within) != kMpiSuccess) return nullptr;
+  const auto size = static_cast<std::uint32_t>(ranks);
+  const auto self = static_cast<std::uint32_t>(rank);
+  std::unique_ptr<Communicator> made;
+  if (inter) {
+    made = Communicator::pass_through(job_, comm, size, self, "it is an intercommunicator");
+  } else if (!within) {
+    // They may run without allemande: nothing can be agreed on with them.
+    made = Communicator::pass_through(job_, comm, size, self, "it has ranks of another job");
+  } else {
+    made = Communicator::create(job_, comm, size, self);
+  }
   Communicator* communicator = made.get();
   {
     const std::lock_guard lock(mutex_);

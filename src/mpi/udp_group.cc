@@ -34,6 +34,7 @@ UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
       rounds_(std::move(rounds)),
       plans_(std::move(phased)),
       hooks_(std::move(hooks)) {
+  peers.family = set_;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     phased_.push_back(open(plans_[i], driver, peers, phase_sets[i]));
   }

@@ -169,6 +169,16 @@ bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);
 }
+std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const { return impl_->engine.ahead(peer); }
+
+base::Nanos Channel::not_entered_at(PeerId peer) const {
+  return impl_->engine.not_entered_at(peer);
+}
+
+std::uint64_t Channel::sends_to(PeerId peer) const {
+  return sizes_of(impl_->exchange.send).of(peer);
+}
+
 const std::optional<Mismatch>& Channel::mismatch() const { return impl_->engine.mismatch(); }
 const Counters& Channel::counters() const { return impl_->engine.counters(); }
 const Config& Channel::config() const { return impl_->engine.config(); }

@@ -103,6 +103,13 @@ class Channel {
   // Set when two ranks do not agree on the size of a block: nothing more can be exchanged.
   const std::optional<Mismatch>& mismatch() const;
 
+  // As in the engine: a peer in an exchange this rank has not entered, and one that has not entered
+  // the running one. In several channels of the same ranks, which all enter them in the same order,
+  // the two together say that they do not.
+  std::optional<Engine::Ahead> ahead(PeerId peer) const;
+  base::Nanos not_entered_at(PeerId peer) const;
+  std::uint64_t sends_to(PeerId peer) const;  // bytes, in the running exchange
+
   const Counters& counters() const;
   const Config& config() const;
   const Identity& identity() const;

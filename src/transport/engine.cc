@@ -64,6 +64,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     peer.recv = ReceiveWindow{};
     const ReceiveWindow early = asides_[id].early;
     asides_[id].early = ReceiveWindow{};
+    asides_[id].not_entered_at = 0;
     peer.quiet_since = now;
     peer.wait_since = now;
     peer.backoff = 0;

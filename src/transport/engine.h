@@ -128,6 +128,15 @@ class Engine {
   // Set once two ranks are known not to agree: this engine has given up then, and tells the others.
   const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
+  // A peer that is in an exchange this rank has not entered.
+  struct Ahead {
+    base::Nanos since = 0;
+    std::uint64_t sends = 0;  // to this rank, in bytes; 0: it has not said yet
+  };
+  std::optional<Ahead> ahead(PeerId peer) const;
+  // When the peer last said that it has not entered the running exchange; 0: it has not said so.
+  base::Nanos not_entered_at(PeerId peer) const;
+
   // Unacknowledged part of the block for `peer`: packets [first, last) of the running exchange.
   struct Range {
     std::uint32_t first = 0, last = 0;
@@ -170,6 +179,9 @@ class Engine {
     std::uint64_t owed_exchange = 0;
     std::uint64_t reply_exchange = 0;
     std::uint64_t disputed = 0;  // number of the exchange + 1 whose block is not as expected
+    std::uint64_t ahead_in = 0;  // number of the exchange + 1
+    Ahead ahead;
+    base::Nanos not_entered_at = 0;
   };
 
   // engine_mismatch.cc
@@ -177,6 +189,7 @@ class Engine {
   bool disputed(PeerId id, std::uint64_t exchange) const {
     return asides_[id].disputed == exchange + 1;
   }
+  void note_ahead(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint64_t sends);
   bool fits_tail(PeerId id, const wire::Header& header) const;
   bool compare(PeerId id, std::uint64_t exchange, const wire::ProbeBody& theirs);
   bool fits_early(PeerId id, const ReceiveWindow& early) const;

@@ -67,6 +67,25 @@ void Engine::on_mismatch(std::span<const std::byte> body) {
   give_up({told->from, told->to, told->sent, told->expected});
 }
 
+void Engine::note_ahead(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint64_t sends) {
+  if (exchange < entered_) return;
+  Aside& aside = asides_[id];
+  if (aside.ahead_in != exchange + 1) {
+    aside.ahead_in = exchange + 1;
+    aside.ahead = {now, 0};
+  }
+  if (sends > 0) aside.ahead.sends = sends;
+}
+
+std::optional<Engine::Ahead> Engine::ahead(PeerId peer) const {
+  const Aside& aside = asides_[peer];
+  return aside.ahead_in > entered_ ? std::optional(aside.ahead) : std::nullopt;
+}
+
+base::Nanos Engine::not_entered_at(PeerId peer) const {
+  return running_ ? asides_[peer].not_entered_at : 0;
+}
+
 void Engine::give_up(const Mismatch& mismatch) {
   mismatch_ = mismatch;
   abandon(std::nullopt);

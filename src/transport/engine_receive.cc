@@ -41,6 +41,10 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
       return Verdict::kNothing;
     }
     heard(now, id);
+    // As said of an exchange that its sender has not entered (emit_ack()).
+    if (running_ && exchange == current() && ack->echo == 0 && ack->seen == 0) {
+      asides_[id].not_entered_at = now;
+    }
     const bool past = header.acknowledged == wire::kAcknowledgedAll && ack->echo != 0;
     if (past && running_ && exchange == current() && !peers_[id].send.exhausted()) {
       // Too far ahead to know what it expected.
@@ -57,6 +61,7 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
       return Verdict::kNothing;
     }
     heard(now, id);
+    note_ahead(now, id, exchange, probe->sends);
     if (!compare(id, exchange, *probe)) return Verdict::kNothing;
     implied_ack(now, id, exchange);
     apply_ack(now, id, exchange, header.acknowledged, nullptr);
@@ -92,6 +97,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     reply(id, exchange, 0);
     return Verdict::kNothing;
   }
+  note_ahead(now, id, exchange, 0);
   const bool ack_soon = (header.flags & wire::kFlagAckSoon) != 0;
   const bool last = (header.flags & wire::kFlagLast) != 0;
   if (exchange == entered_) {

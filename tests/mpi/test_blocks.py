@@ -43,9 +43,11 @@ def test_blocks_by_every_algorithm(bench: Bench, algorithm: str) -> None:
 
 
 def test_intercommunicators_pass_through(bench: Bench) -> None:
-    done = bench.run("blocks", "intercommunicator")
+    done = bench.run("blocks", "intercommunicator", env={"ALLEMANDE_LOG": "info"})
     done.check()
     assert done.stats["exchanges"] == 0
+    told = [line for line in done.warnings if "intercommunicator; its MPI_Alltoall passes" in line]
+    assert len(told) == 2, done.err  # one of each group
 
 
 def test_threads_on_communicators_of_their_own(bench: Bench) -> None:

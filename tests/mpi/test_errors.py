@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.mpi.mpi_job import Bench
+
+from allemande.clusters import find_cluster_file
+from allemande.lab import Lab
 
 CLASSES = ["count count count type type type type type type comm"]
 
@@ -71,3 +75,18 @@ def test_a_rank_with_blocks_of_its_own_size(bench: Bench, size: int, transport: 
     here = rf"rank 4 on h4 sends {size} bytes to rank \d on h\d, which expects 20000 bytes"
     there = rf"rank \d on h\d sends 20000 bytes to rank 4 on h4, which expects {size} bytes"
     assert re.search(f"CLASS truncate: .*({here}|{there})", done.out), done.out
+
+
+# The others' blocks go directly, its own are combined in phases: they are on different sets, each
+# alive and waiting for the other.
+def test_a_rank_whose_blocks_go_another_way(programs: Path, mpi: str, tmp_path: Path) -> None:
+    with Lab.boot(find_cluster_file("tam-16x1"), force=True) as lab:
+        done = Bench(lab, programs / mpi, mpi, tmp_path).run("errors", "blocks", "4", "40", "40")
+    for rank in range(16):
+        told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
+        assert len(told) == 2 and not any(line.startswith("none") for line in told), done.out
+    there = r"rank 4 on h4 (sends \d+ bytes and )?takes another way than rank \d+ on h\d+"
+    here = r"rank \d+ on h\d+ (sends 20000 bytes and )?takes another way than rank 4 on h4"
+    assert re.search(f"CLASS truncate: .*({here}|{there}), which sends it \\d+ bytes", done.out), (
+        done.out + done.err
+    )

@@ -17,7 +17,7 @@ from allemande.bench import sweep as sweep_module
 from allemande.bench.formats import TIMES
 from allemande.bench.sizes import parse_sizes
 from allemande.bench.sweep import choose, effort_of, find_jobs, group
-from allemande.bench.sweep_store import Launch, Plan, Store, summarise, trial_cost
+from allemande.bench.sweep_store import Launch, Plan, Store, opening_s, summarise, trial_cost
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload
 from allemande.errors import BadInput
@@ -55,10 +55,17 @@ def test_best_and_default_are_of_the_same_library() -> None:
 
 
 def test_cost_of_trials_by_hand() -> None:
-    """6 + 4 + 2 + 2 in the first four calls; settled ones take 2: 14 / 8. Or without the first."""
+    """6 + 4 + 2 + 2 in the first four calls; settled ones take 2: 14 / 8. In the first size of a
+    launch the first call counts as a settled one: 10 / 8; and 1.5 s of the second are stock's."""
     one = launch("allemande+mpich", 100, 2.0, first=[6.0, 4.0, 2.0, 2.0])
     assert trial_cost([one], 4) == pytest.approx(14 / 8 - 1)
-    assert trial_cost([replace(one, opens=True)], 4) == pytest.approx(8 / 6 - 1)
+    opens = replace(one, opens=True)
+    assert trial_cost([opens], 4) == pytest.approx(10 / 8 - 1)
+    assert trial_cost([opens], 4, 1.5) == pytest.approx(8.5 / 8 - 1)
+    assert trial_cost([opens], 4, 50.0) == pytest.approx(0)
+    stock = launch("mpich", 100, 2.0, 3.0, first=[5.0, 3.0], opens=True)
+    assert opening_s([stock, launch("mpich", 100, 2.0, first=[9.0])]) == pytest.approx(2.0)
+    assert opening_s([]) == 0
     assert trial_cost([one], 5) is None  # too few were timed
     assert trial_cost([one], 0) is None
 

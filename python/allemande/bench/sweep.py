@@ -142,7 +142,7 @@ def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
         size=record.size,
         turn=job.turn,
         seconds=record.seconds,
-        first=[] if job.candidate.stock else record.warmup_seconds,
+        first=record.warmup_seconds,
         opens=opens,
         own_part=record.counters.get("allemande_exchanges", 0) / calls if calls else 0.0,
         wrong_bytes=record.wrong_bytes,

@@ -44,7 +44,7 @@ class Launch:
     size: int
     turn: int
     seconds: list[float]
-    first: list[float] = field(default_factory=list)  # warm-up calls, the trials' among them
+    first: list[float] = field(default_factory=list)  # warm-up calls, of ours with the trials
     opens: bool = False  # the first size of its launch: its first call opens connections
     own_part: float = 0.0  # of all calls, what allemande carried
     wrong_bytes: int = 0
@@ -79,15 +79,32 @@ def median_of(launches: Iterable[Launch]) -> float | None:
     return float(np.median(seconds)) if seconds else None
 
 
-def trial_cost(launches: Iterable[Launch], trial_calls: int) -> float | None:
+def opening_s(launches: Iterable[Launch]) -> float:
+    """What the library takes to open its connections: the first call of a launch beyond others."""
+    found = [
+        each.first[0] - np.median([*each.first[1:], *each.seconds])
+        for each in launches
+        if each.opens and each.first
+    ]
+    return max(0.0, float(np.median(found))) if found else 0.0
+
+
+def trial_cost(
+    launches: Iterable[Launch], trial_calls: int, opening_s: float = 0.0
+) -> float | None:
     """Means, not medians: what a program pays is the sum. Compared with the later half of the
-    warm-up and the timed calls; connections open in the first of a launch, whatever the trials do."""
+    warm-up and the timed calls. In the first size of a launch ours comes up with the first call,
+    and the library opens its connections with its own first, as it does without trials."""
     for each in launches:
         if len(each.first) < trial_calls or trial_calls < 2:
             continue
-        first = each.first[1:trial_calls] if each.opens else each.first[:trial_calls]
-        settled = [*each.first[len(each.first) // 2 :], *each.seconds]
-        return float(np.sum(first) / (len(first) * np.mean(settled)) - 1)
+        first = each.first[:trial_calls]
+        settled = float(np.mean([*each.first[len(each.first) // 2 :], *each.seconds]))
+        total = float(np.sum(first))
+        if each.opens:
+            opening = min(opening_s, max(first[1:]) - settled)
+            total += settled - first[0] - max(0.0, opening)
+        return total / (len(first) * settled) - 1
     return None
 
 
@@ -116,7 +133,7 @@ def summarise_size(
         against_best=ratio(best_s, ours_s),
         against_default=ratio(known.get(library), ours_s),
         own_part=float(np.mean([each.own_part for each in ours])) if ours else None,
-        trial_cost=trial_cost(ours, trial_calls),
+        trial_cost=trial_cost(ours, trial_calls, opening_s(stock.get(library, []))),
         wrong_bytes=sum(each.wrong_bytes for each in launches),
     )
 

@@ -19,6 +19,8 @@ namespace {
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
 constexpr std::chrono::milliseconds kTurnInterval{1};
+// Longer than a datagram is under way: what is heard so much later was said later, too.
+constexpr base::Nanos kInOrder = base::kSecond;
 constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
@@ -324,6 +326,12 @@ void Driver::Impl::update(Lock& lock, Call& call) {
         fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
                     who, seconds(failure->silent), seconds(config.peer_timeout)));
   }
+  if (call.over) return;
+  if (const std::string disorder = notice_disorder(*entry); !disorder.empty()) {
+    fail(call, {base::ErrorCode::kBadInput, disorder},
+         entry->numbers[entry->channel.identity().self]);
+    return;
+  }
   if (warnings.empty() || !call.warn) return;
   lock.unlock();
   for (const std::string& text : warnings) call.warn(text);
@@ -336,6 +344,35 @@ bool Driver::Impl::notice_mismatch(SetEntry& entry) {
   if (!found || entry.failure) return false;
   give_up(entry, {base::ErrorCode::kBadInput, entry.mismatch()}, entry.numbers[found->from]);
   return true;
+}
+
+// A peer that has not entered the running exchange, though it is in one of another set of the
+// family that this rank has not entered: in whatever order the others take the two, one of them is
+// wrong. Empty: nothing of the kind.
+std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
+  if (entry.family == 0) return {};
+  for (transport::PeerId peer = 0; peer < entry.numbers.size(); ++peer) {
+    const base::Nanos said = entry.channel.not_entered_at(peer);
+    if (said == 0) continue;
+    for (const SetEntry* other : sets.live()) {
+      if (other == &entry || other->family != entry.family) continue;
+      const auto same =
+          std::find(other->numbers.begin(), other->numbers.end(), entry.numbers[peer]);
+      if (same == other->numbers.end()) continue;
+      const auto ahead =
+          other->channel.ahead(static_cast<transport::PeerId>(same - other->numbers.begin()));
+      if (!ahead || said - ahead->since < kInOrder) continue;
+      const std::string sends =
+          ahead->sends == 0 ? "" : fmt::format("sends {} bytes and ", ahead->sends);
+      return fmt::format(
+          "{} {}takes another way than {}, which sends it {} bytes: do all ranks give the same "
+          "count?",
+          entry.name_of(entry.numbers[peer]), sends,
+          entry.name_of(entry.numbers[entry.channel.identity().self]),
+          entry.channel.sends_to(peer));
+    }
+  }
+  return {};
 }
 
 void Driver::Impl::fail(Call& call, base::Error error, std::optional<std::uint32_t> lost) {

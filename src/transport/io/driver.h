@@ -27,6 +27,9 @@ struct PeerSet {
   // and names by number, "rank 3 on h3".
   std::vector<std::uint32_t> numbers;
   std::vector<std::string> names;
+  // Sets with the same one, not 0, belong together: all their ranks run the exchanges of all of
+  // them in the same order. Where two ranks do not, both fail.
+  std::uint16_t family = 0;
 };
 
 struct DriverCounters {
@@ -54,7 +57,7 @@ class Driver {
   // at least every millisecond while waiting (the interposer's PMPI_Test); it must not throw.
   // `deadline` bounds the whole. Several threads may run exchanges of different sets at once.
   // kPeerLost names the host; kTimeout is the deadline; kBadInput: two ranks do not agree on a
-  // size. Silence warnings go to `warn`.
+  // size, or on which set of a family is next. Silence warnings go to `warn`.
   using Progress = std::function<void()>;
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,

@@ -69,6 +69,7 @@ struct Driver::Impl {
   bool all_settled() const;
   void update(Lock& lock, Call& call);
   bool notice_mismatch(SetEntry& entry);
+  std::string notice_disorder(const SetEntry& entry) const;
   void fail(Call& call, base::Error error, std::optional<std::uint32_t> lost);
   void tell(Lock& lock);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);

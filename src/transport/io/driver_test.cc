@@ -36,7 +36,8 @@ class Cluster {
  public:
   explicit Cluster(std::uint32_t ranks, std::size_t sets = 1, const transport::Config& config = {},
                    bool responder = true,
-                   const std::map<std::size_t, transport::Config>& of_set = {}) {
+                   const std::map<std::size_t, transport::Config>& of_set = {},
+                   bool family = false) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       drivers_.push_back(Driver::create(open_endpoint(rank % 2 == 0), responder).value());
     }
@@ -51,6 +52,7 @@ class Cluster {
         peers.identity = {{0x1234 + s, 0x5678}, rank, numbers[rank], numbers};
         peers.config = of_set.contains(s) ? of_set.at(s) : config;
         peers.config.grain_packets = 4;
+        if (family) peers.family = s == 0 ? numbers[rank] : numbers_[0][rank];
         for (std::uint32_t peer = 0; peer < ranks; ++peer) {
           peers.addresses.push_back({drivers_[peer]->endpoint().local()});
           peers.names.push_back("rank " + std::to_string(peer) + " on h0" + std::to_string(peer));
@@ -247,6 +249,47 @@ TEST(Driver, ASharedFailureReachesThoseWhoWaitElsewhere) {
   ASSERT_FALSE(waited.ok());
   EXPECT_THAT(waited.error().message,
               testing::HasSubstr("rank 2 on h02 is lost, as rank 0 on h00 has found"));
+}
+
+// All wait for each other, each alive and answering.
+TEST(Driver, RanksThatTakeSetsOfAFamilyInDifferentOrderFail) {
+  Cluster cluster(3, 2, {}, true, {}, true);
+  std::vector<std::thread> threads;
+  std::vector<base::Status> ended(3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&cluster, &ended, rank] {
+      const std::size_t first = rank == 2 ? 1 : 0;
+      Side side(cluster, rank, rank == 2 ? 700 : 900, first);
+      ended[rank] = side.run(0, {}, {}, monotonic_now() + 20 * base::kSecond);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ASSERT_FALSE(ended[rank]) << rank;
+    EXPECT_NE(ended[rank].error().code, base::ErrorCode::kTimeout) << rank;
+  }
+  EXPECT_EQ(ended[2].error().code, base::ErrorCode::kBadInput);
+  EXPECT_THAT(ended[2].error().message,
+              testing::MatchesRegex("rank [01] on h0[01] sends 900 bytes and takes another way "
+                                    "than rank 2 on h02, which sends it 700 bytes: .*"));
+}
+
+// One is seconds behind, which is no other order: those ahead are in the next set already.
+TEST(Driver, ALateRankOfAFamilyIsWaitedFor) {
+  Cluster cluster(3, 2, {}, true, {}, true);
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&cluster, rank] {
+      std::array<Side, 2> sides = {Side(cluster, rank, 900, 0), Side(cluster, rank, 700, 1)};
+      for (unsigned i = 0; i < 4; ++i) {
+        if (rank == i) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        const base::Status done = sides[i % 2].run(i);
+        EXPECT_TRUE(done) << done.error().message;
+        EXPECT_TRUE(sides[i % 2].check(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Driver, DeadlineEndsTheExchange) {

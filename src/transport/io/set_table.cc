@@ -16,7 +16,8 @@ SetEntry::SetEntry(std::uint16_t set, PeerSet&& peers)
       channel(peers.config, std::move(peers.identity)),
       addresses(std::move(peers.addresses)),
       numbers(std::move(peers.numbers)),
-      names(std::move(peers.names)) {
+      names(std::move(peers.names)),
+      family(peers.family) {
   if (!numbers.empty()) return;
   numbers.resize(addresses.size());
   std::iota(numbers.begin(), numbers.end(), 0);

@@ -24,6 +24,7 @@ struct SetEntry {
   std::vector<std::vector<Address>> addresses;
   std::vector<std::uint32_t> numbers;
   std::vector<std::string> names;
+  std::uint16_t family;
   bool attention = false;  // something came or began: pull
   base::Nanos deadline = base::kNever;
   std::size_t queued = 0;              // datagrams pulled and not yet taken by the kernel

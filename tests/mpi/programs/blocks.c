@@ -166,9 +166,11 @@ static void intercommunicator(void) {
     send[i] = rank * 1000 + i;
     counts[i] = 1, at[i] = i, bytes[i] = (int)sizeof(int) * i, kinds[i] = MPI_INT;
   }
-  for (int w = 0; w < 2; ++w) {
+  for (int form = 0; form < 3; ++form) {
     memset(recv, 0, sizeof recv);
-    if (w) {
+    if (form == 0) {
+      MPI_Alltoall(send, 1, MPI_INT, recv, 1, MPI_INT, inter);
+    } else if (form == 1) {
       MPI_Alltoallw(send, counts, bytes, kinds, recv, counts, bytes, kinds, inter);
     } else {
       MPI_Alltoallv(send, counts, at, MPI_INT, recv, counts, at, MPI_INT, inter);
