@@ -209,6 +209,7 @@ class Communicator {
   std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
   std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
   AgreedLoad load_;                    // of blocks of any size, where counts_ do not tell it
+  std::uint64_t limit_load_ = 0;       // of the exchange by which leaders know the links' limit
   std::map<int, Tried> tried_blocks_;  // by size class of what the fullest member carries
   base::Error failure_;                // these are set before mode_ tells of them
   std::string obstacle_;

@@ -17,6 +17,11 @@ std::vector<std::uint64_t> sizes_of(std::span<const TypedBuffer> blocks) {
   return sizes;
 }
 
+bool about_equal(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kPart = 50;
+  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / kPart;
+}
+
 }  // namespace
 
 bool Communicator::blocks_on_trial() const { return on_trial() && job_.has_native; }
@@ -43,7 +48,8 @@ base::Status Communicator::prepare_blocks(const BlockCall& call) {
 Communicator::Tried& Communicator::tried_blocks() {
   const bool told = counts_tell();
   const std::uint64_t bytes = told ? std::max<std::uint64_t>(counts_->load(), 1) : load_.bytes();
-  const base::Nanos limit = told ? counts_->least_time() : load_.limit();
+  base::Nanos limit = told ? counts_->least_time() : load_.limit();
+  if (!told && !about_equal(limit_load_, bytes)) limit = 0;
   const auto size_class = static_cast<int>(std::bit_width(bytes));
   if (const auto found = tried_blocks_.find(size_class); found != tried_blocks_.end()) {
     found->second.trial.set_limit(limit);
@@ -64,6 +70,7 @@ int Communicator::try_out_blocks(const BlockCall& call) {
   Tried& tried = tried_blocks();
   const bool native = tried.ways[tried.trial.way()] == kNativeWay;
   const int code = native ? call.native() : accelerate_blocks(call);
+  if (!native) limit_load_ = load_.bytes();
   if (native) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
   if (code == kMpiSuccess) note_time(tried, io::monotonic_now() - begin);
   return code;

@@ -99,6 +99,8 @@ void Communicator::record_decisions() {
 void Communicator::record(const Tried& tried) {
   const std::size_t way = tried.trial.chosen();
   if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return;
+  // Reopened a moment ago: what an earlier job has found is better than one smoothed time.
+  if (!tried.trial.decided() && tried.trial.reopened() > 0) return;
   Decision decision = subject(tried);
   decision.chosen = decision.ways[way].name;
   decision.why = reason(tried);

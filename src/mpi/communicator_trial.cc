@@ -125,7 +125,10 @@ bool Communicator::agree(Trial& trial) {
   for (const base::Nanos time : trial.times()) {
     words.push_back(kMost - static_cast<std::uint64_t>(time));
   }
-  if (job_.ops.allreduce_min(comm_, words) != kMpiSuccess) return false;
+  if (job_.ops.allreduce_min(comm_, words) != kMpiSuccess) {
+    trial.cannot_agree();
+    return false;
+  }
   std::vector<base::Nanos> slowest;
   for (const std::uint64_t word : words) slowest.push_back(static_cast<base::Nanos>(kMost - word));
   trial.agree(slowest);

@@ -29,7 +29,7 @@ constexpr base::Nanos kShort = 20 * base::kMillisecond;
 constexpr std::array<Behind, 4> kShortBehind = {{{4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
 // From so many sightings on, ways so close together need no more of them.
 constexpr std::size_t kSettled = 8;
-constexpr double kClose = 1.05;
+constexpr double kAsFast = 1.05;
 // The ranks agree after 1, 2, 3, 4, 6, 8, 12, 16 and 24 sightings of a way, of short calls after 1,
 // 4, 8, 16 and 32: agreeing is a collective.
 constexpr std::size_t kOneByOne = 4;
@@ -86,12 +86,18 @@ base::Nanos Trial::time(std::size_t way) const {
          static_cast<base::Nanos>(seen.size());
 }
 
-// Of the ways seen in this trial, of which there is one.
+// Of the ways seen in this trial, of which there is one. Those that are out are not compared with:
+// their times stay what they were, while those of others follow what the hosts do.
 std::size_t Trial::fastest() const {
+  const auto better = [this](std::size_t way, std::size_t than) {
+    if (ways_[way].seen.empty()) return false;
+    if (ways_[than].seen.empty()) return true;
+    if (ways_[way].out != ways_[than].out) return ways_[than].out;
+    return time(way) < time(than);
+  };
   std::size_t fastest = 0;
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (ways_[way].seen.empty()) continue;
-    if (ways_[fastest].seen.empty() || time(way) < time(fastest)) fastest = way;
+  for (std::size_t way = 1; way < ways_.size(); ++way) {
+    if (better(way, fastest)) fastest = way;
   }
   return fastest;
 }
@@ -155,6 +161,11 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   }
 }
 
+void Trial::cannot_agree() {
+  due_ = false;
+  times_.clear();
+}
+
 void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   assert(times.size() == ways_.size());
   for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].known = times[i];
@@ -201,7 +212,8 @@ std::size_t Trial::leads(std::size_t way) const {
 
 void Trial::add(std::size_t way) {
   batch_.insert(batch_.end(), leads(way), {way, false});
-  batch_.insert(batch_.end(), run(way), {way, true});
+  batch_.push_back({way, true, is_short() && run(way) > 1});
+  batch_.insert(batch_.end(), run(way) - 1, {way, true});
 }
 
 void Trial::count(const std::vector<base::Nanos>& slowest) {
@@ -209,8 +221,9 @@ void Trial::count(const std::vector<base::Nanos>& slowest) {
     const base::Nanos time = std::max<base::Nanos>(slowest[i], 1);
     Candidate& candidate = ways_[batch_[i].way];
     if (batch_[i].sighting) {
-      const bool begins = i > 0 && !batch_[i - 1].sighting;
-      if (begins && run(batch_[i].way) > 1) {
+      // The one that reopened the trial is smoothed: it counts only while there is no other.
+      const bool replaces = candidate.unpaid && candidate.seen.size() == 1;
+      if (batch_[i].begins || replaces) {
         candidate.run_begin = static_cast<std::ptrdiff_t>(candidate.seen.size());
       }
       candidate.seen.push_back(time);
@@ -295,7 +308,7 @@ bool Trial::settled() const {
   const std::size_t enough = is_short() ? 2 * kSettled : kSettled;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (ways_[way].out) continue;
-    if (ways_[way].seen.size() < enough || ratio(time(way), best) > kClose) return false;
+    if (ways_[way].seen.size() < enough || ratio(time(way), best) > kAsFast) return false;
   }
   return true;
 }
@@ -363,6 +376,7 @@ void Trial::reopen(base::Nanos now) {
   }
   ways_[chosen_].seen = {now};
   ways_[chosen_].unpaid = true;
+  ways_[chosen_].opening = 0;
   ++reopened_;
   plan();
 }

@@ -68,6 +68,8 @@ class Trial {
   bool due() const { return due_; }
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
+  // They could not: the calls are made again.
+  void cannot_agree();
 
   // The first call of the way, which is no sighting of it, is expected to take so much longer,
   // because connections are opened. Before it is taken.
@@ -115,6 +117,7 @@ class Trial {
   struct Turn {
     std::size_t way;
     bool sighting;
+    bool begins = false;  // the run by which the way is known from then on
   };
   bool within(double factor) const;
   std::uint64_t taken_as_made() const;

@@ -204,6 +204,54 @@ TEST(Trial, ManySightingsAreNotUndoneByAFew) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+// Times follow what the hosts do; those of ways that are out stay what they were.
+TEST(Trial, HostsThatGrowSlowerRuleNobodyOut) {
+  for (const base::Nanos unit : {1000L, 1'000'000L}) {
+    for (int begin = 5; begin < 150; ++begin) {
+      Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
+      for (int i = 0; i < 2000; ++i) {
+        Times times = {300, 100, 107, 126};
+        for (base::Nanos& time : times) time *= unit * (i < begin ? 10 : 16) / 10;
+        call(trial, times);
+      }
+      ASSERT_NE(trial.chosen(), 0u) << unit << ", slower from call " << begin;
+    }
+  }
+}
+
+TEST(Trial, AWayTakenOverHasItsConnections) {
+  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
+  trial.opens(2, 3'000'000);
+  trial.adopt(2, {130, 100, 70});
+  calls(trial, 64, {130, 100, 200});
+  EXPECT_EQ(trial.reopened(), 1u);
+  calls(trial, 400, {130, 100, 200});
+  EXPECT_EQ(trial.way(), 1u);
+  EXPECT_GT(trial.sightings(2), 1u);
+}
+
+// What reopens a trial is smoothed and cut short.
+TEST(Trial, TheTimeThatReopensIsNoLastingSighting) {
+  Trial trial({Kin::kUdp, Kin::kLibrary});
+  calls_until_decided(trial, {100 * kMs, 900 * kMs});
+  ASSERT_EQ(trial.way(), 0u);
+  calls(trial, 600, {1000 * kMs, 850 * kMs});
+  EXPECT_GE(trial.reopened(), 1u);
+  EXPECT_EQ(trial.way(), 1u);
+}
+
+TEST(Trial, WhatCannotBeAgreedOnIsDoneAgain) {
+  Trial trial;
+  trial.took(5);
+  while (!trial.due()) trial.took(5);
+  const std::size_t calls_made = trial.times().size();
+  trial.cannot_agree();
+  EXPECT_EQ(trial.way(), 0u);
+  std::size_t again = 0;
+  for (; !trial.due(); ++again) trial.took(5);
+  EXPECT_EQ(again, calls_made);
+}
+
 TEST(Trial, OpeningConnectionsHasToBePaidFor) {
   Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
   trial.opens(2, 30 * 100);

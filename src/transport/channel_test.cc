@@ -431,6 +431,39 @@ TEST(Channel, AnUnexpectedBlockIsFoundAfterTheExchange) {
   }
 }
 
+TEST(Channel, APeerThatHasNotEnteredSaysSo) {
+  Group group(2);
+  base::Nanos now = base::kSecond;
+  group.start(0, now, 3 * kPacket);
+  EXPECT_FALSE(group[1].ahead(0));
+  for (int step = 0; step < 300; ++step, now += 10 * base::kMillisecond) group.flow(now);
+  EXPECT_GE(group[0].not_entered_at(1), base::kSecond);
+  ASSERT_TRUE(group[1].ahead(0));
+  EXPECT_EQ(group[1].ahead(0)->since, base::kSecond);
+  EXPECT_EQ(group[1].ahead(0)->sends, 3 * kPacket);
+  EXPECT_EQ(group[0].sends_to(1), 3 * kPacket);
+  group.start(1, now, 3 * kPacket);
+  EXPECT_FALSE(group[1].ahead(0));
+  group.flow(now);
+  EXPECT_TRUE(group[0].complete());
+}
+
+// It may be in later exchanges by rights.
+TEST(Channel, APeerThatHasLeftIsNotOneThatHasNotEntered) {
+  Group group(3);
+  base::Nanos now = base::kSecond;
+  const std::vector<std::uint64_t> all = {0, kPacket, kPacket};
+  const std::vector<std::uint64_t> only_first = {kPacket, 0, 0};
+  group.start_blocks(0, now, all, all);
+  group.start_blocks(1, now, only_first, only_first);
+  group.flow(now);
+  ASSERT_TRUE(group[1].complete());
+  group[1].release(now);
+  for (int step = 0; step < 300; ++step, now += 10 * base::kMillisecond) group.flow(now);
+  EXPECT_EQ(group[0].not_entered_at(1), 0);
+  EXPECT_GT(group[0].not_entered_at(2), 0);
+}
+
 TEST(Channel, ALatePeerThatAnswersProbesIsNotSilent) {
   Config config;
   config.peer_warning = base::kSecond;

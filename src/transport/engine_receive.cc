@@ -41,8 +41,10 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
       return Verdict::kNothing;
     }
     heard(now, id);
-    // As said of an exchange that its sender has not entered (emit_ack()).
-    if (running_ && exchange == current() && ack->echo == 0 && ack->seen == 0) {
+    // As said of an exchange that its sender has not entered (emit_ack()). One it has completed is
+    // acknowledged as a whole.
+    if (running_ && exchange == current() && ack->echo == 0 && ack->seen == 0 &&
+        header.acknowledged != wire::kAcknowledgedAll) {
       asides_[id].not_entered_at = now;
     }
     const bool past = header.acknowledged == wire::kAcknowledgedAll && ack->echo != 0;

@@ -351,24 +351,23 @@ bool Driver::Impl::notice_mismatch(SetEntry& entry) {
 // wrong. Empty: nothing of the kind.
 std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
   if (entry.family == 0) return {};
-  for (transport::PeerId peer = 0; peer < entry.numbers.size(); ++peer) {
-    const base::Nanos said = entry.channel.not_entered_at(peer);
-    if (said == 0) continue;
-    for (const SetEntry* other : sets.live()) {
-      if (other == &entry || other->family != entry.family) continue;
+  for (const SetEntry* other : sets.live()) {
+    if (other == &entry || other->family != entry.family) continue;
+    for (transport::PeerId there = 0; there < other->numbers.size(); ++there) {
+      const auto ahead = other->channel.ahead(there);
+      if (!ahead) continue;
       const auto same =
-          std::find(other->numbers.begin(), other->numbers.end(), entry.numbers[peer]);
-      if (same == other->numbers.end()) continue;
-      const auto ahead =
-          other->channel.ahead(static_cast<transport::PeerId>(same - other->numbers.begin()));
-      if (!ahead || said - ahead->since < kInOrder) continue;
+          std::find(entry.numbers.begin(), entry.numbers.end(), other->numbers[there]);
+      if (same == entry.numbers.end()) continue;
+      const auto peer = static_cast<transport::PeerId>(same - entry.numbers.begin());
+      const base::Nanos said = entry.channel.not_entered_at(peer);
+      if (said == 0 || said - ahead->since < kInOrder) continue;
       const std::string sends =
           ahead->sends == 0 ? "" : fmt::format("sends {} bytes and ", ahead->sends);
       return fmt::format(
           "{} {}takes another way than {}, which sends it {} bytes: do all ranks give the same "
           "count?",
-          entry.name_of(entry.numbers[peer]), sends,
-          entry.name_of(entry.numbers[entry.channel.identity().self]),
+          entry.name_of(*same), sends, entry.name_of(entry.numbers[entry.channel.identity().self]),
           entry.channel.sends_to(peer));
     }
   }
