@@ -123,6 +123,7 @@ class Communicator {
     Trial trial;
     std::uint32_t told_reopened = 0;
     std::optional<std::size_t> told_way;
+    std::optional<Decision> kept;  // before the trial was last reopened
   };
   int try_out(const AlltoallCall& call);
   Tried& tried(std::uint64_t bytes);
@@ -137,6 +138,7 @@ class Communicator {
   static std::string reason(const Tried& tried);
   std::string subject_text(const Tried& tried) const;
   void record(const Tried& tried);
+  std::optional<Decision> latest(const Tried& tried) const;
   void record_decisions();
 
   int accelerate(const AlltoallCall& call, Way way);

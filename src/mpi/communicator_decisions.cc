@@ -97,14 +97,19 @@ void Communicator::record_decisions() {
 }
 
 void Communicator::record(const Tried& tried) {
+  // Where a trial was reopened a moment ago, what it had found before says more.
+  const bool open = !tried.trial.decided() && tried.trial.reopened() > 0;
+  if (auto found = open ? tried.kept : latest(tried)) job_.record(std::move(*found));
+}
+
+// Of the latest decision, where this trial has seen the way.
+std::optional<Decision> Communicator::latest(const Tried& tried) const {
   const std::size_t way = tried.trial.chosen();
-  if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return;
-  // Reopened a moment ago: what an earlier job has found is better than one smoothed time.
-  if (!tried.trial.decided() && tried.trial.reopened() > 0) return;
+  if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return std::nullopt;
   Decision decision = subject(tried);
   decision.chosen = decision.ways[way].name;
   decision.why = reason(tried);
-  job_.record(std::move(decision));
+  return decision;
 }
 
 }  // namespace alm::mpi

@@ -116,6 +116,7 @@ void Communicator::note_time(Tried& tried, base::Nanos time) {
   tried.trial.took(time);
   if (!tried.trial.due()) return;
   const bool decided = tried.trial.decided();
+  if (decided && job_.rank == 0) tried.kept = latest(tried);
   if (agree(tried.trial) && (!decided || !tried.trial.decided())) tell(tried);
 }
 
