@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "mpi/communicator.h"
 
 namespace alm::mpi {
 namespace {
-
-constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
 
 // MPI libraries connect processes when they first send to each other, in 5 to 10 ms over TCP
 // (measured in the lab). The library's own way does it for the blocks it does not combine.
@@ -122,17 +119,12 @@ void Communicator::note_time(Tried& tried, base::Nanos time) {
 
 // On the times of the slowest rank. Collective.
 bool Communicator::agree(Trial& trial) {
-  std::vector<std::uint64_t> words;
-  for (const base::Nanos time : trial.times()) {
-    words.push_back(kMost - static_cast<std::uint64_t>(time));
-  }
-  if (job_.ops.allreduce_min(comm_, words) != kMpiSuccess) {
+  std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
+  if (job_.ops.allreduce_max(comm_, words) != kMpiSuccess) {
     trial.cannot_agree();
     return false;
   }
-  std::vector<base::Nanos> slowest;
-  for (const std::uint64_t word : words) slowest.push_back(static_cast<base::Nanos>(kMost - word));
-  trial.agree(slowest);
+  trial.agree(std::vector<base::Nanos>(words.begin(), words.end()));
   return true;
 }
 

@@ -93,6 +93,13 @@ class MpiOps {
     return allreduce_min(comm, std::span(&value, 1));
   }
 
+  int allreduce_max(CommHandle comm, std::span<std::uint64_t> values) {
+    for (std::uint64_t& value : values) value = ~value;
+    const int code = allreduce_min(comm, values);
+    for (std::uint64_t& value : values) value = ~value;
+    return code;
+  }
+
   // Collective: waits until every rank has come or `timeout` is over.
   virtual base::Status barrier(CommHandle comm, base::Nanos timeout) = 0;
   // allgather() for where some may not come.

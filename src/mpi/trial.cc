@@ -135,7 +135,7 @@ void Trial::took(base::Nanos time) {
     due_ = times_.size() == batch_.size();
     return;
   }
-  time = std::min(time, kSpike * std::max<base::Nanos>(this->time(chosen_), 1));
+  time = std::min(time, spike_);
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
   const bool look = calls_ - decided_at_ >= look_ && ways_.size() > 1;
   if (!look && !(postponed_ && calls_ >= turn_)) return;
@@ -171,7 +171,12 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].known = times[i];
   batch_.clear();
   decide(0);
+  choose(way);
+}
+
+void Trial::choose(std::size_t way) {
   chosen_ = way;
+  spike_ = kSpike * std::max<base::Nanos>(time(way), 1);
 }
 
 void Trial::rule_out(std::size_t way) {
@@ -355,7 +360,7 @@ void Trial::decide(double postponed_cost) {
     if (ways_[way].seen.empty() || ways_[way].out) continue;
     if (!best || ratio(time(way), time(*best)) < kClearly) best = way;
   }
-  chosen_ = best.value_or(chosen_);
+  choose(best.value_or(chosen_));
   has_decided_ = true;
   postponed_ = postponed_cost > 0;
   turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost) / kBudget)) + 1;

@@ -127,6 +127,7 @@ class Trial {
   void drop();
   void plan();
   void decide(double postponed_cost);
+  void choose(std::size_t way);
   double expected(std::size_t way) const;
   double cost(std::size_t way) const;
   bool again(const Candidate& candidate) const;
@@ -147,6 +148,7 @@ class Trial {
   bool postponed_ = false;
   bool has_decided_ = false;
   std::size_t chosen_ = 0;
+  base::Nanos spike_ = 0;    // a call of the chosen way that takes longer counts as this
   double spent_before_ = 0;  // by the trials before this one
   std::uint64_t calls_ = 0;
   std::uint64_t decided_at_ = 0;  // calls made then

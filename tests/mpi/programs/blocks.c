@@ -34,28 +34,37 @@ static void in_place(void) {
   }
 }
 
+// Blocks of these sizes, `room` bytes apart on both sides.
+static void exchange_counts(int counts[2][64], int room, unsigned char* send, unsigned char* recv,
+                            unsigned call, const char* wrong, const char* too_many) {
+  int at[64];
+  for (int peer = 0; peer < ranks; ++peer) {
+    at[peer] = room * peer;
+    for (int b = 0; b < counts[0][peer]; ++b) send[at[peer] + b] = pattern(rank, peer, b, call);
+  }
+  memset(recv, 0xa5, (size_t)ranks * (size_t)room + 1);
+  MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
+  for (int peer = 0; peer < ranks; ++peer) {
+    for (int b = 0; b < counts[1][peer]; ++b) {
+      expect(recv[at[peer] + b] == pattern(peer, rank, b, call), wrong);
+    }
+    expect(recv[at[peer] + counts[1][peer]] == 0xa5, too_many);
+  }
+}
+
 // One rank sends to all, all send to one, nobody sends: ranks with nothing to do run ahead.
 static void sparse(void) {
-  int counts[2][64], at[64];
+  int counts[2][64];
   unsigned char* send = (unsigned char*)allocate(64 * 30000);
   unsigned char* recv = (unsigned char*)allocate(64 * 30000);
   for (unsigned i = 0; i < 60; ++i) {
     const int hot = (int)(i / 3) % ranks;
     for (int peer = 0; peer < ranks; ++peer) {
-      at[peer] = 30000 * peer;
       const int size = 1 + (int)(i * 7919u % 30000u);
       counts[0][peer] = (i % 3 == 0 && rank == hot) || (i % 3 == 1 && peer == hot) ? size : 0;
       counts[1][peer] = (i % 3 == 0 && peer == hot) || (i % 3 == 1 && rank == hot) ? size : 0;
-      for (int b = 0; b < counts[0][peer]; ++b) send[at[peer] + b] = pattern(rank, peer, b, i);
     }
-    memset(recv, 0xa5, 64 * 30000);
-    MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
-    for (int peer = 0; peer < ranks; ++peer) {
-      for (int b = 0; b < counts[1][peer]; ++b) {
-        expect(recv[at[peer] + b] == pattern(peer, rank, b, i), "sparse");
-      }
-      expect(recv[at[peer] + counts[1][peer]] == 0xa5, "sparse: a byte too many");
-    }
+    exchange_counts(counts, 30000, send, recv, i, "sparse", "sparse: a byte too many");
   }
   free(send);
   free(recv);
@@ -64,25 +73,16 @@ static void sparse(void) {
 // The same counts again and again, then others ten times as large.
 static void repeated(void) {
   enum { kRoom = 5000, kCalls = 500, kSmallCalls = 400 };
-  int counts[2][64], at[64];
-  unsigned char* send = (unsigned char*)allocate((long)ranks * kRoom);
-  unsigned char* recv = (unsigned char*)allocate((long)ranks * kRoom);
+  int counts[2][64];
+  unsigned char* send = (unsigned char*)allocate((long)ranks * kRoom + 1);
+  unsigned char* recv = (unsigned char*)allocate((long)ranks * kRoom + 1);
   for (unsigned i = 0; i < kCalls; ++i) {
     const int most = i < kSmallCalls ? kRoom / 10 : kRoom;
     for (int peer = 0; peer < ranks; ++peer) {
-      at[peer] = kRoom * peer;
       counts[0][peer] = (rank * 977 + peer * 3001) % most;
       counts[1][peer] = (peer * 977 + rank * 3001) % most;
-      for (int b = 0; b < counts[0][peer]; ++b) send[at[peer] + b] = pattern(rank, peer, b, i);
     }
-    memset(recv, 0xa5, (size_t)ranks * kRoom);
-    MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
-    for (int peer = 0; peer < ranks; ++peer) {
-      for (int b = 0; b < counts[1][peer]; ++b) {
-        expect(recv[at[peer] + b] == pattern(peer, rank, b, i), "repeated");
-      }
-      expect(recv[at[peer] + counts[1][peer]] == 0xa5, "repeated: a byte too many");
-    }
+    exchange_counts(counts, kRoom, send, recv, i, "repeated", "repeated: a byte too many");
   }
   free(send);
   free(recv);
