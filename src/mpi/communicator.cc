@@ -28,6 +28,7 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return raise_failure();
   announce(call.bytes());
+  begin_call();
   return or_withdraw(call.name, [&] {
     return on_trial() ? try_out(call) : accelerate(call, model_way(call.bytes()));
   });
@@ -60,6 +61,11 @@ int Communicator::accelerate(const AlltoallCall& call, Way way) {
 
 base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, Way way) {
   auto done = take(way, staged, bytes);
+  // Ranks whose size sends them over messages wait for this one there.
+  if (!done && kin_of(way) == Kin::kUdp && messages_ &&
+      done.error().code == base::ErrorCode::kBadInput) {
+    messages_->give_up();
+  }
   const auto more = count();
   job_.stats.update([&](StatsRecord& stats) {
     ++stats.exchanges;

@@ -126,6 +126,8 @@ class Communicator {
     std::optional<Decision> kept;  // before the trial was last reopened
   };
   int try_out(const AlltoallCall& call);
+  void begin_call();
+  void note_way(Way way, std::uint64_t bytes);
   Tried& tried(std::uint64_t bytes);
   base::Nanos least_time(std::uint64_t bytes) const;
   bool prepare_messages();
@@ -203,6 +205,7 @@ class Communicator {
   std::unique_ptr<Counts> counts_;      // of hosts, where steps can be made of them
   std::unique_ptr<NodeExchange> node_;  // where hosts have several ranks
   transport::Counters counted_;         // of the group, already in the statistics
+  std::uint64_t calls_ = 0;             // begun; equal on all ranks
   std::unique_ptr<MessageGroup> messages_;
   bool messages_prepared_ = false;
   Staging staging_;

@@ -80,7 +80,10 @@ std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& 
   std::optional<Way> way;
   {
     const std::lock_guard lock(release_mutex_);
-    if (mode_ != Mode::kFailed) way = decided_way(call.bytes());
+    if (mode_ != Mode::kFailed) {
+      way = decided_way(call.bytes());
+      begin_call();
+    }
   }
   if (mode_ == Mode::kFailed) return raise_failure();
   if (!way) return std::nullopt;
@@ -107,6 +110,10 @@ int Communicator::queue(const AlltoallCall& call, Way way, RequestHandle& reques
 
 std::optional<int> Communicator::start_blocks(const BlockCall& call, RequestHandle& request) {
   if (!accelerates() || over_mpi_) return std::nullopt;
+  {
+    const std::lock_guard lock(release_mutex_);
+    if (mode_ != Mode::kFailed) begin_call();
+  }
   if (mode_ == Mode::kFailed) return raise_failure();
   return or_withdraw(call.name, [&] { return queue(call, request); });
 }

@@ -94,10 +94,25 @@ bool Communicator::prepare_messages() {
   return messages_ != nullptr;
 }
 
+// All collective calls are counted, in the order of the program.
+void Communicator::begin_call() {
+  ++calls_;
+  note_way(Way{}, 0);
+}
+
+// A rank whose size sends it another way over UDP is to learn that this one is not coming.
+void Communicator::note_way(Way way, std::uint64_t bytes) {
+  const auto elsewhere = kin_of(way) == Kin::kUdp ? std::nullopt : std::optional(bytes);
+  if (group_) group_->begin(calls_, elsewhere);
+  if (node_) node_->node().begin(calls_, elsewhere);
+}
+
 int Communicator::try_out(const AlltoallCall& call) {
   Tried& tried = this->tried(call.bytes());
+  note_way(tried.ways[tried.trial.way()], call.bytes());
   while (tried.ways[tried.trial.way()].kind == Way::Kind::kMessages && !prepare_messages()) {
     tried.trial.rule_out(tried.trial.way());
+    note_way(tried.ways[tried.trial.way()], call.bytes());
   }
   const Way way = tried.ways[tried.trial.way()];
   const base::Nanos begin = io::monotonic_now();

@@ -13,6 +13,7 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
   if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return raise_failure();
   announce_blocks(call.name);
+  begin_call();
   return or_withdraw(call.name, [&] {
     return blocks_on_trial() ? try_out_blocks(call) : accelerate_blocks(call);
   });

@@ -10,7 +10,7 @@
 #include <ctime>
 #include <utility>
 
-#include "transport/io/endpoint.h"
+#include "transport/io/driver.h"
 
 namespace alm::mpi {
 namespace {
@@ -101,6 +101,13 @@ bool Node::awaited(Side side, std::uint64_t step, std::uint32_t place) const {
 base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
   for (std::uint32_t place = 0; place < ranks_.size(); ++place) {
     if (!awaited(side, step, place)) continue;
+    if (const auto sends = elsewhere(place)) {
+      const auto bytes = memory_->slot(memory_->place()).bytes.load();
+      fail(base::bad_input(io::another_way_text(names_[ranks_[place]], *sends,
+                                                names_[ranks_[memory_->place()]], bytes)),
+           ranks_[place]);
+      return failed();
+    }
     const auto life = memory_->life_of(place);
     if (life == NodeMemory::Life::kGone) {
       // It may have done its part just before it went.
@@ -129,12 +136,28 @@ base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
   return {};
 }
 
+// What a rank sends by other means in the call this one is in: it does not come.
+std::optional<std::uint64_t> Node::elsewhere(std::uint32_t place) const {
+  const SharedSlot& slot = memory_->slot(place);
+  // In this order: what begin() leaves of the call before is gone when the number is there.
+  if (slot.call.load() != memory_->slot(memory_->place()).call.load()) return std::nullopt;
+  const std::uint64_t sends = slot.elsewhere.load();
+  return sends == 0 ? std::nullopt : std::optional(sends - 1);
+}
+
 base::Status Node::lose(std::uint32_t place, const std::string& why) {
   const std::uint32_t rank = ranks_[place];
   const std::string text = fmt::format("{} is lost: {}", names_[rank], why);
   fail({base::ErrorCode::kPeerLost, text}, rank);
   // Who died while it wrote why it failed has left nothing to read.
   return failure() ? failed() : base::Error{base::ErrorCode::kPeerLost, text};
+}
+
+void Node::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
+  SharedSlot& slot = memory_->slot(memory_->place());
+  slot.elsewhere.store(0);
+  slot.call.store(call);
+  if (elsewhere) slot.elsewhere.store(*elsewhere + 1);
 }
 
 base::Status Node::ready_to_post(std::uint64_t step) {

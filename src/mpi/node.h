@@ -46,6 +46,9 @@ class Node {
   std::uint32_t place() const { return memory_->place(); }
   const NodeMemory& memory() const { return *memory_; }
 
+  // As UdpGroup's, for the ranks of this host.
+  void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
+
   // Before a step's data are written, and after.
   base::Status ready_to_post(std::uint64_t step);
   void post(std::uint64_t step, const NodeCall& call);
@@ -78,6 +81,7 @@ class Node {
   base::Status await(Side side, std::uint64_t step);
   bool awaited(Side side, std::uint64_t step, std::uint32_t place) const;
   base::Status look_after(Side side, std::uint64_t step, base::Nanos now);
+  std::optional<std::uint64_t> elsewhere(std::uint32_t place) const;
   base::Status lose(std::uint32_t place, const std::string& why);
   base::Status failed() const;
 

@@ -40,6 +40,8 @@ struct alignas(kCacheLine) SharedGate {
 struct alignas(kCacheLine) SharedSlot {      // of one rank
   std::atomic<std::uint64_t> posted, taken;  // steps
   std::atomic<std::uint64_t> kind, bytes;    // of the call it has come with
+  std::atomic<std::uint64_t> call;           // of the program, begun last; equal on all ranks
+  std::atomic<std::uint64_t> elsewhere;      // what it sends to each in it by other means, + 1
 };
 
 struct SharedHead {

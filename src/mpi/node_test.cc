@@ -169,6 +169,27 @@ TEST(Node, RanksThatCallDifferentlyAreNamed) {
   processes.expect_all_well();
 }
 
+// The leader waits for a rank, and the third for the leader. In the call before it was merely late.
+TEST(Node, ARankThatIsElsewhereIsNotWaitedFor) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    const bool odd = rank == 1;
+    if (odd) {
+      node->begin(7, 40);
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    node->begin(8, std::nullopt);
+    if (auto wrong = one_step(*node, 3, 0); !wrong.empty()) return wrong;
+    node->begin(9, odd ? std::optional<std::uint64_t>(40) : std::nullopt);
+    if (odd) return std::string();
+    return differs(one_step(*node, 3, 1),
+                   "rank 1 sends 40 bytes and takes another way than rank 0, which sends it 8 "
+                   "bytes: do all ranks give the same count?");
+  });
+  processes.expect_all_well();
+}
+
 TEST(NodeMemory, AnotherFileIsRefused) {
   const NodeShape shape{2, 4, 2, 1 << 16};
   const auto memory = NodeMemory::create(shape, {1, 2});

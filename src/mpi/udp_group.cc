@@ -30,6 +30,7 @@ UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
       members_(static_cast<std::uint32_t>(peers.addresses.size())),
       self_(peers.identity.self),
       set_(peers.identity.local_set),
+      sets_{set_},
       config_(peers.config),
       rounds_(std::move(rounds)),
       plans_(std::move(phased)),
@@ -37,20 +38,13 @@ UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
   peers.family = set_;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     phased_.push_back(open(plans_[i], driver, peers, phase_sets[i]));
+    for (const std::uint16_t set : phased_.back()->sets()) sets_.push_back(set);
   }
   driver_.add_set(set_, std::move(peers));
 }
 
-std::vector<std::uint16_t> UdpGroup::sets() const {
-  std::vector<std::uint16_t> sets = {set_};
-  for (const auto& phased : phased_) {
-    for (const std::uint16_t set : phased->sets()) sets.push_back(set);
-  }
-  return sets;
-}
-
 void UdpGroup::close() {
-  for (const std::uint16_t set : sets()) driver_.remove_set(set);
+  for (const std::uint16_t set : sets_) driver_.remove_set(set);
 }
 
 std::uint32_t UdpGroup::packet_bytes() const {
@@ -86,15 +80,19 @@ base::Status UdpGroup::run_phased(std::size_t index, const std::byte* send, std:
   return phased_[index]->run(send, recv, bytes, hooks_.progress, hooks_.warn);
 }
 
-void UdpGroup::share_failure() { driver_.share_failure(sets()); }
+void UdpGroup::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
+  driver_.begin(sets_, call, elsewhere);
+}
+
+void UdpGroup::share_failure() { driver_.share_failure(sets_); }
 
 void UdpGroup::give_up(const std::string& failure, std::uint32_t lost) {
-  driver_.give_up(sets(), {base::ErrorCode::kPeerLost, failure}, lost);
+  driver_.give_up(sets_, {base::ErrorCode::kPeerLost, failure}, lost);
 }
 
 transport::Counters UdpGroup::counters() const {
   transport::Counters sum;
-  for (const std::uint16_t set : sets()) sum += driver_.counters(set);
+  for (const std::uint16_t set : sets_) sum += driver_.counters(set);
   return sum;
 }
 

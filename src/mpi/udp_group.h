@@ -51,6 +51,10 @@ class UdpGroup {
   base::Status run_phased(std::size_t index, const std::byte* send, std::byte* recv,
                           std::uint64_t bytes);
 
+  // The members' calls on all their exchanges are numbered alike. In this one `elsewhere` bytes go
+  // to each by other means, or it enters exchanges.
+  void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
+
   // An error found after the last exchange was complete.
   base::Status trouble() { return driver_.trouble(set_); }
   // On whatever set a peer waits for this member: it is to learn that it waits in vain.
@@ -63,12 +67,11 @@ class UdpGroup {
   std::string settings_text() const;
 
  private:
-  std::vector<std::uint16_t> sets() const;  // of all, its own first
-
   io::Driver& driver_;
   std::uint32_t members_;
   std::uint32_t self_;
   std::uint16_t set_;
+  std::vector<std::uint16_t> sets_;  // of all, its own first
   transport::Config config_;
   PlanRounds rounds_;
   std::vector<plan::Phased> plans_;

@@ -175,6 +175,14 @@ base::Nanos Channel::not_entered_at(PeerId peer) const {
   return impl_->engine.not_entered_at(peer);
 }
 
+void Channel::be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere) {
+  impl_->engine.be_elsewhere(elsewhere);
+}
+
+std::optional<Engine::Elsewhere> Channel::elsewhere(PeerId peer) const {
+  return impl_->engine.elsewhere(peer);
+}
+
 std::uint64_t Channel::sends_to(PeerId peer) const {
   return sizes_of(impl_->exchange.send).of(peer);
 }

@@ -65,6 +65,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     const ReceiveWindow early = asides_[id].early;
     asides_[id].early = ReceiveWindow{};
     asides_[id].not_entered_at = 0;
+    asides_[id].elsewhere.reset();
     peer.quiet_since = now;
     peer.wait_since = now;
     peer.backoff = 0;
@@ -170,6 +171,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
   ack_queue_.clear();
   resend_queue_.clear();
   probe_queue_.clear();
+  elsewhere_queue_.clear();
   const bool tells = lost_ || mismatch_;
   for (PeerId id = 0; tells && id < peers_.size(); ++id) {
     if (id != self_) reply(id, entered_, 0);

@@ -137,6 +137,14 @@ class Engine {
   // When the peer last said that it has not entered the running exchange; 0: it has not said so.
   base::Nanos not_entered_at(PeerId peer) const;
 
+  // While a rank is not in an exchange of this engine: the call it is in, counted by all ranks
+  // alike, and what it sends to each in it by other means. Told to those who ask for an exchange it
+  // has not entered.
+  using Elsewhere = wire::ElsewhereBody;
+  void be_elsewhere(const std::optional<Elsewhere>& elsewhere) { elsewhere_ = elsewhere; }
+  // What the peer has said, in the running exchange.
+  std::optional<Elsewhere> elsewhere(PeerId peer) const;
+
   // Unacknowledged part of the block for `peer`: packets [first, last) of the running exchange.
   struct Range {
     std::uint32_t first = 0, last = 0;
@@ -182,6 +190,7 @@ class Engine {
     std::uint64_t ahead_in = 0;  // number of the exchange + 1
     Ahead ahead;
     base::Nanos not_entered_at = 0;
+    std::optional<Elsewhere> elsewhere;
   };
 
   // engine_mismatch.cc
@@ -220,6 +229,7 @@ class Engine {
   void queue_probe(PeerId id);
   bool emit_ack(Emission* out);
   bool emit_notice(Emission* out);
+  bool emit_elsewhere(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc
@@ -320,7 +330,8 @@ class Engine {
   std::uint64_t early_bytes_ = 0;
   std::uint64_t owing_ = 0;  // peers with owed_since set
 
-  std::deque<PeerId> ack_queue_, resend_queue_, probe_queue_;
+  std::deque<PeerId> ack_queue_, resend_queue_, probe_queue_, elsewhere_queue_;
+  std::optional<Elsewhere> elsewhere_;
 
   base::Nanos started_ = 0;
   std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner

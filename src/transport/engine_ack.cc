@@ -217,10 +217,21 @@ bool Engine::emit_notice(Emission* out) {
   return true;
 }
 
+bool Engine::emit_elsewhere(Emission* out) {
+  if (elsewhere_queue_.empty()) return false;
+  const PeerId id = elsewhere_queue_.front();
+  elsewhere_queue_.pop_front();
+  if (running_ || !elsewhere_) return false;
+  fill_control(out, id, wire::Type::kElsewhere, entered_);
+  out->control_bytes = static_cast<std::uint8_t>(wire::encode_elsewhere(*elsewhere_, out->control));
+  return true;
+}
+
 bool Engine::next(base::Nanos now, Emission* out) {
   if (abandoned_) return emit_notice(out);
   if (now >= next_timer_) scan_timers(now);
-  return emit_ack(out) || emit_resend(now, out) || emit_probe(now, out) || emit_data(now, out);
+  return emit_ack(out) || emit_elsewhere(out) || emit_resend(now, out) || emit_probe(now, out) ||
+         emit_data(now, out);
 }
 
 }  // namespace alm::transport

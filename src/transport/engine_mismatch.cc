@@ -86,6 +86,10 @@ base::Nanos Engine::not_entered_at(PeerId peer) const {
   return running_ ? asides_[peer].not_entered_at : 0;
 }
 
+std::optional<Engine::Elsewhere> Engine::elsewhere(PeerId peer) const {
+  return running_ ? asides_[peer].elsewhere : std::nullopt;
+}
+
 void Engine::give_up(const Mismatch& mismatch) {
   mismatch_ = mismatch;
   abandon(std::nullopt);

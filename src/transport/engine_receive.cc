@@ -34,6 +34,16 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
     on_mismatch(body);
     return Verdict::kNothing;
   }
+  if (header.type == wire::Type::kElsewhere) {
+    const auto elsewhere = wire::decode_elsewhere(body);
+    if (!elsewhere) {
+      ++counters_.rejected_malformed;
+      return Verdict::kNothing;
+    }
+    heard(now, id);
+    if (running_ && exchange == current()) asides_[id].elsewhere = elsewhere;
+    return Verdict::kNothing;
+  }
   if (header.type == wire::Type::kAck) {
     const auto ack = wire::decode_ack(body);
     if (!ack) {
@@ -68,6 +78,9 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
     implied_ack(now, id, exchange);
     apply_ack(now, id, exchange, header.acknowledged, nullptr);
     reply(id, exchange, probe->number);
+    if (elsewhere_ && exchange == entered_ && elsewhere_queue_.size() < peers_.size()) {
+      elsewhere_queue_.push_back(id);
+    }
     // It waits for data we count as sent: ask what it lacks.
     const SendWindow* window = window_of(id, exchange);
     if (window != nullptr && window->outstanding() > 0 && now - peers_[id].quiet_since > cycle()) {

@@ -69,4 +69,16 @@ std::optional<MismatchBody> decode_mismatch(std::span<const std::byte> in) {
                       load<std::uint64_t>(&in[8]), load<std::uint64_t>(&in[16])};
 }
 
+std::size_t encode_elsewhere(const ElsewhereBody& body, std::span<std::byte> out) {
+  assert(out.size() >= kElsewhereBytes);
+  store(&out[0], body.call);
+  store(&out[8], body.sends);
+  return kElsewhereBytes;
+}
+
+std::optional<ElsewhereBody> decode_elsewhere(std::span<const std::byte> in) {
+  if (in.size() != kElsewhereBytes) return std::nullopt;
+  return ElsewhereBody{load<std::uint64_t>(&in[0]), load<std::uint64_t>(&in[8])};
+}
+
 }  // namespace alm::wire

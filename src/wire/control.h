@@ -5,6 +5,8 @@
 // Lost:      number of the lost rank (u32)                                 4 bytes
 // Mismatch:  from (u32) | to (u32) | sent (u64) | expected (u64)           24 bytes
 //   what rank `from` of the set sends to rank `to` is not what that one expects
+// Elsewhere: call (u64) | sends (u64)                                      16 bytes
+//   the number of the call the sender is in, and the bytes it sends to each in it by other means
 // Ack:       echo (u32) | seen (u32) | bitmap (0..4 x u64)                 8..40 bytes
 //   echo    the number of the probe answered, 0 if none
 //   seen    highest packet number received + 1
@@ -26,6 +28,7 @@ constexpr std::uint32_t kBitmapBits = 64 * kBitmapWords;
 constexpr std::size_t kNumberBytes = 4;
 constexpr std::size_t kProbeBytes = 20;
 constexpr std::size_t kMismatchBytes = 24;
+constexpr std::size_t kElsewhereBytes = 16;
 constexpr std::size_t kAckBytesMin = 8;
 constexpr std::size_t kAckBytesMax = kAckBytesMin + 8 * kBitmapWords;
 
@@ -53,6 +56,12 @@ struct MismatchBody {
   friend bool operator==(const MismatchBody&, const MismatchBody&) = default;
 };
 
+struct ElsewhereBody {
+  std::uint64_t call = 0, sends = 0;
+
+  friend bool operator==(const ElsewhereBody&, const ElsewhereBody&) = default;
+};
+
 // Trailing zero words are left out. Returns the bytes written. Precondition: out fits kAckBytesMax.
 std::size_t encode_ack(const AckBody& body, std::span<std::byte> out);
 std::optional<AckBody> decode_ack(std::span<const std::byte> in);
@@ -62,6 +71,9 @@ std::optional<ProbeBody> decode_probe(std::span<const std::byte> in);
 
 std::size_t encode_mismatch(const MismatchBody& body, std::span<std::byte> out);
 std::optional<MismatchBody> decode_mismatch(std::span<const std::byte> in);
+
+std::size_t encode_elsewhere(const ElsewhereBody& body, std::span<std::byte> out);
+std::optional<ElsewhereBody> decode_elsewhere(std::span<const std::byte> in);
 
 // Of notices of a loss.
 std::size_t encode_number(std::uint32_t number, std::span<std::byte> out);

@@ -37,8 +37,10 @@ enum class Type : std::uint8_t {
   kProbe = 2,     // payload: control.h; asks for an ack
   kLost = 3,      // payload: control.h; the sender has given up, because a rank is lost
   kMismatch = 4,  // payload: control.h; the same, because two ranks do not agree on a block's size
+  kElsewhere =
+      5,  // payload: control.h; in what call the sender is, which has not entered `exchange`
 };
-constexpr std::uint8_t kTypeMax = 4;
+constexpr std::uint8_t kTypeMax = 5;
 
 // The sender of this data packet waits for acknowledgements rather than for data: answer at once.
 constexpr std::uint8_t kFlagAckSoon = 1;

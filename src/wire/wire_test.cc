@@ -60,7 +60,7 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
   version[0] = std::byte{0x20};
   EXPECT_EQ(decode(version, &out), DecodeError::kOtherVersion);
   auto type = bytes;
-  type[0] = std::byte{0x15};
+  type[0] = std::byte{0x16};
   EXPECT_EQ(decode(type, &out), DecodeError::kUnknownType);
   auto flags = bytes;
   flags[1] = std::byte{0x04};
@@ -86,15 +86,19 @@ TEST(Control, AckRoundTripAndBounds) {
   }
 }
 
-TEST(Control, ProbeAndMismatchRoundTripAndBounds) {
+TEST(Control, ProbeMismatchAndElsewhereRoundTripAndBounds) {
   const ProbeBody probe{7, 0x1122334455667788, 99};
   const MismatchBody mismatch{3, 1, 0x8877665544332211, 0};
+  const ElsewhereBody elsewhere{0x1122334455667788, 40};
   std::array<std::byte, kMismatchBytes + 1> bytes{};
   EXPECT_EQ(encode_probe(probe, bytes), kProbeBytes);
   EXPECT_EQ(decode_probe(std::span(bytes).first(kProbeBytes)), probe);
   EXPECT_EQ(encode_mismatch(mismatch, bytes), kMismatchBytes);
   EXPECT_EQ(decode_mismatch(std::span(bytes).first(kMismatchBytes)), mismatch);
+  EXPECT_EQ(encode_elsewhere(elsewhere, bytes), kElsewhereBytes);
+  EXPECT_EQ(decode_elsewhere(std::span(bytes).first(kElsewhereBytes)), elsewhere);
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
+    EXPECT_EQ(decode_elsewhere(std::span(bytes).first(size)).has_value(), size == kElsewhereBytes);
     EXPECT_EQ(decode_probe(std::span(bytes).first(size)).has_value(), size == kProbeBytes);
     EXPECT_EQ(decode_mismatch(std::span(bytes).first(size)).has_value(), size == kMismatchBytes);
   }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
+from tests.mpi.decided import another_way, decide
 from tests.mpi.mpi_job import Bench
 
 from allemande.clusters import find_cluster_file
@@ -90,3 +92,24 @@ def test_a_rank_whose_blocks_go_another_way(programs: Path, mpi: str, tmp_path: 
     assert re.search(f"CLASS truncate: .*({here}|{there}), which sends it \\d+ bytes", done.out), (
         done.out + done.err
     )
+
+
+# The others' calls go to the MPI library, its own go over UDP. Nothing ends the library's calls but
+# the end of the job.
+def test_a_rank_that_the_others_do_not_meet_over_udp(bench: Bench, tmp_path: Path) -> None:
+    env = decide(bench, tmp_path / "decisions.toml", "the MPI library")
+    begun = time.monotonic()
+    done = bench.run("errors", "blocks", "4", "40", "40", "fatal", env=env)
+    assert done.code != 0 and "CALL" not in done.out
+    assert time.monotonic() - begun < 30
+    assert re.search(another_way(4), done.err), done.out + done.err
+
+
+def test_a_rank_that_the_others_expect_over_messages(bench: Bench, tmp_path: Path) -> None:
+    way = "pairwise over MPI point-to-point messages"
+    env = decide(bench, tmp_path / "decisions.toml", way)
+    done = bench.run("errors", "blocks", "4", "40", "40", env=env)
+    for rank in range(len(bench.lab.hosts)):
+        told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
+        assert len(told) == 2 and not any(line.startswith("none") for line in told), done.out
+    assert re.search(f"CLASS truncate: .*{another_way(4)}", done.out), done.out + done.err

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.mpi.decided import another_way, decide
 from tests.mpi.fault_job import running
 from tests.mpi.mpi_job import Bench, Done, wait_for
 
@@ -172,6 +173,18 @@ def test_who_fails_alone_tells_the_others(node: Bench, culprit: int) -> None:
         told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
         assert len(told) == 2 and not any("none" in line for line in told), done.out
         assert all(f"rank {culprit} on h0" in line or "h0 (ranks" in line for line in told)
+
+
+# The others' calls go to the MPI library: the leader waits for the follower, or it for the leader.
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_rank_that_the_others_of_its_host_do_not_meet(
+    node: Bench, tmp_path: Path, odd: int
+) -> None:
+    env = decide(node, tmp_path / "decisions.toml", "the MPI library", UNEQUAL)
+    arguments = ["blocks", str(odd), "40", "40", "fatal"]
+    done = node.run("errors", *arguments, slots=UNEQUAL, env=env)
+    assert done.code != 0 and "CALL" not in done.out
+    assert re.search(another_way(odd), done.err), done.out + done.err
 
 
 def maps_shared_memory() -> bool:

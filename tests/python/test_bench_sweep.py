@@ -54,6 +54,30 @@ def test_best_and_default_are_of_the_same_library() -> None:
     assert (second.wrong_bytes, second.trial_cost) == (3, None)
 
 
+def test_processors_count_where_ours_was_kept() -> None:
+    """Where the library's own calls were, its ranks spin while they wait."""
+
+    def busy(**more: Any) -> bool:
+        (row,) = summarise([launch("allemande+mpich", 100, 1.0, **more)], {100: 0.5}, 4)
+        return row.is_busy
+
+    assert busy(own_part=0.9, cpu_idle=0.1)
+    assert not busy(own_part=0.9, cpu_idle=0.3)
+    assert not busy(own_part=0.1, cpu_idle=0.0)
+    assert not busy(own_part=0.9)
+
+
+def test_small_sizes_have_slower_links() -> None:
+    plan = Plan(scales=(0.01, 0.05, 0.1))
+    assert [plan.scale_of(size) for size in (1, 999, 1000, 10_000, 10_001)] == [
+        0.01,
+        0.01,
+        0.05,
+        0.05,
+        0.1,
+    ]
+
+
 def test_cost_of_trials_by_hand() -> None:
     """6 + 4 + 2 + 2 in the first four calls; settled ones take 2: 14 / 8. In the first size of a
     launch the first call counts as a settled one: 10 / 8; and 1.5 s of the second are stock's."""
@@ -100,7 +124,7 @@ def test_what_is_there_is_not_launched_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "c.json", plan)
     candidates = choose(["mpich,allemande+mpich"])
     workload = Workload(LIMITS)
-    assert len(find_jobs(plan, candidates, workload, store)) == 2 * 2 * 2
+    assert len(find_jobs(plan, candidates, workload, store)) == 2 * 2
     store.add([launch("mpich", 100, 1.0, void_reason="dropped"), launch("mpich", 1000, 1.0)])
     store.write("c", LIMITS)
     again = Store(tmp_path / "c.json", plan)
@@ -108,9 +132,9 @@ def test_what_is_there_is_not_launched_again(tmp_path: Path) -> None:
     jobs = find_jobs(plan, candidates, workload, again)
     assert [(job.candidate.name, job.turn, *job.workload.limits_s) for job in jobs[:2]] == [
         ("mpich", 0, 100),
-        ("allemande+mpich", 0, 100),
+        ("allemande+mpich", 0, 100, 1000),
     ]
-    assert len(jobs) == 7
+    assert len(jobs) == 4
     again.add([launch("mpich", 100, 2.0)])  # in place of the void one
     assert [each.seconds for each in again.launches] == [[1.0], [2.0]]
     rows = json.loads((tmp_path / "c.json").read_text())["rows"]
@@ -132,7 +156,7 @@ def test_results_of_another_plan_or_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     Store(path, Plan()).write("c", {})
     with pytest.raises(BadInput, match="was measured otherwise"):
-        Store(path, Plan(scale=0.5))
+        Store(path, Plan(scales=(0.1, 0.1, 0.5)))
     with pytest.raises(BadInput, match="on another cluster of this name"):
         Store(path, Plan(), "another")
     path.write_text("[]")
@@ -166,7 +190,9 @@ def test_the_worst_comes_last() -> None:
         (["--clusters", "tam-9x9"], "no cluster is called 'tam-9x9'"),
         (["--clusters", "tam-8x1,tam-8x1"], "names one twice"),
         (["--sizes", "0"], "size '0' is not valid"),
-        (["--scale", "0"], "--scale 0 is not valid"),
+        (["--scale", "0"], "--scale '0' is not valid"),
+        (["--scale", "0.1,x,1"], "--scale '0.1,x,1' is not valid"),
+        (["--scale", "0.1,0.2"], "expected one number of 0.0001 to 1000, or 3 of them"),
         (["--against", "nobody"], "unknown candidate 'nobody'"),
     ],
 )

@@ -12,7 +12,8 @@ from __future__ import annotations
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,14 +23,22 @@ from rich.console import Console
 
 from allemande.bench.candidates import TRIALS, Candidate, every_candidate, parse_candidates
 from allemande.bench.compare import available_mebibytes, check_memory
-from allemande.bench.defaults import SCALE
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.machine import describe_setting
 from allemande.bench.progress import ConsoleProgress
 from allemande.bench.records import SizeRecord
 from allemande.bench.runner import FAILURES_MAX, Bed, Effort, Runner
-from allemande.bench.sizes import parse_sizes
-from allemande.bench.sweep_store import SMALL, TRIAL_SIZE_MAX, Launch, Plan, Row, Store
+from allemande.bench.sizes import format_size, parse_sizes
+from allemande.bench.sweep_store import (
+    SCALES,
+    SMALL,
+    TRIAL_SIZE_MAX,
+    Launch,
+    Plan,
+    Row,
+    Store,
+    group_of,
+)
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload, make_workload
 from allemande.clusters import find_cluster_file
@@ -42,10 +51,10 @@ SIZES = (
     "1,2,3,4,8,16,32,64,100,128,200,256,300,400,512,1000,1024,1500,2048,3000,4096,8192,"
     "10000,16384,30000,32768,50000,65536"
 )
-GROUP_ENDS = (SMALL - 1, TRIAL_SIZE_MAX, 2**31)  # of the sizes measured in one launch
 # Calls of a size after which its trials have ended, or what they go on with is near to what they
 # have: below SMALL, up to TRIAL_SIZE_MAX, above.
 SETTLED_AFTER = (1000, 60, 12)
+GROUPS_TEXT = f"one for sizes below {SMALL}, one up to {TRIAL_SIZE_MAX}, one above"
 STOCK_WARMUP = 2
 SECONDS_MAX = 30.0  # of timed calls per size and launch
 STOCK_COST, OWN_COST, LAUNCH_S = 2.0, 1.3, 5.0  # a guess, in limits and seconds, for the bar
@@ -73,10 +82,7 @@ def build_of(candidate: Candidate) -> str:
 
 
 def group(sizes: Sequence[int]) -> list[list[int]]:
-    parts = [
-        [size for size in sizes if begin < size <= end]
-        for begin, end in zip((0, *GROUP_ENDS), GROUP_ENDS, strict=False)
-    ]
+    parts = [[size for size in sizes if group_of(size) == index] for index in range(len(SCALES))]
     return [part for part in parts if part]
 
 
@@ -84,8 +90,7 @@ def effort_of(plan: Plan, candidate: Candidate, turn: int, sizes: Sequence[int])
     warmup = STOCK_WARMUP
     if not candidate.stock:
         largest = max(sizes)
-        small, medium, large = SETTLED_AFTER
-        warmup = small if largest < SMALL else medium if largest <= TRIAL_SIZE_MAX else large
+        warmup = SETTLED_AFTER[group_of(largest)]
         if turn == 0 and largest <= TRIAL_SIZE_MAX:
             warmup = max(plan.trial_calls, warmup)
     calls = plan.calls_of(min(sizes))
@@ -123,15 +128,17 @@ class Part:
 def find_jobs(
     plan: Plan, candidates: Sequence[Candidate], workload: Workload, store: Store
 ) -> list[Job]:
+    """`workload`: the sizes of one group."""
     jobs = []
-    for sizes in group(sorted(workload.limits_s)):
-        for turn in range(plan.rounds):
-            for candidate in candidates:
-                missing = [size for size in sizes if not store.has(candidate, turn, size)]
-                if missing:
-                    limits_s = {size: workload.limits_s[size] for size in missing}
-                    part = replace(workload, limits_s=limits_s)
-                    jobs.append(Job(plan, turn, candidate, part))
+    for turn in range(plan.rounds):
+        for candidate in candidates:
+            limits_s = {
+                size: limit_s
+                for size, limit_s in sorted(workload.limits_s.items())
+                if not store.has(candidate, turn, size)
+            }
+            if limits_s:
+                jobs.append(Job(plan, turn, candidate, replace(workload, limits_s=limits_s)))
     return jobs
 
 
@@ -146,6 +153,7 @@ def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
         opens=opens,
         own_part=record.counters.get("allemande_exchanges", 0) / calls if calls else 0.0,
         wrong_bytes=record.wrong_bytes,
+        cpu_idle=record.cpu_idle_s / record.cpu_total_s if record.cpu_total_s else None,
         build=build_of(job.candidate),
         void_reason=record.why_void(not job.candidate.stock, job.candidate.with_trials),
     )
@@ -166,7 +174,7 @@ def run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str]
 
 
 class ClusterSweep:
-    """One cluster, in one lab."""
+    """One cluster, in one lab for each group of sizes."""
 
     def __init__(
         self,
@@ -179,9 +187,9 @@ class ClusterSweep:
         self.name_ = name
         self.plan_ = plan
         self.cluster_ = load_cluster(name)
-        self.scaled_ = self.cluster_.scaled(plan.scale)
-        self.workload_ = make_workload(self.scaled_, sizes)
-        check_memory(self.workload_, available_mebibytes())
+        self.workloads_ = self.workloads_of(sizes)
+        for workload in self.workloads_:
+            check_memory(workload, available_mebibytes())
         out.mkdir(parents=True, exist_ok=True)
         builds = {candidate.name: build_of(candidate) for candidate in candidates}
         path = out / f"{self.cluster_.name}.json"
@@ -189,47 +197,91 @@ class ClusterSweep:
         self.candidates_ = candidates
         self.failures: list[str] = []
 
+    def workloads_of(self, sizes: Iterable[int]) -> list[Workload]:
+        """One per group, its limits at the group's scale."""
+        return [
+            make_workload(self.cluster_.scaled(self.plan_.scale_of(part[0])), part)
+            for part in group(sorted(sizes))
+        ]
+
+    def limits_s(self, sizes: Iterable[int]) -> dict[int, float]:
+        return {
+            size: limit_s
+            for workload in self.workloads_of(sizes)
+            for size, limit_s in workload.limits_s.items()
+        }
+
     def rows(self) -> list[Row]:
         """Of the sizes asked for."""
-        return self.store.rows(self.workload_.limits_s)
+        return self.store.rows(
+            {size: limit_s for part in self.workloads_ for size, limit_s in part.limits_s.items()}
+        )
 
     def run(self, console: Console) -> None:
-        jobs = find_jobs(self.plan_, self.candidates_, self.workload_, self.store)
-        if not jobs:
-            return
-        bed_context = open_lab(
+        parts = [
+            jobs
+            for workload in self.workloads_
+            if (jobs := find_jobs(self.plan_, self.candidates_, workload, self.store))
+        ]
+        count = sum(len(jobs) for jobs in parts)
+        done = 0
+        with ConsoleProgress() as bar:
+            progress = Part(bar, self.cluster_.name)
+            progress.after_s = sum(job.guess_s for jobs in parts for job in jobs)
+            for jobs in parts:
+                failed: Counter[str] = Counter()
+                with self.open_lab(jobs[0].workload) as bed:
+                    for job in jobs:
+                        done += 1
+                        progress.after_s -= job.guess_s
+                        if failed[job.candidate.name] < FAILURES_MAX:
+                            failed[job.candidate.name] += self.launch(bed, job, progress)
+                            where = f"{self.cluster_.name}, {job.candidate.name}"
+                            if not console.is_terminal:
+                                print(f"{where}: {done} of {count} launches", file=sys.stderr)
+                        progress.before_s += job.guess_s
+
+    def open_lab(self, workload: Workload) -> AbstractContextManager[Bed]:
+        return open_lab(
             find_cluster_file(self.name_),
-            self.plan_.scale,
+            self.plan_.scale_of(min(workload.limits_s)),
             self.candidates_,
             self.plan_.congestion_control,
-            self.workload_.placement,
+            workload.placement,
         )
-        failed: Counter[str] = Counter()
-        with ConsoleProgress() as bar, bed_context as bed:
-            progress = Part(bar, self.cluster_.name)
-            for index, job in enumerate(jobs):
-                if failed[job.candidate.name] >= FAILURES_MAX:
-                    continue
-                progress.after_s = sum(later.guess_s for later in jobs[index + 1 :])
-                launches, reasons, version = run_job(bed, job, progress)
-                progress.before_s += job.guess_s
-                self.keep(job, launches, version)
-                failed[job.candidate.name] += bool(reasons)
-                where = f"{self.cluster_.name}, {job.candidate.name}"
-                self.failures += [f"{where}: {reason}" for reason in reasons]
-                if not console.is_terminal:
-                    print(f"{where}: {index + 1} of {len(jobs)} launches", file=sys.stderr)
+
+    def launch(self, bed: Bed, job: Job, progress: Part) -> bool:
+        """Whether anything failed."""
+        launches, reasons, version = run_job(bed, job, progress)
+        self.keep(job, launches, version)
+        self.failures += [
+            f"{self.cluster_.name}, {job.candidate.name}: {reason}" for reason in reasons
+        ]
+        return bool(reasons)
 
     def keep(self, job: Job, launches: Sequence[Launch], version: str) -> None:
         store = self.store
         store.add(launches)
         if version:
             store.versions[job.candidate.library] = version
-        versions = [store.versions[library] for library in sorted(store.versions)]
+        measured = sorted({each.size for each in store.launches})
+        store.setting = self.describe(measured)
+        store.write(self.cluster_.name, self.limits_s(measured))
+
+    def describe(self, sizes: Sequence[int]) -> list[str]:
+        """A line for each scale, then the machine and the versions."""
+        versions = [self.store.versions[library] for library in sorted(self.store.versions)]
         control = self.plan_.congestion_control
-        store.setting = describe_setting(self.cluster_, self.plan_.scale, control, versions).lines()
-        measured = {each.size for each in store.launches}
-        store.write(self.cluster_.name, make_workload(self.scaled_, sorted(measured)).limits_s)
+        lines: list[str] = []
+        rest: list[str] = []
+        for part in group(sizes):
+            scale = self.plan_.scale_of(part[0])
+            first, *rest = describe_setting(self.cluster_, scale, control, versions).lines()
+            span = format_size(part[0])
+            if len(part) > 1:
+                span += f" to {format_size(part[-1])}"
+            lines.append(f"{first}: {span}")
+        return [*lines, *rest]
 
 
 def parse_names(text: str) -> list[str]:
@@ -239,6 +291,21 @@ def parse_names(text: str) -> list[str]:
     if len(set(names)) < len(names):
         raise BadInput(f"--clusters {text!r} names one twice; expected each once")
     return names
+
+
+def parse_scales(text: str) -> tuple[float, ...]:
+    words = text.split(",")
+    try:
+        scales = [float(word) for word in words]
+    except ValueError:
+        scales = []
+    good = all(1e-4 <= scale <= 1000 for scale in scales)
+    if len(scales) not in (1, len(SCALES)) or not good:
+        raise BadInput(
+            f"--scale {text!r} is not valid; expected one number of 0.0001 to 1000, or "
+            f"{len(SCALES)} of them separated by commas: {GROUPS_TEXT}"
+        )
+    return tuple(scales * len(SCALES) if len(scales) == 1 else scales)
 
 
 def sweep(
@@ -257,8 +324,8 @@ def sweep(
         one.run(console)
         found[name] = one.rows()
         failures += one.failures
-        print_cluster(console, next(iter(one.store.setting), name), found[name])
-        for line in one.store.setting[1:]:
+        print_cluster(console, name, found[name])
+        for line in one.store.setting:
             console.print(line, highlight=False, soft_wrap=True)
     for line in failures:
         console.print(f"warning: {line}", style="yellow", highlight=False, soft_wrap=True)
@@ -275,7 +342,9 @@ def command(
         list[str] | None, typer.Option(help="Candidates; default: every one there is.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("out/bench-mpi"),
-    scale: Annotated[float, typer.Option(help="Every link rate times this.")] = SCALE,
+    scale: Annotated[
+        str, typer.Option(help=f"Every link rate times this: one number, or {GROUPS_TEXT}.")
+    ] = ",".join(f"{scale:g}" for scale in SCALES),
     rounds: Annotated[int, typer.Option(help="Turns of each candidate.", min=1)] = Plan.rounds,
     calls: Annotated[
         int, typer.Option(help=f"Timed calls per turn above {TRIAL_SIZE_MAX} bytes.", min=1)
@@ -288,9 +357,7 @@ def command(
     ] = Plan.trial_calls,
 ) -> None:
     """Best stock, default stock and allemande with trials, size by size. Takes hours; resumable."""
-    plan = Plan(scale, rounds, calls, medium_calls, trial_calls)
-    if not 1e-4 <= scale <= 1000:
-        raise BadInput(f"--scale {scale:g} is not valid; expected 0.0001 to 1000")
+    plan = Plan(parse_scales(scale), rounds, calls, medium_calls, trial_calls)
     names, size_list = parse_names(clusters), parse_sizes(sizes)
     good = sweep(names, size_list, choose(against or []), plan, out, Console())
     raise typer.Exit(0 if good else 1)

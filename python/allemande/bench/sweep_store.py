@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from allemande.bench.candidates import OUR_PREFIX, Candidate
 from allemande.bench.defaults import CONGESTION_CONTROL, SCALE
+from allemande.bench.figures import CPU_IDLE_MIN
 from allemande.errors import BadInput
 
 LIBRARIES = ("openmpi", "mpich")
 SMALL = 1000  # bytes; below it a call is short and its time uncertain
 SMALL_CALLS = 50  # in all rounds together
 TRIAL_SIZE_MAX = 10_000  # up to here the first calls are timed, too
+GROUP_ENDS = (SMALL - 1, TRIAL_SIZE_MAX, 2**31)  # of the sizes measured in one launch
+# Of the link rates in each group. A small block costs the processors nearly what a large one does:
+# its links have to be slower to be what takes the time.
+SCALES = (SCALE / 10, SCALE / 2, SCALE)
+
+
+def group_of(size: int) -> int:
+    return bisect_left(GROUP_ENDS, size)
 
 
 @dataclass(frozen=True)
 class Plan:
     """How a sweep measures; launches of one that measured otherwise are not mixed with it."""
 
-    scale: float = SCALE
+    scales: tuple[float, ...] = SCALES  # by group
     rounds: int = 3
     calls: int = 3  # per round, above TRIAL_SIZE_MAX
     medium_calls: int = 8  # per round, from SMALL bytes on
@@ -34,6 +45,12 @@ class Plan:
         if size < SMALL:
             return max(self.medium_calls, -(-SMALL_CALLS // self.rounds))
         return self.medium_calls if size <= TRIAL_SIZE_MAX else self.calls
+
+    def scale_of(self, size: int) -> float:
+        return self.scales[group_of(size)]
+
+    def as_json(self) -> Any:
+        return json.loads(json.dumps(asdict(self)))
 
 
 @dataclass
@@ -49,6 +66,7 @@ class Launch:
     own_part: float = 0.0  # of all calls, what allemande carried
     wrong_bytes: int = 0
     void_reason: str | None = None
+    cpu_idle: float | None = None  # part of all processors in the timed calls
     build: str = ""  # of allemande's library; stock libraries do not change
 
 
@@ -67,7 +85,15 @@ class Row:
     against_default: float | None
     own_part: float | None  # of all calls, warm-up included: near 1 where trials kept ours
     trial_cost: float | None  # 0.02: the first calls took 2 % longer than as many settled ones
+    cpu_idle: float | None = None  # in ours
     wrong_bytes: int = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the processors may have been the limit. Where the library's own calls were kept
+        these spin, as they do without us."""
+        carried = self.own_part is not None and self.own_part > 0.5
+        return carried and self.cpu_idle is not None and self.cpu_idle < CPU_IDLE_MIN
 
 
 def ratio(theirs: float | None, ours: float | None) -> float | None:
@@ -119,6 +145,7 @@ def summarise_size(
             stock.setdefault(each.candidate, []).append(each)
     medians = {name: median_of(found) for name, found in stock.items()}
     known = {name: value for name, value in medians.items() if value is not None}
+    idle = [each.cpu_idle for each in ours if each.cpu_idle is not None]
     best = min(known, key=lambda name: known[name], default=None)
     best_s = known[best] if best is not None else None
     ours_s = median_of(ours)
@@ -134,6 +161,7 @@ def summarise_size(
         against_default=ratio(known.get(library), ours_s),
         own_part=float(np.mean([each.own_part for each in ours])) if ours else None,
         trial_cost=trial_cost(ours, trial_calls, opening_s(stock.get(library, []))),
+        cpu_idle=float(np.mean(idle)) if idle else None,
         wrong_bytes=sum(each.wrong_bytes for each in launches),
     )
 
@@ -177,7 +205,7 @@ class Store:
             raise BadInput(
                 f"{self.path_} is no result of a sweep ({error}); move it away"
             ) from error
-        if plan != asdict(self.plan_):
+        if plan != self.plan_.as_json():
             raise BadInput(
                 f"{self.path_} was measured otherwise ({plan}); move it away or give another --out"
             )
@@ -215,7 +243,7 @@ class Store:
             "cluster": cluster,
             "setting": self.setting,
             "versions": self.versions,
-            "plan": asdict(self.plan_),
+            "plan": self.plan_.as_json(),
             "cluster_file": self.cluster_,
             "rows": [asdict(row) for row in self.rows(limits_s)],
             "launches": [asdict(each) for each in self.launches],

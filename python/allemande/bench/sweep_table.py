@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from allemande.bench.figures import CPU_IDLE_MIN
 from allemande.bench.formats import MISSING, format_part, format_ratio, format_seconds
 from allemande.bench.sizes import format_size
 from allemande.bench.sweep_store import Row
@@ -24,6 +25,7 @@ HEADINGS = (
     "default/ours",
     "of limit",
     "by us",
+    "idle",
     "trials cost",
 )
 LEFT = ("library", "best stock")
@@ -31,6 +33,12 @@ LEFT = ("library", "best stock")
 
 def shown_ratio(value: float | None) -> Text:
     return Text(format_ratio(value), style="red" if value is not None and value < 1 else "")
+
+
+def shown_idle(row: Row) -> Text:
+    if row.cpu_idle is None:
+        return Text(MISSING)
+    return Text(f"{row.cpu_idle:.0%}", style="red" if row.is_busy else "")
 
 
 def print_cluster(console: Console, title: str, rows: Sequence[Row]) -> None:
@@ -51,6 +59,7 @@ def print_cluster(console: Console, title: str, rows: Sequence[Row]) -> None:
             shown_ratio(row.against_default),
             format_part(row.limit_s / row.ours_s if row.ours_s else None),
             MISSING if row.own_part is None else f"{row.own_part:.0%}",
+            shown_idle(row),
             MISSING if row.trial_cost is None else f"{row.trial_cost:+.1%}",
         )
     console.print(table)
@@ -83,6 +92,13 @@ def print_worst(console: Console, found: Mapping[str, Sequence[Row]]) -> None:
         mean = sum(costs) / len(costs)
         line = (
             f"cost of trials over the first calls: {mean:+.1%} on average, {max(costs):+.1%} worst"
+        )
+        console.print(line, highlight=False, soft_wrap=True)
+    busy = sum(row.is_busy for rows in found.values() for row in rows)
+    if busy:
+        line = (
+            f"[yellow]processors less than {CPU_IDLE_MIN:.0%} idle in {busy} figures of allemande: "
+            "the links may not be the limit; use a smaller --scale[/]"
         )
         console.print(line, highlight=False, soft_wrap=True)
     wrong = sum(row.wrong_bytes for rows in found.values() for row in rows)

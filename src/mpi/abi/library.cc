@@ -138,6 +138,8 @@ void Library::resolve(void* handle) {
   require(look_up_data(handle, "ompi_mpi_op_min", api_.min), "ompi_mpi_op_min");
   require(look_up_data(handle, "ompi_mpi_errors_return", api_.errors_return),
           "ompi_mpi_errors_return");
+  require(look_up_data(handle, "ompi_mpi_errors_are_fatal", api_.errors_are_fatal),
+          "ompi_mpi_errors_are_fatal");
 #else
   look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4 (large_counts.h)
   look_up(handle, "PMPI_Alltoallv_c", api_.Alltoallv_c);
@@ -154,6 +156,7 @@ void Library::resolve(void* handle) {
   api_.request_null = MPI_REQUEST_NULL;
   api_.min = MPI_MIN;
   api_.errors_return = MPI_ERRORS_RETURN;
+  api_.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
 #endif
 }
 

@@ -309,7 +309,19 @@ int AbiOps::make_error_code(int error_class, const std::string& text) {
   return make_error_code(error_class_, text);
 }
 
+bool AbiOps::errors_are_fatal(CommHandle comm) {
+  MPI_Errhandler handler{};
+  if (api_.Comm_get_errhandler(comm_of(comm), &handler) != MPI_SUCCESS) return false;
+  if (handler == api_.errors_are_fatal) return true;
+  // Not all libraries let go of their own.
+  if (handler != api_.errors_return) api_.Errhandler_free(&handler);
+  return false;
+}
+
+// Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are in
+// calls of its own wait for ever.
 int AbiOps::raise_code(CommHandle comm, int code) {
+  if (errors_are_fatal(comm)) abort(comm, 1);
   api_.Comm_call_errhandler(comm_of(comm), code);
   return code;
 }

@@ -61,6 +61,7 @@ class AbiOps final : public MpiOps {
   base::Status await(MPI_Request& request, base::Nanos timeout);
 
   int make_error_code(int error_class, const std::string& text);
+  bool errors_are_fatal(CommHandle comm);
 
   const io::MpiApi& api_;
   int keyval_;

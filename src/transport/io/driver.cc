@@ -351,6 +351,7 @@ bool Driver::Impl::notice_mismatch(SetEntry& entry) {
 // wrong. Empty: nothing of the kind.
 std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
   if (entry.family == 0) return {};
+  if (std::string elsewhere = notice_elsewhere(entry); !elsewhere.empty()) return elsewhere;
   for (const SetEntry* other : sets.live()) {
     if (other == &entry || other->family != entry.family) continue;
     for (transport::PeerId there = 0; there < other->numbers.size(); ++there) {
@@ -362,13 +363,18 @@ std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
       const auto peer = static_cast<transport::PeerId>(same - entry.numbers.begin());
       const base::Nanos said = entry.channel.not_entered_at(peer);
       if (said == 0 || said - ahead->since < kInOrder) continue;
-      const std::string sends =
-          ahead->sends == 0 ? "" : fmt::format("sends {} bytes and ", ahead->sends);
-      return fmt::format(
-          "{} {}takes another way than {}, which sends it {} bytes: do all ranks give the same "
-          "count?",
-          entry.name_of(*same), sends, entry.name_of(entry.numbers[entry.channel.identity().self]),
-          entry.channel.sends_to(peer));
+      return entry.disorder(peer, ahead->sends);
+    }
+  }
+  return {};
+}
+
+// A peer that has not entered the running exchange, because it does something else in this call.
+std::string Driver::Impl::notice_elsewhere(const SetEntry& entry) const {
+  for (transport::PeerId peer = 0; peer < entry.numbers.size(); ++peer) {
+    const auto elsewhere = entry.channel.elsewhere(peer);
+    if (elsewhere && elsewhere->call == entry.call) {
+      return entry.disorder(peer, elsewhere->sends);
     }
   }
   return {};
@@ -408,6 +414,26 @@ void Driver::Impl::tell(Lock& lock) {
   driving = false;
   if (waiting > 0) turn_over.notify_all();
   end_call(now);
+}
+
+std::string another_way_text(const std::string& peer, std::uint64_t sends, const std::string& self,
+                             std::uint64_t bytes) {
+  return fmt::format(
+      "{} {}takes another way than {}, which sends it {} bytes: do all ranks give the same count?",
+      peer, sends == 0 ? "" : fmt::format("sends {} bytes and ", sends), self, bytes);
+}
+
+void Driver::begin(std::span<const std::uint16_t> sets, std::uint64_t call,
+                   std::optional<std::uint64_t> elsewhere) {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  for (const std::uint16_t set : sets) {
+    SetEntry* entry = impl_->sets.find(set);
+    if (entry == nullptr) continue;
+    entry->call = call;
+    entry->channel.be_elsewhere(
+        elsewhere ? std::optional(transport::Engine::Elsewhere{call, *elsewhere}) : std::nullopt);
+  }
 }
 
 void Driver::share_failure(std::span<const std::uint16_t> sets) {

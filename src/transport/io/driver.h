@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,11 @@ struct DriverCounters {
   std::uint64_t responder_turns = 0;  // times the responder took the sockets over
 };
 
+// Why two ranks do not meet in a call. `sends`: to each, by the peer; 0: not known. `bytes`: by
+// self to the peer.
+std::string another_way_text(const std::string& peer, std::uint64_t sends, const std::string& self,
+                             std::uint64_t bytes);
+
 class Driver {
  public:
   // Takes the endpoint; `responder` starts the thread (signals blocked).
@@ -62,6 +68,12 @@ class Driver {
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
                    const Warn& warn, base::Nanos deadline = base::kNever);
+
+  // The calls of a family's ranks are numbered alike; this rank begins one of that number. Either
+  // it enters exchanges of these sets in it, or, `elsewhere`, sends so many bytes to each rank by
+  // other means: a rank that waits for it in an exchange of the same call fails with kBadInput.
+  void begin(std::span<const std::uint16_t> sets, std::uint64_t call,
+             std::optional<std::uint64_t> elsewhere);
 
   // Gives up all of these sets if one of them has failed for a peer: they belong together, and a
   // peer may wait for this rank on any of them. Takes 100 ms at most.

@@ -70,6 +70,7 @@ struct Driver::Impl {
   void update(Lock& lock, Call& call);
   bool notice_mismatch(SetEntry& entry);
   std::string notice_disorder(const SetEntry& entry) const;
+  std::string notice_elsewhere(const SetEntry& entry) const;
   void fail(Call& call, base::Error error, std::optional<std::uint32_t> lost);
   void tell(Lock& lock);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);

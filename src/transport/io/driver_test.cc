@@ -292,6 +292,38 @@ TEST(Driver, ALateRankOfAFamilyIsWaitedFor) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// It is in a call of the same number, by other means: it does not come. In the call before it was
+// merely late.
+TEST(Driver, ARankThatIsElsewhereIsNotWaitedFor) {
+  Cluster cluster(2, 1, {}, true, {}, true);
+  const auto begin = [&](std::uint32_t rank, std::uint64_t call,
+                         std::optional<std::uint64_t> elsewhere) {
+    cluster.driver(rank).begin(std::array{cluster.set(rank)}, call, elsewhere);
+  };
+  begin(0, 7, 40);
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    begin(0, 8, std::nullopt);
+    Side side(cluster, 0, 900);
+    const base::Status done = side.run(0);
+    EXPECT_TRUE(done) << done.error().message;
+    begin(0, 9, 40);
+  });
+  begin(1, 8, std::nullopt);
+  Side side(cluster, 1, 900);
+  const base::Status done = side.run(0);
+  EXPECT_TRUE(done) << done.error().message;
+  late.join();
+
+  begin(1, 9, std::nullopt);
+  const base::Status disorder = side.run(1, {}, {}, monotonic_now() + 60 * base::kSecond);
+  ASSERT_FALSE(disorder);
+  EXPECT_EQ(disorder.error().code, base::ErrorCode::kBadInput);
+  EXPECT_THAT(disorder.error().message,
+              testing::StartsWith("rank 0 on h00 sends 40 bytes and takes another way than rank 1 "
+                                  "on h01, which sends it 900 bytes: "));
+}
+
 TEST(Driver, DeadlineEndsTheExchange) {
   Cluster cluster(2);
   Side side(cluster, 0, 1000);

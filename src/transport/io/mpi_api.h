@@ -55,6 +55,8 @@
   X(Comm_set_attr)           \
   X(Comm_get_attr)           \
   X(Comm_set_errhandler)     \
+  X(Comm_get_errhandler)     \
+  X(Errhandler_free)         \
   X(Comm_call_errhandler)    \
   X(Add_error_class)         \
   X(Add_error_code)          \
@@ -92,7 +94,7 @@ struct MpiApi {
   MPI_Datatype datatype_null{};
   MPI_Request request_null{};
   MPI_Op min{};
-  MPI_Errhandler errors_return{};
+  MPI_Errhandler errors_return{}, errors_are_fatal{};
 };
 
 }  // namespace alm::io

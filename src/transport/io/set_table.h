@@ -25,6 +25,7 @@ struct SetEntry {
   std::vector<std::uint32_t> numbers;
   std::vector<std::string> names;
   std::uint16_t family;
+  std::uint64_t call = 0;  // of the family, which this rank has begun last
   bool attention = false;  // something came or began: pull
   base::Nanos deadline = base::kNever;
   std::size_t queued = 0;              // datagrams pulled and not yet taken by the kernel
@@ -34,6 +35,8 @@ struct SetEntry {
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
   std::string name_of(std::uint32_t rank_number) const;
+  // Why the running exchange waits for the peer in vain, which sends so many bytes.
+  std::string disorder(transport::PeerId peer, std::uint64_t sends) const;
   // Empty unless two ranks do not agree on the size of a block.
   std::string mismatch() const;
 };

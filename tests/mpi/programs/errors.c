@@ -1,7 +1,8 @@
 // What is wrong comes back as a code of the right class. Usage: errors WHAT
 //   arguments
 //   mismatch FROM TO SENT EXPECTED: one block on which two ranks do not agree
-//   blocks RANK SENT EXPECTED: the blocks that RANK sends and expects; the others' have 20000 bytes
+//   blocks RANK SENT EXPECTED [fatal]: the blocks that RANK sends and expects; the others' have
+//     20000 bytes. fatal: errors end the job
 #include "check.h"
 
 static int rank, ranks;
@@ -124,9 +125,10 @@ int main(int argc, char** argv) {
   } else if (argc > 5 && strcmp(argv[1], "mismatch") == 0) {
     mismatch(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
   } else if (argc > 4 && strcmp(argv[1], "blocks") == 0) {
+    if (argc > 5) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     blocks(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
   } else {
-    die("usage: errors arguments|mismatch FROM TO SENT EXPECTED|blocks RANK SENT EXPECTED");
+    die("usage: errors arguments|mismatch FROM TO SENT EXPECTED|blocks RANK SENT EXPECTED [fatal]");
   }
   MPI_Finalize();
   if (rank == 0) puts("CORRECT");
