@@ -125,21 +125,24 @@ int Communicator::try_out(const AlltoallCall& call) {
 
 // The way on trial has been taken, and took so long on this rank.
 void Communicator::note_time(Tried& tried, base::Nanos time) {
-  tried.trial.took(time);
-  if (!tried.trial.due()) return;
   const bool decided = tried.trial.decided();
-  if (decided && job_.rank == 0) tried.kept = latest(tried);
+  tried.trial.took(time);
+  const bool goes_on = decided && !tried.trial.decided();
+  if ((goes_on || (decided && tried.trial.due())) && job_.rank == 0) tried.kept = latest(tried);
+  if (!tried.trial.due()) return;
   if (agree(tried.trial) && (!decided || !tried.trial.decided())) tell(tried);
 }
 
 // On the times of the slowest rank. Collective.
 bool Communicator::agree(Trial& trial) {
   std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
+  const base::Nanos begin = io::monotonic_now();
   if (job_.ops.allreduce_max(comm_, words) != kMpiSuccess) {
     trial.cannot_agree();
     return false;
   }
   trial.agree(std::vector<base::Nanos>(words.begin(), words.end()));
+  trial.agreed(io::monotonic_now() - begin);
   return true;
 }
 

@@ -132,33 +132,40 @@ void Trial::took(base::Nanos time) {
   }
   if (!batch_.empty()) {
     times_.push_back(time);
-    due_ = times_.size() == batch_.size();
+    if (times_.size() == batch_.size()) come_to_agree();
     return;
   }
   time = std::min(time, spike_);
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
-  const bool look = calls_ - decided_at_ >= look_ && ways_.size() > 1;
-  if (!look && !(postponed_ && calls_ >= turn_)) return;
-  times_ = {recent_};
+  if (calls_ - decided_at_ >= look_ && ways_.size() > 1) {
+    come_to_agree();
+  } else if (postponed_ && calls_ >= turn_) {
+    plan();  // all ranks make the same
+  }
+}
+
+void Trial::come_to_agree() {
+  times_.push_back(recent_);
+  times_.push_back(-agreeing_);
   due_ = true;
 }
 
 void Trial::agree(const std::vector<base::Nanos>& slowest) {
   assert(slowest.size() == times_.size());
+  agreement_ = -slowest.back();
+  agreements_ += agreement_;
+  const base::Nanos recent = slowest[slowest.size() - 2];
+  const bool drifted = recent > 0 && ratio(recent, time(chosen_)) > kDrift;
   due_ = false;
   times_.clear();
   if (!batch_.empty()) {
     count(slowest);
+    if (drifted) return reopen(recent);
     drop();
-    plan();
-    return;
+    return plan();
   }
   while (look_ <= calls_ - decided_at_) look_ *= kLookGrowth;
-  if (ratio(slowest[0], time(chosen_)) > kDrift) {
-    reopen(slowest[0]);
-  } else if (postponed_ && calls_ >= turn_) {
-    plan();
-  }
+  if (drifted) reopen(recent);
 }
 
 void Trial::cannot_agree() {
@@ -244,7 +251,7 @@ void Trial::count(const std::vector<base::Nanos>& slowest) {
 // The first call of a way takes longer than later ones, and counts as what it took: who tries a way
 // pays for it. That of ours and of the library's own counts as a later one, because without trials
 // the program would have started one of them, too.
-double Trial::spent() const {
+double Trial::spent_by_calls() const {
   const base::Nanos best = least();
   const auto beyond = [&](base::Nanos time) { return std::max(0.0, ratio(time, best) - 1); };
   double spent = spent_before_;
@@ -259,6 +266,11 @@ double Trial::spent() const {
   }
   return spent;
 }
+
+// The latest agreement is taken to be like the one before.
+double Trial::spent() const { return spent_by_calls() + ratio(agreements_, least()) + agreement(); }
+
+double Trial::agreement() const { return ratio(agreement_, least()); }
 
 // The best may be so by luck, as long as it has been seen a few times only.
 void Trial::drop() {
@@ -336,13 +348,13 @@ void Trial::plan() {
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!again(ways_[way])) continue;
-    if (const double price = cost(way); price > allowed(way)) {
+    if (const double price = agreement() + cost(way); price > allowed(way)) {
       cheapest = cheapest == 0 ? price : std::min(cheapest, price);
     } else if (!fewest || ways_[way].seen.size() < *fewest) {
       fewest = ways_[way].seen.size();
     }
   }
-  double planned = 0;
+  double planned = agreement();
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!again(ways_[way]) || ways_[way].seen.size() != fewest) continue;
     if (planned + cost(way) > allowed(way)) continue;
@@ -370,7 +382,7 @@ void Trial::decide(double postponed_cost) {
 }
 
 void Trial::reopen(base::Nanos now) {
-  spent_before_ = spent();
+  spent_before_ = spent_by_calls();
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].known = time(way);
     ways_[way].seen.clear();
@@ -382,6 +394,7 @@ void Trial::reopen(base::Nanos now) {
   ways_[chosen_].seen = {now};
   ways_[chosen_].unpaid = true;
   ways_[chosen_].opening = 0;
+  recent_ = 0;
   ++reopened_;
   plan();
 }

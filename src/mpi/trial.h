@@ -10,8 +10,9 @@
 //     made, not those to come, pay for it. Two and more rule it out.
 //     What counts is the mean of its sightings without the slowest: a late rank spoils one, but a
 //     way that stalls now and then is to be known by it.
-//   - Trying costs what its calls take beyond the best way's. The sum stays within kBudget of all
-//     calls, the first kHorizon taken as made: a way that would exceed it waits for its turn. One
+//   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
+//     stays within kBudget of all calls, the first kHorizon taken as made: a way that would exceed
+//     it waits for its turn. One
 //     not yet seen is expected to take kUnseen times as long as the best, or as long as the slowest
 //     of its kin. So the budget holds for sure where no way takes longer than that.
 //   - The first way is kept unless another is clearly faster, and so on down the list.
@@ -64,10 +65,14 @@ class Trial {
   void took(base::Nanos time);
 
   // True when the ranks are to agree before the next call: on the maximum over all ranks of each of
-  // times(), given to agree() in the same order.
+  // times(), given to agree() in the same order. The last two are of no call to agree on: what it
+  // has taken recently since the decision, and what agreed() was told, below zero, so that the rank
+  // counts that did not wait for others.
   bool due() const { return due_; }
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
+  // That took so long on this rank.
+  void agreed(base::Nanos time) { agreeing_ = time; }
   // They could not: the calls are made again.
   void cannot_agree();
 
@@ -134,6 +139,9 @@ class Trial {
   bool aside(std::size_t way) const;
   bool settled() const;
   bool is_short() const;
+  void come_to_agree();
+  double spent_by_calls() const;
+  double agreement() const;
   bool seen_often(std::size_t way) const;
   std::size_t run(std::size_t way) const;
   std::size_t leads(std::size_t way) const;
@@ -155,6 +163,9 @@ class Trial {
   std::uint64_t look_ = 0;        // calls after the decision at which the ranks compare again
   std::uint64_t turn_ = 0;        // calls made at which a postponed way can be afforded
   base::Nanos recent_ = 0;        // smoothed, on this rank
+  base::Nanos agreeing_ = 0;      // took this rank so long, the last time
+  base::Nanos agreement_ = 0;     // the same, agreed on
+  base::Nanos agreements_ = 0;    // all but the last
   std::uint32_t reopened_ = 0;
 };
 
