@@ -62,7 +62,7 @@ int Communicator::accelerate(const AlltoallCall& call, Way way) {
 base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, Way way) {
   auto done = take(way, staged, bytes);
   // Ranks whose size sends them over messages wait for this one there.
-  if (!done && kin_of(way) == Kin::kUdp && messages_ &&
+  if (!done && mode_ == Mode::kUdp && kin_of(way) == Kin::kUdp && messages_ &&
       done.error().code == base::ErrorCode::kBadInput) {
     messages_->give_up();
   }

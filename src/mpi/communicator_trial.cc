@@ -109,12 +109,11 @@ void Communicator::note_way(Way way, std::uint64_t bytes) {
 
 int Communicator::try_out(const AlltoallCall& call) {
   Tried& tried = this->tried(call.bytes());
-  note_way(tried.ways[tried.trial.way()], call.bytes());
   while (tried.ways[tried.trial.way()].kind == Way::Kind::kMessages && !prepare_messages()) {
     tried.trial.rule_out(tried.trial.way());
-    note_way(tried.ways[tried.trial.way()], call.bytes());
   }
   const Way way = tried.ways[tried.trial.way()];
+  note_way(way, call.bytes());
   const base::Nanos begin = io::monotonic_now();
   const int code = way == kNativeWay ? call.native() : accelerate(call, way);
   if (way == kNativeWay) job_.stats.update([](StatsRecord& stats) { ++stats.native; });

@@ -103,10 +103,9 @@ base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
     if (!awaited(side, step, place)) continue;
     if (const auto sends = elsewhere(place)) {
       const auto bytes = memory_->slot(memory_->place()).bytes.load();
-      fail(base::bad_input(io::another_way_text(names_[ranks_[place]], *sends,
-                                                names_[ranks_[memory_->place()]], bytes)),
-           ranks_[place]);
-      return failed();
+      return fail_for(
+          place, base::bad_input(io::another_way_text(names_[ranks_[place]], *sends,
+                                                      names_[ranks_[memory_->place()]], bytes)));
     }
     const auto life = memory_->life_of(place);
     if (life == NodeMemory::Life::kGone) {
@@ -139,18 +138,23 @@ base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
 // What a rank sends by other means in the call this one is in: it does not come.
 std::optional<std::uint64_t> Node::elsewhere(std::uint32_t place) const {
   const SharedSlot& slot = memory_->slot(place);
-  // In this order: what begin() leaves of the call before is gone when the number is there.
-  if (slot.call.load() != memory_->slot(memory_->place()).call.load()) return std::nullopt;
+  const std::uint64_t call = memory_->slot(memory_->place()).call.load();
+  // The number on both sides of it: it may be in the next call already (begin()).
+  if (slot.call.load() != call) return std::nullopt;
   const std::uint64_t sends = slot.elsewhere.load();
-  return sends == 0 ? std::nullopt : std::optional(sends - 1);
+  if (sends == 0 || slot.call.load() != call) return std::nullopt;
+  return sends - 1;
 }
 
 base::Status Node::lose(std::uint32_t place, const std::string& why) {
-  const std::uint32_t rank = ranks_[place];
-  const std::string text = fmt::format("{} is lost: {}", names_[rank], why);
-  fail({base::ErrorCode::kPeerLost, text}, rank);
-  // Who died while it wrote why it failed has left nothing to read.
-  return failure() ? failed() : base::Error{base::ErrorCode::kPeerLost, text};
+  const std::string text = fmt::format("{} is lost: {}", names_[ranks_[place]], why);
+  return fail_for(place, {base::ErrorCode::kPeerLost, text});
+}
+
+// Another rank may be writing why it failed, or have died over it: then there is nothing to read.
+base::Status Node::fail_for(std::uint32_t place, const base::Error& error) {
+  fail(error, ranks_[place]);
+  return failure() ? failed() : error;
 }
 
 void Node::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
@@ -183,11 +187,10 @@ base::Status Node::await_posts(std::uint64_t step, const NodeCall& call) {
       return fmt::format("{} bytes per pair", bytes);
     };
     // Other hosts are told of a rank that is lost, and end as well.
-    fail(base::bad_input(fmt::format("{} exchanges {}, {} {}", names_[ranks_[0]],
-                                     what(call.kind, call.bytes), names_[ranks_[place]],
-                                     what(slot.kind, slot.bytes))),
-         ranks_[place]);
-    return failed();
+    return fail_for(place,
+                    base::bad_input(fmt::format("{} exchanges {}, {} {}", names_[ranks_[0]],
+                                                what(call.kind, call.bytes), names_[ranks_[place]],
+                                                what(slot.kind, slot.bytes))));
   }
   return {};
 }

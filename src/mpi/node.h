@@ -7,7 +7,8 @@
 //
 // Even and odd steps have buffers of their own: a rank may post step n once all have taken n - 2.
 // Waiting ranks sleep, let MPI proceed every millisecond and look every tenth of a second whether
-// those they wait for are alive. A failure found by one ends the waiting of all.
+// those they wait for are alive, and not in another kind of exchange in this call. A failure found
+// by one ends the waiting of all.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +84,7 @@ class Node {
   base::Status look_after(Side side, std::uint64_t step, base::Nanos now);
   std::optional<std::uint64_t> elsewhere(std::uint32_t place) const;
   base::Status lose(std::uint32_t place, const std::string& why);
+  base::Status fail_for(std::uint32_t place, const base::Error& error);
   base::Status failed() const;
 
   std::unique_ptr<NodeMemory> memory_;

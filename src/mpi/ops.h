@@ -137,7 +137,8 @@ class MpiOps {
   virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm,
                                                                           RankName name) = 0;
 
-  // Raises an error with this text through the communicator's error handler; returns its code.
+  // Raises an error with this text through the communicator's error handler; returns its code. It
+  // has been logged: where errors are fatal, the job ends without another word.
   virtual int raise(CommHandle comm, const base::Error& error) = 0;
 
   // The code such an error has, without raising it.

@@ -139,7 +139,7 @@ void Trial::took(base::Nanos time) {
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
   if (calls_ - decided_at_ >= look_ && ways_.size() > 1) {
     come_to_agree();
-  } else if (postponed_ && calls_ >= turn_) {
+  } else if (postponed() && calls_ >= turn_) {
     plan();  // all ranks make the same
   }
 }
@@ -159,13 +159,20 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   due_ = false;
   times_.clear();
   if (!batch_.empty()) {
+    recent_ = 0;  // said once; what it is held against may be another run's time next
     count(slowest);
     if (drifted) return reopen(recent);
     drop();
     return plan();
   }
   while (look_ <= calls_ - decided_at_) look_ *= kLookGrowth;
-  if (drifted) reopen(recent);
+  if (drifted) return reopen(recent);
+  await_turn();
+}
+
+// The agreement just made has to be paid for first.
+void Trial::await_turn() {
+  turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost_) / kBudget)) + 1;
 }
 
 void Trial::cannot_agree() {
@@ -337,7 +344,7 @@ void Trial::plan() {
       std::count_if(ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.out; });
   if (contenders <= 1 || at_limit() || settled()) return decide(0);
   if (is_short() && within(kNearLimit) && !seen_often(fastest())) return add(fastest());
-  // What costs nothing can always be afforded.
+  // What costs nothing, because agreeing took no time, can always be afforded.
   const auto paid_by = [this](std::uint64_t calls) {
     return std::max(0.0, kBudget * static_cast<double>(calls) - spent());
   };
@@ -374,8 +381,8 @@ void Trial::decide(double postponed_cost) {
   }
   choose(best.value_or(chosen_));
   has_decided_ = true;
-  postponed_ = postponed_cost > 0;
-  turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost) / kBudget)) + 1;
+  postponed_cost_ = postponed_cost;
+  await_turn();
   decided_at_ = calls_;
   look_ = kFirstLook;
   recent_ = 0;

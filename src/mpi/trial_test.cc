@@ -3,38 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <random>
+
+#include "mpi/trial_calls.h"
 
 namespace alm::mpi {
 namespace {
-
-constexpr base::Nanos kMs = base::kMillisecond;
-using Times = std::vector<base::Nanos>;
-
-// One call, this rank being the slowest; what it took.
-base::Nanos call(Trial& trial, const Times& times) {
-  const base::Nanos took = times[trial.way()];
-  trial.took(took);
-  if (trial.due()) trial.agree(Times(trial.times()));
-  return took;
-}
-
-base::Nanos calls(Trial& trial, int count, const Times& times) {
-  base::Nanos total = 0;
-  for (int i = 0; i < count; ++i) total += call(trial, times);
-  return total;
-}
-
-int calls_until_decided(Trial& trial, const Times& times) {
-  int count = 0;
-  for (; !trial.decided(); ++count) call(trial, times);
-  return count;
-}
-
-Trial six() {
-  return Trial({Kin::kUdp, Kin::kLibrary, Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
-}
 
 TEST(Trial, BeginsWithOursAndTheLibrarysOwn) {
   Trial trial;
@@ -253,60 +227,16 @@ TEST(Trial, WhatCannotBeAgreedOnIsDoneAgain) {
   EXPECT_EQ(again, calls_made);
 }
 
-TEST(Trial, OpeningConnectionsHasToBePaidFor) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
-  trial.opens(2, 30 * 100);
-  bool opened = false;
-  int opened_at = 0;
-  for (int i = 0; i < 3000; ++i) {
-    const bool opens = trial.way() == 2 && !opened;
-    if (opens) opened_at = i;
-    opened = opened || opens;
-    call(trial, {130, 100, opens ? 3000 : 70});
+// A turn that comes is not refused: that would begin the watch on drift anew, at this call.
+TEST(Trial, OneLongCallIsNoDrift) {
+  Trial trial;
+  int since = 0;
+  for (int i = 0; i < 5000; ++i) {
+    since = trial.decided() ? since + 1 : 0;
+    call(trial, {since % 40 == 39 ? Times{300, 140} : Times{100, 140}});
+    trial.agreed(30);
   }
-  EXPECT_GT(opened_at, 600) << "5 % of these calls are 30 calls";
-  EXPECT_EQ(trial.way(), 2u);
-  EXPECT_EQ(trial.time(2), 70) << "the call that opened them is no sighting";
-}
-
-// 40 % of a call each time: what it costs is paid for as calls are.
-TEST(Trial, AgreeingHasToBePaidFor) {
-  std::mt19937 random(11);
-  for (int round = 0; round < 200; ++round) {
-    Trial trial = six();
-    Times times;
-    for (std::size_t way = 0; way < trial.ways(); ++way) {
-      times.push_back(1000 + static_cast<base::Nanos>(random() % 2000));
-    }
-    const base::Nanos best = *std::min_element(times.begin(), times.begin() + 2);
-    for (base::Nanos& time : times) time = std::max(time, best);  // none is found late
-    for (int i = 0; i < 200; ++i) {
-      trial.took(times[trial.way()]);
-      if (!trial.due()) continue;
-      trial.agree(Times(trial.times()));
-      trial.agreed(best * 2 / 5);
-    }
-    EXPECT_LE(trial.spent(), 0.05 * 200 + 0.4) << round;
-    calls(trial, 3000, times);
-    EXPECT_LE(times[trial.chosen()], best * 21 / 20) << round;
-  }
-}
-
-TEST(Trial, TheAgreementOfTheRankThatWaitedLeastCounts) {
-  std::array<Trial, 2> ranks;
-  for (int step = 0; step < 60; ++step) {
-    for (Trial& trial : ranks) trial.took(1000);
-    if (!ranks[0].due()) continue;
-    Times slowest = ranks[0].times();
-    for (std::size_t i = 0; i < slowest.size(); ++i) {
-      slowest[i] = std::max(slowest[i], ranks[1].times()[i]);
-    }
-    for (Trial& trial : ranks) trial.agree(slowest);
-    ranks[0].agreed(900);
-    ranks[1].agreed(300);
-    EXPECT_EQ(ranks[0].spent(), ranks[1].spent());
-    EXPECT_LT(ranks[0].spent(), 0.35 * 8);
-  }
+  EXPECT_EQ(trial.reopened(), 0u);
 }
 
 TEST(Trial, AgreesOnTheSlowestRank) {
@@ -316,7 +246,9 @@ TEST(Trial, AgreesOnTheSlowestRank) {
     trial.took(trial.way() == 0 ? 1 * kMs : 2 * kMs);
     if (!trial.due()) continue;
     Times slowest = trial.times();
-    for (base::Nanos& time : slowest) time = time == 1 * kMs ? 4 * kMs : 3 * kMs;
+    for (std::size_t i = 0; i + 2 < slowest.size(); ++i) {
+      slowest[i] = slowest[i] == 1 * kMs ? 4 * kMs : 3 * kMs;
+    }
     trial.agree(slowest);
   }
   EXPECT_EQ(trial.way(), 1u);
@@ -334,13 +266,11 @@ TEST(Trial, AllRanksDecideAlike) {
       ASSERT_EQ(trial.due(), ranks.front().due());
     }
     if (!ranks.front().due()) continue;
-    Times slowest(ranks.front().times().size());
-    for (const Trial& trial : ranks) {
-      for (std::size_t i = 0; i < slowest.size(); ++i) {
-        slowest[i] = std::max(slowest[i], trial.times()[i]);
-      }
+    const Times slowest = reduce(ranks);
+    for (Trial& trial : ranks) {
+      trial.agree(slowest);
+      trial.agreed(1 + static_cast<base::Nanos>(random() % 1000));
     }
-    for (Trial& trial : ranks) trial.agree(slowest);
   }
   EXPECT_GE(ranks.front().reopened(), 1u);
 }
@@ -433,64 +363,6 @@ TEST(Trial, LongCallsNearTheLimitAreNotPutAtRisk) {
   Trial far(1000 * kMs);
   calls_until_decided(far, {2000 * kMs, 1080 * kMs});
   EXPECT_EQ(far.way(), 1u);
-}
-
-// Beyond what 200 calls of the best way take.
-double excess(Trial trial, const Times& times) {
-  const base::Nanos best = *std::min_element(times.begin(), times.end());
-  const auto total = static_cast<double>(calls(trial, 200, times));
-  return total / (200 * static_cast<double>(best)) - 1;
-}
-
-TEST(Trial, CostsLittleOverTwoHundredCalls) {
-  // 10 KB on tam-8x4 where the library's own way is five times as slow.
-  EXPECT_LE(excess(Trial(), {267 * kMs, 1380 * kMs}), 0.05);
-  EXPECT_LE(excess(six(), {267 * kMs, 1335 * kMs, 300 * kMs, 900 * kMs, 1335 * kMs, 1335 * kMs}),
-            0.05);
-  // 200 bytes.
-  EXPECT_LE(excess(six(), {19 * kMs, 22 * kMs, 16 * kMs, 15 * kMs, 14 * kMs, 18 * kMs}), 0.05);
-}
-
-TEST(Trial, StaysWithinTheBudget) {
-  std::mt19937 random(11);
-  std::uniform_real_distribution<double> slower(1, Trial::kUnseen);
-  for (int round = 0; round < 2000; ++round) {
-    const base::Nanos ours = (1 + static_cast<base::Nanos>(random() % 50)) * kMs;
-    Times times = {ours};
-    while (times.size() < 6) {
-      times.push_back(static_cast<base::Nanos>(static_cast<double>(ours) * slower(random)));
-    }
-    EXPECT_LE(excess(six(), times), Trial::kBudget) << "round " << round;
-  }
-}
-
-// A best one that is found late shows that those before it were dear.
-TEST(Trial, TryingStaysWithinTheBudgetWhicheverIsBest) {
-  std::mt19937 random(13);
-  std::uniform_real_distribution<double> slower(1, Trial::kUnseen);
-  for (int round = 0; round < 2000; ++round) {
-    Times times;
-    while (times.size() < 6) {
-      times.push_back(static_cast<base::Nanos>(slower(random) * 10 * static_cast<double>(kMs)));
-    }
-    const auto best = std::min_element(times.begin(), times.end()) - times.begin();
-    Trial trial = six();
-    calls(trial, 200, times);
-    const double budget = Trial::kBudget * static_cast<double>(Trial::kHorizon);
-    EXPECT_LE(trial.spent(), best < 2 ? budget : 1.5 * budget) << "round " << round;
-  }
-}
-
-TEST(Trial, WhatCannotBeAffordedWaitsForItsTurn) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
-  const Times times = {100 * kMs, 900 * kMs, 500 * kMs, 80 * kMs};
-  calls(trial, 200, times);
-  EXPECT_TRUE(trial.postponed());
-  EXPECT_EQ(trial.way(), 0u);
-  EXPECT_EQ(trial.sightings(2), 0u);
-  calls(trial, 1000, times);
-  EXPECT_EQ(trial.way(), 3u);
-  EXPECT_FALSE(trial.postponed());
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ SIZES = (
 # have: below SMALL, up to TRIAL_SIZE_MAX, above.
 SETTLED_AFTER = (1000, 60, 12)
 GROUPS_TEXT = f"one for sizes below {SMALL}, one up to {TRIAL_SIZE_MAX}, one above"
+SCALES_TEXT = ",".join(f"{scale:g}" for scale in SCALES)
 STOCK_WARMUP = 2
 SECONDS_MAX = 30.0  # of timed calls per size and launch
 STOCK_COST, OWN_COST, LAUNCH_S = 2.0, 1.3, 5.0  # a guess, in limits and seconds, for the bar
@@ -344,7 +345,7 @@ def command(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("out/bench-mpi"),
     scale: Annotated[
         str, typer.Option(help=f"Every link rate times this: one number, or {GROUPS_TEXT}.")
-    ] = ",".join(f"{scale:g}" for scale in SCALES),
+    ] = SCALES_TEXT,
     rounds: Annotated[int, typer.Option(help="Turns of each candidate.", min=1)] = Plan.rounds,
     calls: Annotated[
         int, typer.Option(help=f"Timed calls per turn above {TRIAL_SIZE_MAX} bytes.", min=1)

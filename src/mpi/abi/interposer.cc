@@ -156,8 +156,9 @@ std::optional<Interposer::Blocks> Interposer::describe_call(const char* function
 }
 
 int Interposer::raise(CommHandle comm, const char* function, const std::exception& failure) const {
-  return ops_->raise(comm,
-                     base::io_error(std::string("allemande: ") + function + ": " + failure.what()));
+  const std::string text = std::string(function) + ": " + failure.what();
+  Log().error(text);
+  return ops_->raise(comm, base::io_error("allemande: " + text));
 }
 
 std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,

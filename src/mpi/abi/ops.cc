@@ -281,7 +281,11 @@ base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHand
 }
 
 int AbiOps::raise(CommHandle comm, const base::Error& error) {
-  return raise_code(comm, error_code(error));
+  const int code = error_code(error);
+  // Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are
+  // in calls of its own wait for ever.
+  if (errors_are_fatal(comm)) abort(comm, 1);
+  return raise_code(comm, code);
 }
 
 // Libraries have room for some thousand codes: the same text has the same.
@@ -318,10 +322,7 @@ bool AbiOps::errors_are_fatal(CommHandle comm) {
   return false;
 }
 
-// Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are in
-// calls of its own wait for ever.
 int AbiOps::raise_code(CommHandle comm, int code) {
-  if (errors_are_fatal(comm)) abort(comm, 1);
   api_.Comm_call_errhandler(comm_of(comm), code);
   return code;
 }
