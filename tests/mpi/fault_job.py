@@ -52,6 +52,10 @@ class Job:
     def ended(self, rank: int) -> bool:
         return (self.bench.folder / f"code.{rank}").exists()
 
+    def over(self) -> bool:
+        """All but the victim, by themselves or ended by the launcher, script and all."""
+        return self.process.poll() is not None or all(map(self.ended, self.others))
+
     def text(self, rank: int) -> str:
         return (self.bench.folder / f"out.{rank}").read_text()
 

@@ -61,7 +61,7 @@ def test_every_other_rank_ends_naming_the_host(
 def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
     with running(own_bench, {}, victim=VICTIM) as job:
         stop(job)
-        wait_for("the end of the job", lambda: all(map(job.ended, job.others)), ENDED_WITHIN_S)
+        wait_for("the end of the job", job.over, ENDED_WITHIN_S)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.mpi.decided import another_way, decide
+from tests.mpi.decided import another_way, decide, end_by_error
 from tests.mpi.fault_job import running
 from tests.mpi.mpi_job import Bench, Done, wait_for
 
@@ -181,10 +181,8 @@ def test_a_rank_that_the_others_of_its_host_do_not_meet(
     node: Bench, tmp_path: Path, odd: int
 ) -> None:
     env = decide(node, tmp_path / "decisions.toml", "the MPI library", UNEQUAL)
-    arguments = ["blocks", str(odd), "40", "40", "fatal"]
-    done = node.run("errors", *arguments, slots=UNEQUAL, env=env)
-    assert done.code != 0 and "CALL" not in done.out
-    assert re.search(another_way(odd), done.err), done.out + done.err
+    told = end_by_error(node, odd, env, UNEQUAL)
+    assert re.search(another_way(odd), told), told
 
 
 def maps_shared_memory() -> bool:
