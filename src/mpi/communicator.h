@@ -127,7 +127,7 @@ class Communicator {
   };
   int try_out(const AlltoallCall& call);
   void begin_call();
-  void note_way(Way way, std::uint64_t bytes);
+  void note_way(std::optional<std::uint64_t> elsewhere);
   Tried& tried(std::uint64_t bytes);
   base::Nanos least_time(std::uint64_t bytes) const;
   bool prepare_messages();

@@ -97,12 +97,11 @@ bool Communicator::prepare_messages() {
 // All collective calls are counted, in the order of the program.
 void Communicator::begin_call() {
   ++calls_;
-  note_way(Way{}, 0);
+  note_way(std::nullopt);
 }
 
 // A rank whose size sends it another way over UDP is to learn that this one is not coming.
-void Communicator::note_way(Way way, std::uint64_t bytes) {
-  const auto elsewhere = kin_of(way) == Kin::kUdp ? std::nullopt : std::optional(bytes);
+void Communicator::note_way(std::optional<std::uint64_t> elsewhere) {
   if (group_) group_->begin(calls_, elsewhere);
   if (node_) node_->node().begin(calls_, elsewhere);
 }
@@ -113,7 +112,7 @@ int Communicator::try_out(const AlltoallCall& call) {
     tried.trial.rule_out(tried.trial.way());
   }
   const Way way = tried.ways[tried.trial.way()];
-  note_way(way, call.bytes());
+  if (kin_of(way) != Kin::kUdp) note_way(call.bytes());
   const base::Nanos begin = io::monotonic_now();
   const int code = way == kNativeWay ? call.native() : accelerate(call, way);
   if (way == kNativeWay) job_.stats.update([](StatsRecord& stats) { ++stats.native; });

@@ -174,6 +174,10 @@ def run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str]
     return launches, runner.failures_of(job.candidate), version
 
 
+def limits_of(workloads: Iterable[Workload]) -> dict[int, float]:
+    return {size: limit_s for each in workloads for size, limit_s in each.limits_s.items()}
+
+
 class ClusterSweep:
     """One cluster, in one lab for each group of sizes."""
 
@@ -205,18 +209,9 @@ class ClusterSweep:
             for part in group(sorted(sizes))
         ]
 
-    def limits_s(self, sizes: Iterable[int]) -> dict[int, float]:
-        return {
-            size: limit_s
-            for workload in self.workloads_of(sizes)
-            for size, limit_s in workload.limits_s.items()
-        }
-
     def rows(self) -> list[Row]:
         """Of the sizes asked for."""
-        return self.store.rows(
-            {size: limit_s for part in self.workloads_ for size, limit_s in part.limits_s.items()}
-        )
+        return self.store.rows(limits_of(self.workloads_))
 
     def run(self, console: Console) -> None:
         parts = [
@@ -267,7 +262,7 @@ class ClusterSweep:
             store.versions[job.candidate.library] = version
         measured = sorted({each.size for each in store.launches})
         store.setting = self.describe(measured)
-        store.write(self.cluster_.name, self.limits_s(measured))
+        store.write(self.cluster_.name, limits_of(self.workloads_of(measured)))
 
     def describe(self, sizes: Sequence[int]) -> list[str]:
         """A line for each scale, then the machine and the versions."""
