@@ -37,7 +37,7 @@ Cluster as_lab(Cluster cluster) {
 transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = options.config;
-  config.datagram_bytes = cluster.framing.mtu_bytes - topology::kIpUdpBytes;
+  config.datagram_bytes = topology::payload_bytes(cluster.framing);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)

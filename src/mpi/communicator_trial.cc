@@ -64,13 +64,14 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
-// By the links in the cluster file; 0: not known.
+// By the links in the cluster file, whether blocks are combined or not; 0: not known.
 base::Nanos Communicator::least_time(std::uint64_t bytes) const {
   if (hosts_.empty()) return 0;
   const std::uint32_t hosts = placement_.hosts();
   if (placement_.equal()) {
     const std::uint64_t each = placement_.count(0);
-    return nanos(topology::alltoall_limit_seconds(*job_.cluster, hosts_, each * each * bytes));
+    return nanos(topology::alltoall_limit_seconds(*job_.cluster, hosts_, each * each * bytes,
+                                                  topology::Packing::kShared));
   }
   std::vector<std::uint64_t> amounts;
   for (std::uint32_t from = 0; from < hosts; ++from) {
@@ -78,7 +79,8 @@ base::Nanos Communicator::least_time(std::uint64_t bytes) const {
       amounts.push_back(std::uint64_t{placement_.count(from)} * placement_.count(to) * bytes);
     }
   }
-  return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts));
+  return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts,
+                                               topology::Packing::kShared));
 }
 
 // All ranks come here in the same call, the first that is to take messages: a communicator that is

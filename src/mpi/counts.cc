@@ -122,12 +122,14 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
 
 void Counts::make_steps(std::span<const std::uint64_t> matrix) {
   const std::uint32_t members = group_.members();
-  const double limit =
-      topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix) * base::kSecond;
-  least_time_ = static_cast<base::Nanos>(limit);
+  const auto limit_of = [&](topology::Packing packing) {
+    return base::kSecond *
+           topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
+  };
+  least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
   has_steps_ = plan::uneven_pays(matrix, members);
   if (!has_steps_) return;
-  const double limit_us = limit / base::kMicrosecond;
+  const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
   const auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},

@@ -46,6 +46,7 @@ constexpr double kDrift = 1.5;
 // What takes less than this part of the least the links allow has other links than was said.
 constexpr double kImpossible = 0.95;
 constexpr base::Nanos kSmoothing = 16;
+constexpr std::uint64_t kSettling = 16;  // calls before the smoothed time counts
 constexpr base::Nanos kSpike = 4;  // one call that takes longer than this is no drift
 
 double ratio(base::Nanos time, base::Nanos to) {
@@ -160,6 +161,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   times_.clear();
   if (!batch_.empty()) {
     recent_ = 0;  // said once; what it is held against may be another run's time next
+    if (calls_ - batch_.size() - decided_at_ >= kSettling) follow(recent);
     count(slowest);
     if (drifted) return reopen(recent);
     drop();
@@ -167,7 +169,17 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   }
   while (look_ <= calls_ - decided_at_) look_ *= kLookGrowth;
   if (drifted) return reopen(recent);
+  follow(recent);
   await_turn();
+}
+
+// The way chosen has become faster since it was seen, or has been seen cold: a process's first
+// calls take two or three times as long as its later ones.
+void Trial::follow(base::Nanos recent) {
+  Candidate& candidate = ways_[chosen_];
+  if (recent <= 0 || candidate.seen.empty() || recent >= time(chosen_)) return;
+  candidate.run_begin = static_cast<std::ptrdiff_t>(candidate.seen.size());
+  candidate.seen.push_back(recent);
 }
 
 // The agreement just made has to be paid for first.

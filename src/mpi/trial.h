@@ -21,7 +21,8 @@
 //     gained that no more than kSpan of calls is taken as made: programs have few calls that take a
 //     second.
 //
-// From time to time the ranks compare again how long it takes now: drift reopens the trial. Pure:
+// From time to time the ranks compare again how long it takes now: drift reopens the trial, and a
+// way that has become faster than it was seen is known by that. Pure:
 // every rank makes the same calls in the same order, so that all of them stand at the same point.
 #pragma once
 
@@ -129,6 +130,7 @@ class Trial {
   bool librarys_own(std::size_t way) const;
   bool to_warm(std::size_t way) const;
   void count(const std::vector<base::Nanos>& slowest);
+  void follow(base::Nanos recent);
   void drop();
   void plan();
   void decide(double postponed_cost);

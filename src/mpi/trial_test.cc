@@ -287,6 +287,19 @@ TEST(Trial, DriftReopensIt) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+// Its own next run may be far away, where agreeing is dear.
+TEST(Trial, AWaySeenColdIsKnownByWhatItHasTakenSince) {
+  Trial trial;
+  for (int i = 0; i < 4; ++i) {
+    call(trial, {16 * kMs, 25 * kMs});
+    trial.agreed(60 * kMs);
+  }
+  ASSERT_TRUE(trial.postponed());
+  calls(trial, 64, {9 * kMs, 13 * kMs});
+  EXPECT_EQ(trial.time(0), 9 * kMs);
+  EXPECT_TRUE(trial.postponed());
+}
+
 TEST(Trial, ReopenedItCountsNothingTwice) {
   Trial trial;
   calls_until_decided(trial, {100, 300});

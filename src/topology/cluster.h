@@ -139,9 +139,15 @@ base::Result<Hierarchy> hierarchy(const Cluster& cluster);
 // The centre the hierarchy hangs from: the middle of the longest way between two hosts.
 NodeId root_switch(const Cluster& cluster);
 
+// Of a full packet.
+std::uint32_t payload_bytes(const Framing& framing);
 // What one message of `bytes` occupies on a link with the least framing: packets of mtu - 28
 // payload bytes, the last one as short as it is, each + 28 + link header.
 std::uint64_t framed_bytes(const Framing& framing, std::uint64_t bytes);
+
+// A message's packets are its own, or messages share packets that are all full: what no way of
+// carrying small ones can undercut, phases that combine them included.
+enum class Packing : std::uint8_t { kPerMessage, kShared };
 
 // A directed link level with what the all-to-all asks of it.
 struct LevelLimit {
@@ -158,15 +164,18 @@ struct LevelLimit {
 // every link is a cut, so the bound is per link; switches joined by several paths are cut around
 // all of a switch's trunks together.
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
-                                        std::uint64_t bytes);
+                                        std::uint64_t bytes,
+                                        Packing packing = Packing::kPerMessage);
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
-                              std::uint64_t bytes);
+                              std::uint64_t bytes, Packing packing = Packing::kPerMessage);
 // The same where pairs differ. `hosts`: of each rank; several ranks may share one, and what they
 // send each other crosses no link. `bytes`: [sender * ranks + receiver].
 std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
-                                       std::span<const std::uint64_t> bytes);
+                                       std::span<const std::uint64_t> bytes,
+                                       Packing packing = Packing::kPerMessage);
 double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
-                             std::span<const std::uint64_t> bytes);
+                             std::span<const std::uint64_t> bytes,
+                             Packing packing = Packing::kPerMessage);
 
 // The least that must be cut to part the hosts into two halves (sizes differ by one if odd), in
 // links and, minimised apart from that, in bandwidth from one half to the other (001: count

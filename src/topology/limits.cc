@@ -42,6 +42,14 @@ class Levels {
   std::map<Key, LevelLimit> worst_;
 };
 
+// What messages of these bytes occupy on a link.
+double occupied(const Framing& framing, std::uint64_t bytes, Packing packing) {
+  if (packing == Packing::kPerMessage) return static_cast<double>(framed_bytes(framing, bytes));
+  const std::uint64_t payload = payload_bytes(framing);
+  return static_cast<double>(bytes) * static_cast<double>(framed_bytes(framing, payload)) /
+         static_cast<double>(payload);
+}
+
 std::string level_name(std::uint32_t height) {
   if (height == 0) return "host link";
   if (height == 1) return "leaf uplink";
@@ -56,8 +64,9 @@ struct Crossing {
 // An exchange of equal messages, one rank per host: O(nodes), for clusters of any size.
 class Equal {
  public:
-  Equal(const Cluster& cluster, std::span<const base::HostId> hosts, std::uint64_t bytes)
-      : message_(static_cast<double>(framed_bytes(cluster.framing, bytes))),
+  Equal(const Cluster& cluster, std::span<const base::HostId> hosts, std::uint64_t bytes,
+        Packing packing)
+      : message_(occupied(cluster.framing, bytes, packing)),
         total_(static_cast<double>(hosts.size())),
         own_(cluster.host_count(), 0) {
     for (const base::HostId host : hosts) own_[host.value] += 1;
@@ -92,7 +101,7 @@ class Equal {
 class Traffic {
  public:
   Traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
-          std::span<const std::uint64_t> bytes)
+          std::span<const std::uint64_t> bytes, Packing packing)
       : hosts_(cluster.host_count()), framed_(std::size_t{hosts_} * hosts_, 0) {
     std::vector<std::uint64_t> sum(framed_.size(), 0);
     for (std::size_t from = 0; from < hosts.size(); ++from) {
@@ -102,7 +111,7 @@ class Traffic {
       }
     }
     std::transform(sum.begin(), sum.end(), framed_.begin(), [&](std::uint64_t message) {
-      return static_cast<double>(framed_bytes(cluster.framing, message));
+      return occupied(cluster.framing, message, packing);
     });
   }
 
@@ -244,31 +253,33 @@ double slowest(std::span<const LevelLimit> levels) {
 
 }  // namespace
 
+std::uint32_t payload_bytes(const Framing& framing) { return framing.mtu_bytes - kIpUdpBytes; }
+
 std::uint64_t framed_bytes(const Framing& framing, std::uint64_t bytes) {
-  const std::uint64_t payload = framing.mtu_bytes - kIpUdpBytes;
+  const std::uint64_t payload = payload_bytes(framing);
   const std::uint64_t packets = bytes / payload + (bytes % payload == 0 ? 0 : 1);
   return bytes + packets * (kIpUdpBytes + framing.link_header_bytes);
 }
 
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
-                                        std::uint64_t bytes) {
-  return Limits(cluster, Equal(cluster, hosts, bytes)).run();
+                                        std::uint64_t bytes, Packing packing) {
+  return Limits(cluster, Equal(cluster, hosts, bytes, packing)).run();
 }
 
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
-                              std::uint64_t bytes) {
-  return slowest(alltoall_limits(cluster, hosts, bytes));
+                              std::uint64_t bytes, Packing packing) {
+  return slowest(alltoall_limits(cluster, hosts, bytes, packing));
 }
 
 std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
-                                       std::span<const std::uint64_t> bytes) {
+                                       std::span<const std::uint64_t> bytes, Packing packing) {
   assert(bytes.size() == hosts.size() * hosts.size());
-  return Limits(cluster, Traffic(cluster, hosts, bytes)).run();
+  return Limits(cluster, Traffic(cluster, hosts, bytes, packing)).run();
 }
 
 double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
-                             std::span<const std::uint64_t> bytes) {
-  return slowest(traffic_limits(cluster, hosts, bytes));
+                             std::span<const std::uint64_t> bytes, Packing packing) {
+  return slowest(traffic_limits(cluster, hosts, bytes, packing));
 }
 
 }  // namespace alm::topology

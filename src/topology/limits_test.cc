@@ -77,6 +77,22 @@ TEST(Limits, UplinksAt412GiveThePublishedBounds) {
   }
 }
 
+// Bruck's phases and grids put blocks of several pairs into one packet; 12.3 ms were taken for the
+// links' limit of 8 bytes on 32 hosts at 1 Mbit/s, where combining needs 2 ms.
+TEST(Limits, SharedPackets) {
+  const Cluster cluster = scaled(ready_made("tam-8x4"), 0.01);
+  const double payload = 31 * 8 * 8 / 1e6;
+  const auto shared = [&](std::uint64_t bytes) {
+    return alltoall_limit_seconds(cluster, all(cluster), bytes, Packing::kShared);
+  };
+  EXPECT_DOUBLE_EQ(shared(8), payload * 1514 / 1472);
+  EXPECT_DOUBLE_EQ(limit(cluster, 8), payload * 50 / 8);
+  EXPECT_DOUBLE_EQ(shared(1472), limit(cluster, 1472)) << "all packets are full";
+  const std::vector<std::uint64_t> equal(32 * 32, 8);
+  EXPECT_DOUBLE_EQ(traffic_limit_seconds(cluster, all(cluster), equal, Packing::kShared),
+                   shared(8));
+}
+
 // 000 Eq 7 itself: both directions of an uplink share 824 Mbit/s.
 TEST(Limits, CapOnBothDirections) {
   Cluster cluster = ready_made("tam-8x4");
