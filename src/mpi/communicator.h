@@ -129,7 +129,7 @@ class Communicator {
   void begin_call();
   void note_way(std::optional<std::uint64_t> elsewhere);
   Tried& tried(std::uint64_t bytes);
-  base::Nanos least_time(std::uint64_t bytes) const;
+  base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
   bool prepare_messages();
   void note_time(Tried& tried, base::Nanos time);
   bool agree(Trial& trial);

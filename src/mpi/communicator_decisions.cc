@@ -65,8 +65,12 @@ std::string Communicator::reason(const Tried& tried) {
   const Trial& trial = tried.trial;
   std::size_t fastest = trial.chosen();
   std::size_t seen = 0;
+  std::size_t hopeless = 0;
   for (std::size_t way = 0; way < trial.ways(); ++way) {
-    if (trial.time(way) == 0) continue;
+    if (trial.time(way) == 0) {
+      if (trial.cannot_win(way)) ++hopeless;
+      continue;
+    }
     ++seen;
     if (trial.time(way) < trial.time(fastest)) fastest = way;
   }
@@ -75,8 +79,9 @@ std::string Communicator::reason(const Tried& tried) {
   if (fastest != trial.chosen()) {
     text = fmt::format("preferred, and none of {} is clearly faster", seen);
   }
-  if (seen < trial.ways()) {
-    text += fmt::format("; {} too dear to be tried yet", trial.ways() - seen);
+  if (hopeless > 0) text += fmt::format("; of {} the packets alone take longer", hopeless);
+  if (const std::size_t dear = trial.ways() - seen - hopeless; dear > 0) {
+    text += fmt::format("; {} too dear to be tried yet", dear);
   }
   return text;
 }

@@ -54,8 +54,10 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   }
   std::vector<Kin> kin;
   for (const Way way : made.ways) kin.push_back(kin_of(way));
-  made.trial = Trial(kin, least_time(bytes));
+  made.trial = Trial(kin, least_time(bytes, topology::Packing::kShared));
+  const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
+    if (!combines(made.ways[i])) made.trial.needs(i, uncombined);
     if (opens_connections(made.ways[i], bytes)) {
       made.trial.opens(i, base::Nanos{ranks_ - 1} * kConnectionTime);
     }
@@ -64,14 +66,14 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
-// By the links in the cluster file, whether blocks are combined or not; 0: not known.
-base::Nanos Communicator::least_time(std::uint64_t bytes) const {
+// By the links in the cluster file; 0: not known.
+base::Nanos Communicator::least_time(std::uint64_t bytes, topology::Packing packing) const {
   if (hosts_.empty()) return 0;
   const std::uint32_t hosts = placement_.hosts();
   if (placement_.equal()) {
     const std::uint64_t each = placement_.count(0);
-    return nanos(topology::alltoall_limit_seconds(*job_.cluster, hosts_, each * each * bytes,
-                                                  topology::Packing::kShared));
+    return nanos(
+        topology::alltoall_limit_seconds(*job_.cluster, hosts_, each * each * bytes, packing));
   }
   std::vector<std::uint64_t> amounts;
   for (std::uint32_t from = 0; from < hosts; ++from) {
@@ -79,8 +81,7 @@ base::Nanos Communicator::least_time(std::uint64_t bytes) const {
       amounts.push_back(std::uint64_t{placement_.count(from)} * placement_.count(to) * bytes);
     }
   }
-  return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts,
-                                               topology::Packing::kShared));
+  return nanos(topology::traffic_limit_seconds(*job_.cluster, hosts_, amounts, packing));
 }
 
 // All ranks come here in the same call, the first that is to take messages: a communicator that is
@@ -164,7 +165,7 @@ void Communicator::tell(Tried& tried) const {
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     if (way > 0) text += "; ";
     text += way_name(tried.ways[way]);
-    text += trial.time(way) == 0 ? ": not tried yet"
+    text += trial.time(way) == 0 ? ": not tried"
                                  : fmt::format(": {:.3g} ms, seen {}x",
                                                milliseconds(trial.time(way)), trial.sightings(way));
   }

@@ -47,7 +47,7 @@ constexpr double kDrift = 1.5;
 constexpr double kImpossible = 0.95;
 constexpr base::Nanos kSmoothing = 16;
 constexpr std::uint64_t kSettling = 16;  // calls before the smoothed time counts
-constexpr base::Nanos kSpike = 4;  // one call that takes longer than this is no drift
+constexpr base::Nanos kSpike = 4;        // one call that takes longer than this is no drift
 
 double ratio(base::Nanos time, base::Nanos to) {
   return static_cast<double>(time) / static_cast<double>(std::max<base::Nanos>(to, 1));
@@ -215,6 +215,15 @@ void Trial::rule_out(std::size_t way) {
   plan();
 }
 
+void Trial::needs(std::size_t way, base::Nanos least) { ways_[way].least = least; }
+
+bool Trial::cannot_win(std::size_t way) const {
+  const base::Nanos needs = ways_[way].least;
+  const bool known = limit_ > 0 && ratio(least(), limit_) >= kImpossible;
+  const bool undercut = time(way) > 0 && time(way) < needs;
+  return known && !undercut && way != fastest() && ratio(needs, least()) > kClearly;
+}
+
 void Trial::opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
 
 bool Trial::librarys_own(std::size_t way) const {
@@ -328,8 +337,10 @@ double Trial::cost(std::size_t way) const {
   return calls * expected(way) + (candidate.first == 0 ? ratio(candidate.opening, least()) : 0);
 }
 
-bool Trial::again(const Candidate& candidate) const {
-  return !candidate.out && candidate.seen.size() < (is_short() ? kShortSightings : kSightings);
+bool Trial::contends(std::size_t way) const { return !ways_[way].out && !cannot_win(way); }
+
+bool Trial::again(std::size_t way) const {
+  return contends(way) && ways_[way].seen.size() < (is_short() ? kShortSightings : kSightings);
 }
 
 // What has been seen once and took long, or has to open connections first: the calls made must pay.
@@ -343,7 +354,7 @@ bool Trial::settled() const {
   const base::Nanos best = least();
   const std::size_t enough = is_short() ? 2 * kSettled : kSettled;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (ways_[way].out) continue;
+    if (!contends(way)) continue;
     if (ways_[way].seen.size() < enough || ratio(time(way), best) > kAsFast) return false;
   }
   return true;
@@ -352,8 +363,8 @@ bool Trial::settled() const {
 // One more sighting or a few of each of those seen least often, or the first of one.
 void Trial::plan() {
   batch_.clear();
-  const auto contenders =
-      std::count_if(ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.out; });
+  std::size_t contenders = 0;
+  for (std::size_t way = 0; way < ways_.size(); ++way) contenders += contends(way) ? 1 : 0;
   if (contenders <= 1 || at_limit() || settled()) return decide(0);
   if (is_short() && within(kNearLimit) && !seen_often(fastest())) return add(fastest());
   // What costs nothing, because agreeing took no time, can always be afforded.
@@ -366,7 +377,7 @@ void Trial::plan() {
   std::optional<std::size_t> fewest;
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (!again(ways_[way])) continue;
+    if (!again(way)) continue;
     if (const double price = agreement() + cost(way); price > allowed(way)) {
       cheapest = cheapest == 0 ? price : std::min(cheapest, price);
     } else if (!fewest || ways_[way].seen.size() < *fewest) {
@@ -375,7 +386,7 @@ void Trial::plan() {
   }
   double planned = agreement();
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (!again(ways_[way]) || ways_[way].seen.size() != fewest) continue;
+    if (!again(way) || ways_[way].seen.size() != fewest) continue;
     if (planned + cost(way) > allowed(way)) continue;
     planned += cost(way);
     add(way);

@@ -19,7 +19,8 @@
 //   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once,
 //     since no other can be clearly faster. And while one is within kNearLimit, so little can be
 //     gained that no more than kSpan of calls is taken as made: programs have few calls that take a
-//     second.
+//     second. A way that needs as long as the best takes, because every block is a packet of its
+//     own, is not tried.
 //
 // From time to time the ranks compare again how long it takes now: drift reopens the trial, and a
 // way that has become faster than it was seen is known by that. Pure:
@@ -81,6 +82,9 @@ class Trial {
   // because connections are opened. Before it is taken.
   void opens(std::size_t way, base::Nanos opening);
 
+  // The links let no call of this way take less: it sends more packets than others.
+  void needs(std::size_t way, base::Nanos least);
+
   // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
@@ -94,6 +98,8 @@ class Trial {
   // The next sighting of some way waits for its turn.
   bool postponed() const { return postponed_cost_ > 0; }
   std::size_t ways() const { return ways_.size(); }
+  // What it needs is what the best way takes: it is not tried.
+  bool cannot_win(std::size_t way) const;
   // The best way seen is as fast as the links allow.
   bool at_limit() const;
   // What the decision rests on; 0 while not known.
@@ -109,6 +115,7 @@ class Trial {
     std::vector<base::Nanos> seen;  // agreed on, in this trial
     std::ptrdiff_t run_begin = 0;   // of what counts among them
     base::Nanos known = 0;          // from before it
+    base::Nanos least = 0;          // the links let no call of it take less; 0: not known
     base::Nanos opening = 0;        // expected of its first call, beyond later ones
     base::Nanos first = 0;          // its first call, where that is no sighting
     bool started = false;           // in this trial, by such a call
@@ -137,7 +144,8 @@ class Trial {
   void choose(std::size_t way);
   double expected(std::size_t way) const;
   double cost(std::size_t way) const;
-  bool again(const Candidate& candidate) const;
+  bool contends(std::size_t way) const;
+  bool again(std::size_t way) const;
   bool aside(std::size_t way) const;
   bool settled() const;
   bool is_short() const;

@@ -359,6 +359,27 @@ TEST(Trial, WhatTakesNoLongerThanTheLinksNeedIsKeptAtOnce) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+TEST(Trial, AWayThatNeedsAsLongAsTheBestTakesIsNotTried) {
+  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kUdp, Kin::kLibrary}, 2 * kMs);
+  for (const std::size_t way : {2u, 3u}) trial.needs(way, 12 * kMs);
+  calls(trial, 1000, {9 * kMs, 13 * kMs, 30 * kMs, 40 * kMs});
+  EXPECT_FALSE(trial.postponed());
+  EXPECT_TRUE(trial.cannot_win(2) && trial.cannot_win(3));
+  EXPECT_EQ(trial.sightings(2) + trial.sightings(3), 0u);
+  EXPECT_EQ(trial.chosen(), 0u);
+  // The hosts take so much longer that they may be faster.
+  for (int i = 0; i < 4000; ++i) call(trial, {60 * kMs, 70 * kMs, 30 * kMs, 40 * kMs});
+  EXPECT_EQ(trial.chosen(), 2u);
+}
+
+TEST(Trial, WhatItNeedsIsNotBelievedOnceItHasTakenLess) {
+  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary}, 2 * kMs);
+  trial.needs(0, 12 * kMs);
+  calls(trial, 400, {9 * kMs, 13 * kMs, 7 * kMs});
+  EXPECT_EQ(trial.chosen(), 2u);
+  EXPECT_FALSE(trial.cannot_win(0));
+}
+
 TEST(Trial, ALimitThatIsUndercutCountsForNothing) {
   Trial trial(100 * kMs);
   calls_until_decided(trial, {50 * kMs, 40 * kMs});

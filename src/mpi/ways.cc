@@ -40,6 +40,11 @@ Kin kin_of(Way way) {
                                                                             : Kin::kUdp;
 }
 
+bool combines(Way way) {
+  return way.kind == Way::Kind::kPhased || way.kind == Way::Kind::kNative ||
+         way == message_way(MessageOrder::kBruck);
+}
+
 std::vector<Way> ways_to_try(const WaysWanted& wanted) {
   std::vector<Way> ways = {wanted.model ? phased_way(*wanted.model) : Way{}, kNativeWay};
   if (const auto second = runner_up(wanted)) ways.push_back(*second);

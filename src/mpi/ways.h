@@ -34,6 +34,8 @@ constexpr Way message_way(MessageOrder order) {
 }
 
 Kin kin_of(Way way);
+// Blocks of several pairs may travel in one packet. Of the library's own nothing is known.
+bool combines(Way way);
 
 struct WaysWanted {
   std::uint32_t ranks = 0;

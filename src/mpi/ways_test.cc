@@ -70,5 +70,15 @@ TEST(Ways, KinIsWhoCarriesIt) {
   EXPECT_EQ(kin_of(kPairwise), Kin::kLibrary);
 }
 
+TEST(Ways, OnesThatCombineBlocks) {
+  EXPECT_TRUE(combines(phased_way(0)));
+  EXPECT_TRUE(combines(kNativeWay)) << "it may";
+  EXPECT_TRUE(combines(message_way(MessageOrder::kBruck)));
+  EXPECT_FALSE(combines(Way{}));
+  for (const auto order : {MessageOrder::kPairwise, MessageOrder::kFew, MessageOrder::kAll}) {
+    EXPECT_FALSE(combines(message_way(order)));
+  }
+}
+
 }  // namespace
 }  // namespace alm::mpi
