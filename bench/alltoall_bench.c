@@ -1,6 +1,7 @@
-// The benchmark program of `allemande bench`: times MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw
-// and checks every byte of every call. Plain MPI, built once with each library's mpicc, so that
-// what is preloaded or configured around it is the only difference between candidates.
+// The benchmark program of `allemande bench`: times MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw or a
+// nonblocking form up to its MPI_Wait, and checks every byte of every call. Plain MPI, built once
+// with each library's mpicc, so that what is preloaded or configured around it is the only
+// difference between candidates.
 //
 // One call: fill the send buffer, barrier, t0, the collective, t1, check. Only the exchange is
 // inside t0..t1; its time is the largest over the ranks (each rank's own clock, started by the

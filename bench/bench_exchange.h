@@ -149,6 +149,7 @@ static inline void fill(const struct traffic* traffic, struct buffers* buffers, 
 static inline void call_collective(enum collective collective, const struct traffic* traffic,
                                    const struct buffers* buffers, MPI_Comm comm) {
   unsigned char* data = buffers->receive_base + kGuardBytes;
+  MPI_Request request = MPI_REQUEST_NULL;
   switch (collective) {
     case kAlltoallv:
       MPI_Alltoallv(buffers->send, traffic->send_count, traffic->send_offset, MPI_BYTE, data,
@@ -158,10 +159,25 @@ static inline void call_collective(enum collective collective, const struct traf
       MPI_Alltoallw(buffers->send, traffic->send_count, traffic->send_offset, traffic->types, data,
                     traffic->receive_count, traffic->receive_offset, traffic->types, comm);
       return;
+    case kIalltoall:
+      MPI_Ialltoall(buffers->send, traffic->send_count[0], MPI_BYTE, data,
+                    traffic->receive_count[0], MPI_BYTE, comm, &request);
+      break;
+    case kIalltoallv:
+      MPI_Ialltoallv(buffers->send, traffic->send_count, traffic->send_offset, MPI_BYTE, data,
+                     traffic->receive_count, traffic->receive_offset, MPI_BYTE, comm, &request);
+      break;
+    case kIalltoallw:
+      MPI_Ialltoallw(buffers->send, traffic->send_count, traffic->send_offset, traffic->types, data,
+                     traffic->receive_count, traffic->receive_offset, traffic->types, comm,
+                     &request);
+      break;
     default:
       MPI_Alltoall(buffers->send, traffic->send_count[0], MPI_BYTE, data, traffic->receive_count[0],
                    MPI_BYTE, comm);
+      return;
   }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 // Number of wrong bytes.

@@ -10,7 +10,16 @@
 
 enum { kMaxSizes = 64 };
 
-enum collective { kAlltoall, kAlltoallv, kAlltoallw, kCollectiveCount };
+// The nonblocking ones are waited for at once.
+enum collective {
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kIalltoall,
+  kIalltoallv,
+  kIalltoallw,
+  kCollectiveCount
+};
 
 struct options {
   long sizes[kMaxSizes];
@@ -31,7 +40,7 @@ static inline void usage(void) {
       stderr,
       "usage: alltoall_bench --sizes BYTES[,BYTES...] [--warmup N] [--min-calls N]\n"
       "         [--max-calls N] [--min-seconds S] [--max-seconds S] [--seed N] [--output FILE]\n"
-      "         [--collective alltoall|alltoallv|alltoallw] [--matrix FILE]\n"
+      "         [--collective [i]alltoall|[i]alltoallv|[i]alltoallw] [--matrix FILE]\n"
       "Per size: N warm-up calls, then timed calls until both minima are reached or one more\n"
       "call would pass a maximum. --output: where rank 0 writes (default: standard output).\n"
       "--matrix, for v and w: 64-bit integers in the machine's order, for each size ranks x "
@@ -68,8 +77,13 @@ static inline bool parse_sizes(const char* text, struct options* options) {
 }
 
 static inline const char* collective_name(enum collective collective) {
-  static const char* const kNames[kCollectiveCount] = {"alltoall", "alltoallv", "alltoallw"};
+  static const char* const kNames[kCollectiveCount] = {"alltoall",  "alltoallv",  "alltoallw",
+                                                       "ialltoall", "ialltoallv", "ialltoallw"};
   return kNames[collective];
+}
+
+static inline bool takes_counts(enum collective collective) {
+  return collective != kAlltoall && collective != kIalltoall;
 }
 
 static inline bool parse_collective(const char* text, enum collective* collective) {
@@ -125,8 +139,8 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
       return false;
     }
   }
-  if (options->matrix && options->collective == kAlltoall) {
-    fprintf(stderr, "alltoall_bench: --matrix needs --collective alltoallv or alltoallw\n");
+  if (options->matrix && !takes_counts(options->collective)) {
+    fprintf(stderr, "alltoall_bench: --matrix needs a --collective with counts (alltoallv)\n");
     return false;
   }
   return argc % 2 == 1 && options->size_count > 0;

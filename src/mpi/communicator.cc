@@ -27,8 +27,13 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   settle();
   if (!accelerates()) return std::nullopt;
   if (mode_ == Mode::kFailed) return raise_failure();
-  announce(call.bytes());
   begin_call();
+  // Nothing for the library either; but others may have something for this rank.
+  if (call.bytes() == 0) {
+    note_way(0);
+    return std::nullopt;
+  }
+  announce(call.bytes());
   return or_withdraw(call.name, [&] {
     return on_trial() ? try_out(call) : accelerate(call, model_way(call.bytes()));
   });

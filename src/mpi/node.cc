@@ -101,17 +101,13 @@ bool Node::awaited(Side side, std::uint64_t step, std::uint32_t place) const {
 base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
   for (std::uint32_t place = 0; place < ranks_.size(); ++place) {
     if (!awaited(side, step, place)) continue;
-    if (const auto sends = elsewhere(place)) {
-      const auto bytes = memory_->slot(memory_->place()).bytes.load();
-      return fail_for(
-          place, base::bad_input(io::another_way_text(names_[ranks_[place]], *sends,
-                                                      names_[ranks_[memory_->place()]], bytes)));
-    }
+    const auto away = elsewhere(place);
     const auto life = memory_->life_of(place);
-    if (life == NodeMemory::Life::kGone) {
+    if (away || life == NodeMemory::Life::kGone) {
       // It may have done its part just before it went.
       if (gate(side).count[step % 2].load() >= wanted(side, step)) return {};
-      if (awaited(side, step, place)) return lose(place, "its process has ended");
+      if (!awaited(side, step, place)) continue;
+      return away ? part(place, *away) : lose(place, "its process has ended");
     }
     Watch& watch = watches_[place];
     if (life != NodeMemory::Life::kStopped) {
@@ -135,15 +131,23 @@ base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
   return {};
 }
 
-// What a rank sends by other means in the call this one is in: it does not come.
-std::optional<std::uint64_t> Node::elsewhere(std::uint32_t place) const {
+// A rank that sends by other means in the call this one is in, or in a later one: if this one
+// still waits for it, it does not come.
+std::optional<Node::Elsewhere> Node::elsewhere(std::uint32_t place) const {
   const SharedSlot& slot = memory_->slot(place);
-  const std::uint64_t call = memory_->slot(memory_->place()).call.load();
+  const std::uint64_t here = memory_->slot(memory_->place()).call.load();
   // The number on both sides of it: it may be in the next call already (begin()).
-  if (slot.call.load() != call) return std::nullopt;
+  const std::uint64_t call = slot.call.load();
   const std::uint64_t sends = slot.elsewhere.load();
-  if (sends == 0 || slot.call.load() != call) return std::nullopt;
-  return sends - 1;
+  if (call < here || sends == 0 || slot.call.load() != call) return std::nullopt;
+  return Elsewhere{call == here ? std::optional(sends - 1) : std::nullopt};
+}
+
+base::Status Node::part(std::uint32_t place, const Elsewhere& from) {
+  const auto bytes = memory_->slot(memory_->place()).bytes.load();
+  return fail_for(place,
+                  base::bad_input(io::another_way_text(names_[ranks_[place]], from.sends,
+                                                       names_[ranks_[memory_->place()]], bytes)));
 }
 
 base::Status Node::lose(std::uint32_t place, const std::string& why) {

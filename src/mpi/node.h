@@ -82,7 +82,11 @@ class Node {
   base::Status await(Side side, std::uint64_t step);
   bool awaited(Side side, std::uint64_t step, std::uint32_t place) const;
   base::Status look_after(Side side, std::uint64_t step, base::Nanos now);
-  std::optional<std::uint64_t> elsewhere(std::uint32_t place) const;
+  struct Elsewhere {
+    std::optional<std::uint64_t> sends;  // to each rank; nothing: it is in a later call
+  };
+  std::optional<Elsewhere> elsewhere(std::uint32_t place) const;
+  base::Status part(std::uint32_t place, const Elsewhere& from);
   base::Status lose(std::uint32_t place, const std::string& why);
   base::Status fail_for(std::uint32_t place, const base::Error& error);
   base::Status failed() const;

@@ -190,6 +190,22 @@ TEST(Node, ARankThatIsElsewhereIsNotWaitedFor) {
   processes.expect_all_well();
 }
 
+TEST(Node, ARankThatIsElsewhereInALaterCallIsNotWaitedFor) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    if (rank == 1) {
+      for (std::uint64_t call = 1; call <= 5; ++call) node->begin(call, 0);
+      return std::string();
+    }
+    node->begin(2, std::nullopt);
+    return differs(one_step(*node, 3, 0),
+                   "rank 1 takes another way than rank 0, which sends it 8 bytes: do all ranks "
+                   "give the same count?");
+  });
+  processes.expect_all_well();
+}
+
 TEST(NodeMemory, AnotherFileIsRefused) {
   const NodeShape shape{2, 4, 2, 1 << 16};
   const auto memory = NodeMemory::create(shape, {1, 2});

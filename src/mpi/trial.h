@@ -13,8 +13,9 @@
 //   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
 //     stays within kBudget of all calls, the first kHorizon taken as made: a way that would exceed
 //     it waits for its turn. One not yet seen is expected to take kUnseen times as long as the
-//     best, or as long as the fastest of its kin. Not reckoned are the first agreement, of which
-//     nothing is known, the first call of ours and of the library's own, and the slowest sightings.
+//     best, or as long as the fastest of its kin. Not reckoned are the first two agreements (what
+//     one took is known with the next), the first call of ours and of the library's own, and the
+//     slowest sightings.
 //   - The first way is kept unless another is clearly faster, and so on down the list.
 //   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once,
 //     since no other can be clearly faster. And while one is within kNearLimit, so little can be

@@ -203,6 +203,15 @@ class Engine {
   bool compare(PeerId id, std::uint64_t exchange, const wire::ProbeBody& theirs);
   bool fits_early(PeerId id, const ReceiveWindow& early) const;
   std::uint32_t expected_length(PeerId id, std::uint32_t packet) const;
+  template <class Body>
+  bool refused(const std::optional<Body>& body);
+  void on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+              std::span<const std::byte> body);
+  void on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                std::span<const std::byte> body);
+  void on_lost(base::Nanos now, PeerId id, std::span<const std::byte> body);
+  void on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange,
+                    std::span<const std::byte> body);
   void on_mismatch(std::span<const std::byte> body);
   void give_up(const Mismatch& mismatch);
   std::optional<wire::ProbeBody> sizes_with(PeerId id, std::uint64_t exchange) const;

@@ -20,78 +20,92 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
     }
     return Verdict::kNothing;
   }
-  if (header.type == wire::Type::kLost) {
-    const auto number = wire::decode_number(body);
-    if (!number) {
-      ++counters_.rejected_malformed;
-    } else if (!told_) {
-      told_ = PeerFailure{.peer = id, .silent = 0, .fatal = true, .told = *number};
-      next_check_ = now;
-    }
-    return Verdict::kNothing;
-  }
-  if (header.type == wire::Type::kMismatch) {
-    on_mismatch(body);
-    return Verdict::kNothing;
-  }
-  if (header.type == wire::Type::kElsewhere) {
-    const auto elsewhere = wire::decode_elsewhere(body);
-    if (!elsewhere) {
-      ++counters_.rejected_malformed;
+  switch (header.type) {
+    case wire::Type::kData:
+      break;
+    case wire::Type::kAck:
+      on_ack(now, header, exchange, body);
       return Verdict::kNothing;
-    }
-    heard(now, id);
-    if (running_ && exchange == current()) asides_[id].elsewhere = elsewhere;
-    return Verdict::kNothing;
-  }
-  if (header.type == wire::Type::kAck) {
-    const auto ack = wire::decode_ack(body);
-    if (!ack) {
-      ++counters_.rejected_malformed;
+    case wire::Type::kProbe:
+      on_probe(now, header, exchange, body);
       return Verdict::kNothing;
-    }
-    heard(now, id);
-    // As said of an exchange that its sender has not entered (emit_ack()). One it has completed is
-    // acknowledged as a whole.
-    if (running_ && exchange == current() && ack->echo == 0 && ack->seen == 0 &&
-        header.acknowledged != wire::kAcknowledgedAll) {
-      asides_[id].not_entered_at = now;
-    }
-    const bool past = header.acknowledged == wire::kAcknowledgedAll && ack->echo != 0;
-    if (past && running_ && exchange == current() && !peers_[id].send.exhausted()) {
-      // Too far ahead to know what it expected.
-      give_up({self_, id, send_sizes_.of(id), Mismatch::kUnknown});
+    case wire::Type::kLost:
+      on_lost(now, id, body);
       return Verdict::kNothing;
-    }
-    apply_ack(now, id, exchange, header.acknowledged, &*ack);
-    return Verdict::kNothing;
-  }
-  if (header.type == wire::Type::kProbe) {
-    const auto probe = wire::decode_probe(body);
-    if (!probe) {
-      ++counters_.rejected_malformed;
+    case wire::Type::kMismatch:
+      on_mismatch(body);
       return Verdict::kNothing;
-    }
-    heard(now, id);
-    note_ahead(now, id, exchange, probe->sends);
-    if (!compare(id, exchange, *probe)) return Verdict::kNothing;
-    implied_ack(now, id, exchange);
-    apply_ack(now, id, exchange, header.acknowledged, nullptr);
-    reply(id, exchange, probe->number);
-    if (elsewhere_ && exchange == entered_ && elsewhere_queue_.size() < peers_.size()) {
-      elsewhere_queue_.push_back(id);
-    }
-    // It waits for data we count as sent: ask what it lacks.
-    const SendWindow* window = window_of(id, exchange);
-    if (window != nullptr && window->outstanding() > 0 && now - peers_[id].quiet_since > cycle()) {
-      queue_probe(id);
-    }
-    return Verdict::kNothing;
+    case wire::Type::kElsewhere:
+      on_elsewhere(now, id, exchange, body);
+      return Verdict::kNothing;
   }
   heard(now, id);
   implied_ack(now, id, exchange);
   apply_ack(now, id, exchange, header.acknowledged, nullptr);
   return on_data(now, header, exchange, length);
+}
+
+// Counts what does not decode.
+template <class Body>
+bool Engine::refused(const std::optional<Body>& body) {
+  if (!body) ++counters_.rejected_malformed;
+  return !body;
+}
+
+void Engine::on_lost(base::Nanos now, PeerId id, std::span<const std::byte> body) {
+  const auto number = wire::decode_number(body);
+  if (refused(number) || told_) return;
+  told_ = PeerFailure{.peer = id, .silent = 0, .fatal = true, .told = *number};
+  next_check_ = now;
+}
+
+void Engine::on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange,
+                          std::span<const std::byte> body) {
+  const auto elsewhere = wire::decode_elsewhere(body);
+  if (refused(elsewhere)) return;
+  heard(now, id);
+  if (running_ && exchange == current()) asides_[id].elsewhere = elsewhere;
+}
+
+void Engine::on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                    std::span<const std::byte> body) {
+  const PeerId id = header.source;
+  const auto ack = wire::decode_ack(body);
+  if (refused(ack)) return;
+  heard(now, id);
+  // As said of an exchange that its sender has not entered (emit_ack()). One it has completed is
+  // acknowledged as a whole.
+  if (running_ && exchange == current() && ack->echo == 0 && ack->seen == 0 &&
+      header.acknowledged != wire::kAcknowledgedAll) {
+    asides_[id].not_entered_at = now;
+  }
+  const bool past = header.acknowledged == wire::kAcknowledgedAll && ack->echo != 0;
+  if (past && running_ && exchange == current() && !peers_[id].send.exhausted()) {
+    // Too far ahead to know what it expected.
+    return give_up({self_, id, send_sizes_.of(id), Mismatch::kUnknown});
+  }
+  apply_ack(now, id, exchange, header.acknowledged, &*ack);
+}
+
+void Engine::on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                      std::span<const std::byte> body) {
+  const PeerId id = header.source;
+  const auto probe = wire::decode_probe(body);
+  if (refused(probe)) return;
+  heard(now, id);
+  note_ahead(now, id, exchange, probe->sends);
+  if (!compare(id, exchange, *probe)) return;
+  implied_ack(now, id, exchange);
+  apply_ack(now, id, exchange, header.acknowledged, nullptr);
+  reply(id, exchange, probe->number);
+  if (elsewhere_ && exchange == entered_ && elsewhere_queue_.size() < peers_.size()) {
+    elsewhere_queue_.push_back(id);
+  }
+  // It waits for data we count as sent: ask what it lacks.
+  const SendWindow* window = window_of(id, exchange);
+  if (window != nullptr && window->outstanding() > 0 && now - peers_[id].quiet_since > cycle()) {
+    queue_probe(id);
+  }
 }
 
 void Engine::heard(base::Nanos now, PeerId id) {

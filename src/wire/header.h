@@ -37,8 +37,8 @@ enum class Type : std::uint8_t {
   kProbe = 2,     // payload: control.h; asks for an ack
   kLost = 3,      // payload: control.h; the sender has given up, because a rank is lost
   kMismatch = 4,  // payload: control.h; the same, because two ranks do not agree on a block's size
-  kElsewhere =
-      5,  // payload: control.h; in what call the sender is, which has not entered `exchange`
+  // payload: control.h; in what call the sender is, which has not entered `exchange`
+  kElsewhere = 5,
 };
 constexpr std::uint8_t kTypeMax = 5;
 

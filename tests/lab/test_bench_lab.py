@@ -85,6 +85,17 @@ def test_a_skewed_alltoallv(cluster: Path) -> None:
         assert 0 < entry["fraction_of_limit"] < 1.05
 
 
+def test_nonblocking_exchanges_are_ours(cluster: Path) -> None:
+    line = ["--collective", "ialltoall", "--sizes", "3000"]
+    against = "openmpi,allemande+openmpi,allemande+mpich"
+    done = bench(cluster, *line, "--against", against, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    for entry in json.loads(done.stdout):
+        assert (entry["collective"], entry["wrong_bytes"]) == ("ialltoall", 0)
+        assert (entry["calls"], entry["void"]) == (4, False), done.stderr
+        assert entry["accelerated"] != entry["stock"]
+
+
 @pytest.mark.parametrize(
     ("ranks", "order", "said"), [("2", "block", 2), ("2,1", "cyclic", "2,1,2,1")]
 )

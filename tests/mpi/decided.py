@@ -64,6 +64,16 @@ def end_by_error(
     return log.read_text()
 
 
+def expect_missed(out: str, odd: int, ranks: int) -> None:
+    """The odd rank gave nothing, which takes no time; both calls of the others ended, naming it."""
+    for rank in range(ranks):
+        told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", out)
+        done = [line.startswith("none") for line in told]
+        assert done == [rank == odd] * 2, out
+    missed = rf"rank {odd} on h\d (sends 0 bytes and )?takes another way than rank \d+ on h\d"
+    assert re.search(rf"CLASS truncate: .*{missed}, which sends it \d+ bytes", out), out
+
+
 def another_way(odd: int) -> str:
     """What the odd rank, which goes over UDP, says of the others."""
     return (

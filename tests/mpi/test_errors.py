@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.mpi.decided import another_way, decide, end_by_error
+from tests.mpi.decided import another_way, decide, end_by_error, expect_missed
 from tests.mpi.mpi_job import Bench
 
 from allemande.clusters import find_cluster_file
@@ -76,6 +76,12 @@ def test_a_rank_with_blocks_of_its_own_size(bench: Bench, size: int, transport: 
     here = rf"rank 4 on h4 sends {size} bytes to rank \d on h\d, which expects 20000 bytes"
     there = rf"rank \d on h\d sends 20000 bytes to rank 4 on h4, which expects {size} bytes"
     assert re.search(f"CLASS truncate: .*({here}|{there})", done.out), done.out
+
+
+# It has nothing to wait for and goes on, up to MPI_Finalize.
+def test_a_rank_that_gives_nothing(bench: Bench) -> None:
+    done = bench.run("errors", "blocks", "4", "0", "0")
+    expect_missed(done.out, 4, len(bench.lab.hosts))
 
 
 # The others' blocks go directly, its own are combined in phases: they are on different sets, each

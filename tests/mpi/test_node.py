@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.mpi.decided import another_way, decide, end_by_error
+from tests.mpi.decided import another_way, decide, end_by_error, expect_missed
 from tests.mpi.fault_job import running
 from tests.mpi.mpi_job import Bench, Done, wait_for
 
@@ -173,6 +173,12 @@ def test_who_fails_alone_tells_the_others(node: Bench, culprit: int) -> None:
         told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", done.out)
         assert len(told) == 2 and not any("none" in line for line in told), done.out
         assert all(f"rank {culprit} on h0" in line or "h0 (ranks" in line for line in told)
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_rank_that_gives_nothing(node: Bench, odd: int) -> None:
+    done = node.run("errors", "blocks", str(odd), "0", "0", slots=UNEQUAL)
+    expect_missed(done.out, odd, sum(UNEQUAL))
 
 
 # The others' calls go to the MPI library: the leader waits for the follower, or it for the leader.

@@ -85,7 +85,7 @@ def test_every_size_is_timed_and_right(library: str) -> None:
 
 
 @pytest.mark.parametrize("library", LAUNCHERS)
-@pytest.mark.parametrize("collective", ["alltoallv", "alltoallw"])
+@pytest.mark.parametrize("collective", ["alltoallv", "alltoallw", "ialltoallv", "ialltoallw"])
 def test_matrices(library: str, collective: str, tmp_path: Path) -> None:
     """Two sizes; in the second rank 0 sends to itself alone and rank 1 sends nothing."""
     matrices = np.array([[[3, 1000], [0, 70_001]], [[5, 0], [0, 0]]], dtype=np.int64)
@@ -95,6 +95,14 @@ def test_matrices(library: str, collective: str, tmp_path: Path) -> None:
     assert [len(record.size(size).seconds) for size in (100, 200)] == [2, 2]
     assert record.size(100).wrong_bytes == record.size(200).wrong_bytes == 0
     assert len(record.hosts) == 2 and len(set(record.hosts)) == 1
+
+
+@pytest.mark.parametrize("library", LAUNCHERS)
+def test_nonblocking_calls_are_waited_for(library: str) -> None:
+    record = good_run(
+        library, "--sizes", "100,70000", "--max-calls", "2", "--collective", "ialltoall"
+    )
+    assert [record.size(size).wrong_bytes for size in (100, 70000)] == [0, 0]
 
 
 def test_matrix_files_that_do_not_fit(tmp_path: Path) -> None:
@@ -143,6 +151,7 @@ def test_one_flipped_bit_is_one_wrong_byte(tmp_path: Path) -> None:
         ["--sizes", "1", "--colour", "red"],
         ["--sizes", "1", "--collective", "allgather"],
         ["--sizes", "1", "--matrix", "file"],
+        ["--sizes", "1", "--matrix", "file", "--collective", "ialltoall"],
     ],
 )
 def test_bad_options_are_refused(arguments: list[str]) -> None:

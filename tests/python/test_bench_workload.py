@@ -106,6 +106,7 @@ def test_ranks_elsewhere_than_asked_are_noticed() -> None:
     [
         (["--collective", "allgather"], "collective 'allgather' is unknown; expected one of"),
         (["--matrix", "hot"], "MPI_Alltoall sends the same to everybody; use --collective"),
+        (["--matrix", "hot", "--collective", "ialltoall"], "use --collective ialltoallv or"),
         (["--collective", "alltoallv", "--matrix", "warm"], "matrix 'warm' is unknown"),
         (["--collective", "alltoallv", "--matrix", "file:m", "--sizes", "1"], "leave out --sizes"),
         (["--collective", "alltoallv", "--matrix", "file:m"], "matrix file m: No such file"),
@@ -142,6 +143,10 @@ def test_algorithms_by_collective() -> None:
         "mpich",
         "mpich:ucx",
     ]
+    nonblocking = {each.name: each for each in every_candidate("ialltoall")}
+    assert "openmpi:pairwise" not in nonblocking
+    ours = nonblocking["allemande+mpich"]
+    assert ours.environment == {"ALLEMANDE_TRIALS": "off", "ALLEMANDE_PROGRESS": "thread"}
     bruck = parse_candidates(["mpich:bruck"])[0]
     assert bruck.environment == {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "brucks"}
 

@@ -54,7 +54,9 @@ class Candidate:
         return self.algorithms is None or collective in self.algorithms
 
     def measuring(self, collective: str) -> Candidate:
-        """With what the launcher needs for the algorithm."""
+        """With what the launcher needs for the algorithm; nonblocking calls are to be ours, too."""
+        if not self.stock and collective.startswith("i"):
+            return replace(self, environment={PROGRESS: "thread", **self.environment})
         if self.algorithms is None:
             return self
         value = self.algorithms[collective]
@@ -69,6 +71,7 @@ class Candidate:
 
 
 TRIALS = "ALLEMANDE_TRIALS"
+PROGRESS = "ALLEMANDE_PROGRESS"
 # What is measured is allemande's exchange, not whether it would be taken.
 ALWAYS_OURS: Mapping[str, str] = {TRIALS: "off"}
 

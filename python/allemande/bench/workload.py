@@ -13,7 +13,8 @@ from allemande.lab.placement import Placement, one_per_host
 from allemande.matrix import ENTRY_MAX, Matrix, MatrixSpec, leaf_groups, make_matrix, mean_of
 from allemande.topology import Cluster
 
-COLLECTIVES = ("alltoall", "alltoallv", "alltoallw")
+BLOCKING = ("alltoall", "alltoallv", "alltoallw")
+COLLECTIVES = (*BLOCKING, *(f"i{name}" for name in BLOCKING))
 MATRIX_FILE = "matrix.bin"
 
 
@@ -75,6 +76,11 @@ def check_collective(name: str) -> None:
         raise BadInput(f"collective {name!r} is unknown; expected one of: {', '.join(COLLECTIVES)}")
 
 
+def takes_counts(collective: str) -> bool:
+    """Whether pairs may exchange different amounts."""
+    return collective[-1] in "vw"
+
+
 def check_offsets(matrix: Matrix, what: str) -> None:
     """MPI counts where blocks begin as int: so much may a rank send or receive."""
     for axis, word in ((1, "sends"), (0, "receives")):
@@ -97,22 +103,23 @@ def make_workload(
 ) -> Workload:
     """`cluster`: at the scale it is emulated with. A matrix file says itself how many bytes."""
     check_collective(collective)
-    if collective == "alltoall" and matrix is not None and matrix.kind != "uniform":
+    counts = takes_counts(collective)
+    if not counts and matrix is not None and matrix.kind != "uniform":
         raise BadInput(
-            f"--matrix {matrix.text}: MPI_Alltoall sends the same to everybody; "
-            "use --collective alltoallv or alltoallw"
+            f"--matrix {matrix.text}: MPI_{collective.capitalize()} sends the same to everybody; "
+            f"use --collective {collective}v or {collective}w"
         )
     names = [host.name for host in cluster.hosts]
     where = placement or one_per_host(len(names))
     of_ranks = [names[host] for host in where.of_ranks()]
     matrices: dict[int, Matrix] = {}
-    if collective != "alltoall" and matrix is not None and matrix.kind != "uniform":
+    if counts and matrix is not None and matrix.kind != "uniform":
         groups = leaf_groups(cluster, of_ranks)
         for mean in [1] if matrix.has_own_sizes else sizes:
             made = make_matrix(matrix, where.ranks, mean, seed, groups)
             check_offsets(made, f"matrix {matrix.text!r}")
             matrices[max(1, mean_of(made)) if matrix.has_own_sizes else mean] = made
-    elif collective != "alltoall":
+    elif counts:
         check_offsets(np.full((1, 1), where.ranks * max(sizes)), f"MPI_{collective.capitalize()}")
     limits_s: dict[int, float] = {}
     for size in matrices or sizes:
@@ -123,6 +130,6 @@ def make_workload(
         else:
             limits_s[size] = cluster.limit_seconds(None, size)
     text = None
-    if collective != "alltoall":
+    if counts:
         text = "uniform" if matrix is None else matrix.text
     return Workload(limits_s, collective, where, text, matrices, seed, tuple(of_ranks))

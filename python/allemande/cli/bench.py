@@ -22,7 +22,10 @@ def command(
     lab: Annotated[
         str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
     ] = LAB,
-    collective: Annotated[str, typer.Option(help="alltoall, alltoallv or alltoallw.")] = "alltoall",
+    collective: Annotated[
+        str,
+        typer.Option(help="alltoall, alltoallv or alltoallw; ialltoall and so on: up to MPI_Wait."),
+    ] = "alltoall",
     matrix: Annotated[
         str | None,
         typer.Option(

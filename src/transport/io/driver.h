@@ -39,10 +39,10 @@ struct DriverCounters {
   std::uint64_t responder_turns = 0;  // times the responder took the sockets over
 };
 
-// Why two ranks do not meet in a call. `sends`: to each, by the peer; 0: not known. `bytes`: by
-// self to the peer.
-std::string another_way_text(const std::string& peer, std::uint64_t sends, const std::string& self,
-                             std::uint64_t bytes);
+// Why two ranks do not meet in a call. `sends`: to each, by the peer, where it is known. `bytes`:
+// by self to the peer.
+std::string another_way_text(const std::string& peer, std::optional<std::uint64_t> sends,
+                             const std::string& self, std::uint64_t bytes);
 
 class Driver {
  public:

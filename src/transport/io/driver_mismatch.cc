@@ -38,28 +38,29 @@ std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
       const auto peer = static_cast<transport::PeerId>(same - entry.numbers.begin());
       const base::Nanos said = entry.channel.not_entered_at(peer);
       if (said == 0 || said - ahead->since < kInOrder) continue;
-      return entry.disorder(peer, ahead->sends);
+      return entry.disorder(peer, ahead->sends == 0 ? std::nullopt : std::optional(ahead->sends));
     }
   }
   return {};
 }
 
-// A peer that has not entered the running exchange, because it does something else in this call.
+// A peer that has not entered the running exchange, because it does something else in this call, or
+// in a later one already.
 std::string Driver::Impl::notice_elsewhere(const SetEntry& entry) const {
   for (transport::PeerId peer = 0; peer < entry.numbers.size(); ++peer) {
     const auto elsewhere = entry.channel.elsewhere(peer);
-    if (elsewhere && elsewhere->call == entry.call) {
-      return entry.disorder(peer, elsewhere->sends);
-    }
+    if (!elsewhere || elsewhere->call < entry.call) continue;
+    const bool here = elsewhere->call == entry.call;
+    return entry.disorder(peer, here ? std::optional(elsewhere->sends) : std::nullopt);
   }
   return {};
 }
 
-std::string another_way_text(const std::string& peer, std::uint64_t sends, const std::string& self,
-                             std::uint64_t bytes) {
+std::string another_way_text(const std::string& peer, std::optional<std::uint64_t> sends,
+                             const std::string& self, std::uint64_t bytes) {
   return fmt::format(
       "{} {}takes another way than {}, which sends it {} bytes: do all ranks give the same count?",
-      peer, sends == 0 ? "" : fmt::format("sends {} bytes and ", sends), self, bytes);
+      peer, sends ? fmt::format("sends {} bytes and ", *sends) : "", self, bytes);
 }
 
 void Driver::begin(std::span<const std::uint16_t> sets, std::uint64_t call,

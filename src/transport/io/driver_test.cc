@@ -324,6 +324,21 @@ TEST(Driver, ARankThatIsElsewhereIsNotWaitedFor) {
                                   "on h01, which sends it 900 bytes: "));
 }
 
+// With nothing to send it has gone on, to its end.
+TEST(Driver, ARankThatIsElsewhereInALaterCallIsNotWaitedFor) {
+  Cluster cluster(2, 1, {}, true, {}, true);
+  for (std::uint64_t call = 1; call <= 5; ++call) {
+    cluster.driver(0).begin(std::array{cluster.set(0)}, call, 0);
+  }
+  cluster.driver(1).begin(std::array{cluster.set(1)}, 2, std::nullopt);
+  Side side(cluster, 1, 900);
+  const base::Status disorder = side.run(0, {}, {}, monotonic_now() + 60 * base::kSecond);
+  ASSERT_FALSE(disorder);
+  EXPECT_THAT(disorder.error().message,
+              testing::StartsWith("rank 0 on h00 takes another way than rank 1 on h01, which sends "
+                                  "it 900 bytes: "));
+}
+
 TEST(Driver, DeadlineEndsTheExchange) {
   Cluster cluster(2);
   Side side(cluster, 0, 1000);

@@ -27,7 +27,7 @@ std::string SetEntry::name_of(std::uint32_t rank_number) const {
   return rank_number < names.size() ? names[rank_number] : fmt::format("rank {}", rank_number);
 }
 
-std::string SetEntry::disorder(transport::PeerId peer, std::uint64_t sends) const {
+std::string SetEntry::disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const {
   return another_way_text(name_of(numbers[peer]), sends, name_of(numbers[channel.identity().self]),
                           channel.sends_to(peer));
 }

@@ -35,8 +35,9 @@ struct SetEntry {
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
   std::string name_of(std::uint32_t rank_number) const;
-  // Why the running exchange waits for the peer in vain, which sends so many bytes.
-  std::string disorder(transport::PeerId peer, std::uint64_t sends) const;
+  // Why the running exchange waits for the peer in vain, which sends so many bytes, if that is
+  // known.
+  std::string disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const;
   // Empty unless two ranks do not agree on the size of a block.
   std::string mismatch() const;
 };
