@@ -43,11 +43,22 @@ constexpr double kClearly = 0.97;
 constexpr std::uint64_t kFirstLook = 64;
 constexpr std::uint64_t kLookGrowth = 4;
 constexpr double kDrift = 1.5;
+constexpr std::ptrdiff_t kConfirming = 8;
 // What takes less than this part of the least the links allow has other links than was said.
 constexpr double kImpossible = 0.95;
 constexpr base::Nanos kSmoothing = 16;
 constexpr std::uint64_t kSettling = 16;  // calls before the smoothed time counts
 constexpr base::Nanos kSpike = 4;        // one call that takes longer than this is no drift
+
+// Of the sightings of a way, without the slowest.
+base::Nanos known_by(std::vector<base::Nanos> seen) {
+  if (seen.size() == 1) return seen.front();
+  std::sort(seen.begin(), seen.end());
+  const std::size_t one_of = seen.front() < kShort ? kShortLeftOut : kLeftOut;
+  seen.resize(seen.size() - (seen.size() + one_of - 1) / one_of);
+  return std::accumulate(seen.begin(), seen.end(), base::Nanos{0}) /
+         static_cast<base::Nanos>(seen.size());
+}
 
 double ratio(base::Nanos time, base::Nanos to) {
   return static_cast<double>(time) / static_cast<double>(std::max<base::Nanos>(to, 1));
@@ -78,13 +89,7 @@ void Trial::set_limit(base::Nanos limit) {
 base::Nanos Trial::time(std::size_t way) const {
   if (ways_[way].seen.empty()) return ways_[way].known;
   const Candidate& candidate = ways_[way];
-  std::vector<base::Nanos> seen(candidate.seen.begin() + candidate.run_begin, candidate.seen.end());
-  if (seen.size() == 1) return seen.front();
-  std::sort(seen.begin(), seen.end());
-  const std::size_t one_of = seen.front() < kShort ? kShortLeftOut : kLeftOut;
-  seen.resize(seen.size() - (seen.size() + one_of - 1) / one_of);
-  return std::accumulate(seen.begin(), seen.end(), base::Nanos{0}) /
-         static_cast<base::Nanos>(seen.size());
+  return known_by({candidate.seen.begin() + candidate.run_begin, candidate.seen.end()});
 }
 
 // Of the ways seen in this trial, of which there is one. Those that are out are not compared with:
@@ -159,17 +164,34 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   const bool drifted = recent > 0 && ratio(recent, time(chosen_)) > kDrift;
   due_ = false;
   times_.clear();
+  if (doubted_) return confirm(slowest);
   if (!batch_.empty()) {
     recent_ = 0;  // said once; what it is held against may be another run's time next
     if (calls_ - batch_.size() - decided_at_ >= kSettling) follow(recent);
     count(slowest);
-    if (drifted) return reopen(recent);
     drop();
-    return plan();
+    return drifted ? doubt() : plan();
   }
   while (look_ <= calls_ - decided_at_) look_ *= kLookGrowth;
-  if (drifted) return reopen(recent);
+  if (drifted) return doubt();
   follow(recent);
+  await_turn();
+}
+
+// A few calls that stall raise what is smoothed as much as hosts that have become slower. The way
+// chosen is seen again before all is tried anew, which costs agreeing alone.
+void Trial::doubt() {
+  doubted_ = true;
+  batch_.assign(kConfirming, {chosen_, true});
+}
+
+void Trial::confirm(std::span<const base::Nanos> slowest) {
+  doubted_ = false;
+  std::vector<base::Nanos> seen(slowest.begin(), slowest.begin() + kConfirming);
+  const base::Nanos now = known_by(seen);
+  if (ratio(now, time(chosen_)) > kDrift) return reopen(now);
+  batch_.clear();
+  recent_ = 0;
   await_turn();
 }
 

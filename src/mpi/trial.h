@@ -23,13 +23,15 @@
 //     second. A way that needs as long as the best takes, because every block is a packet of its
 //     own, is not tried.
 //
-// From time to time the ranks compare again how long it takes now: drift reopens the trial, and a
-// way that has become faster than it was seen is known by that. Pure:
-// every rank makes the same calls in the same order, so that all of them stand at the same point.
+// From time to time the ranks compare again how long it takes now: a way that has become faster
+// than it was seen is known by that; drift reopens the trial, once the way chosen has been seen
+// again. Pure: every rank makes the same calls in the same order, so that all of them stand at the
+// same point.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -139,6 +141,8 @@ class Trial {
   bool to_warm(std::size_t way) const;
   void count(const std::vector<base::Nanos>& slowest);
   void follow(base::Nanos recent);
+  void doubt();
+  void confirm(std::span<const base::Nanos> slowest);
   void drop();
   void plan();
   void decide(double postponed_cost);
@@ -167,6 +171,7 @@ class Trial {
   bool due_ = false;
   double postponed_cost_ = 0;  // of the next sighting that waits for its turn
   bool has_decided_ = false;
+  bool doubted_ = false;  // whether the way chosen has become slower: its batch tells
   std::size_t chosen_ = 0;
   base::Nanos spike_ = 0;    // a call of the chosen way that takes longer counts as this
   double spent_before_ = 0;  // by the trials before this one

@@ -199,6 +199,8 @@ TEST(Trial, AWayTakenOverHasItsConnections) {
   trial.opens(2, 3'000'000);
   trial.adopt(2, {130, 100, 70});
   calls(trial, 64, {130, 100, 200});
+  EXPECT_EQ(trial.reopened(), 0u) << "seen again first";
+  calls(trial, 8, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 1u);
   calls(trial, 400, {130, 100, 200});
   EXPECT_EQ(trial.way(), 1u);
@@ -285,6 +287,19 @@ TEST(Trial, DriftReopensIt) {
   EXPECT_EQ(trial.reopened(), 1u);
   calls_until_decided(trial, {300, 200});
   EXPECT_EQ(trial.way(), 1u);
+}
+
+// Of 16 calls three stall: smoothed, that is half as long again.
+TEST(Trial, CallsThatStallAreNoDrift) {
+  Trial trial;
+  calls_until_decided(trial, {120 * kMs, 160 * kMs});
+  ASSERT_EQ(trial.chosen(), 0u);
+  for (int i = 0; i < 4000; ++i) {
+    const bool stalls = i % 64 > 50 && i % 3 == 0;
+    call(trial, {stalls ? 620 * kMs : 120 * kMs, 160 * kMs});
+    ASSERT_EQ(trial.way(), 0u) << i;
+  }
+  EXPECT_EQ(trial.reopened(), 0u);
 }
 
 // Its own next run may be far away, where agreeing is dear.
