@@ -145,7 +145,7 @@ void Trial::took(base::Nanos time) {
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
   if (calls_ - decided_at_ >= look_ && ways_.size() > 1) {
     come_to_agree();
-  } else if (postponed() && calls_ >= turn_) {
+  } else if (turn_has_come()) {
     plan();  // all ranks make the same
   }
 }
@@ -179,7 +179,8 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
 }
 
 // A few calls that stall raise what is smoothed as much as hosts that have become slower. The way
-// chosen is seen again before all is tried anew, which costs agreeing alone.
+// chosen is seen again before all is tried anew, which costs agreeing alone. What other ways have
+// just been seen to take is not forgotten over it.
 void Trial::doubt() {
   doubted_ = true;
   batch_.assign(kConfirming, {chosen_, true});
@@ -192,6 +193,7 @@ void Trial::confirm(std::span<const base::Nanos> slowest) {
   if (ratio(now, time(chosen_)) > kDrift) return reopen(now);
   batch_.clear();
   recent_ = 0;
+  if (turn_has_come()) return plan();
   await_turn();
 }
 

@@ -156,6 +156,7 @@ class Trial {
   bool is_short() const;
   void come_to_agree();
   void await_turn();
+  bool turn_has_come() const { return postponed() && calls_ >= turn_; }
   double spent_by_calls() const;
   double agreement() const;
   bool seen_often(std::size_t way) const;

@@ -302,6 +302,25 @@ TEST(Trial, CallsThatStallAreNoDrift) {
   EXPECT_EQ(trial.reopened(), 0u);
 }
 
+// The way chosen stalls in two calls of five, which eight calls without the slowest do not confirm.
+TEST(Trial, WhatWasSeenIsNotForgottenOverADoubt) {
+  Trial trial;
+  for (int i = 0; i < 4; ++i) {
+    call(trial, {16 * kMs, 25 * kMs});
+    trial.agreed(40 * kMs);
+  }
+  const auto next = [&](int i) {
+    const bool stalls = trial.decided() && i > 100 && i % 5 < 2;
+    call(trial, {stalls ? 48 * kMs : 16 * kMs, 11 * kMs});
+  };
+  int i = 0;
+  for (; trial.sightings(1) == 1 && i < 4000; ++i) next(i);
+  ASSERT_GT(trial.sightings(1), 1u);
+  for (const int seen = i; i < seen + 10; ++i) next(i);
+  EXPECT_EQ(trial.reopened(), 0u);
+  EXPECT_EQ(trial.chosen(), 1u);
+}
+
 // Its own next run may be far away, where agreeing is dear.
 TEST(Trial, AWaySeenColdIsKnownByWhatItHasTakenSince) {
   Trial trial;
