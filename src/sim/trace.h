@@ -1,6 +1,7 @@
 // What a simulation tells about every packet at every port, for whoever wants to draw it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "sim/time.h"
@@ -26,6 +27,7 @@ struct TraceRecord {
   std::uint32_t label = 0;  // harness: packet number in its block, or kTraceControl + type
   std::uint32_t depth = 0;  // packets that wait there, this one included
   TraceKind kind = TraceKind::kSent;
+  std::array<std::uint8_t, 7> unused{};  // the record is written as it lies: no byte is left open
 };
 
 static_assert(sizeof(TraceRecord) == 56, "the layout Python reads (docs/simulator.md)");

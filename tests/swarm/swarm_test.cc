@@ -2,9 +2,12 @@
 // the one scenario a failure has printed.
 #include "swarm.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 namespace alm::swarm {
 namespace {
@@ -129,6 +132,21 @@ TEST(Equivalence, WithAndWithoutBytesTheSameDatagramsLeave) {
     ASSERT_EQ(bytes.trace, bare.trace) << "seed " << seed;
     ASSERT_EQ(bytes.settled, bare.settled) << "seed " << seed;
   }
+}
+
+// Every datagram of seeded swarms: time, rank, peer and header fields. A change that is meant to
+// alter them records the digests anew (ALLEMANDE_UPDATE_DIGESTS=1) and says so in its commit.
+TEST(Digests, SeededSwarmsSendTheDatagramsRecorded) {
+  constexpr std::uint64_t kSeeds = 300;
+  std::string found;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    found += fmt::format("{} {:016x}\n", seed, run(random_scenario(seed)).trace);
+  }
+  const std::string path = std::string(ALM_SOURCE_DIR) + "/tests/fixtures/swarm/digests.txt";
+  if (std::getenv("ALLEMANDE_UPDATE_DIGESTS") != nullptr) std::ofstream(path) << found;
+  std::stringstream recorded;
+  recorded << std::ifstream(path).rdbuf();
+  EXPECT_EQ(found, recorded.str());
 }
 
 }  // namespace
