@@ -27,8 +27,12 @@ LAYERS: dict[str, set[str]] = {
     "transport/io": {"transport", "wire"},
     "sim": {"routing", "topology"},
     "harness": {"sim", "transport", "wire", "routing", "topology"},
-    "mpi": {"plan", "topology", "transport", "transport/io"},
-    "capi": {"mpi", "plan", "topology", "transport", "transport/io"},
+    "tuning": {"plan", "topology"},
+    "node": {"plan", "transport", "transport/io"},
+    "carrier": {"node", "plan", "topology", "transport", "transport/io", "wire"},
+    "mpi": {"tuning", "carrier", "node", "plan", "topology", "transport", "transport/io"},
+    "mpi/abi": {"mpi", "carrier", "transport", "transport/io"},
+    "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
     "bindings": {
         "capi",
         "harness",
@@ -46,7 +50,7 @@ LAYERS: dict[str, set[str]] = {
 
 # Modules without sockets, clocks, threads or random state of their own: what they need of the
 # operating system comes in as a value.
-PURE = {"wire", "transport", "schedule", "routing", "model", "plan", "sim", "harness"}
+PURE = {"wire", "transport", "schedule", "routing", "model", "plan", "tuning", "sim", "harness"}
 IMPURE_HEADER = re.compile(
     r"(sys|netinet|arpa|linux|net)/.*|(unistd|poll|pthread|fcntl|signal|time|ifaddrs|netdb)\.h"
     r"|thread|mutex|shared_mutex|condition_variable|future|chrono|random|fstream|iostream"
@@ -84,8 +88,8 @@ def check_include(source: Path, module: str, own: str | None, system: str | None
     assert system is not None
     if MPI_HEADER.fullmatch(system):
         io_file = module == "transport/io" and source.name.startswith("mpi_")
-        if module != "mpi" and not io_file:
-            return f"<{system}>: only src/mpi and src/transport/io/mpi_* know MPI"
+        if module != "mpi/abi" and not io_file:
+            return f"<{system}>: only src/mpi/abi and src/transport/io/mpi_* know MPI"
     if PYTHON_HEADER.fullmatch(system) and module != "bindings":
         return f"<{system}>: only src/bindings knows Python"
     # A test may hold a file or a clock; the module may not.

@@ -100,8 +100,8 @@ base::Result<std::unique_ptr<mpi::PendingRequest>> BootstrapOps::make_request(
   return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 
-base::Result<std::unique_ptr<mpi::PointToPoint>> BootstrapOps::make_point_to_point(mpi::CommHandle,
-                                                                                   mpi::RankName) {
+base::Result<std::unique_ptr<carrier::PointToPoint>> BootstrapOps::make_point_to_point(
+    mpi::CommHandle, mpi::RankName) {
   return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 

@@ -61,8 +61,8 @@ class BootstrapOps final : public mpi::MpiOps {
   bool threads() const override { return false; }
   base::Result<std::unique_ptr<mpi::PendingRequest>> make_request(
       mpi::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
-  base::Result<std::unique_ptr<mpi::PointToPoint>> make_point_to_point(mpi::CommHandle comm,
-                                                                       mpi::RankName name) override;
+  base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
+      mpi::CommHandle comm, mpi::RankName name) override;
   int raise(mpi::CommHandle comm, const base::Error& error) override;
   int error_code(const base::Error&) override { return kFailed; }
   int raise_code(mpi::CommHandle comm, int code) override;

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "mpi/counts.h"
+#include "carrier/uneven_steps.h"
 
 namespace alm::mpi {
 
@@ -15,7 +15,7 @@ void AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint
     --wait_;
     return;
   }
-  std::array<std::uint64_t, 2> words = {Counts::load_of(send, recv, self),
+  std::array<std::uint64_t, 2> words = {carrier::Counts::load_of(send, recv, self),
                                         static_cast<std::uint64_t>(limit)};
   if (ops.allreduce_max(comm, words) != kMpiSuccess) return;
   const std::uint64_t load = std::max<std::uint64_t>(words[0], 1);
@@ -23,7 +23,7 @@ void AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint
   bytes_ = load;
   limit_ = static_cast<base::Nanos>(words[1]);
   without_news_ = news ? 0 : without_news_ + 1;
-  wait_ = Counts::calls_between(load, without_news_);
+  wait_ = carrier::Counts::calls_between(load, without_news_);
 }
 
 }  // namespace alm::mpi

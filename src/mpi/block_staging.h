@@ -43,7 +43,7 @@ class BlockStaging {
     std::vector<std::uint64_t> at, size;
     std::vector<bool> copied;
     std::byte* lowest = nullptr;
-    ByteStore store;
+    base::ByteStore store;
 
     void choose(MpiOps& ops, std::span<const TypedBuffer> blocks, std::uint32_t self, bool all);
     void measure();
@@ -52,7 +52,7 @@ class BlockStaging {
   int copy_own(MpiOps& ops, const BlockCall& call, std::uint32_t self);
 
   Side send_, recv_;
-  ByteStore own_;
+  base::ByteStore own_;
 };
 
 }  // namespace alm::mpi

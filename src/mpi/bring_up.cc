@@ -118,7 +118,7 @@ std::string Communicator::join() {
 
 std::string Communicator::open_udp() {
   PeerRecord mine = records_[self_];
-  std::unique_ptr<NodeMemory> memory;
+  std::unique_ptr<node::NodeMemory> memory;
   io::Driver* driver = nullptr;  // the leader's
   if (placement_.leads(self_)) {
     driver = open_driver(mine);
@@ -197,9 +197,9 @@ void Communicator::give_back(io::Driver& driver, const PeerRecord& mine) const {
   for (const std::uint16_t set : mine.phase_sets) driver.remove_set(set);
 }
 
-std::unique_ptr<UdpGroup> Communicator::make_group(io::Driver& driver,
-                                                   std::span<const PeerRecord> leaders,
-                                                   std::uint32_t datagram_bytes) const {
+std::unique_ptr<carrier::UdpGroup> Communicator::make_group(io::Driver& driver,
+                                                            std::span<const PeerRecord> leaders,
+                                                            std::uint32_t datagram_bytes) const {
   io::PeerSet peers;
   peers.config = channel_config(job_.options, tuning_ ? &*tuning_ : nullptr, datagram_bytes);
   peers.identity.key = common_key(leaders);
@@ -227,10 +227,10 @@ std::unique_ptr<UdpGroup> Communicator::make_group(io::Driver& driver,
       ++next;
     }
   }
-  return std::make_unique<UdpGroup>(
+  return std::make_unique<carrier::UdpGroup>(
       driver, std::move(peers), rounds_, phased_, phase_sets,
-      UdpGroup::Hooks{[this] { job_.ops.progress(); },
-                      [this](const std::string& text) { job_.log.warning(text); }});
+      carrier::UdpGroup::Hooks{[this] { job_.ops.progress(); },
+                               [this](const std::string& text) { job_.log.warning(text); }});
 }
 
 // Empty when every pair of hosts has exchanged a full packet. `driver` is null on those who follow.
@@ -278,7 +278,7 @@ std::string Communicator::open_messages() {
   auto made = job_.ops.make_point_to_point(
       comm_, [this](std::uint32_t rank) { return name_of_rank(rank); });
   if (!made) return made.error().message;
-  messages_ = std::make_unique<MessageGroup>(std::move(made).value(), ranks_, self_);
+  messages_ = std::make_unique<carrier::MessageGroup>(std::move(made).value(), ranks_, self_);
   return {};
 }
 
@@ -288,9 +288,9 @@ void Communicator::watch_counts() {
   const bool steps = tuning_ && tuning_->packet_time_us > 0 && job_.options.uneven_steps &&
                      rounds_.algorithm == plan::Algorithm::kSyncShuffle;
   if (!steps && (node_ || !on_trial() || !job_.has_native)) return;
-  Counts::Network network;
+  carrier::Counts::Network network;
   if (steps) network = {&*job_.cluster, tuning_->packet_time_us, hosts_};
-  counts_ = std::make_unique<Counts>(*group_, std::move(network));
+  counts_ = std::make_unique<carrier::Counts>(*group_, std::move(network));
   if (node_) node_->make_steps_by(*counts_);
 }
 

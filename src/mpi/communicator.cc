@@ -53,7 +53,7 @@ base::Status Communicator::packed(int code) {
   return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
 }
 
-int Communicator::accelerate(const AlltoallCall& call, Way way) {
+int Communicator::accelerate(const AlltoallCall& call, tuning::Way way) {
   if (const auto ready = begin(staging_, call); !ready) return withdraw(call.name, ready.error());
   if (const auto done = exchange(staging_, call.bytes(), way); !done) {
     return fail(call.name, done.error());
@@ -64,10 +64,10 @@ int Communicator::accelerate(const AlltoallCall& call, Way way) {
   return kMpiSuccess;
 }
 
-base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, Way way) {
+base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, tuning::Way way) {
   auto done = take(way, staged, bytes);
   // Ranks whose size sends them over messages wait for this one there.
-  if (!done && mode_ == Mode::kUdp && kin_of(way) == Kin::kUdp && messages_ &&
+  if (!done && mode_ == Mode::kUdp && tuning::kin_of(way) == tuning::Kin::kUdp && messages_ &&
       done.error().code == base::ErrorCode::kBadInput) {
     messages_->give_up();
   }
@@ -82,18 +82,18 @@ base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, 
   return done;
 }
 
-base::Status Communicator::take(Way way, const Staging& staged, std::uint64_t bytes) {
-  if (node_ && kin_of(way) == Kin::kUdp) {
-    const bool phased = way.kind == Way::Kind::kPhased;
+base::Status Communicator::take(tuning::Way way, const Staging& staged, std::uint64_t bytes) {
+  if (node_ && tuning::kin_of(way) == tuning::Kin::kUdp) {
+    const bool phased = way.kind == tuning::Way::Kind::kPhased;
     return node_->alltoall(staged.send(), staged.recv(), bytes,
                            phased ? std::optional<std::size_t>(way.index) : std::nullopt);
   }
-  if (way.kind == Way::Kind::kPhased) {
+  if (way.kind == tuning::Way::Kind::kPhased) {
     return group_->run_phased(way.index, staged.send(), staged.recv(), bytes);
   }
-  if (way.kind != Way::Kind::kMessages) return run(equal_blocks(staged, bytes));
+  if (way.kind != tuning::Way::Kind::kMessages) return run(equal_blocks(staged, bytes));
   return over_messages([&] {
-    const auto order = static_cast<MessageOrder>(way.index);
+    const auto order = static_cast<plan::MessageOrder>(way.index);
     return messages_->run(order, staged.send(), staged.recv(), bytes);
   });
 }
@@ -130,10 +130,10 @@ std::uint64_t Communicator::host_block(std::uint64_t bytes) const {
   return each * each * bytes;
 }
 
-Way Communicator::model_way(std::uint64_t bytes) const {
-  if (const auto chosen = choose_phased(bytes)) return phased_way(*chosen);
+tuning::Way Communicator::model_way(std::uint64_t bytes) const {
+  if (const auto chosen = choose_phased(bytes)) return tuning::phased_way(*chosen);
   const bool named = job_.options.algorithm == kGrid && has_phases(bytes);
-  return named ? phased_way(0) : Way{};
+  return named ? tuning::phased_way(0) : tuning::Way{};
 }
 
 // What the group has done since it was last asked.
@@ -221,7 +221,7 @@ void Communicator::release() {
 
 void Communicator::announce(std::uint64_t bytes) {
   if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
-  const Way way = model_way(bytes);
+  const tuning::Way way = model_way(bytes);
   const auto size_class = static_cast<int>(std::bit_width(bytes));
   if (!announced_.insert({size_class, way.kind, way.index}).second) return;
   job_.log.info(size_class_text(bytes) + way_text(way));
@@ -230,7 +230,7 @@ void Communicator::announce(std::uint64_t bytes) {
 void Communicator::announce_blocks(const char* function) {
   if (self_ != 0 || blocks_announced_ || !job_.log.shows(LogLevel::kInfo)) return;
   blocks_announced_ = true;
-  job_.log.info(fmt::format("{} on {} ranks: {}", function, ranks_, way_text(Way{})));
+  job_.log.info(fmt::format("{} on {} ranks: {}", function, ranks_, way_text(tuning::Way{})));
 }
 
 std::string Communicator::size_class_text(std::uint64_t bytes) const {
@@ -239,16 +239,17 @@ std::string Communicator::size_class_text(std::uint64_t bytes) const {
                      std::uint64_t{1} << (size_class - 1), (std::uint64_t{1} << size_class) - 1);
 }
 
-std::string Communicator::way_name(Way way) const {
+std::string Communicator::way_name(tuning::Way way) const {
   constexpr std::string_view kOverMessages = " over MPI point-to-point messages";
   switch (way.kind) {
-    case Way::Kind::kNative:
+    case tuning::Way::Kind::kNative:
       return "the MPI library";
-    case Way::Kind::kMessages:
-      return fmt::format("{}{}", name_of(static_cast<MessageOrder>(way.index)), kOverMessages);
-    case Way::Kind::kPhased:
+    case tuning::Way::Kind::kMessages:
+      return fmt::format("{}{}", name_of(static_cast<plan::MessageOrder>(way.index)),
+                         kOverMessages);
+    case tuning::Way::Kind::kPhased:
       return plan::text_of(phased_[way.index]) + " over UDP";
-    case Way::Kind::kRounds:
+    case tuning::Way::Kind::kRounds:
       break;
   }
   return fmt::format("{} ({}){}", plan::name_of(rounds_.algorithm),
@@ -256,8 +257,8 @@ std::string Communicator::way_name(Way way) const {
                      mode_ == Mode::kUdp ? " over UDP" : kOverMessages);
 }
 
-std::string Communicator::way_text(Way way) const {
-  const bool udp = mode_ == Mode::kUdp && kin_of(way) == Kin::kUdp;
+std::string Communicator::way_text(tuning::Way way) const {
+  const bool udp = mode_ == Mode::kUdp && tuning::kin_of(way) == tuning::Kin::kUdp;
   if (!udp) return way_name(way);
   return fmt::format("{}, {}{}", way_name(way), group_->settings_text(),
                      node_ ? ", " + placement_.text() : "");

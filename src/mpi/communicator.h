@@ -12,19 +12,20 @@
 #include <string>
 #include <tuple>
 
+#include "carrier/message_group.h"
+#include "carrier/node_exchange.h"
+#include "carrier/udp_group.h"
+#include "carrier/uneven_steps.h"
 #include "mpi/agreed_load.h"
 #include "mpi/block_staging.h"
-#include "mpi/counts.h"
 #include "mpi/job.h"
 #include "mpi/membership.h"
-#include "mpi/node_exchange.h"
-#include "mpi/placement.h"
 #include "mpi/settings.h"
 #include "mpi/staging.h"
-#include "mpi/trial.h"
-#include "mpi/udp_group.h"
-#include "mpi/ways.h"
 #include "mpi/worker.h"
+#include "plan/placement.h"
+#include "tuning/trial.h"
+#include "tuning/ways.h"
 
 namespace alm::mpi {
 
@@ -98,14 +99,15 @@ class Communicator {
   std::uint64_t say_hello();
   bool reserve(io::Driver& driver, PeerRecord& mine) const;  // false: no numbers left
   void give_back(io::Driver& driver, const PeerRecord& mine) const;
-  std::unique_ptr<UdpGroup> make_group(io::Driver& driver, std::span<const PeerRecord> leaders,
-                                       std::uint32_t datagram_bytes) const;
+  std::unique_ptr<carrier::UdpGroup> make_group(io::Driver& driver,
+                                                std::span<const PeerRecord> leaders,
+                                                std::uint32_t datagram_bytes) const;
   std::string open_messages();
   void watch_counts();
   // communicator_node.cc
-  std::unique_ptr<NodeMemory> lend_memory(PeerRecord& mine) const;
-  std::string attach(std::unique_ptr<NodeMemory>& memory);
-  void join_node(std::unique_ptr<NodeMemory> memory);
+  std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
+  std::string attach(std::unique_ptr<node::NodeMemory>& memory);
+  void join_node(std::unique_ptr<node::NodeMemory> memory);
   void share_failure();
 
   std::string host_of_rank(std::uint32_t rank) const;
@@ -119,11 +121,11 @@ class Communicator {
   struct Tried {
     std::uint64_t bytes = 0;  // of the first call
     bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
-    std::vector<Way> ways;
-    Trial trial;
+    std::vector<tuning::Way> ways;
+    tuning::Trial trial;
     std::uint32_t told_reopened = 0;
     std::optional<std::size_t> told_way;
-    std::optional<Decision> kept;  // before the trial was last reopened
+    std::optional<tuning::Decision> kept;  // before the trial was last reopened
   };
   int try_out(const AlltoallCall& call);
   void begin_call();
@@ -132,27 +134,28 @@ class Communicator {
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
   bool prepare_messages();
   void note_time(Tried& tried, base::Nanos time);
-  bool agree(Trial& trial);
+  bool agree(tuning::Trial& trial);
   void tell(Tried& tried) const;
   // communicator_decisions.cc
-  Decision subject(const Tried& tried) const;
+  tuning::Decision subject(const Tried& tried) const;
   void adopt(Tried& tried);
   static std::string reason(const Tried& tried);
   std::string subject_text(const Tried& tried) const;
   void record(const Tried& tried);
-  std::optional<Decision> latest(const Tried& tried) const;
+  std::optional<tuning::Decision> latest(const Tried& tried) const;
   void record_decisions();
 
-  int accelerate(const AlltoallCall& call, Way way);
+  int accelerate(const AlltoallCall& call, tuning::Way way);
   bool has_phases(std::uint64_t bytes) const;
   std::optional<std::size_t> choose_phased(std::uint64_t bytes) const;
   std::uint64_t host_block(std::uint64_t bytes) const;
-  Way model_way(std::uint64_t bytes) const;
+  tuning::Way model_way(std::uint64_t bytes) const;
   std::string size_class_text(std::uint64_t bytes) const;
-  std::string way_name(Way way) const;  // "grid 8 x 4 over UDP"
-  std::string way_text(Way way) const;  // and with what settings
-  base::Status exchange(const Staging& staged, std::uint64_t bytes, Way way);  // of one size
-  base::Status take(Way way, const Staging& staged, std::uint64_t bytes);
+  std::string way_name(tuning::Way way) const;  // "grid 8 x 4 over UDP"
+  std::string way_text(tuning::Way way) const;  // and with what settings
+  base::Status exchange(const Staging& staged, std::uint64_t bytes,
+                        tuning::Way way);  // of one size
+  base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   int accelerate_blocks(const BlockCall& call);
   base::Status exchange_blocks(const BlockStaging& staged);  // of any sizes
   base::Status send_blocks(const BlockStaging& staged);      // counts are known
@@ -177,8 +180,8 @@ class Communicator {
   static base::Status packed(int code);
   base::Status compare_sizes(const BlockStaging& staged);  // communicator_v.cc
   // communicator_nonblocking.cc
-  std::optional<Way> decided_way(std::uint64_t bytes) const;
-  int queue(const AlltoallCall& call, Way way, RequestHandle& request);
+  std::optional<tuning::Way> decided_way(std::uint64_t bytes) const;
+  int queue(const AlltoallCall& call, tuning::Way way, RequestHandle& request);
   int queue(const BlockCall& call, RequestHandle& request);
   template <class Queued, class Run>
   int enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle& request);
@@ -192,27 +195,27 @@ class Communicator {
   std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
 
   std::vector<PeerRecord> records_;
-  Placement placement_;
+  plan::Placement placement_;
   std::uint32_t host_ = 0;  // in the placement
   std::optional<plan::Tuning> tuning_;
-  std::vector<base::HostId> hosts_;     // [host] in the cluster file; empty without one
-  Groups groups_;                       // of the hosts
-  PlanRounds rounds_;                   // of hosts, over UDP
-  PlanRounds message_rounds_;           // of ranks, over messages
-  std::vector<plan::Phased> phased_;    // of hosts, where all have as many ranks
-  std::uint32_t packet_bytes_ = 0;      // of blocks, over UDP
-  std::unique_ptr<UdpGroup> group_;     // of hosts; the leader's
-  std::unique_ptr<Counts> counts_;      // of hosts, where steps can be made of them
-  std::unique_ptr<NodeExchange> node_;  // where hosts have several ranks
-  transport::Counters counted_;         // of the group, already in the statistics
-  std::uint64_t calls_ = 0;             // begun; equal on all ranks
-  std::unique_ptr<MessageGroup> messages_;
+  std::vector<base::HostId> hosts_;              // [host] in the cluster file; empty without one
+  Groups groups_;                                // of the hosts
+  carrier::PlanRounds rounds_;                   // of hosts, over UDP
+  carrier::PlanRounds message_rounds_;           // of ranks, over messages
+  std::vector<plan::Phased> phased_;             // of hosts, where all have as many ranks
+  std::uint32_t packet_bytes_ = 0;               // of blocks, over UDP
+  std::unique_ptr<carrier::UdpGroup> group_;     // of hosts; the leader's
+  std::unique_ptr<carrier::Counts> counts_;      // of hosts, where steps can be made of them
+  std::unique_ptr<carrier::NodeExchange> node_;  // where hosts have several ranks
+  transport::Counters counted_;                  // of the group, already in the statistics
+  std::uint64_t calls_ = 0;                      // begun; equal on all ranks
+  std::unique_ptr<carrier::MessageGroup> messages_;
   bool messages_prepared_ = false;
   Staging staging_;
   BlockStaging blocks_;
   bool blocks_announced_ = false;
-  std::set<std::tuple<int, Way::Kind, std::uint32_t>> announced_;     // size class, which way
-  std::map<std::tuple<int, Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
+  std::set<std::tuple<int, tuning::Way::Kind, std::uint32_t>> announced_;  // size class, which way
+  std::map<std::tuple<int, tuning::Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way
   AgreedLoad load_;                    // of blocks of any size, where counts_ do not tell it
   std::uint64_t limit_load_ = 0;       // of the exchange by which leaders know the links' limit
   std::map<int, Tried> tried_blocks_;  // by size class of what the fullest member carries

@@ -40,7 +40,7 @@ base::Status Communicator::prepare_blocks(const BlockCall& call) {
   const auto ours = [this](std::uint64_t load) {
     const auto found = tried_blocks_.find(static_cast<int>(std::bit_width(load)));
     return found == tried_blocks_.end() ||
-           found->second.ways[found->second.trial.way()] != kNativeWay;
+           found->second.ways[found->second.trial.way()] != tuning::kNativeWay;
   };
   return counts_->prepare(send, recv, ours);
 }
@@ -58,8 +58,8 @@ Communicator::Tried& Communicator::tried_blocks() {
   Tried made;
   made.bytes = bytes;
   made.any_size = true;
-  made.ways = {Way{}, kNativeWay};
-  made.trial = Trial(limit);
+  made.ways = {tuning::Way{}, tuning::kNativeWay};
+  made.trial = tuning::Trial(limit);
   adopt(made);
   return tried_blocks_.emplace(size_class, std::move(made)).first->second;
 }
@@ -68,7 +68,7 @@ int Communicator::try_out_blocks(const BlockCall& call) {
   const base::Nanos begin = io::monotonic_now();
   if (const auto known = prepare_blocks(call); !known) return fail(call.name, known.error());
   Tried& tried = tried_blocks();
-  const bool native = tried.ways[tried.trial.way()] == kNativeWay;
+  const bool native = tried.ways[tried.trial.way()] == tuning::kNativeWay;
   const int code = native ? call.native() : accelerate_blocks(call);
   if (!native) limit_load_ = load_.bytes();
   if (native) job_.stats.update([](StatsRecord& stats) { ++stats.native; });

@@ -9,27 +9,27 @@
 
 namespace alm::mpi {
 
-Decision Communicator::subject(const Tried& tried) const {
+tuning::Decision Communicator::subject(const Tried& tried) const {
   std::set<std::string_view> hosts;
   for (const auto& record : records_) hosts.insert(host_of(record.host));
-  Decision decision;
+  tuning::Decision decision;
   decision.shape = job_.shape;
-  decision.calls = std::string(tried.any_size ? kCallsOfAnySize : kCallsOfOneSize);
+  decision.calls = std::string(tried.any_size ? tuning::kCallsOfAnySize : tuning::kCallsOfOneSize);
   decision.ranks = ranks_;
   decision.hosts = static_cast<std::uint32_t>(hosts.size());
   const auto size_class = static_cast<int>(std::bit_width(tried.bytes));
   decision.least_bytes = std::uint64_t{1} << (size_class - 1);
   decision.most_bytes = 2 * decision.least_bytes - 1;
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
-    const Way way = tried.ways[i];
-    Decision::Way entry{way_name(way), tried.trial.time(i),
-                        static_cast<std::uint32_t>(tried.trial.sightings(i)), 0};
+    const tuning::Way way = tried.ways[i];
+    tuning::Decision::Way entry{way_name(way), tried.trial.time(i),
+                                static_cast<std::uint32_t>(tried.trial.sightings(i)), 0};
     if (tried.any_size) {
       // Packets are for who knows the sizes.
-    } else if (group_ && way.kind == Way::Kind::kPhased) {
+    } else if (group_ && way.kind == tuning::Way::Kind::kPhased) {
       entry.packets =
           plan::traffic_of(phased_[way.index], host_block(tried.bytes), packet_bytes_).packets;
-    } else if (group_ && way.kind == Way::Kind::kRounds) {
+    } else if (group_ && way.kind == tuning::Way::Kind::kRounds) {
       entry.packets =
           plan::direct_traffic(placement_.hosts(), host_block(tried.bytes), packet_bytes_).packets;
     }
@@ -40,16 +40,17 @@ Decision Communicator::subject(const Tried& tried) const {
 
 // An earlier job of the same shape has tried this.
 void Communicator::adopt(Tried& tried) {
-  const Decision wanted = subject(tried);
-  const auto known = std::find_if(job_.known.begin(), job_.known.end(),
-                                  [&](const Decision& one) { return same_subject(one, wanted); });
+  const tuning::Decision wanted = subject(tried);
+  const auto known =
+      std::find_if(job_.known.begin(), job_.known.end(),
+                   [&](const tuning::Decision& one) { return tuning::same_subject(one, wanted); });
   if (known == job_.known.end()) return;
   std::vector<base::Nanos> times;
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < wanted.ways.size(); ++i) {
-    const auto same =
-        std::find_if(known->ways.begin(), known->ways.end(),
-                     [&](const Decision::Way& one) { return one.name == wanted.ways[i].name; });
+    const auto same = std::find_if(
+        known->ways.begin(), known->ways.end(),
+        [&](const tuning::Decision::Way& one) { return one.name == wanted.ways[i].name; });
     times.push_back(same == known->ways.end() ? 0 : same->time);
     if (times.back() > 0 && wanted.ways[i].name == known->chosen) chosen = i;
   }
@@ -62,7 +63,7 @@ void Communicator::adopt(Tried& tried) {
 }
 
 std::string Communicator::reason(const Tried& tried) {
-  const Trial& trial = tried.trial;
+  const tuning::Trial& trial = tried.trial;
   std::size_t fastest = trial.chosen();
   std::size_t seen = 0;
   std::size_t hopeless = 0;
@@ -89,9 +90,9 @@ std::string Communicator::reason(const Tried& tried) {
 std::string Communicator::subject_text(const Tried& tried) const {
   if (!tried.any_size) return size_class_text(tried.bytes);
   const auto size_class = static_cast<int>(std::bit_width(tried.bytes));
-  return fmt::format("{} on {} ranks, {} to {} bytes at the fullest rank: ", kCallsOfAnySize,
-                     ranks_, std::uint64_t{1} << (size_class - 1),
-                     (std::uint64_t{1} << size_class) - 1);
+  return fmt::format(
+      "{} on {} ranks, {} to {} bytes at the fullest rank: ", tuning::kCallsOfAnySize, ranks_,
+      std::uint64_t{1} << (size_class - 1), (std::uint64_t{1} << size_class) - 1);
 }
 
 // Rank 0 of the job writes the file.
@@ -108,10 +109,10 @@ void Communicator::record(const Tried& tried) {
 }
 
 // Of the latest decision, where this trial has seen the way.
-std::optional<Decision> Communicator::latest(const Tried& tried) const {
+std::optional<tuning::Decision> Communicator::latest(const Tried& tried) const {
   const std::size_t way = tried.trial.chosen();
   if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return std::nullopt;
-  Decision decision = subject(tried);
+  tuning::Decision decision = subject(tried);
   decision.chosen = decision.ways[way].name;
   decision.why = reason(tried);
   return decision;

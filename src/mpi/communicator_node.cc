@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "mpi/communicator.h"
-#include "mpi/node_slabs.h"
+#include "node/node_slabs.h"
 
 namespace alm::mpi {
 
 // Null: `mine` has the reason, and no longer claims to have sockets.
-std::unique_ptr<NodeMemory> Communicator::lend_memory(PeerRecord& mine) const {
-  auto memory = NodeMemory::create(node_shape(placement_, host_, kNodeSlabBytes), mine.key);
+std::unique_ptr<node::NodeMemory> Communicator::lend_memory(PeerRecord& mine) const {
+  auto memory =
+      node::NodeMemory::create(node::node_shape(placement_, host_, node::kNodeSlabBytes), mine.key);
   if (!memory) {
     mine.udp = 0;
     set_cause(mine, memory.error().message);
@@ -25,14 +26,15 @@ std::unique_ptr<NodeMemory> Communicator::lend_memory(PeerRecord& mine) const {
 
 // Collective. Empty when every rank has the memory of its leader; else why one has not, equal on
 // all ranks.
-std::string Communicator::attach(std::unique_ptr<NodeMemory>& memory) {
+std::string Communicator::attach(std::unique_ptr<node::NodeMemory>& memory) {
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t outcome = kAll;
   PeerRecord mine = records_[self_];
   if (!placement_.leads(self_)) {
     const PeerRecord& leader = records_[placement_.leader(host_)];
-    auto attached = NodeMemory::attach(node_shape(placement_, host_, kNodeSlabBytes), leader.key,
-                                       leader.process, leader.memory_file, placement_.place[self_]);
+    auto attached = node::NodeMemory::attach(
+        node::node_shape(placement_, host_, node::kNodeSlabBytes), leader.key, leader.process,
+        leader.memory_file, placement_.place[self_]);
     if (attached) {
       memory = std::move(attached).value();
     } else {
@@ -54,15 +56,15 @@ std::string Communicator::attach(std::unique_ptr<NodeMemory>& memory) {
       host_of_rank(rank), placement_.leader(placement_.host_of[rank]), records_[rank].cause.data());
 }
 
-void Communicator::join_node(std::unique_ptr<NodeMemory> memory) {
-  Node::Settings settings;
+void Communicator::join_node(std::unique_ptr<node::NodeMemory> memory) {
+  node::Node::Settings settings;
   settings.peer_warning = job_.options.peer_warning_s * base::kSecond;
   settings.peer_timeout = job_.options.peer_timeout_s * base::kSecond;
   settings.progress = [this] { job_.ops.progress(); };
   settings.warn = [this](const std::string& text) { job_.log.warning(text); };
-  node_ = std::make_unique<NodeExchange>(
-      std::make_unique<Node>(std::move(memory), placement_.ranks[host_], rank_names(),
-                             std::move(settings)),
+  node_ = std::make_unique<carrier::NodeExchange>(
+      std::make_unique<node::Node>(std::move(memory), placement_.ranks[host_], rank_names(),
+                                   std::move(settings)),
       placement_, self_, group_.get());
 }
 

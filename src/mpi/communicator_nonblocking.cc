@@ -44,15 +44,15 @@ void Communicator::settle() {
 // What blocking calls have agreed on holds for nonblocking ones too. On trial, and where messages
 // won (they would come between those of other calls), they go the model's way. Nothing: the
 // library's own.
-std::optional<Way> Communicator::decided_way(std::uint64_t bytes) const {
-  const Way model = model_way(bytes);
+std::optional<tuning::Way> Communicator::decided_way(std::uint64_t bytes) const {
+  const tuning::Way model = model_way(bytes);
   if (!on_trial()) return model;
   const auto found =
       tried_.find(std::tuple(static_cast<int>(std::bit_width(bytes)), model.kind, model.index));
   if (found == tried_.end() || !found->second.trial.has_decided()) return model;
-  const Way way = found->second.ways[found->second.trial.chosen()];
-  if (way == kNativeWay) return std::nullopt;
-  return way.kind == Way::Kind::kMessages ? model : way;
+  const tuning::Way way = found->second.ways[found->second.trial.chosen()];
+  if (way == tuning::kNativeWay) return std::nullopt;
+  return way.kind == tuning::Way::Kind::kMessages ? model : way;
 }
 
 template <class Queued, class Run>
@@ -77,7 +77,7 @@ int Communicator::enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle
 
 std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& request) {
   if (!accelerates()) return std::nullopt;
-  std::optional<Way> way;
+  std::optional<tuning::Way> way;
   {
     const std::lock_guard lock(release_mutex_);
     if (mode_ != Mode::kFailed) {
@@ -90,7 +90,7 @@ std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& 
   return or_withdraw(call.name, [&] { return queue(call, *way, request); });
 }
 
-int Communicator::queue(const AlltoallCall& call, Way way, RequestHandle& request) {
+int Communicator::queue(const AlltoallCall& call, tuning::Way way, RequestHandle& request) {
   auto queued = std::make_shared<QueuedExchange>(job_.ops);
   queued->call = call;
   queued->types.hold(queued->call.recv);

@@ -15,9 +15,9 @@ namespace {
 constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
 constexpr std::uint64_t kCombinedByLibrariesMax = 256;
 
-bool opens_connections(Way way, std::uint64_t bytes) {
-  return way.kind == Way::Kind::kMessages && bytes <= kCombinedByLibrariesMax &&
-         way != message_way(MessageOrder::kBruck);
+bool opens_connections(tuning::Way way, std::uint64_t bytes) {
+  return way.kind == tuning::Way::Kind::kMessages && bytes <= kCombinedByLibrariesMax &&
+         way != tuning::message_way(plan::MessageOrder::kBruck);
 }
 
 double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
@@ -33,10 +33,10 @@ bool Communicator::on_trial() const {
 
 // Where the model's choice changes within a size class, each part has a trial of its own.
 Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
-  const Way model = model_way(bytes);
+  const tuning::Way model = model_way(bytes);
   const auto key = std::tuple(static_cast<int>(std::bit_width(bytes)), model.kind, model.index);
   if (const auto found = tried_.find(key); found != tried_.end()) return found->second;
-  WaysWanted wanted;
+  tuning::WaysWanted wanted;
   wanted.ranks = ranks_;
   wanted.bytes = bytes;
   if (has_phases(bytes)) {
@@ -48,16 +48,17 @@ Communicator::Tried& Communicator::tried(std::uint64_t bytes) {
   }
   Tried made;
   made.bytes = bytes;
-  made.ways = ways_to_try(wanted);
+  made.ways = tuning::ways_to_try(wanted);
   if (messages_prepared_ && !messages_) {
-    std::erase_if(made.ways, [](Way way) { return way.kind == Way::Kind::kMessages; });
+    std::erase_if(made.ways,
+                  [](tuning::Way way) { return way.kind == tuning::Way::Kind::kMessages; });
   }
-  std::vector<Kin> kin;
-  for (const Way way : made.ways) kin.push_back(kin_of(way));
-  made.trial = Trial(kin, least_time(bytes, topology::Packing::kShared));
+  std::vector<tuning::Kin> kin;
+  for (const tuning::Way way : made.ways) kin.push_back(tuning::kin_of(way));
+  made.trial = tuning::Trial(kin, least_time(bytes, topology::Packing::kShared));
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
-    if (!combines(made.ways[i])) made.trial.needs(i, uncombined);
+    if (!tuning::combines(made.ways[i])) made.trial.needs(i, uncombined);
     if (opens_connections(made.ways[i], bytes)) {
       made.trial.opens(i, base::Nanos{ranks_ - 1} * kConnectionTime);
     }
@@ -111,14 +112,15 @@ void Communicator::note_way(std::optional<std::uint64_t> elsewhere) {
 
 int Communicator::try_out(const AlltoallCall& call) {
   Tried& tried = this->tried(call.bytes());
-  while (tried.ways[tried.trial.way()].kind == Way::Kind::kMessages && !prepare_messages()) {
+  while (tried.ways[tried.trial.way()].kind == tuning::Way::Kind::kMessages &&
+         !prepare_messages()) {
     tried.trial.rule_out(tried.trial.way());
   }
-  const Way way = tried.ways[tried.trial.way()];
-  if (kin_of(way) != Kin::kUdp) note_way(call.bytes());
+  const tuning::Way way = tried.ways[tried.trial.way()];
+  if (tuning::kin_of(way) != tuning::Kin::kUdp) note_way(call.bytes());
   const base::Nanos begin = io::monotonic_now();
-  const int code = way == kNativeWay ? call.native() : accelerate(call, way);
-  if (way == kNativeWay) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
+  const int code = way == tuning::kNativeWay ? call.native() : accelerate(call, way);
+  if (way == tuning::kNativeWay) job_.stats.update([](StatsRecord& stats) { ++stats.native; });
   if (code != kMpiSuccess) return code;
   note_time(tried, io::monotonic_now() - begin);
   return code;
@@ -135,7 +137,7 @@ void Communicator::note_time(Tried& tried, base::Nanos time) {
 }
 
 // On the times of the slowest rank. Collective.
-bool Communicator::agree(Trial& trial) {
+bool Communicator::agree(tuning::Trial& trial) {
   std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
   const base::Nanos begin = io::monotonic_now();
   if (job_.ops.allreduce_max(comm_, words) != kMpiSuccess) {
@@ -149,7 +151,7 @@ bool Communicator::agree(Trial& trial) {
 
 // After a decision, where it is the first or another than before, or when one is reopened.
 void Communicator::tell(Tried& tried) const {
-  const Trial& trial = tried.trial;
+  const tuning::Trial& trial = tried.trial;
   if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
   if (!trial.decided()) {
     if (trial.reopened() == tried.told_reopened) return;

@@ -35,12 +35,12 @@ void Job::close_driver() {
   obstacle_ = base::io_error("MPI_Finalize has been called");
 }
 
-void Job::record(Decision decision) {
+void Job::record(tuning::Decision decision) {
   const std::lock_guard lock(mutex_);
-  merge(recorded_, std::move(decision));
+  tuning::merge(recorded_, std::move(decision));
 }
 
-std::vector<Decision> Job::recorded() {
+std::vector<tuning::Decision> Job::recorded() {
   const std::lock_guard lock(mutex_);
   return recorded_;
 }

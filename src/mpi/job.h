@@ -10,12 +10,12 @@
 
 #include "base/options.h"
 #include "mpi/agreement.h"
-#include "mpi/decisions.h"
 #include "mpi/log.h"
 #include "mpi/ops.h"
 #include "mpi/stats.h"
 #include "topology/cluster.h"
 #include "transport/io/driver.h"
+#include "tuning/decisions.h"
 
 namespace alm::mpi {
 
@@ -34,12 +34,12 @@ struct Job {
   Agreement agreement;
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
-  JobShape shape;
-  std::vector<Decision> known;  // of jobs of this shape; equal on all ranks
+  tuning::JobShape shape;
+  std::vector<tuning::Decision> known;  // of jobs of this shape; equal on all ranks
 
   // What a communicator has decided, for the decision file.
-  void record(Decision decision);
-  std::vector<Decision> recorded();
+  void record(tuning::Decision decision);
+  std::vector<tuning::Decision> recorded();
 
   // The sockets and their driver, opened when first asked for; a failure is kept.
   base::Result<io::Driver*> driver();
@@ -59,7 +59,7 @@ struct Job {
   std::unique_ptr<io::Driver> driver_;
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
-  std::vector<Decision> recorded_;
+  std::vector<tuning::Decision> recorded_;
 };
 
 }  // namespace alm::mpi

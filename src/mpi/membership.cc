@@ -67,22 +67,22 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
   return std::nullopt;
 }
 
-Placement place(std::span<const PeerRecord> records, bool apart) {
+plan::Placement place(std::span<const PeerRecord> records, bool apart) {
   std::vector<std::string> hosts;
   for (const auto& record : records) {
     hosts.push_back(apart ? std::to_string(hosts.size()) : std::string(host_of(record.host)));
   }
-  return Placement::of(std::vector<std::string_view>(hosts.begin(), hosts.end()));
+  return plan::Placement::of(std::vector<std::string_view>(hosts.begin(), hosts.end()));
 }
 
 std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
-                                   const Placement& placement) {
+                                   const plan::Placement& placement) {
   std::vector<PeerRecord> leaders;
   for (const auto& ranks : placement.ranks) leaders.push_back(records[ranks.front()]);
   return leaders;
 }
 
-Membership judge(std::span<const PeerRecord> records, const Placement& placement,
+Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,
                  const topology::Cluster* cluster) {
   Membership membership;
   const auto leaders = leaders_of(records, placement);

@@ -11,8 +11,8 @@
 
 #include "base/ids.h"
 #include "mpi/agreement.h"
-#include "mpi/placement.h"
 #include "plan/phased.h"
+#include "plan/placement.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
@@ -41,9 +41,10 @@ struct PeerRecord {
   std::array<char, kCauseBytes> cause{};  // udp == 0: why not; else a warning about the sockets
 };
 
-Placement place(std::span<const PeerRecord> records, bool apart = false);
+plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
 // The records of the hosts' leaders, by host.
-std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records, const Placement& placement);
+std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
+                                   const plan::Placement& placement);
 
 // Sockets and names in a record, and back.
 void set_cause(PeerRecord& record, std::string_view cause);
@@ -55,7 +56,7 @@ struct Membership {
   std::vector<base::HostId> hosts;  // [host], positions in the cluster file; empty without one
   std::string refusal;              // not empty: the communicator passes through
 };
-Membership judge(std::span<const PeerRecord> records, const Placement& placement,
+Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,
                  const topology::Cluster* cluster);
 
 // The cluster file may call hosts by short or full names.

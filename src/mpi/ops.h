@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/channel.h"
+#include "carrier/point_to_point.h"
 
 namespace alm::mpi {
 
@@ -50,19 +50,6 @@ struct TypedBuffer {
   std::int64_t extent = 0;  // bytes from one element to the next
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count * size); }
-};
-
-// Rounds over MPI point-to-point messages, on a communicator of its own.
-class PointToPoint {
- public:
-  static constexpr std::uint32_t kFew = 4;
-
-  virtual ~PointToPoint() = default;
-  // With so many messages outstanding at once, or as many as there are ranks.
-  virtual base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) = 0;
-  // Tells all others that this rank has failed; nothing runs after.
-  virtual void give_up() = 0;
-  virtual std::uint64_t messages_sent() const = 0;
 };
 
 // "rank 3 on h3".
@@ -134,8 +121,8 @@ class MpiOps {
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;
 
   // Collective over `comm`, on which it makes a private communicator (by split).
-  virtual base::Result<std::unique_ptr<PointToPoint>> make_point_to_point(CommHandle comm,
-                                                                          RankName name) = 0;
+  virtual base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
+      CommHandle comm, RankName name) = 0;
 
   // Raises an error with this text through the communicator's error handler; returns its code. It
   // has been logged: where errors are fatal, the job ends without another word.

@@ -62,9 +62,9 @@ class Session {
   Job job_;
   DeviceMemory device_memory_;
   bool accelerating_ = false;
-  bool keeps_decisions_ = false;   // rank 0 has a file that is missing or sound
-  std::vector<Decision> in_file_;  // on rank 0
-  std::mutex mutex_;               // guards communicators_; never held while MPI is called
+  bool keeps_decisions_ = false;           // rank 0 has a file that is missing or sound
+  std::vector<tuning::Decision> in_file_;  // on rank 0
+  std::mutex mutex_;                       // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 

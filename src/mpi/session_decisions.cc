@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "mpi/decision_file.h"
 #include "mpi/session.h"
 
 namespace alm::mpi {
@@ -43,10 +44,10 @@ void Session::load_decisions() {
     if (read) {
       keeps_decisions_ = true;
       in_file_ = std::move(read).value();
-      std::vector<Decision> fitting;
+      std::vector<tuning::Decision> fitting;
       std::copy_if(in_file_.begin(), in_file_.end(), std::back_inserter(fitting),
-                   [&](const Decision& one) { return one.shape == job_.shape; });
-      mine = format_decisions(fitting);
+                   [&](const tuning::Decision& one) { return one.shape == job_.shape; });
+      mine = tuning::format_decisions(fitting);
     } else {
       job_.log.warning(
           fmt::format("ALLEMANDE_DECISIONS: {}. It is left alone, and everything is tried anew.",
@@ -54,7 +55,7 @@ void Session::load_decisions() {
     }
   }
   const std::string text = broadcast(job_.ops, job_.rank == 0, mine);
-  if (auto known = parse_decisions(text, "the decision file"); !text.empty() && known) {
+  if (auto known = tuning::parse_decisions(text, "the decision file"); !text.empty() && known) {
     job_.known = std::move(known).value();
   }
 }
@@ -62,7 +63,7 @@ void Session::load_decisions() {
 void Session::store_decisions() {
   const auto recorded = job_.recorded();
   if (!keeps_decisions_ || recorded.empty()) return;
-  for (const Decision& one : recorded) merge(in_file_, one);
+  for (const tuning::Decision& one : recorded) tuning::merge(in_file_, one);
   if (const auto written = write_decisions(job_.options.decisions, in_file_); !written) {
     job_.log.warning(written.error().message);
   }

@@ -9,25 +9,6 @@ namespace {
 // what the buffer holds would lose packets at the receiver.
 constexpr std::uint32_t kKernelBytesPerPacket = 2304;
 
-template <class Id>
-std::vector<std::uint32_t> values(const std::vector<Id>& ids) {
-  std::vector<std::uint32_t> out(ids.size());
-  std::transform(ids.begin(), ids.end(), out.begin(), [](Id id) { return id.value; });
-  return out;
-}
-
-PlanRounds rounds_of(const plan::Plan& plan) {
-  PlanRounds rounds;
-  rounds.algorithm = plan.algorithm;
-  rounds.permutation = plan.permutation;
-  rounds.send = values(plan.send);
-  rounds.recv = values(plan.recv);
-  rounds.send_begin = plan.send_begin;
-  rounds.recv_begin = plan.recv_begin;
-  rounds.interleaved = plan.interleaved;
-  return rounds;
-}
-
 }  // namespace
 
 base::Result<Groups> group_of(const topology::Cluster* cluster,
@@ -43,7 +24,7 @@ base::Result<Groups> group_of(const topology::Cluster* cluster,
   return groups;
 }
 
-Groups groups_of_ranks(const Groups& of_hosts, const Placement& placement) {
+Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement) {
   if (!placement.shared()) return of_hosts;
   Groups groups = {placement.host_of};
   for (const auto& level : of_hosts) {
@@ -109,24 +90,8 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   return config;
 }
 
-PlanRounds shift_rounds(std::uint32_t ranks, std::uint32_t self) {
-  plan::Request request;
-  request.ranks = ranks;
-  request.self = base::Rank{self};
-  request.algorithm = plan::Algorithm::kShiftExchange;
-  request.permutation = plan::Permutation::kShift;
-  return rounds_of(plan::make_plan(request).value());
-}
-
-PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self) {
-  plan::Request request;
-  request.ranks = ranks;
-  request.self = base::Rank{self};
-  return rounds_of(plan::make_plan(request).value());
-}
-
-base::Result<PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
-                                     std::uint32_t ranks, std::uint32_t self) {
+base::Result<carrier::PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
+                                              std::uint32_t ranks, std::uint32_t self) {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) {
     const auto named = plan::parse_algorithm(options.algorithm);
@@ -145,7 +110,7 @@ base::Result<PlanRounds> make_rounds(const base::Options& options, const Groups&
   request.group_of = groups;
   const auto plan = plan::make_plan(request);
   if (!plan) return plan.error();
-  return rounds_of(plan.value());
+  return carrier::rounds_of(plan.value());
 }
 
 }  // namespace alm::mpi

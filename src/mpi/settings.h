@@ -11,8 +11,9 @@
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
-#include "mpi/placement.h"
+#include "carrier/plan_rounds.h"
 #include "plan/phased.h"
+#include "plan/placement.h"
 #include "plan/plan.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
@@ -37,38 +38,19 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
                                  std::uint32_t datagram_bytes);
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning);
 
-// The plan of one rank, in the form the transport takes.
-struct PlanRounds {
-  plan::Algorithm algorithm{};
-  plan::Permutation permutation{};
-  std::vector<transport::PeerId> send, recv;
-  std::vector<std::uint32_t> send_begin, recv_begin;
-  bool interleaved = true;
-
-  transport::Rounds view() const {
-    return {send, recv, send_begin, recv_begin, interleaved, {}, {}, 0};
-  }
-};
-
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
 using Groups = std::vector<std::vector<std::uint32_t>>;
 base::Result<Groups> group_of(const topology::Cluster* cluster,
                               std::span<const base::HostId> hosts);
 
 // The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
-Groups groups_of_ranks(const Groups& of_hosts, const Placement& placement);
+Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement);
 
 // None where the options exclude them or ranks are few.
 std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,
                                       std::uint32_t ranks, std::uint32_t self);
 
-// Rounds of one partner each, in the order of a shift.
-PlanRounds shift_rounds(std::uint32_t ranks, std::uint32_t self);
-
-// One round of everybody in a group of `ranks`, in the order of a shift.
-PlanRounds group_rounds(std::uint32_t ranks, std::uint32_t self);
-
-base::Result<PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
-                                     std::uint32_t ranks, std::uint32_t self);
+base::Result<carrier::PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
+                                              std::uint32_t ranks, std::uint32_t self);
 
 }  // namespace alm::mpi

@@ -6,20 +6,6 @@
 
 namespace alm::mpi {
 
-std::byte* ByteStore::reserve(std::size_t bytes) {
-  if (bytes > capacity_) {
-    release();
-    bytes_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    capacity_ = bytes;
-  }
-  return bytes_.get();
-}
-
-void ByteStore::release() {
-  bytes_.reset();
-  capacity_ = 0;
-}
-
 int Staging::begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, std::uint32_t self) {
   const std::size_t block = call.bytes();
   const bool recv_contiguous = ops.is_contiguous(call.recv);

@@ -6,22 +6,12 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/byte_store.h"
 #include "mpi/ops.h"
 
 namespace alm::mpi {
 
 struct AlltoallCall;
-
-// Memory that is kept between calls and not initialised.
-class ByteStore {
- public:
-  std::byte* reserve(std::size_t bytes);
-  void release();
-
- private:
-  std::unique_ptr<std::byte[]> bytes_;
-  std::size_t capacity_ = 0;
-};
 
 class Staging {
  public:
@@ -35,7 +25,7 @@ class Staging {
   std::byte* recv() const { return recv_; }
 
  private:
-  ByteStore send_store_, recv_store_;
+  base::ByteStore send_store_, recv_store_;
   const std::byte* send_ = nullptr;
   std::byte* recv_ = nullptr;
   bool unpack_ = false;

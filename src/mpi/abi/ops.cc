@@ -41,7 +41,7 @@ int class_of(base::ErrorCode code) {
   return code == base::ErrorCode::kBadInput ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
 }
 
-class AbiPointToPoint final : public PointToPoint {
+class AbiPointToPoint final : public carrier::PointToPoint {
  public:
   AbiPointToPoint(const io::MpiApi& api, MPI_Comm comm, std::uint32_t ranks, std::uint32_t self,
                   RankName name)
@@ -264,8 +264,8 @@ base::Result<std::unique_ptr<PendingRequest>> AbiOps::make_request(
   return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
 }
 
-base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHandle comm,
-                                                                        RankName name) {
+base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point(CommHandle comm,
+                                                                                 RankName name) {
   int size = 0;
   int rank = 0;
   MPI_Comm split = api_.comm_null;
@@ -275,7 +275,7 @@ base::Result<std::unique_ptr<PointToPoint>> AbiOps::make_point_to_point(CommHand
     return base::io_error("MPI_Comm_split failed: no private communicator");
   }
   api_.Comm_set_errhandler(split, api_.errors_return);
-  return std::unique_ptr<PointToPoint>(
+  return std::unique_ptr<carrier::PointToPoint>(
       std::make_unique<AbiPointToPoint>(api_, split, static_cast<std::uint32_t>(size),
                                         static_cast<std::uint32_t>(rank), std::move(name)));
 }

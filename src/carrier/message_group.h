@@ -1,0 +1,40 @@
+// The ranks of a communicator that exchange over MPI point-to-point messages, and the orders in
+// which MPI libraries themselves do so: whichever of them is best there can be matched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "carrier/bruck_blocks.h"
+#include "carrier/plan_rounds.h"
+#include "carrier/point_to_point.h"
+#include "plan/message_order.h"
+
+namespace alm::carrier {
+
+class MessageGroup {
+ public:
+  MessageGroup(std::unique_ptr<PointToPoint> messages, std::uint32_t ranks, std::uint32_t self);
+
+  // In the rounds the exchange names.
+  base::Status run(const transport::Exchange& exchange);
+  // One block of `bytes` per rank; self's own is not copied.
+  base::Status run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
+                   std::uint64_t bytes);
+
+  // Tells all others that this rank has failed; nothing runs after.
+  void give_up() { messages_->give_up(); }
+
+  std::uint64_t messages_sent() const { return messages_->messages_sent(); }
+
+ private:
+  base::Status run_bruck(const std::byte* send, std::byte* recv, std::uint64_t bytes);
+
+  std::unique_ptr<PointToPoint> messages_;
+  std::uint32_t ranks_;
+  PlanRounds pairwise_, one_round_;
+  BruckBlocks bruck_;
+};
+
+}  // namespace alm::carrier

@@ -1,0 +1,238 @@
+#include "carrier/node_blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace alm::carrier {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<NodeVerdict> &&
+              kVerdictBytes == node::kMessageHeadBytes);
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+}  // namespace
+
+NodeBlocks::NodeBlocks(node::Node& node, const plan::Placement& placement, std::uint32_t self,
+                       NodeNetwork network, std::uint64_t call, const transport::ConstBlocks& send,
+                       const transport::MutableBlocks& recv)
+    : node_(node),
+      placement_(placement),
+      self_(self),
+      host_(placement.host_of[self]),
+      network_(network),
+      call_(call),
+      send_(send),
+      recv_(recv),
+      sizes_(*this),
+      data_(*this) {}
+
+std::uint64_t NodeBlocks::slabs() const { return node_.memory().head().slabs; }
+
+// Of the words for and from a host: one, then a size for each pair of ranks, as in the messages.
+std::uint64_t NodeBlocks::header_at(std::uint32_t host) const {
+  return host + std::uint64_t{placement_.count(host_)} * placement_.first[host];
+}
+
+std::uint64_t NodeBlocks::header_words(std::uint32_t host) const {
+  return 1 + std::uint64_t{placement_.count(host_)} * placement_.count(host);
+}
+
+void NodeBlocks::Sizes::copy_in(std::uint64_t, std::byte*) {
+  const auto& memory = of_.node_.memory();
+  std::copy(of_.send_.size.begin(), of_.send_.size.end(),
+            memory.sizes(of_.call_, true, memory.place()).begin());
+  std::copy(of_.recv_.size.begin(), of_.recv_.size.end(),
+            memory.sizes(of_.call_, false, memory.place()).begin());
+}
+
+base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) {
+  const auto& memory = of_.node_.memory();
+  const plan::Placement& placement = of_.placement_;
+  const auto out = memory.headers(true);
+  const auto in = memory.headers(false);
+  const std::uint64_t needed = of_.slabs_needed();
+  std::vector<std::uint64_t> at, bytes;
+  std::uint64_t next = 0;
+  for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
+    at.push_back(kWord * of_.header_at(host));
+    bytes.push_back(kWord * of_.header_words(host));
+    out[next++] = needed;
+    for (const std::uint32_t to : placement.ranks[host]) {
+      for (std::uint32_t origin = 0; origin < placement.count(of_.host_); ++origin) {
+        out[next++] = memory.sizes(of_.call_, true, origin)[to];
+      }
+    }
+  }
+  const std::uint64_t own = of_.header_at(of_.host_);
+  std::copy_n(out.begin() + static_cast<std::ptrdiff_t>(own), of_.header_words(of_.host_),
+              in.begin() + static_cast<std::ptrdiff_t>(own));
+  transport::Exchange exchange;
+  exchange.send = {std::as_bytes(out).data(), 0, 0, at, bytes};
+  exchange.recv = {std::as_writable_bytes(in).data(), 0, 0, at, bytes};
+  if (auto done = of_.network_.group->run(exchange); !done) return done;
+  std::uint64_t slabs = 1;
+  for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
+    slabs = std::max(slabs, in[of_.header_at(host)]);
+  }
+  memory.head().slabs = slabs;
+  of_.verdict_ = of_.judge();
+  return {};
+}
+
+// Rounding may add a byte to every piece.
+std::uint64_t NodeBlocks::slabs_needed() const {
+  const auto& memory = node_.memory();
+  std::uint64_t send = 0;
+  std::uint64_t recv = 0;
+  for (std::uint32_t place = 0; place < placement_.count(host_); ++place) {
+    const auto sent = memory.sizes(call_, true, place);
+    const auto expected = memory.sizes(call_, false, place);
+    for (std::uint32_t rank = 0; rank < placement_.rank_count(); ++rank) {
+      send += sent[rank];
+      recv += expected[rank];
+    }
+  }
+  const std::uint64_t blocks = std::uint64_t{placement_.count(host_)} * placement_.rank_count();
+  const std::uint64_t room =
+      memory.shape().slab_bytes - blocks - kVerdictBytes * placement_.hosts();
+  return (std::max(send, recv) + room - 1) / room;
+}
+
+NodeVerdict NodeBlocks::judge() const {
+  const auto told = node_.memory().headers(false);
+  for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
+    std::uint64_t next = header_at(host) + 1;
+    for (std::uint32_t place = 0; place < placement_.count(host_); ++place) {
+      const auto expected = node_.memory().sizes(call_, false, place);
+      for (const std::uint32_t from : placement_.ranks[host]) {
+        const std::uint64_t sent = told[next++];
+        if (sent == expected[from]) continue;
+        return {1, from, placement_.ranks[host_][place], 0, sent, expected[from]};
+      }
+    }
+  }
+  return {};
+}
+
+base::Error NodeBlocks::disagreement(const NodeVerdict& verdict) const {
+  const auto known = [&](std::uint32_t rank) {
+    return rank < placement_.rank_count() ? node_.name(rank) : fmt::format("rank {}", rank);
+  };
+  return base::bad_input(fmt::format("{} sends {} bytes to {}, which expects {} bytes",
+                                     known(verdict.from), verdict.sent, known(verdict.to),
+                                     verdict.expected));
+}
+
+NodeBlocks::Piece NodeBlocks::piece(std::uint64_t size, std::uint64_t slab) const {
+  const std::uint64_t each = (size + slabs() - 1) / slabs();
+  const std::uint64_t begin = std::min(size, slab * each);
+  return {begin, std::min(size, begin + each) - begin};
+}
+
+// A rank's own block does not travel.
+NodeBlocks::Layout NodeBlocks::sent(std::uint64_t slab) const {
+  Layout layout;
+  layout.piece_at.resize(placement_.rank_count());
+  std::uint64_t at = 0;
+  for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
+    const std::uint64_t begin = at;
+    if (slab == 0 && host != host_) at += kVerdictBytes;
+    for (const std::uint32_t to : placement_.ranks[host]) {
+      for (std::uint32_t place = 0; place < placement_.count(host_); ++place) {
+        const std::uint32_t from = placement_.ranks[host_][place];
+        const std::uint64_t size = node_.memory().sizes(call_, true, place)[to];
+        if (from == to) continue;
+        if (from == self_) layout.piece_at[to] = at;
+        at += piece(size, slab).bytes;
+      }
+    }
+    layout.message_at.push_back(begin);
+    layout.message_bytes.push_back(at - begin);
+  }
+  return layout;
+}
+
+// As the senders have said. The host's own blocks lie where they were put.
+NodeBlocks::Layout NodeBlocks::received(std::uint64_t slab) const {
+  Layout layout;
+  layout.piece_at.resize(placement_.rank_count());
+  const auto told = node_.memory().headers(false);
+  const auto own = sent(slab);
+  std::uint64_t at = 0;
+  for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
+    const bool inside = host == host_;
+    const std::uint64_t begin = at;
+    std::uint64_t place_at = inside ? own.message_at[host] : at;
+    if (slab == 0 && !inside) place_at += kVerdictBytes;
+    std::uint64_t next = header_at(host) + 1;
+    for (const std::uint32_t to : placement_.ranks[host_]) {
+      for (const std::uint32_t from : placement_.ranks[host]) {
+        const std::uint64_t size = told[next++];
+        if (from == to) continue;
+        if (to == self_) layout.piece_at[from] = place_at;
+        place_at += piece(size, slab).bytes;
+      }
+    }
+    if (!inside) at = place_at;
+    layout.message_at.push_back(begin);
+    layout.message_bytes.push_back(at - begin);
+  }
+  return layout;
+}
+
+void NodeBlocks::Data::copy_in(std::uint64_t slab, std::byte* send) {
+  const Layout layout = of_.sent(slab);
+  for (std::uint32_t to = 0; to < of_.placement_.rank_count(); ++to) {
+    const Piece piece = of_.piece(of_.send_.size[to], slab);
+    if (to == of_.self_ || piece.bytes == 0) continue;
+    std::memcpy(send + layout.piece_at[to], of_.send_.base + of_.send_.displacement[to] + piece.at,
+                piece.bytes);
+  }
+}
+
+base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std::byte* recv) {
+  Layout out = of_.sent(slab);
+  Layout in = of_.received(slab);
+  const std::uint32_t hosts = of_.placement_.hosts();
+  for (std::uint32_t host = 0; slab == 0 && host < hosts; ++host) {
+    if (host == of_.host_) continue;
+    std::memcpy(send + out.message_at[host], &of_.verdict_, kVerdictBytes);
+  }
+  const bool differs = of_.verdict_.differs != 0;
+  // What comes may be more than there is room for: each message fits, and nobody will read them.
+  if (differs) std::fill(in.message_at.begin(), in.message_at.end(), 0);
+  out.message_bytes[of_.host_] = in.message_bytes[of_.host_] = 0;
+  transport::Exchange exchange;
+  exchange.send = {send, 0, 0, out.message_at, out.message_bytes};
+  exchange.recv = {recv, 0, 0, in.message_at, in.message_bytes};
+  if (auto* counts = of_.network_.counts; counts != nullptr) {
+    if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
+    exchange.rounds = counts->rounds();
+  }
+  if (auto done = of_.network_.group->run(exchange); !done) return done;
+  if (differs) return of_.disagreement(of_.verdict_);
+  for (std::uint32_t host = 0; slab == 0 && host < hosts; ++host) {
+    if (host == of_.host_) continue;
+    NodeVerdict verdict;
+    std::memcpy(&verdict, recv + in.message_at[host], kVerdictBytes);
+    if (verdict.differs != 0) return of_.disagreement(verdict);
+  }
+  return {};
+}
+
+void NodeBlocks::Data::copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) {
+  const Layout layout = of_.received(slab);
+  for (std::uint32_t from = 0; from < of_.placement_.rank_count(); ++from) {
+    const Piece piece = of_.piece(of_.recv_.size[from], slab);
+    if (from == of_.self_ || piece.bytes == 0) continue;
+    const std::byte* slab_of = of_.placement_.host_of[from] == of_.host_ ? send : recv;
+    std::memcpy(of_.recv_.base + of_.recv_.displacement[from] + piece.at,
+                slab_of + layout.piece_at[from], piece.bytes);
+  }
+}
+
+}  // namespace alm::carrier

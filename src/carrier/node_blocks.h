@@ -1,0 +1,102 @@
+// Blocks of any sizes between hosts with several ranks. A call takes two exchanges:
+//
+//   sizes  Every host tells every other what its ranks send to the other's, and how many slabs it
+//          needs. All take as many as the neediest, so their number needs no further agreement.
+//   data   Messages are as long as their sender has said. In the first slab each begins with a
+//          verdict: whether a rank of the sender's host expects something else than it is sent,
+//          and what. So all hosts know when the first slab is complete, and end alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "carrier/udp_group.h"
+#include "carrier/uneven_steps.h"
+#include "node/node_slabs.h"
+#include "plan/placement.h"
+#include "transport/channel.h"
+
+namespace alm::carrier {
+
+// Travels at the head of messages between processes of one architecture.
+struct NodeVerdict {
+  std::uint32_t differs = 0;  // 1: the rest counts
+  std::uint32_t from = 0, to = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t sent = 0, expected = 0;
+};
+constexpr std::uint64_t kVerdictBytes = sizeof(NodeVerdict);
+
+// What the leader reaches other hosts by; nothing on other ranks.
+struct NodeNetwork {
+  UdpGroup* group = nullptr;
+  Counts* counts = nullptr;  // null on the leader, too, where no steps are to be made
+};
+
+class NodeBlocks {
+ public:
+  // `call` numbers the calls of this form.
+  NodeBlocks(node::Node& node, const plan::Placement& placement, std::uint32_t self,
+             NodeNetwork network, std::uint64_t call, const transport::ConstBlocks& send,
+             const transport::MutableBlocks& recv);
+
+  node::SlabData& sizes() { return sizes_; }
+  node::SlabData& data() { return data_; }
+  std::uint64_t slabs() const;  // once the sizes have come
+
+ private:
+  class Sizes final : public node::SlabData {
+   public:
+    explicit Sizes(NodeBlocks& of) : of_(of) {}
+    void copy_in(std::uint64_t slab, std::byte* send) override;
+    base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) override;
+    void copy_out(std::uint64_t, const std::byte*, const std::byte*) override {}
+
+   private:
+    NodeBlocks& of_;
+  };
+
+  class Data final : public node::SlabData {
+   public:
+    explicit Data(NodeBlocks& of) : of_(of) {}
+    void copy_in(std::uint64_t slab, std::byte* send) override;
+    base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) override;
+    void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) override;
+
+   private:
+    NodeBlocks& of_;
+  };
+
+  // Where messages lie in a slab, and the pieces of this rank's blocks.
+  struct Layout {
+    std::vector<std::uint64_t> message_at, message_bytes;  // [host]
+    std::vector<std::uint64_t> piece_at;                   // [rank]
+  };
+  Layout sent(std::uint64_t slab) const;
+  Layout received(std::uint64_t slab) const;
+
+  struct Piece {
+    std::uint64_t at, bytes;
+  };
+  Piece piece(std::uint64_t size, std::uint64_t slab) const;
+  std::uint64_t header_at(std::uint32_t host) const;  // words
+  std::uint64_t header_words(std::uint32_t host) const;
+  std::uint64_t slabs_needed() const;
+  NodeVerdict judge() const;
+  base::Error disagreement(const NodeVerdict& verdict) const;
+
+  node::Node& node_;
+  const plan::Placement& placement_;
+  std::uint32_t self_, host_;
+  NodeNetwork network_;
+  std::uint64_t call_;
+  const transport::ConstBlocks& send_;
+  const transport::MutableBlocks& recv_;
+  NodeVerdict verdict_;  // of this host; the leader's
+  Sizes sizes_;
+  Data data_;
+};
+
+}  // namespace alm::carrier

@@ -1,0 +1,154 @@
+#include "carrier/uneven_steps.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "plan/uneven.h"
+
+namespace alm::carrier {
+namespace {
+
+// A plan is worth its making from here on: some forty packets.
+constexpr std::uint64_t kPlanBytes = 64 << 10;
+// The small exchange is a hundredth of one in which a member carries this much.
+constexpr std::uint64_t kLargeBytes = 1 << 20;
+constexpr std::uint32_t kDoublingsSmall = 6;
+constexpr std::uint32_t kDoublingsMedium = 3;
+// Of what the fullest member carries, this part may go into telling everybody all counts.
+constexpr std::uint64_t kMatrixPart = 20;
+constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
+
+std::uint64_t hash_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv) {
+  return XXH3_64bits_withSeed(send.data(), send.size_bytes(),
+                              XXH3_64bits(recv.data(), recv.size_bytes()));
+}
+
+std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t self) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) sum += i == self ? 0 : bytes[i];
+  return sum;
+}
+
+std::vector<transport::Train> trains_of(const std::vector<plan::Train>& planned) {
+  std::vector<transport::Train> trains(planned.size());
+  std::transform(planned.begin(), planned.end(), trains.begin(), [](const plan::Train& train) {
+    return transport::Train{train.peer.value, train.packets, train.step};
+  });
+  return trains;
+}
+
+}  // namespace
+
+Counts::Counts(UdpGroup& group, Network network)
+    : group_(group),
+      network_(std::move(network)),
+      known_(group.members()),
+      allowance_(matrix_cost()) {}
+
+// To each member.
+std::uint64_t Counts::matrix_cost() const {
+  const std::uint64_t members = known_.size();
+  return members * (members * sizeof(std::uint64_t) + kPacketCost);
+}
+
+std::uint64_t Counts::load_of(std::span<const std::uint64_t> send,
+                              std::span<const std::uint64_t> recv, std::uint32_t self) {
+  return std::max(sum_without(send, self), sum_without(recv, self));
+}
+
+std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_news) {
+  if (load >= kLargeBytes) return 0;
+  const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
+  return (std::uint64_t{1} << std::min(without_news, doublings)) - 1;
+}
+
+base::Status Counts::prepare(std::span<const std::uint64_t> send,
+                             std::span<const std::uint64_t> recv, const WantsSteps& wants_steps) {
+  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv)};
+  allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
+  if (wait_ > 0) {
+    --wait_;
+  } else if (auto agreed = agree(mine, send, wants_steps); !agreed) {
+    return agreed;
+  }
+  planned_ = has_steps_ && planned_for_ == mine.hash;
+  return {};
+}
+
+base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send,
+                           const WantsSteps& wants_steps) {
+  std::vector<Told> all(known_.size());
+  if (auto told =
+          group_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+      !told) {
+    return told;
+  }
+  load_ = 0;
+  bool news = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    load_ = std::max(load_, all[i].load);
+    news = news || all[i].hash != known_[i].hash;
+  }
+  known_ = std::move(all);
+  const bool small = load_ < kPlanBytes;  // then news need not be followed
+  without_news_ = news && !small ? 0 : without_news_ + 1;
+  wait_ = calls_between(load_, without_news_);
+  if (small) {
+    has_steps_ = false;
+    least_time_ = 0;
+    return {};
+  }
+  if (news) {
+    matrix_due_ = network_.cluster != nullptr && known_.size() <= plan::kUnevenRanksMax;
+    least_time_ = 0;
+  }
+  if (!matrix_due_ || allowance_ < matrix_cost()) return {};
+  if (wants_steps && !wants_steps(load_)) return {};
+  matrix_due_ = false;
+  allowance_ -= matrix_cost();
+  std::vector<std::uint64_t> matrix(known_.size() * known_.size());
+  if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
+      !told) {
+    return told;
+  }
+  planned_for_ = mine.hash;
+  make_steps(matrix);
+  return {};
+}
+
+void Counts::make_steps(std::span<const std::uint64_t> matrix) {
+  const std::uint32_t members = group_.members();
+  const auto limit_of = [&](topology::Packing packing) {
+    return base::kSecond *
+           topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
+  };
+  least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
+  has_steps_ = plan::uneven_pays(matrix, members);
+  if (!has_steps_) return;
+  const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
+  const auto made = plan::make_uneven(
+      {.ranks = members,
+       .self = {group_.self()},
+       .bytes = matrix,
+       .packet_bytes = group_.packet_bytes(),
+       .grain_packets = group_.config().grain_packets,
+       .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
+  trains_ = trains_of(made.send);
+  arrivals_ = trains_of(made.recv);
+  steps_ = made.steps;
+}
+
+transport::Rounds Counts::rounds() const {
+  auto rounds = group_.rounds().view();
+  if (!planned_) return rounds;
+  rounds.trains = trains_;
+  rounds.arrivals = arrivals_;
+  rounds.steps = steps_;
+  return rounds;
+}
+
+}  // namespace alm::carrier

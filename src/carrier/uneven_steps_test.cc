@@ -1,0 +1,165 @@
+#include "carrier/uneven_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "plan/plan.h"
+
+namespace alm::carrier {
+namespace {
+
+constexpr std::uint32_t kMembers = 4;
+
+topology::Cluster star() {
+  return topology::parse_cluster(R"(format = 1
+name = "star"
+[[switch]]
+name = "s"
+[[host]]
+name = "h[0-3]"
+[[link]]
+from = "h[0-3]"
+to = "s"
+rate_mbit_s = 10000
+queue_down_packets = 100
+)",
+                                 "star")
+      .value();
+}
+
+PlanRounds shift(std::uint32_t self) { return group_rounds(kMembers, self); }
+
+using Matrix = std::vector<std::uint64_t>;  // [from * kMembers + to]
+
+// Four members in this process, each on a thread of its own while they exchange.
+class CountsTest : public testing::Test {
+ protected:
+  CountsTest()
+      : cluster_(star()), hosts_{{0}, {1}, {2}, {3}}, tuning_(plan::tune(cluster_, hosts_)) {
+    std::vector<std::uint16_t> sets;
+    for (std::uint32_t i = 0; i < kMembers; ++i) {
+      io::EndpointOptions options;
+      options.local_address = "127.0.0.1";
+      options.mtu_bytes = 1500;
+      drivers_.push_back(io::Driver::create(io::Endpoint::open(options).value()).value());
+      sets.push_back(drivers_.back()->reserve_set());
+    }
+    for (std::uint32_t i = 0; i < kMembers; ++i) {
+      io::PeerSet peers;
+      peers.identity = {{1, 2}, i, sets[i], sets};
+      peers.config.datagram_bytes = 1472;
+      for (const auto& driver : drivers_) {
+        peers.addresses.push_back({driver->endpoint().local()});
+        peers.names.push_back("rank " + std::to_string(peers.names.size()));
+      }
+      groups_.push_back(std::make_unique<UdpGroup>(
+          *drivers_[i], std::move(peers), shift(i), std::vector<plan::Phased>{},
+          std::span<const std::vector<std::vector<std::uint16_t>>>{},
+          UdpGroup::Hooks{[] {}, [](const std::string&) {}}));
+      counts_.push_back(std::make_unique<Counts>(
+          *groups_[i], Counts::Network{&cluster_, tuning_.packet_time_us, hosts_}));
+    }
+  }
+
+  // What each member has agreed on for an exchange of these bytes: how many take steps.
+  std::uint32_t prepare(const Matrix& bytes, const Counts::WantsSteps& wants_steps = {}) {
+    std::vector<std::thread> threads;
+    for (std::uint32_t self = 0; self < kMembers; ++self) {
+      threads.emplace_back([&, self] {
+        std::vector<std::uint64_t> send(kMembers), recv(kMembers);
+        for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
+          send[peer] = bytes[self * kMembers + peer];
+          recv[peer] = bytes[peer * kMembers + self];
+        }
+        EXPECT_TRUE(counts_[self]->prepare(send, recv, wants_steps).ok());
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    std::uint32_t planned = 0;
+    for (const auto& one : counts_) planned += one->planned() ? 1 : 0;
+    return planned;
+  }
+  std::uint64_t sent() const { return groups_[0]->counters().data_sent; }
+
+  topology::Cluster cluster_;
+  std::vector<base::HostId> hosts_;
+  plan::Tuning tuning_;
+  std::vector<std::unique_ptr<io::Driver>> drivers_;
+  std::vector<std::unique_ptr<UdpGroup>> groups_;
+  std::vector<std::unique_ptr<Counts>> counts_;
+};
+
+Matrix even(std::uint64_t bytes) { return Matrix(kMembers * kMembers, bytes); }
+
+Matrix hot(std::uint64_t bytes) {
+  Matrix matrix = even(bytes);
+  for (std::uint32_t from = 0; from < kMembers; ++from) matrix[from * kMembers + 2] *= 8;
+  return matrix;
+}
+
+TEST_F(CountsTest, StepsAreMadeOnceForCountsThatStay) {
+  EXPECT_EQ(prepare(hot(200'000)), kMembers);
+  EXPECT_EQ(counts_[0]->load(), 3u * 8 * 200'000);
+  const auto after_first = sent();
+  EXPECT_EQ(prepare(hot(200'000)), kMembers);
+  EXPECT_EQ(sent() - after_first, kMembers - 1) << "one word to each";
+  const auto rounds = counts_[1]->rounds();
+  EXPECT_GT(rounds.steps, 3u * 8 * 200'000 / 1448);
+  EXPECT_FALSE(rounds.trains.empty());
+}
+
+TEST_F(CountsTest, ChangedCountsGetNewSteps) {
+  EXPECT_EQ(prepare(hot(200'000)), kMembers);
+  const auto steps = counts_[0]->rounds().steps;
+  EXPECT_EQ(prepare(hot(400'000)), kMembers);
+  EXPECT_GT(counts_[0]->rounds().steps, steps);
+}
+
+// All counts travel only for exchanges that will take the steps; later, when one does.
+TEST_F(CountsTest, StepsAreMadeForThoseWhoTakeThem) {
+  const auto never = [](std::uint64_t) { return false; };
+  EXPECT_EQ(prepare(hot(200'000), never), 0u);
+  EXPECT_EQ(sent(), kMembers - 1) << "one word to each";
+  EXPECT_EQ(prepare(hot(200'000)), kMembers);
+  EXPECT_EQ(sent(), 3 * (kMembers - 1)) << "and all counts";
+}
+
+TEST_F(CountsTest, EvenCountsKeepTheirRounds) {
+  EXPECT_EQ(prepare(even(500'000)), 0u);
+  EXPECT_EQ(counts_[0]->rounds().steps, 0u);
+  EXPECT_EQ(counts_[0]->rounds().send.size(), kMembers - 1);
+}
+
+TEST_F(CountsTest, SmallExchangesAreAskedAboutEverMoreRarely) {
+  std::uint64_t before = sent();
+  std::vector<int> asked_at;
+  for (int call = 0; call < 40; ++call) {
+    EXPECT_EQ(prepare(hot(100 + call)), 0u);
+    if (sent() != before) asked_at.push_back(call);
+    before = sent();
+  }
+  EXPECT_EQ(asked_at, (std::vector<int>{0, 2, 6, 14, 30}));
+}
+
+// Between two agreements a rank notices that its own counts are others than the steps are for.
+TEST_F(CountsTest, StepsAreNotTakenForOtherCounts) {
+  constexpr std::uint64_t kBytes = 10'000;  // the hot one carries 240 KB: not asked about each time
+  EXPECT_EQ(prepare(hot(kBytes)), kMembers);
+  EXPECT_EQ(prepare(hot(kBytes)), kMembers);
+  Matrix other = hot(kBytes);
+  other[1 * kMembers + 3] += 5'000;
+  EXPECT_EQ(prepare(other), kMembers - 2) << "ranks 1 and 3 take the usual rounds";
+  EXPECT_EQ(prepare(other), kMembers) << "agreed on anew";
+}
+
+TEST(CallsBetween, GrowWhereThereIsNoNewsAndNotForLargeExchanges) {
+  EXPECT_EQ(Counts::calls_between(10 << 20, 9), 0u);
+  EXPECT_EQ(Counts::calls_between(100 << 10, 0), 0u);
+  EXPECT_EQ(Counts::calls_between(100 << 10, 9), 7u);
+  EXPECT_EQ(Counts::calls_between(100, 9), 63u);
+}
+
+}  // namespace
+}  // namespace alm::carrier

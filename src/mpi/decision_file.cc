@@ -1,0 +1,41 @@
+#include "mpi/decision_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace alm::mpi {
+
+base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) return std::vector<tuning::Decision>{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, error)) {
+    return base::bad_input("cannot read " + path);
+  }
+  std::string text(tuning::kDecisionFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return tuning::parse_decisions(text, path);
+}
+
+base::Status write_decisions(const std::string& path, std::span<const tuning::Decision> all) {
+  const std::string text = tuning::format_decisions(all);
+  const std::string part = fmt::format("{}.{}", path, getpid());
+  std::FILE* file = std::fopen(part.c_str(), "w");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (written && closed && std::rename(part.c_str(), path.c_str()) == 0) return {};
+  const int why = errno;
+  if (file != nullptr) std::remove(part.c_str());
+  return base::io_error(
+      fmt::format("ALLEMANDE_DECISIONS: cannot write {}: {}", path, std::strerror(why)));
+}
+
+}  // namespace alm::mpi

@@ -1,0 +1,240 @@
+#include "node/node.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <ctime>
+#include <utility>
+
+#include "transport/io/driver.h"
+
+namespace alm::node {
+namespace {
+
+constexpr base::Nanos kProgressInterval = base::kMillisecond;
+constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;
+constexpr std::uint32_t kUnfailed = 0, kFailing = 1, kFailed = 2;
+
+// Between processes, hence not the private kind. Returns when woken, changed, or after a while.
+void sleep_on(std::atomic<std::uint32_t>& event, std::uint32_t seen) {
+  const timespec limit{0, kProgressInterval};
+  ::syscall(SYS_futex, &event, FUTEX_WAIT, seen, &limit, nullptr, 0);
+}
+
+void wake_all(std::atomic<std::uint32_t>& event) {
+  event.fetch_add(1);
+  ::syscall(SYS_futex, &event, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
+
+}  // namespace
+
+Node::Node(std::unique_ptr<NodeMemory> memory, std::vector<std::uint32_t> ranks,
+           std::vector<std::string> names, Settings settings)
+    : memory_(std::move(memory)),
+      ranks_(std::move(ranks)),
+      names_(std::move(names)),
+      settings_(std::move(settings)),
+      watches_(ranks_.size()) {}
+
+SharedGate& Node::gate(Side side) const {
+  auto& head = memory_->head();
+  switch (side) {
+    case Side::kPosted:
+      return head.posted;
+    case Side::kDelivered:
+      return head.delivered;
+    case Side::kTaken:
+      break;
+  }
+  return head.taken;
+}
+
+// The count of the steps of this parity at which all have come to `step`. Nobody is two ahead.
+std::uint64_t Node::wanted(Side side, std::uint64_t step) const {
+  const std::uint64_t each = side == Side::kDelivered ? 1 : ranks_.size();
+  return each * (step / 2 + 1);
+}
+
+void Node::reach(Side side, std::uint64_t step) {
+  SharedGate& counted = gate(side);
+  if (counted.count[step % 2].fetch_add(1) + 1 == wanted(side, step)) wake_all(counted.event);
+}
+
+base::Status Node::await(Side side, std::uint64_t step) {
+  SharedGate& awaited = gate(side);
+  const auto reached = [&] { return awaited.count[step % 2].load() >= wanted(side, step); };
+  base::Nanos last_progress = 0;
+  base::Nanos last_look = 0;
+  while (true) {
+    const std::uint32_t seen = awaited.event.load();
+    // What has been reached counts, whatever has failed since: all ranks end in the same step.
+    if (reached()) return {};
+    if (memory_->head().failed.load() == kFailed) return failed();
+    const base::Nanos now = io::monotonic_now();
+    if (last_progress == 0) last_progress = last_look = now;
+    if (now - last_progress >= kProgressInterval) {
+      last_progress = now;
+      if (settings_.progress) settings_.progress();
+    }
+    if (now - last_look >= kLookInterval) {
+      last_look = now;
+      if (auto well = look_after(side, step, now); !well) return well;
+    }
+    sleep_on(awaited.event, seen);
+  }
+}
+
+bool Node::awaited(Side side, std::uint64_t step, std::uint32_t place) const {
+  if (place == memory_->place()) return false;
+  const SharedSlot& slot = memory_->slot(place);
+  if (side == Side::kPosted) return slot.posted.load() <= step;
+  if (side == Side::kTaken) return slot.taken.load() <= step;
+  return place == 0;
+}
+
+base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
+  for (std::uint32_t place = 0; place < ranks_.size(); ++place) {
+    if (!awaited(side, step, place)) continue;
+    const auto away = elsewhere(place);
+    const auto life = memory_->life_of(place);
+    if (away || life == NodeMemory::Life::kGone) {
+      // It may have done its part just before it went.
+      if (gate(side).count[step % 2].load() >= wanted(side, step)) return {};
+      if (!awaited(side, step, place)) continue;
+      return away ? part(place, *away) : lose(place, "its process has ended");
+    }
+    Watch& watch = watches_[place];
+    if (life != NodeMemory::Life::kStopped) {
+      watch = {};
+      continue;
+    }
+    if (watch.stopped_since == 0) watch.stopped_since = now;
+    const base::Nanos stopped = now - watch.stopped_since;
+    if (stopped >= settings_.peer_timeout) {
+      return lose(place,
+                  fmt::format("stopped for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", seconds(stopped)));
+    }
+    if (stopped < settings_.peer_warning || watch.warned) continue;
+    watch.warned = true;
+    if (settings_.warn) {
+      settings_.warn(
+          fmt::format("{} stopped for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
+                      names_[ranks_[place]], seconds(stopped), seconds(settings_.peer_timeout)));
+    }
+  }
+  return {};
+}
+
+// A rank that sends by other means in the call this one is in, or in a later one: if this one
+// still waits for it, it does not come.
+std::optional<Node::Elsewhere> Node::elsewhere(std::uint32_t place) const {
+  const SharedSlot& slot = memory_->slot(place);
+  const std::uint64_t here = memory_->slot(memory_->place()).call.load();
+  // The number on both sides of it: it may be in the next call already (begin()).
+  const std::uint64_t call = slot.call.load();
+  const std::uint64_t sends = slot.elsewhere.load();
+  if (call < here || sends == 0 || slot.call.load() != call) return std::nullopt;
+  return Elsewhere{call == here ? std::optional(sends - 1) : std::nullopt};
+}
+
+base::Status Node::part(std::uint32_t place, const Elsewhere& from) {
+  const auto bytes = memory_->slot(memory_->place()).bytes.load();
+  return fail_for(place,
+                  base::bad_input(io::another_way_text(names_[ranks_[place]], from.sends,
+                                                       names_[ranks_[memory_->place()]], bytes)));
+}
+
+base::Status Node::lose(std::uint32_t place, const std::string& why) {
+  const std::string text = fmt::format("{} is lost: {}", names_[ranks_[place]], why);
+  return fail_for(place, {base::ErrorCode::kPeerLost, text});
+}
+
+// Another rank may be writing why it failed, or have died over it: then there is nothing to read.
+base::Status Node::fail_for(std::uint32_t place, const base::Error& error) {
+  fail(error, ranks_[place]);
+  return failure() ? failed() : error;
+}
+
+void Node::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
+  SharedSlot& slot = memory_->slot(memory_->place());
+  slot.elsewhere.store(0);
+  slot.call.store(call);
+  if (elsewhere) slot.elsewhere.store(*elsewhere + 1);
+}
+
+base::Status Node::ready_to_post(std::uint64_t step) {
+  if (memory_->head().failed.load() == kFailed) return failed();
+  return step < 2 ? base::Status{} : await(Side::kTaken, step - 2);
+}
+
+void Node::post(std::uint64_t step, const NodeCall& call) {
+  SharedSlot& slot = memory_->slot(memory_->place());
+  slot.kind = call.kind;
+  slot.bytes = call.bytes;
+  slot.posted.store(step + 1);
+  reach(Side::kPosted, step);
+}
+
+base::Status Node::await_posts(std::uint64_t step, const NodeCall& call) {
+  if (auto all = await(Side::kPosted, step); !all) return all;
+  for (std::uint32_t place = 1; place < ranks_.size(); ++place) {
+    const SharedSlot& slot = memory_->slot(place);
+    if (slot.kind == call.kind && slot.bytes == call.bytes) continue;
+    const auto what = [](std::uint64_t kind, std::uint64_t bytes) {
+      if (kind == NodeCall::kBlocks) return std::string("blocks of any sizes");
+      return fmt::format("{} bytes per pair", bytes);
+    };
+    // Other hosts are told of a rank that is lost, and end as well.
+    return fail_for(place,
+                    base::bad_input(fmt::format("{} exchanges {}, {} {}", names_[ranks_[0]],
+                                                what(call.kind, call.bytes), names_[ranks_[place]],
+                                                what(slot.kind, slot.bytes))));
+  }
+  return {};
+}
+
+void Node::deliver(std::uint64_t step) { reach(Side::kDelivered, step); }
+
+base::Status Node::await_delivery(std::uint64_t step) { return await(Side::kDelivered, step); }
+
+void Node::take(std::uint64_t step) {
+  memory_->slot(memory_->place()).taken.store(step + 1);
+  reach(Side::kTaken, step);
+}
+
+void Node::fail(const base::Error& error, std::optional<std::uint32_t> lost) {
+  auto& head = memory_->head();
+  std::uint32_t state = kUnfailed;
+  if (!head.failed.compare_exchange_strong(state, kFailing)) return;
+  const std::size_t length = std::min(error.message.size(), kFailureTextBytes - 1);
+  std::copy_n(error.message.begin(), length, head.failure.begin());
+  head.failure[length] = '\0';
+  head.failure_code = error.code;
+  head.lost = lost.value_or(NodeMemory::kNobody);
+  head.failed.store(kFailed);
+  for (const Side side : {Side::kPosted, Side::kDelivered, Side::kTaken}) {
+    wake_all(gate(side).event);
+  }
+}
+
+std::optional<std::string> Node::failure() const {
+  const auto& head = memory_->head();
+  if (head.failed.load() != kFailed) return std::nullopt;
+  return std::string(head.failure.data());
+}
+
+std::optional<std::uint32_t> Node::lost() const {
+  const auto& head = memory_->head();
+  if (head.failed.load() != kFailed || head.lost == NodeMemory::kNobody) return std::nullopt;
+  return head.lost;
+}
+
+base::Status Node::failed() const { return base::Error{memory_->head().failure_code, *failure()}; }
+
+}  // namespace alm::node

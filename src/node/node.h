@@ -1,0 +1,101 @@
+// The ranks of a communicator on one host, and how they wait for each other. Their exchanges go in
+// steps, numbered from 0 over the life of the communicator:
+//
+//   post     a rank has put what it sends into the shared memory
+//   deliver  the leader has exchanged it with the other hosts
+//   take     a rank has copied what is for it
+//
+// Even and odd steps have buffers of their own: a rank may post step n once all have taken n - 2.
+// Waiting ranks sleep, let MPI proceed every millisecond and look every tenth of a second whether
+// those they wait for are alive, and not in another kind of exchange in this call. A failure found
+// by one ends the waiting of all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "node/node_memory.h"
+
+namespace alm::node {
+
+// What a rank has come with: equal on all ranks in a correct program.
+struct NodeCall {
+  enum Kind : std::uint64_t { kNone, kAlltoall, kBlocks };
+  Kind kind = kNone;
+  std::uint64_t bytes = 0;  // per pair; kAlltoall
+};
+
+class Node {
+ public:
+  struct Settings {
+    base::Nanos peer_warning = 0, peer_timeout = 0;
+    std::function<void()> progress;  // as io::Driver's
+    std::function<void(const std::string&)> warn;
+  };
+
+  // names[rank of the communicator]; `ranks` are those of this host, the leader first.
+  Node(std::unique_ptr<NodeMemory> memory, std::vector<std::uint32_t> ranks,
+       std::vector<std::string> names, Settings settings);
+
+  bool leads() const { return memory_->place() == 0; }
+  std::uint32_t place() const { return memory_->place(); }
+  const NodeMemory& memory() const { return *memory_; }
+
+  // As UdpGroup's, for the ranks of this host.
+  void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
+
+  // Before a step's data are written, and after.
+  base::Status ready_to_post(std::uint64_t step);
+  void post(std::uint64_t step, const NodeCall& call);
+  // By the leader: all have posted, with the same call. Then, when it has exchanged the data:
+  base::Status await_posts(std::uint64_t step, const NodeCall& call);
+  void deliver(std::uint64_t step);
+  // By the others. Then, when they have copied their data, the leader too:
+  base::Status await_delivery(std::uint64_t step);
+  void take(std::uint64_t step);
+
+  // All ranks of the host fail with this error, now or when they next come. `lost`: the rank of the
+  // communicator for want of which. The first failure stays.
+  void fail(const base::Error& error, std::optional<std::uint32_t> lost);
+  // What has been told to fail(), here or by another rank.
+  std::optional<std::string> failure() const;
+  std::optional<std::uint32_t> lost() const;
+
+  const std::string& name(std::uint32_t rank) const { return names_[rank]; }
+
+ private:
+  enum class Side { kPosted, kDelivered, kTaken };
+  struct Watch {  // on one rank of the host
+    base::Nanos stopped_since = 0;
+    bool warned = false;
+  };
+
+  SharedGate& gate(Side side) const;
+  std::uint64_t wanted(Side side, std::uint64_t step) const;
+  void reach(Side side, std::uint64_t step);
+  base::Status await(Side side, std::uint64_t step);
+  bool awaited(Side side, std::uint64_t step, std::uint32_t place) const;
+  base::Status look_after(Side side, std::uint64_t step, base::Nanos now);
+  struct Elsewhere {
+    std::optional<std::uint64_t> sends;  // to each rank; nothing: it is in a later call
+  };
+  std::optional<Elsewhere> elsewhere(std::uint32_t place) const;
+  base::Status part(std::uint32_t place, const Elsewhere& from);
+  base::Status lose(std::uint32_t place, const std::string& why);
+  base::Status fail_for(std::uint32_t place, const base::Error& error);
+  base::Status failed() const;
+
+  std::unique_ptr<NodeMemory> memory_;
+  std::vector<std::uint32_t> ranks_;
+  std::vector<std::string> names_;
+  Settings settings_;
+  std::vector<Watch> watches_;  // [place]
+};
+
+}  // namespace alm::node

@@ -1,0 +1,102 @@
+// The memory that the ranks of a communicator on one host share. It has no name: the leader makes
+// an anonymous file, and the others open it through /proc, so that nothing can be left behind,
+// whatever way the processes end (docs/adr/0009-several-ranks-per-host.md).
+//
+// A rank holds a lock on its byte of the file for as long as it lives: the kernel drops it with the
+// process, so that the others can tell a dead rank from one that computes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "transport/channel.h"
+
+namespace alm::node {
+
+// Everybody computes the same from what is known to all ranks of the communicator.
+struct NodeShape {
+  std::uint32_t here = 0;        // ranks on this host
+  std::uint32_t ranks = 0;       // of the communicator
+  std::uint32_t hosts = 0;       // of the communicator
+  std::uint64_t slab_bytes = 0;  // of one of the four data buffers
+};
+
+constexpr std::size_t kFailureTextBytes = 480;
+constexpr std::uint64_t kCacheLine = 64;
+
+// A count that others wait for: they sleep on `event`, which changes when the count is reached.
+struct alignas(kCacheLine) SharedGate {
+  std::atomic<std::uint64_t> count[2];  // of even and of odd steps
+  std::atomic<std::uint32_t> event;
+};
+
+struct alignas(kCacheLine) SharedSlot {      // of one rank
+  std::atomic<std::uint64_t> posted, taken;  // steps
+  std::atomic<std::uint64_t> kind, bytes;    // of the call it has come with
+  std::atomic<std::uint64_t> call;           // of the program, begun last; equal on all ranks
+  std::atomic<std::uint64_t> elsewhere;      // what it sends to each in it by other means, + 1
+};
+
+struct SharedHead {
+  std::uint64_t magic;
+  transport::Key nonce;
+  alignas(kCacheLine) SharedGate posted;
+  SharedGate delivered;
+  SharedGate taken;
+  alignas(kCacheLine) std::atomic<std::uint32_t> failed;  // 0: no; 1: being written; 2: yes
+  std::uint32_t lost;                                     // rank, or kNobody
+  base::ErrorCode failure_code;
+  std::array<char, kFailureTextBytes> failure;
+  std::uint64_t slabs;  // of the running call, where sizes differ
+};
+
+class NodeMemory {
+ public:
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+  // By the leader, which has place 0. `nonce` is what the others know it by.
+  static base::Result<std::unique_ptr<NodeMemory>> create(const NodeShape& shape,
+                                                          const transport::Key& nonce);
+  // By the others: descriptor `file` of process `leader`.
+  static base::Result<std::unique_ptr<NodeMemory>> attach(const NodeShape& shape,
+                                                          const transport::Key& nonce, pid_t leader,
+                                                          int file, std::uint32_t place);
+  ~NodeMemory();
+  NodeMemory(const NodeMemory&) = delete;
+  NodeMemory& operator=(const NodeMemory&) = delete;
+
+  int file() const { return file_; }
+  std::uint32_t place() const { return place_; }
+  const NodeShape& shape() const { return shape_; }
+
+  SharedHead& head() const { return *reinterpret_cast<SharedHead*>(base_); }
+  SharedSlot& slot(std::uint32_t place) const;
+  // What a rank sends to, or expects from, every rank, in this call and the one before.
+  std::span<std::uint64_t> sizes(std::uint64_t call, bool send, std::uint32_t place) const;
+  // The sizes all hosts tell this one and are told by it: for each host a word and those sizes.
+  std::span<std::uint64_t> headers(bool send) const;
+  std::byte* slab(std::uint64_t step, bool send) const;
+
+  enum class Life { kAlive, kStopped, kGone };
+  Life life_of(std::uint32_t place) const;
+
+ private:
+  NodeMemory(const NodeShape& shape, std::uint32_t place);
+  base::Status map(int file);
+  base::Status lock() const;
+
+  NodeShape shape_;
+  std::uint32_t place_;
+  int file_ = -1;
+  std::byte* base_ = nullptr;
+  std::uint64_t slots_at_ = 0, sizes_at_ = 0, headers_at_ = 0, slabs_at_ = 0, bytes_ = 0;
+};
+
+}  // namespace alm::node

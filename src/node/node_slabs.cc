@@ -1,0 +1,89 @@
+#include "node/node_slabs.h"
+
+#include <algorithm>
+
+namespace alm::node {
+namespace {
+
+// At the least: room for pieces of this size.
+constexpr std::uint64_t kPieceBytesMin = 128;
+
+class Slabs {
+ public:
+  Slabs(Node& node, SlabData& data, std::uint64_t slabs, const NodeCall& call, std::uint64_t first)
+      : node_(node), data_(data), slabs_(slabs), call_(call), first_(first) {}
+
+  base::Status run() {
+    for (std::uint64_t slab = 0; slab < std::min<std::uint64_t>(2, slabs_); ++slab) {
+      if (auto staged = stage(slab); !staged) return staged;
+    }
+    return node_.leads() ? lead() : follow();
+  }
+
+ private:
+  base::Status stage(std::uint64_t slab) {
+    const std::uint64_t step = first_ + slab;
+    if (auto ready = node_.ready_to_post(step); !ready) return ready;
+    data_.copy_in(slab, node_.memory().slab(step, true));
+    node_.post(step, call_);
+    return {};
+  }
+
+  base::Status finish(std::uint64_t slab) {
+    const std::uint64_t step = first_ + slab;
+    data_.copy_out(slab, node_.memory().slab(step, true), node_.memory().slab(step, false));
+    node_.take(step);
+    return slab + 2 < slabs_ ? stage(slab + 2) : base::Status{};
+  }
+
+  base::Status follow() {
+    for (std::uint64_t slab = 0; slab < slabs_; ++slab) {
+      if (auto come = node_.await_delivery(first_ + slab); !come) return come;
+      if (auto finished = finish(slab); !finished) return finished;
+    }
+    return {};
+  }
+
+  // One slab behind the others, so that the network does not wait for copies.
+  base::Status lead() {
+    for (std::uint64_t slab = 0; slab < slabs_; ++slab) {
+      const std::uint64_t step = first_ + slab;
+      if (auto posted = node_.await_posts(step, call_); !posted) return posted;
+      auto done =
+          data_.exchange(slab, node_.memory().slab(step, true), node_.memory().slab(step, false));
+      if (!done) {
+        node_.fail(done.error(), std::nullopt);
+        return done;
+      }
+      node_.deliver(step);
+      if (slab == 0) continue;
+      if (auto finished = finish(slab - 1); !finished) return finished;
+    }
+    return finish(slabs_ - 1);
+  }
+
+  Node& node_;
+  SlabData& data_;
+  std::uint64_t slabs_;
+  const NodeCall& call_;
+  std::uint64_t first_;
+};
+
+}  // namespace
+
+NodeShape node_shape(const plan::Placement& placement, std::uint32_t host,
+                     std::uint64_t slab_bytes_min) {
+  const std::uint64_t blocks = std::uint64_t{placement.most()} * placement.rank_count();
+  const std::uint64_t least = kPieceBytesMin * blocks + kMessageHeadBytes * placement.hosts();
+  return {placement.count(host), placement.rank_count(), placement.hosts(),
+          std::max(slab_bytes_min, least)};
+}
+
+base::Status run_slabs(Node& node, SlabData& data, std::uint64_t slabs, const NodeCall& call,
+                       std::uint64_t& step) {
+  auto done = Slabs(node, data, slabs, call, step).run();
+  step += slabs;
+  return done;
+}
+
+}  // namespace alm::node

@@ -1,0 +1,223 @@
+#include "node/node.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <chrono>
+
+#include "node/node_test_processes.h"
+
+namespace alm::node {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr NodeCall kCall{NodeCall::kAlltoall, 8};
+
+Node::Settings patient() {
+  Node::Settings settings;
+  settings.peer_warning = 60 * base::kSecond;
+  settings.peer_timeout = 60 * base::kSecond;
+  return settings;
+}
+
+std::string message(const base::Status& status) { return status ? "" : status.error().message; }
+
+// Empty when it is what was expected.
+std::string differs(const std::string& found, const std::string& expected) {
+  return found == expected ? "" : "`" + found + "`, expected `" + expected + "`";
+}
+
+// A step in which every rank writes a word and reads those of all.
+std::string one_step(Node& node, std::uint32_t ranks, std::uint64_t step) {
+  if (auto ready = node.ready_to_post(step); !ready) return message(ready);
+  auto* words = reinterpret_cast<std::uint64_t*>(node.memory().slab(step, true));
+  auto* delivered = reinterpret_cast<std::uint64_t*>(node.memory().slab(step, false));
+  words[node.place()] = 1000 * step + node.place();
+  node.post(step, kCall);
+  if (node.leads()) {
+    if (auto posted = node.await_posts(step, kCall); !posted) return message(posted);
+    for (std::uint32_t place = 0; place < ranks; ++place) delivered[place] = words[place] + 1;
+    node.deliver(step);
+  } else if (auto come = node.await_delivery(step); !come) {
+    return message(come);
+  }
+  for (std::uint32_t place = 0; place < ranks; ++place) {
+    if (delivered[place] != 1000 * step + place + 1) return "a word of another step";
+  }
+  node.take(step);
+  return "";
+}
+
+TEST(Node, EveryStepHasItsData) {
+  Processes processes({"a", "a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    for (std::uint64_t step = 0; step < 3000; ++step) {
+      if (auto wrong = one_step(*node, 4, step); !wrong.empty()) return wrong;
+    }
+    return std::string();
+  });
+  processes.expect_all_well();
+}
+
+TEST(Node, MpiProceedsWhileARankWaits) {
+  Processes processes({"a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    int calls = 0;
+    auto settings = patient();
+    settings.progress = [&] { ++calls; };
+    const auto node = processes.open_node(rank, std::move(settings));
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const auto wrong = one_step(*node, 2, 0);
+    if (!wrong.empty() || rank == 1) return wrong;
+    return std::string(calls >= 10 ? "" : "MPI did not proceed");
+  });
+  processes.expect_all_well();
+}
+
+// Rank `victim` of four ends in step 5 where others wait for it.
+void expect_loss_of(std::uint32_t victim) {
+  Processes processes({"a", "a", "a", "a"});
+  const std::string lost = "rank " + std::to_string(victim) + " is lost: its process has ended";
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    for (std::uint64_t step = 0; step < 5; ++step) {
+      if (auto wrong = one_step(*node, 4, step); !wrong.empty()) return wrong;
+    }
+    if (rank == victim) ::raise(SIGKILL);
+    if (auto wrong = differs(one_step(*node, 4, 5), lost); !wrong.empty()) return wrong;
+    if (node->lost() != victim) return std::string("another rank is said to be lost");
+    return differs(one_step(*node, 4, 6), lost);
+  });
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(processes.ended_well(rank), rank != victim) << "rank " << rank;
+  }
+}
+
+TEST(Node, ADeadRankIsNamed) { expect_loss_of(2); }
+
+TEST(Node, ADeadLeaderIsNamed) { expect_loss_of(0); }
+
+TEST(Node, AStoppedRankIsWarnedOfAndThenLost) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    std::string warned;
+    Node::Settings settings;
+    settings.peer_warning = 300 * base::kMillisecond;
+    settings.peer_timeout = base::kSecond;
+    settings.warn = [&](const std::string& text) { warned += text; };
+    const auto node = processes.open_node(rank, std::move(settings));
+    if (auto wrong = one_step(*node, 3, 0); !wrong.empty()) return wrong;
+    if (rank == 1) ::raise(SIGSTOP);
+    const auto error = one_step(*node, 3, 1);
+    if (error.find("rank 1 is lost: stopped for 1.") != 0) return "not lost: " + error;
+    if (rank > 0) return std::string();
+    return std::string(warned.find("rank 1 stopped for 0.") == 0 ? "" : "no warning");
+  });
+  EXPECT_TRUE(processes.ended_well(0));
+  EXPECT_TRUE(processes.ended_well(2));
+  ::kill(processes.pid(1), SIGKILL);
+  EXPECT_FALSE(processes.ended_well(1));
+}
+
+TEST(Node, AStoppedRankThatGoesOnIsWaitedFor) {
+  Processes processes({"a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    if (auto wrong = one_step(*node, 2, 0); !wrong.empty()) return wrong;
+    if (rank == 1) ::raise(SIGSTOP);
+    return one_step(*node, 2, 1);
+  });
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(processes.pid(1)), &info, WSTOPPED | WNOWAIT), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ::kill(processes.pid(1), SIGCONT);
+  processes.expect_all_well();
+}
+
+TEST(Node, AFailureEndsTheWaitingOfAllAndLaterCalls) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    if (rank == 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      node->fail(base::io_error("the first failure"), std::nullopt);
+      node->fail(base::io_error("another"), 1);
+    }
+    if (auto wrong = differs(one_step(*node, 3, 0), "the first failure"); !wrong.empty()) {
+      return wrong;
+    }
+    return std::string(node->lost() ? "nobody was lost" : "");
+  });
+  processes.expect_all_well();
+}
+
+TEST(Node, RanksThatCallDifferentlyAreNamed) {
+  Processes processes({"a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    if (rank == 1) {
+      node->post(0, {NodeCall::kAlltoall, 9});
+      return differs(message(node->await_delivery(0)),
+                     "rank 0 exchanges 8 bytes per pair, rank 1 9 bytes per pair");
+    }
+    node->post(0, kCall);
+    return differs(message(node->await_posts(0, kCall)),
+                   "rank 0 exchanges 8 bytes per pair, rank 1 9 bytes per pair");
+  });
+  processes.expect_all_well();
+}
+
+// The leader waits for a rank, and the third for the leader. In the call before it was merely late.
+TEST(Node, ARankThatIsElsewhereIsNotWaitedFor) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    const bool odd = rank == 1;
+    if (odd) {
+      node->begin(7, 40);
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    node->begin(8, std::nullopt);
+    if (auto wrong = one_step(*node, 3, 0); !wrong.empty()) return wrong;
+    node->begin(9, odd ? std::optional<std::uint64_t>(40) : std::nullopt);
+    if (odd) return std::string();
+    return differs(one_step(*node, 3, 1),
+                   "rank 1 sends 40 bytes and takes another way than rank 0, which sends it 8 "
+                   "bytes: do all ranks give the same count?");
+  });
+  processes.expect_all_well();
+}
+
+TEST(Node, ARankThatIsElsewhereInALaterCallIsNotWaitedFor) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    if (rank == 1) {
+      for (std::uint64_t call = 1; call <= 5; ++call) node->begin(call, 0);
+      return std::string();
+    }
+    node->begin(2, std::nullopt);
+    return differs(one_step(*node, 3, 0),
+                   "rank 1 takes another way than rank 0, which sends it 8 bytes: do all ranks "
+                   "give the same count?");
+  });
+  processes.expect_all_well();
+}
+
+TEST(NodeMemory, AnotherFileIsRefused) {
+  const NodeShape shape{2, 4, 2, 1 << 16};
+  const auto memory = NodeMemory::create(shape, {1, 2});
+  ASSERT_TRUE(memory) << memory.error().message;
+  const int file = memory.value()->file();
+  EXPECT_TRUE(NodeMemory::attach(shape, {1, 2}, ::getpid(), file, 1));
+  const auto other_key = NodeMemory::attach(shape, {1, 3}, ::getpid(), file, 1);
+  ASSERT_FALSE(other_key);
+  EXPECT_THAT(other_key.error().message, HasSubstr("is not the memory of the rank that leads"));
+  EXPECT_FALSE(NodeMemory::attach({2, 4, 2, 1 << 17}, {1, 2}, ::getpid(), file, 1));
+  EXPECT_FALSE(NodeMemory::attach(shape, {1, 2}, ::getpid(), 9999, 1));
+}
+
+}  // namespace
+}  // namespace alm::node

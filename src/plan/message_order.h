@@ -1,0 +1,18 @@
+// The orders in which an exchange goes over MPI messages.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace alm::plan {
+
+enum class MessageOrder : std::uint8_t {
+  kPairwise,  // rounds of one partner: send to self + i, receive from self - i
+  kFew,       // one round of all partners, a few messages outstanding at once
+  kAll,       // one round, everything posted at once
+  kBruck,     // combined in ceil(log2 p) phases, for tiny blocks
+};
+
+std::string_view name_of(MessageOrder order);  // "pairwise", "few at a time", ...
+
+}  // namespace alm::plan

@@ -1,0 +1,53 @@
+#include "plan/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace alm::plan {
+namespace {
+
+std::uint32_t fewest(const Placement& placement) {
+  const auto& ranks = placement.ranks;
+  return static_cast<std::uint32_t>(
+      std::min_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+        return a.size() < b.size();
+      })->size());
+}
+
+}  // namespace
+
+Placement Placement::of(std::span<const std::string_view> host_names) {
+  Placement placement;
+  std::map<std::string_view, std::uint32_t> known;
+  for (std::uint32_t rank = 0; rank < host_names.size(); ++rank) {
+    const auto [entry, is_new] = known.try_emplace(host_names[rank], placement.hosts());
+    if (is_new) placement.ranks.emplace_back();
+    auto& here = placement.ranks[entry->second];
+    placement.host_of.push_back(entry->second);
+    placement.place.push_back(static_cast<std::uint32_t>(here.size()));
+    here.push_back(rank);
+  }
+  std::uint32_t before = 0;
+  for (const auto& here : placement.ranks) {
+    placement.first.push_back(before);
+    before += static_cast<std::uint32_t>(here.size());
+  }
+  return placement;
+}
+
+std::uint32_t Placement::most() const {
+  std::size_t most = 0;
+  for (const auto& here : ranks) most = std::max(most, here.size());
+  return static_cast<std::uint32_t>(most);
+}
+
+bool Placement::equal() const { return fewest(*this) == most(); }
+
+std::string Placement::text() const {
+  if (equal()) return fmt::format("{} hosts x {} ranks", hosts(), most());
+  return fmt::format("{} hosts x {} to {} ranks", hosts(), fewest(*this), most());
+}
+
+}  // namespace alm::plan

@@ -1,0 +1,37 @@
+// Which ranks of a communicator share a host. Hosts are numbered by their lowest ranks, which are
+// their leaders: with one rank per host the number of a host is that of its rank.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace alm::plan {
+
+struct Placement {
+  std::vector<std::uint32_t> host_of;             // [rank]
+  std::vector<std::uint32_t> place;               // [rank] among those of its host
+  std::vector<std::vector<std::uint32_t>> ranks;  // [host] ascending
+  std::vector<std::uint32_t> first;               // [host] ranks on the hosts before it
+
+  // `host_names` lie [rank].
+  static Placement of(std::span<const std::string_view> host_names);
+
+  std::uint32_t hosts() const { return static_cast<std::uint32_t>(ranks.size()); }
+  std::uint32_t rank_count() const { return static_cast<std::uint32_t>(host_of.size()); }
+  std::uint32_t count(std::uint32_t host) const {
+    return static_cast<std::uint32_t>(ranks[host].size());
+  }
+  std::uint32_t leader(std::uint32_t host) const { return ranks[host].front(); }
+  bool leads(std::uint32_t rank) const { return leader(host_of[rank]) == rank; }
+  std::uint32_t most() const;  // ranks on one host
+  bool equal() const;          // as many on every host
+  bool shared() const { return most() > 1; }
+
+  // "8 hosts x 4 ranks", "3 hosts x 1 to 4 ranks"
+  std::string text() const;
+};
+
+}  // namespace alm::plan

@@ -1,0 +1,193 @@
+#include "tuning/decisions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "base/plain_text.h"
+#include "base/toml.h"
+
+namespace alm::tuning {
+namespace {
+
+constexpr std::int64_t kFormat = 1;
+constexpr std::size_t kDecisionsMax = 1024;
+constexpr std::size_t kTextMax = 200;
+constexpr std::size_t kWaysMax = 16;
+constexpr double kMicrosecondsMax = 1e12;
+
+// Printable characters only, so that any TOML reader takes it.
+std::string toml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text.substr(0, kTextMax)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c >= ' ' && c <= '~' ? c : ' ';
+  }
+  return out + '"';
+}
+
+// Reads one table; remembers the first thing wrong.
+class Reader {
+ public:
+  Reader(const toml::table& table, std::string& wrong) : table_(table), wrong_(wrong) {}
+
+  void text(std::string_view key, std::string& out) {
+    const auto value = table_[key].value<std::string>();
+    if (value && !value->empty() && value->size() <= kTextMax) {
+      out = *value;
+    } else {
+      complain(key, "a text");
+    }
+  }
+
+  template <class Number>
+  void integer(std::string_view key, std::int64_t least, Number& out) {
+    const auto value = table_[key].value_exact<std::int64_t>();
+    constexpr std::int64_t kLargest = sizeof(Number) < 8 ? 0xffff'ffff : INT64_MAX;
+    if (value && *value >= least && *value <= kLargest) {
+      out = static_cast<Number>(*value);
+    } else {
+      complain(key, fmt::format("an integer from {}", least));
+    }
+  }
+
+  void microseconds(std::string_view key, base::Nanos& out) {
+    const auto value = table_[key].value<double>();
+    if (value && *value >= 0 && *value <= kMicrosecondsMax) {
+      out = std::llround(*value * static_cast<double>(base::kMicrosecond));
+    } else {
+      complain(key, "microseconds");
+    }
+  }
+
+  const toml::array* array(std::string_view key) {
+    const auto* found = table_[key].as_array();
+    if (found == nullptr || found->empty() || found->size() > kWaysMax) {
+      complain(key, fmt::format("1 to {} tables", kWaysMax));
+      return nullptr;
+    }
+    return found;
+  }
+
+  void complain(std::string_view key, std::string_view expected) {
+    if (!wrong_.empty()) return;
+    wrong_ = fmt::format("line {}: `{}` is missing or not valid; expected {}",
+                         table_.source().begin.line, key, expected);
+  }
+
+ private:
+  const toml::table& table_;
+  std::string& wrong_;
+};
+
+Decision read(const toml::table& table, std::string& wrong) {
+  Decision decision;
+  Reader reader(table, wrong);
+  reader.text("version", decision.shape.version);
+  reader.text("mpi", decision.shape.mpi);
+  reader.text("configuration", decision.shape.configuration);
+  reader.text("calls", decision.calls);
+  reader.integer("ranks", 2, decision.ranks);
+  reader.integer("hosts", 1, decision.hosts);
+  reader.integer("least_bytes", 1, decision.least_bytes);
+  reader.integer("most_bytes", 1, decision.most_bytes);
+  reader.text("chosen", decision.chosen);
+  reader.text("why", decision.why);
+  const auto* ways = reader.array("way");
+  if (ways == nullptr) return decision;
+  for (const auto& node : *ways) {
+    const auto* one = node.as_table();
+    if (one == nullptr) {
+      reader.complain("way", "tables");
+      return decision;
+    }
+    auto& way = decision.ways.emplace_back();
+    Reader of_way(*one, wrong);
+    of_way.text("name", way.name);
+    of_way.microseconds("time_us", way.time);
+    of_way.integer("seen", 0, way.seen);
+    of_way.integer("packets", 0, way.packets);
+  }
+  const bool known = std::any_of(decision.ways.begin(), decision.ways.end(), [&](const auto& way) {
+    return way.name == decision.chosen && way.time > 0;
+  });
+  if (!known) reader.complain("chosen", "the name of a way that was tried");
+  return decision;
+}
+
+}  // namespace
+
+bool same_subject(const Decision& a, const Decision& b) {
+  return a.shape == b.shape && a.calls == b.calls && a.ranks == b.ranks && a.hosts == b.hosts &&
+         a.least_bytes == b.least_bytes && !a.ways.empty() && !b.ways.empty() &&
+         a.ways.front().name == b.ways.front().name;
+}
+
+void merge(std::vector<Decision>& all, Decision decision) {
+  std::erase_if(all, [&](const Decision& old) { return same_subject(old, decision); });
+  all.push_back(std::move(decision));
+  if (all.size() > kDecisionsMax) all.erase(all.begin());
+}
+
+std::string format_decisions(std::span<const Decision> all) {
+  std::string text = fmt::format(
+      "# Which way exchanges took, over which others, and why. Written by allemande;\n"
+      "# `allemande explain FILE` prints it. Times are those of the slowest rank.\n"
+      "decisions = {}\n",
+      kFormat);
+  for (const Decision& one : all) {
+    text += fmt::format(
+        "\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\ncalls = {}\nranks = {}\nhosts "
+        "= {}\n"
+        "least_bytes = {}\nmost_bytes = {}\nchosen = {}\nwhy = {}\nway = [\n",
+        toml_text(one.shape.version), toml_text(one.shape.mpi), toml_text(one.shape.configuration),
+        toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
+        toml_text(one.chosen), toml_text(one.why));
+    for (const auto& way : one.ways) {
+      text += fmt::format("  {{ name = {}, time_us = {:.3f}, seen = {}, packets = {} }},\n",
+                          toml_text(way.name), static_cast<double>(way.time) / 1e3, way.seen,
+                          way.packets);
+    }
+    text += "]\n";
+  }
+  return text;
+}
+
+base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::string_view file) {
+  const auto refuse = [&](std::string_view what) {
+    return base::bad_input(fmt::format("{} is no decision file of allemande: {}", file, what));
+  };
+  if (text.size() > kDecisionFileBytesMax) return refuse("it is larger than 1 MiB");
+  const auto plain = base::plain_text(text, file);
+  if (!plain) return refuse(plain.error().message);
+  const auto parsed = toml::parse(plain.value(), file);
+  if (!parsed) {
+    return refuse(fmt::format("line {}: {}", parsed.error().source().begin.line,
+                              parsed.error().description()));
+  }
+  const toml::table& root = parsed.table();
+  if (root["decisions"].value_exact<std::int64_t>() != kFormat) {
+    return refuse(fmt::format("it does not say `decisions = {}`", kFormat));
+  }
+  std::vector<Decision> all;
+  const auto* list = root["decision"].as_array();
+  if (list == nullptr) {
+    return root.contains("decision")
+               ? base::Result<std::vector<Decision>>(refuse("`decision` is no array of tables"))
+               : all;
+  }
+  if (list->size() > kDecisionsMax) return refuse("it holds too many decisions");
+  for (const auto& node : *list) {
+    const auto* table = node.as_table();
+    if (table == nullptr) return refuse("`decision` is no array of tables");
+    std::string wrong;
+    all.push_back(read(*table, wrong));
+    if (!wrong.empty()) return refuse(wrong);
+  }
+  return all;
+}
+
+}  // namespace alm::tuning

@@ -1,0 +1,60 @@
+// The decision file: which way the exchanges of each size class took on which job, over which
+// others, and why. Written in MPI_Finalize, read in MPI_Init, so that later runs of the same shape
+// need no trial. TOML; `allemande explain` prints it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace alm::tuning {
+
+constexpr std::size_t kDecisionFileBytesMax = 1u << 20;
+
+// What must be equal for a decision to hold in another job.
+struct JobShape {
+  std::string version;        // of allemande
+  std::string mpi;            // library and version
+  std::string configuration;  // hash of shared options and cluster file, hexadecimal
+
+  bool operator==(const JobShape&) const = default;
+};
+
+// What a decision is for.
+constexpr std::string_view kCallsOfOneSize = "MPI_Alltoall";
+constexpr std::string_view kCallsOfAnySize = "MPI_Alltoallv and MPI_Alltoallw";
+
+struct Decision {
+  struct Way {
+    std::string name;
+    base::Nanos time = 0;  // of the slowest rank; 0: not tried
+    std::uint32_t seen = 0;
+    std::uint64_t packets = 0;  // the model's figure for a rank; 0: it has none
+    bool operator==(const Way&) const = default;
+  };
+
+  JobShape shape;
+  std::string calls;  // kCallsOfOneSize or kCallsOfAnySize
+  std::uint32_t ranks = 0, hosts = 0;
+  // Per pair; of calls of any size: sent or received by the fullest rank.
+  std::uint64_t least_bytes = 0, most_bytes = 0;
+  std::string chosen, why;
+  std::vector<Way> ways;  // in order of preference; the first is the model's
+
+  bool operator==(const Decision&) const = default;
+};
+
+// Of the same exchanges: what one says replaces what the other says.
+bool same_subject(const Decision& a, const Decision& b);
+void merge(std::vector<Decision>& all, Decision decision);
+
+std::string format_decisions(std::span<const Decision> all);
+// `file` names it in messages.
+base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::string_view file);
+
+}  // namespace alm::tuning

@@ -1,0 +1,104 @@
+#include "tuning/decisions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace alm::tuning {
+namespace {
+
+using testing::HasSubstr;
+
+Decision decision(std::uint64_t least = 128, std::uint32_t ranks = 32) {
+  return {{"0.1.0", "Open MPI v5.0.8", "00c0ffee"},
+          std::string(kCallsOfOneSize),
+          ranks,
+          ranks,
+          least,
+          2 * least - 1,
+          "the MPI library",
+          "the fastest of 2",
+          {{"grid 8 x 4 over UDP", 15'600'000, 8, 10},
+           {"the MPI library", 14'200'000, 8, 0},
+           {"pairwise over MPI point-to-point messages", 0, 0, 0}}};
+}
+
+TEST(Decisions, ComeBackAsTheyWent) {
+  const std::vector<Decision> all = {decision(), decision(1), decision(1 << 20, 7)};
+  const auto back = parse_decisions(format_decisions(all), "file");
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back.value(), all);
+  const auto none = parse_decisions(format_decisions({}), "file");
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none.value().empty());
+}
+
+TEST(Decisions, NamesMayHoldAnything) {
+  Decision odd = decision();
+  odd.shape.mpi = "a \"quoted\\name\"\n[[x]] \xc3\xa9";
+  const auto back = parse_decisions(format_decisions(std::vector{odd}), "file");
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back.value()[0].shape.mpi, "a \"quoted\\name\" [[x]]   ");
+}
+
+TEST(Decisions, ANewOneReplacesThatOfTheSameSubject) {
+  std::vector<Decision> all = {decision(), decision(256)};
+  Decision newer = decision();
+  newer.chosen = newer.ways[0].name;
+  merge(all, newer);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1], newer);
+  newer.shape.mpi = "MPICH 5";
+  merge(all, newer);
+  EXPECT_EQ(all.size(), 3u);
+  newer.calls = kCallsOfAnySize;
+  merge(all, newer);
+  EXPECT_EQ(all.size(), 4u);
+}
+
+TEST(Decisions, WhatIsNoDecisionFileSaysWhy) {
+  const auto message = [](std::string_view text) {
+    const auto parsed = parse_decisions(text, "d.toml");
+    return parsed ? "taken" : parsed.error().message;
+  };
+  EXPECT_THAT(message("name = \"x\"\n"), HasSubstr("d.toml is no decision file"));
+  EXPECT_THAT(message("name = \"x\"\n"), HasSubstr("decisions = 1"));
+  EXPECT_THAT(message("decisions = 2\n"), HasSubstr("decisions = 1"));
+  EXPECT_THAT(message("decisions = \n"), HasSubstr("line 1"));
+  EXPECT_THAT(message("decisions = 1\ndecision = 5\n"), HasSubstr("array of tables"));
+  EXPECT_THAT(message("decisions = 1\n[[decision]]\nranks = 3\n"), HasSubstr("`version`"));
+  EXPECT_THAT(message(std::string(2 << 20, '#')), HasSubstr("1 MiB"));
+  std::string text = format_decisions(std::vector{decision()});
+  text.replace(text.find("chosen = \"the"), 13, "chosen = \"xxx");
+  EXPECT_THAT(message(text), HasSubstr("`chosen`"));
+}
+
+// Whatever becomes of the file: read or refused, never a crash.
+TEST(Decisions, DamagedFilesAreRefusedOrRead) {
+  const std::string good = format_decisions(std::vector{decision(), decision(1)});
+  const unsigned seed = 5;
+  std::mt19937 random(seed);
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = good;
+    for (int hits = 1 + static_cast<int>(random() % 3); hits > 0; --hits) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, random() % 40);
+          break;
+        default:
+          text.insert(at, 1, "[]{}=\"'\n,.#-"[random() % 12]);
+      }
+    }
+    refused += parse_decisions(text, "file") ? 0 : 1;
+  }
+  EXPECT_GT(refused, 1000) << "seed " << seed;
+}
+
+}  // namespace
+}  // namespace alm::tuning

@@ -1,0 +1,190 @@
+// Never slower: which of a few ways the exchanges of one communicator and size class take. The
+// first calls take them in turn and are timed; the ranks agree on the times of the slowest (the
+// caller reduces them), hence on everything that follows:
+//
+//   - The first call takes the first way and is not timed: ranks come to it at different times, and
+//     memory is touched for the first time. The first call of the library's own way (the second)
+//     does not count either: it takes up to nine times as long as the next.
+//   - Each way is seen once, then those not clearly behind again and again, up to kSightings times.
+//     One sighting puts a way aside from kAside times the best on: it is seen again when the calls
+//     made, not those to come, pay for it. Two and more rule it out.
+//     What counts is the mean of its sightings without the slowest: a late rank spoils one, but a
+//     way that stalls now and then is to be known by it.
+//   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
+//     stays within kBudget of all calls, the first kHorizon taken as made: a way that would exceed
+//     it waits for its turn. One not yet seen is expected to take kUnseen times as long as the
+//     best, or as long as the fastest of its kin. Not reckoned are the first two agreements (what
+//     one took is known with the next), the first call of ours and of the library's own, and the
+//     slowest sightings.
+//   - The first way is kept unless another is clearly faster, and so on down the list.
+//   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once,
+//     since no other can be clearly faster. And while one is within kNearLimit, so little can be
+//     gained that no more than kSpan of calls is taken as made: programs have few calls that take a
+//     second. A way that needs as long as the best takes, because every block is a packet of its
+//     own, is not tried.
+//
+// From time to time the ranks compare again how long it takes now: a way that has become faster
+// than it was seen is known by that; drift reopens the trial, once the way chosen has been seen
+// again. Pure: every rank makes the same calls in the same order, so that all of them stand at the
+// same point.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+
+namespace alm::tuning {
+
+// Ways of one kin are dear together.
+enum class Kin : std::uint8_t { kUdp, kLibrary };
+
+class Trial {
+ public:
+  static constexpr double kBudget = 0.04;  // with what is not reckoned, 5 % of 200 calls
+  static constexpr std::uint64_t kHorizon = 200;
+  static constexpr std::size_t kSightings = 24;
+  static constexpr std::size_t kShortSightings = 32;
+  static constexpr double kUnseen = 3;
+  static constexpr double kAside = 4;
+  static constexpr double kWarming = 4;  // the library's first call to its second, expected
+  static constexpr double kAtLimit = 1.05;
+  static constexpr double kNearLimit = 1.25;
+  static constexpr base::Nanos kSpan = 20 * base::kSecond;
+
+  // Ours (way 0) and the MPI library's own (way 1). `limit`: no call can take less; 0: not known.
+  explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
+  // In order of preference. At least one.
+  explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0);
+
+  // What no call can take less than has become known.
+  void set_limit(base::Nanos limit);
+
+  // The way the next call takes.
+  std::size_t way() const {
+    return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()].way;
+  }
+  // It has been taken, and took so long on this rank.
+  void took(base::Nanos time);
+
+  // True when the ranks are to agree before the next call: on the maximum over all ranks of each of
+  // times(), given to agree() in the same order. After those of the calls come two more: what a
+  // call has taken since the decision (0: nothing new), and what agreed() was told, negated, so
+  // that of the ranks the one counts that did not wait for others.
+  bool due() const { return due_; }
+  const std::vector<base::Nanos>& times() const { return times_; }
+  void agree(const std::vector<base::Nanos>& slowest);
+  // That took so long on this rank.
+  void agreed(base::Nanos time) { agreeing_ = time; }
+  // They could not: the calls are made again.
+  void cannot_agree();
+
+  // The first call of the way, which is no sighting of it, is expected to take so much longer,
+  // because connections are opened. Before it is taken.
+  void opens(std::size_t way, base::Nanos opening);
+
+  // The links let no call of this way take less: it sends more packets than others.
+  void needs(std::size_t way, base::Nanos least);
+
+  // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
+  void adopt(std::size_t way, const std::vector<base::Nanos>& times);
+
+  // The next call was to take it, for the first time, and cannot.
+  void rule_out(std::size_t way);
+
+  bool decided() const { return batch_.empty(); }
+  // Of the latest decision, also while other ways are seen again.
+  std::size_t chosen() const { return chosen_; }
+  bool has_decided() const { return has_decided_; }
+  // The next sighting of some way waits for its turn.
+  bool postponed() const { return postponed_cost_ > 0; }
+  std::size_t ways() const { return ways_.size(); }
+  // What it needs is what the best way takes: it is not tried.
+  bool cannot_win(std::size_t way) const;
+  // The best way seen is as fast as the links allow.
+  bool at_limit() const;
+  // What the decision rests on; 0 while not known.
+  base::Nanos time(std::size_t way) const;
+  std::size_t sightings(std::size_t way) const { return ways_[way].seen.size(); }
+  std::uint32_t reopened() const { return reopened_; }
+  // What trying has cost so far, in calls of the best way.
+  double spent() const;
+
+ private:
+  struct Candidate {
+    Kin kin{};
+    std::vector<base::Nanos> seen;  // agreed on, in this trial
+    std::ptrdiff_t run_begin = 0;   // of what counts among them
+    base::Nanos known = 0;          // from before it
+    base::Nanos least = 0;          // the links let no call of it take less; 0: not known
+    base::Nanos opening = 0;        // expected of its first call, beyond later ones
+    base::Nanos first = 0;          // its first call, where that is no sighting
+    bool started = false;           // in this trial, by such a call
+    std::size_t leads = 0;          // later calls of this trial that are no sightings
+    bool unpaid = false;            // its first sighting was no call of this trial
+    bool out = false;               // clearly behind
+  };
+
+  std::size_t fastest() const;
+  base::Nanos least() const;
+  // A call to come: of a way, and whether it is a sighting of it.
+  struct Turn {
+    std::size_t way;
+    bool sighting;
+    bool begins = false;  // the run by which the way is known from then on
+  };
+  bool within(double factor) const;
+  std::uint64_t taken_as_made() const;
+  bool librarys_own(std::size_t way) const;
+  bool to_warm(std::size_t way) const;
+  void count(const std::vector<base::Nanos>& slowest);
+  void follow(base::Nanos recent);
+  void doubt();
+  void confirm(std::span<const base::Nanos> slowest);
+  void drop();
+  void plan();
+  void decide(double postponed_cost);
+  void choose(std::size_t way);
+  double expected(std::size_t way) const;
+  double cost(std::size_t way) const;
+  bool contends(std::size_t way) const;
+  bool again(std::size_t way) const;
+  bool aside(std::size_t way) const;
+  bool settled() const;
+  bool is_short() const;
+  void come_to_agree();
+  void await_turn();
+  bool turn_has_come() const { return postponed() && calls_ >= turn_; }
+  double spent_by_calls() const;
+  double agreement() const;
+  bool seen_often(std::size_t way) const;
+  std::size_t run(std::size_t way) const;
+  std::size_t leads(std::size_t way) const;
+  void add(std::size_t way);
+  void reopen(base::Nanos now);
+
+  std::vector<Candidate> ways_;
+  base::Nanos limit_ = 0;
+  std::vector<Turn> batch_;         // calls before the ranks agree; empty: decided
+  std::vector<base::Nanos> times_;  // of the batch, not yet agreed on
+  bool due_ = false;
+  double postponed_cost_ = 0;  // of the next sighting that waits for its turn
+  bool has_decided_ = false;
+  bool doubted_ = false;  // whether the way chosen has become slower: its batch tells
+  std::size_t chosen_ = 0;
+  base::Nanos spike_ = 0;    // a call of the chosen way that takes longer counts as this
+  double spent_before_ = 0;  // by the trials before this one
+  std::uint64_t calls_ = 0;
+  std::uint64_t decided_at_ = 0;  // calls made then
+  std::uint64_t look_ = 0;        // calls after the decision at which the ranks compare again
+  std::uint64_t turn_ = 0;        // calls made at which a postponed way can be afforded
+  base::Nanos recent_ = 0;        // smoothed, on this rank
+  base::Nanos agreeing_ = 0;      // took this rank so long, the last time
+  base::Nanos agreement_ = 0;     // the same, agreed on
+  base::Nanos agreements_ = 0;    // all but the last
+  std::uint32_t reopened_ = 0;
+};
+
+}  // namespace alm::tuning

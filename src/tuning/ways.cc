@@ -1,0 +1,61 @@
+#include "tuning/ways.h"
+
+namespace alm::tuning {
+namespace {
+
+// The model counts packets and phases: up to so much more may be as good in truth.
+constexpr double kClose = 1.5;
+// Orders of messages differ by what a message costs, whatever is in it, and by how many meet at one
+// receiver. Beyond this it is the partners per round that count.
+constexpr std::uint64_t kManyOrdersMax = 128u << 10;
+constexpr std::uint64_t kBruckMax = 1024;
+
+std::optional<Way> runner_up(const WaysWanted& wanted) {
+  if (wanted.phased.empty()) return std::nullopt;
+  const std::uint32_t members = wanted.members != 0 ? wanted.members : wanted.ranks;
+  const std::uint64_t bytes = wanted.member_bytes != 0 ? wanted.member_bytes : wanted.bytes;
+  const auto cost = [&](std::size_t index) {
+    return plan::cost_of(wanted.phased[index], bytes, wanted.packet_bytes);
+  };
+  const std::uint64_t direct = plan::direct_cost(members, bytes, wanted.packet_bytes);
+  const std::uint64_t chosen = wanted.model ? cost(*wanted.model) : direct;
+  std::optional<Way> best;
+  auto least = static_cast<std::uint64_t>(kClose * static_cast<double>(chosen));
+  if (wanted.model && direct <= least) {
+    best = Way{};
+    least = direct;
+  }
+  for (std::size_t i = 0; i < wanted.phased.size(); ++i) {
+    if (i == wanted.model || cost(i) > least) continue;
+    best = phased_way(i);
+    least = cost(i);
+  }
+  return best;
+}
+
+}  // namespace
+
+Kin kin_of(Way way) {
+  return way.kind == Way::Kind::kNative || way.kind == Way::Kind::kMessages ? Kin::kLibrary
+                                                                            : Kin::kUdp;
+}
+
+bool combines(Way way) {
+  return way.kind == Way::Kind::kPhased || way.kind == Way::Kind::kNative ||
+         way == message_way(plan::MessageOrder::kBruck);
+}
+
+std::vector<Way> ways_to_try(const WaysWanted& wanted) {
+  std::vector<Way> ways = {wanted.model ? phased_way(*wanted.model) : Way{}, kNativeWay};
+  if (const auto second = runner_up(wanted)) ways.push_back(*second);
+  if (wanted.ranks <= 2) return ways;  // one partner: nothing to order
+  if (wanted.bytes <= kBruckMax) ways.push_back(message_way(plan::MessageOrder::kBruck));
+  ways.push_back(message_way(plan::MessageOrder::kPairwise));
+  if (wanted.bytes <= kManyOrdersMax) {
+    ways.push_back(message_way(plan::MessageOrder::kFew));
+    ways.push_back(message_way(plan::MessageOrder::kAll));
+  }
+  return ways;
+}
+
+}  // namespace alm::tuning
