@@ -96,19 +96,13 @@ Measured measure(Cluster cluster, const Exchange& exchange) {
     config.packet_time = std::max<base::Nanos>(1, std::llround(tuning.packet_time_us * 1e3));
     return config;
   };
-  request.rounds = [&](std::uint32_t rank) -> base::Result<harness::RankRounds> {
+  request.rounds = [&](std::uint32_t rank) -> base::Result<base::Rounds> {
     auto plan = plan::make_plan({.ranks = cluster.host_count(),
                                  .self = {rank},
                                  .algorithm = exchange.algorithm,
                                  .group_of = groups});
     if (!plan) return plan.error();
-    harness::RankRounds rounds;
-    for (const base::Rank to : plan.value().send) rounds.send.push_back(to.value);
-    for (const base::Rank from : plan.value().recv) rounds.recv.push_back(from.value);
-    rounds.send_begin = plan.value().send_begin;
-    rounds.recv_begin = plan.value().recv_begin;
-    rounds.interleaved = plan.value().interleaved;
-    return rounds;
+    return plan.value().rounds;
   };
   const double begin = cpu_seconds();
   auto result = harness::simulate(request);

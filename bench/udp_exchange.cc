@@ -104,16 +104,16 @@ std::vector<Rank> open_ranks(const Options& options) {
 }
 
 void run_rank(const Options& options, Rank& rank, std::uint32_t self) {
-  std::vector<transport::PeerId> send, recv;
+  transport::Rounds rounds;
   for (std::uint32_t i = 1; i < options.ranks; ++i) {
-    send.push_back((self + i) % options.ranks);
-    recv.push_back((self + options.ranks - i) % options.ranks);
+    rounds.send.push_back((self + i) % options.ranks);
+    rounds.recv.push_back((self + options.ranks - i) % options.ranks);
   }
-  const std::vector<std::uint32_t> begin{0, options.ranks - 1};
+  rounds.send_begin = rounds.recv_begin = {0, options.ranks - 1};
   const std::vector<std::byte> out(options.bytes * options.ranks, std::byte{1});
   std::vector<std::byte> in(out.size());
   transport::Exchange exchange;
-  exchange.rounds = {send, recv, begin, begin, true, {}, {}, 0};
+  exchange.rounds = &rounds;
   exchange.send = {out.data(), options.bytes, options.bytes, {}, {}};
   exchange.recv = {in.data(), options.bytes, options.bytes, {}, {}};
   std::vector<std::uint64_t> at(options.ranks), sent(options.ranks), received(options.ranks);

@@ -62,13 +62,15 @@ class Rounds {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       request.self = {rank};
       plan::Plan plan = value_or_raise(plan::make_plan(request));
-      count_ = std::max(count_, static_cast<std::uint32_t>(plan.rounds()));
+      count_ = std::max(count_, static_cast<std::uint32_t>(plan.rounds.count()));
       if (whole) {
         plans_.push_back(std::move(plan));
         continue;
       }
-      width_ = std::max(width_, plan.send_begin[1]);
-      for (const base::Rank to : plan.send) sends_.push_back(static_cast<std::uint16_t>(to.value));
+      width_ = std::max(width_, plan.rounds.send_begin[1]);
+      for (const base::PeerId to : plan.rounds.send) {
+        sends_.push_back(static_cast<std::uint16_t>(to));
+      }
     }
   }
 
@@ -76,30 +78,32 @@ class Rounds {
 
   std::span<const base::Rank> sends(base::Rank rank, std::uint32_t round) {
     if (plans_.empty()) return packed(rank, round);
-    const plan::Plan& plan = plans_[rank.value];
-    return part(plan.send, plan.send_begin, round);
+    const base::Rounds& rounds = plans_[rank.value].rounds;
+    return part(rounds.send, rounds.send_begin, round, sends_now_);
   }
   std::span<const base::Rank> receives(base::Rank rank, std::uint32_t round) {
-    const plan::Plan& plan = plans_[rank.value];
-    return part(plan.recv, plan.recv_begin, round);
+    const base::Rounds& rounds = plans_[rank.value].rounds;
+    return part(rounds.recv, rounds.recv_begin, round, receives_now_);
   }
 
  private:
-  static std::span<const base::Rank> part(const std::vector<base::Rank>& all,
+  static std::span<const base::Rank> part(const std::vector<base::PeerId>& all,
                                           const std::vector<std::uint32_t>& begin,
-                                          std::uint32_t round) {
-    if (round + 1 >= begin.size()) return {};
-    return std::span(all).subspan(begin[round], begin[round + 1] - begin[round]);
+                                          std::uint32_t round, std::vector<base::Rank>& now) {
+    now.clear();
+    if (round + 1 >= begin.size()) return now;
+    for (std::uint32_t i = begin[round]; i < begin[round + 1]; ++i) now.push_back({all[i]});
+    return now;
   }
 
   std::span<const base::Rank> packed(base::Rank rank, std::uint32_t round) {
-    now_.clear();
+    sends_now_.clear();
     const std::size_t peers = ranks_ - 1;
     const std::size_t end = std::min<std::size_t>(peers, std::size_t{round + 1} * width_);
     for (std::size_t i = std::size_t{round} * width_; i < end; ++i) {
-      now_.push_back({sends_[rank.value * peers + i]});
+      sends_now_.push_back({sends_[rank.value * peers + i]});
     }
-    return now_;
+    return sends_now_;
   }
 
   std::uint32_t ranks_;
@@ -107,7 +111,7 @@ class Rounds {
   std::uint32_t width_ = 1;
   std::vector<plan::Plan> plans_;
   std::vector<std::uint16_t> sends_;
-  std::vector<base::Rank> now_;
+  std::vector<base::Rank> sends_now_, receives_now_;
 };
 
 sim::FlowRounds parse_rounds(const std::string& name) {

@@ -19,18 +19,16 @@ namespace {
 using plan::Plan;
 using Ranks = std::vector<std::uint32_t>;
 
-Ranks slice(const std::vector<base::Rank>& ranks, const std::vector<std::uint32_t>& begin,
-            std::size_t round) {
-  Ranks out;
-  for (std::uint32_t i = begin[round]; i < begin[round + 1]; ++i) out.push_back(ranks[i].value);
-  return out;
+Ranks slice(const Ranks& ranks, const std::vector<std::uint32_t>& begin, std::size_t round) {
+  return {ranks.begin() + begin[round], ranks.begin() + begin[round + 1]};
 }
 
 std::vector<std::pair<Ranks, Ranks>> rounds(const Plan& plan) {
+  const base::Rounds& made = plan.rounds;
   std::vector<std::pair<Ranks, Ranks>> out;
-  for (std::size_t round = 0; round < plan.rounds(); ++round) {
-    out.emplace_back(slice(plan.send, plan.send_begin, round),
-                     slice(plan.recv, plan.recv_begin, round));
+  for (std::size_t round = 0; round < made.count(); ++round) {
+    out.emplace_back(slice(made.send, made.send_begin, round),
+                     slice(made.recv, made.recv_begin, round));
   }
   return out;
 }
@@ -81,8 +79,9 @@ void bind_plan(nb::module_& m) {
           "The one used: pairwise and shift-exchange choose by themselves.")
       .def_ro("ranks", &Plan::ranks)
       .def_prop_ro("rank", [](const Plan& p) { return p.self.value; })
-      .def_ro("interleaved", &Plan::interleaved,
-              "Packets to the partners of a round alternate; else block after block.")
+      .def_prop_ro(
+          "interleaved", [](const Plan& p) { return p.rounds.interleaved; },
+          "Packets to the partners of a round alternate; else block after block.")
       .def_prop_ro("rounds", rounds,
                    "Per round the ranks to send to and the ranks to receive from, in step order.");
   m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",

@@ -59,39 +59,25 @@ transport::Config config_of(const SimulateOptions& options, const Cluster& clust
   return config;
 }
 
-std::vector<transport::PeerId> numbers(const std::vector<base::Rank>& ranks) {
-  std::vector<transport::PeerId> out(ranks.size());
-  std::transform(ranks.begin(), ranks.end(), out.begin(),
-                 [](base::Rank rank) { return rank.value; });
-  return out;
-}
-
-std::vector<transport::Train> trains(const std::vector<plan::Train>& planned) {
-  std::vector<transport::Train> out;
-  out.reserve(planned.size());
-  for (const auto& train : planned) out.push_back({train.peer.value, train.packets, train.step});
-  return out;
-}
-
 bool in_steps(const SimulateOptions& options) {
   return options.uneven_steps && options.algorithm == plan::Algorithm::kSyncShuffle &&
          !options.matrix.empty() &&
          plan::uneven_pays(options.matrix, static_cast<std::uint32_t>(options.hosts.size()));
 }
 
-void add_steps(harness::RankRounds& rounds, std::uint32_t rank, const SimulateOptions& options,
+void add_steps(base::Rounds& rounds, std::uint32_t rank, const SimulateOptions& options,
                const transport::Config& config, double limit_seconds) {
   constexpr double kNanos = 1e9;
   const double steps = limit_seconds * kNanos / static_cast<double>(config.packet_time);
-  const auto made = plan::make_uneven(
+  auto made = plan::make_uneven(
       {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
        .self = {rank},
        .bytes = options.matrix,
        .packet_bytes = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
        .grain_packets = config.grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
-  rounds.trains = trains(made.send);
-  rounds.arrivals = trains(made.recv);
+  rounds.trains = std::move(made.send);
+  rounds.arrivals = std::move(made.recv);
   rounds.steps = made.steps;
 }
 
@@ -232,7 +218,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.jitter = options.jitter;
   request.memory_max = options.memory_max;
   request.config = [&](std::uint32_t) { return config; };
-  request.rounds = [&](std::uint32_t rank) -> base::Result<harness::RankRounds> {
+  request.rounds = [&](std::uint32_t rank) -> base::Result<base::Rounds> {
     auto plan = plan::make_plan({.ranks = static_cast<std::uint32_t>(options.hosts.size()),
                                  .self = {rank},
                                  .algorithm = options.algorithm,
@@ -241,15 +227,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
                                  .omega = options.omega,
                                  .group_of = group_of});
     if (!plan) return plan.error();
-    const plan::Plan& made = plan.value();
-    harness::RankRounds rounds{numbers(made.send),
-                               numbers(made.recv),
-                               made.send_begin,
-                               made.recv_begin,
-                               made.interleaved,
-                               {},
-                               {},
-                               0};
+    base::Rounds rounds = std::move(plan).value().rounds;
     if (steps) add_steps(rounds, rank, options, config, limit);
     return rounds;
   };

@@ -16,10 +16,11 @@ BruckBlocks::BruckBlocks(plan::Bruck bruck, std::uint32_t self)
   for (const auto& of_plan : bruck_.phases) {
     Phase phase;
     for (const std::uint32_t shift : of_plan.shift) {
-      phase.to.push_back((self_ + shift) % bruck_.ranks);
-      phase.from.push_back((self_ + bruck_.ranks - shift) % bruck_.ranks);
+      phase.rounds.send.push_back((self_ + shift) % bruck_.ranks);
+      phase.rounds.recv.push_back((self_ + bruck_.ranks - shift) % bruck_.ranks);
     }
-    phase.round = {0, static_cast<std::uint32_t>(of_plan.shift.size())};
+    phase.rounds.send_begin =
+        phase.rounds.recv_begin = {0, static_cast<std::uint32_t>(of_plan.shift.size())};
     phases_.push_back(std::move(phase));
   }
 }
@@ -44,12 +45,12 @@ transport::Exchange BruckBlocks::exchange(std::size_t index) {
   std::fill(send_size_.begin(), send_size_.end(), 0);
   std::fill(recv_size_.begin(), recv_size_.end(), 0);
   for (std::size_t i = 0; i < plan.shift.size(); ++i) {
-    send_at_[phase.to[i]] = recv_at_[phase.from[i]] = plan.begin[i] * bytes_;
-    send_size_[phase.to[i]] = recv_size_[phase.from[i]] =
+    send_at_[phase.rounds.send[i]] = recv_at_[phase.rounds.recv[i]] = plan.begin[i] * bytes_;
+    send_size_[phase.rounds.send[i]] = recv_size_[phase.rounds.recv[i]] =
         (plan.begin[i + 1] - plan.begin[i]) * bytes_;
   }
   transport::Exchange exchange;
-  exchange.rounds = {phase.to, phase.from, phase.round, phase.round, true};
+  exchange.rounds = &phase.rounds;
   exchange.send = {out_, 0, 0, send_at_, send_size_};
   exchange.recv = {in_, 0, 0, recv_at_, recv_size_};
   return exchange;

@@ -29,8 +29,7 @@ class BruckBlocks {
 
  private:
   struct Phase {
-    std::vector<transport::PeerId> to, from;
-    std::vector<std::uint32_t> round;  // all partners in one
+    base::Rounds rounds;  // all partners in one
   };
 
   plan::Bruck bruck_;

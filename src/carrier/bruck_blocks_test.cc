@@ -30,8 +30,8 @@ void exchange_everything(const plan::Bruck& bruck, std::uint64_t bytes) {
     for (auto& blocks : all) exchanges.push_back(blocks.exchange(phase));
     for (std::uint32_t self = 0; self < ranks; ++self) {
       const auto& mine = exchanges[self];
-      ASSERT_EQ(mine.rounds.send.size(), mine.rounds.recv.size());
-      for (const auto to : mine.rounds.send) {
+      ASSERT_EQ(mine.rounds->send.size(), mine.rounds->recv.size());
+      for (const auto to : mine.rounds->send) {
         const auto& theirs = exchanges[to];
         ASSERT_NE(to, self);
         ASSERT_EQ(mine.send.size[to], theirs.recv.size[self]);

@@ -67,7 +67,7 @@ base::Status GridExchange::run(const std::byte* send, std::byte* recv, std::uint
       std::memcpy(out + phase.slots[i] * bytes, blocks + i * bytes, bytes);
     }
     transport::Exchange exchange;
-    exchange.rounds = phase.rounds.view();
+    exchange.rounds = &phase.rounds.rounds;
     exchange.send.base = out;
     exchange.recv.base = in;
     exchange.send.stride = exchange.recv.stride = message;

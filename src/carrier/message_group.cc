@@ -20,9 +20,9 @@ base::Status MessageGroup::run(plan::MessageOrder order, const std::byte* send, 
                                std::uint64_t bytes) {
   if (order == plan::MessageOrder::kBruck) return run_bruck(send, recv, bytes);
   transport::Exchange exchange;
-  exchange.rounds = order == plan::MessageOrder::kPairwise ? pairwise_.view() : one_round_.view();
-  exchange.send = {send, bytes, bytes, {}, {}};
-  exchange.recv = {recv, bytes, bytes, {}, {}};
+  exchange.rounds = order == plan::MessageOrder::kPairwise ? &pairwise_.rounds : &one_round_.rounds;
+  exchange.send = {send, bytes, bytes};
+  exchange.recv = {recv, bytes, bytes};
   return messages_->run(exchange, order == plan::MessageOrder::kAll ? ranks_ : PointToPoint::kFew);
 }
 

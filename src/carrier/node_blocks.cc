@@ -211,7 +211,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
   exchange.recv = {recv, 0, 0, in.message_at, in.message_bytes};
   if (auto* counts = of_.network_.counts; counts != nullptr) {
     if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
-    exchange.rounds = counts->rounds();
+    exchange.rounds = &counts->rounds();
   }
   if (auto done = of_.network_.group->run(exchange); !done) return done;
   if (differs) return of_.disagreement(of_.verdict_);

@@ -2,23 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "base/rounds.h"
 #include "plan/plan.h"
-#include "transport/engine.h"
 
 namespace alm::carrier {
 
 struct PlanRounds {
   plan::Algorithm algorithm{};
   plan::Permutation permutation{};
-  std::vector<transport::PeerId> send, recv;
-  std::vector<std::uint32_t> send_begin, recv_begin;
-  bool interleaved = true;
-
-  transport::Rounds view() const {
-    return {send, recv, send_begin, recv_begin, interleaved, {}, {}, 0};
-  }
+  base::Rounds rounds;
 };
 
 PlanRounds rounds_of(const plan::Plan& plan);

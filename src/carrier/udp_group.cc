@@ -52,7 +52,7 @@ std::uint32_t UdpGroup::packet_bytes() const {
 }
 
 base::Status UdpGroup::run(transport::Exchange exchange, base::Nanos deadline) {
-  if (exchange.rounds.send_begin.empty()) exchange.rounds = rounds_.view();
+  if (exchange.rounds == nullptr) exchange.rounds = &rounds_.rounds;
   return driver_.run(set_, exchange, hooks_.progress, hooks_.warn, deadline);
 }
 
@@ -66,8 +66,8 @@ base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::by
     return run_phased(*phased, gathered_.data(), all.data(), mine.size());
   }
   transport::Exchange exchange;
-  exchange.send = {gathered_.data(), mine.size(), mine.size(), {}, {}};
-  exchange.recv = {all.data(), mine.size(), mine.size(), {}, {}};
+  exchange.send = {gathered_.data(), mine.size(), mine.size()};
+  exchange.recv = {all.data(), mine.size(), mine.size()};
   return run(exchange);
 }
 

@@ -33,14 +33,6 @@ std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t se
   return sum;
 }
 
-std::vector<transport::Train> trains_of(const std::vector<plan::Train>& planned) {
-  std::vector<transport::Train> trains(planned.size());
-  std::transform(planned.begin(), planned.end(), trains.begin(), [](const plan::Train& train) {
-    return transport::Train{train.peer.value, train.packets, train.step};
-  });
-  return trains;
-}
-
 }  // namespace
 
 Counts::Counts(UdpGroup& group, Network network)
@@ -130,25 +122,19 @@ void Counts::make_steps(std::span<const std::uint64_t> matrix) {
   has_steps_ = plan::uneven_pays(matrix, members);
   if (!has_steps_) return;
   const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
-  const auto made = plan::make_uneven(
+  auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},
        .bytes = matrix,
        .packet_bytes = group_.packet_bytes(),
        .grain_packets = group_.config().grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
-  trains_ = trains_of(made.send);
-  arrivals_ = trains_of(made.recv);
-  steps_ = made.steps;
+  stepped_ = group_.rounds().rounds;
+  stepped_.trains = std::move(made.send);
+  stepped_.arrivals = std::move(made.recv);
+  stepped_.steps = made.steps;
 }
 
-transport::Rounds Counts::rounds() const {
-  auto rounds = group_.rounds().view();
-  if (!planned_) return rounds;
-  rounds.trains = trains_;
-  rounds.arrivals = arrivals_;
-  rounds.steps = steps_;
-  return rounds;
-}
+const base::Rounds& Counts::rounds() const { return planned_ ? stepped_ : group_.rounds().rounds; }
 
 }  // namespace alm::carrier

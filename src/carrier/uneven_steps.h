@@ -44,7 +44,7 @@ class Counts {
   using WantsSteps = std::function<bool(std::uint64_t load)>;
   base::Status prepare(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
                        const WantsSteps& wants_steps = {});
-  transport::Rounds rounds() const;
+  const base::Rounds& rounds() const;
 
   // What the fullest member has to carry, as last agreed on.
   std::uint64_t load() const { return load_; }
@@ -84,8 +84,7 @@ class Counts {
   std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
-  std::vector<transport::Train> trains_, arrivals_;
-  std::uint64_t steps_ = 0;
+  base::Rounds stepped_;  // the rounds of the group, and the steps
 };
 
 }  // namespace alm::carrier

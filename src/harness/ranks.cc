@@ -66,10 +66,7 @@ void Ranks::enter(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   self.starts_at = sim::kNever;
   ++self.entered;
-  const transport::Rounds rounds{
-      self.rounds.send,        self.rounds.recv,   self.rounds.send_begin, self.rounds.recv_begin,
-      self.rounds.interleaved, self.rounds.trains, self.rounds.arrivals,   self.rounds.steps};
-  self.engine.start(sim::to_nanos(now), rounds, {bytes_, self.send_bytes},
+  self.engine.start(sim::to_nanos(now), self.rounds, {bytes_, self.send_bytes},
                     {bytes_, self.recv_bytes});
   for (const Held& held : self.held) self.engine.replay(held.peer, held.packet, held.length);
   self.held.clear();

@@ -37,7 +37,7 @@ class Ranks final : public sim::Program {
     Rank(const transport::Config& config, std::uint32_t self, std::uint32_t ranks)
         : engine(config, self, ranks) {}
     transport::Engine engine;
-    RankRounds rounds;
+    base::Rounds rounds;
     std::vector<std::uint64_t> send_bytes, recv_bytes;  // empty: uniform
     std::vector<Held> held;
     std::uint32_t entered = 0;  // exchanges started

@@ -9,21 +9,13 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/rounds.h"
 #include "sim/options.h"
 #include "sim/simulator.h"
 #include "topology/cluster.h"
 #include "transport/engine.h"
 
 namespace alm::harness {
-
-// What a rank sends and receives, as in plan::Plan.
-struct RankRounds {
-  std::vector<transport::PeerId> send, recv;
-  std::vector<std::uint32_t> send_begin, recv_begin;  // rounds + 1 entries each
-  bool interleaved = true;
-  std::vector<transport::Train> trains, arrivals;  // for uneven blocks, see transport::Rounds
-  std::uint64_t steps = 0;
-};
 
 // How long after the others a rank enters an exchange: exponential, drawn anew each time.
 struct StartJitter {
@@ -34,7 +26,7 @@ struct StartJitter {
 struct SimRequest {
   const topology::Cluster* cluster = nullptr;
   std::vector<base::HostId> hosts;  // one rank each, in rank order; empty: every host
-  std::function<base::Result<RankRounds>(std::uint32_t rank)> rounds;
+  std::function<base::Result<base::Rounds>(std::uint32_t rank)> rounds;
   std::uint64_t bytes = 0;  // per pair
   // Instead of `bytes`, for matrices that differ.
   std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;

@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 using topology::Cluster;
 
 // Synchronous shuffle by shift (000 Alg 1).
-RankRounds shift_rounds(std::uint32_t rank, std::uint32_t ranks) {
-  RankRounds rounds;
+base::Rounds shift_rounds(std::uint32_t rank, std::uint32_t ranks) {
+  base::Rounds rounds;
   for (std::uint32_t step = 1; step < ranks; ++step) {
     rounds.send.push_back((rank + step) % ranks);
     rounds.recv.push_back((rank + ranks - step) % ranks);

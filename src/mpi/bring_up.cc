@@ -262,8 +262,8 @@ std::uint64_t Communicator::say_hello() {
   const std::uint32_t hosts = group_->members();
   auto buffers = make_hello(hosts, host_, group_->packet_bytes());
   transport::Exchange exchange;
-  exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes, {}, {}};
-  exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes, {}, {}};
+  exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes};
+  exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes};
   const auto timeout = job_.options.hello_timeout_ms * base::kMillisecond;
   const auto done = group_->run(
       exchange, io::monotonic_now() + timeout + 4 * hosts * group_->config().packet_time);

@@ -100,7 +100,7 @@ base::Status Communicator::take(tuning::Way way, const Staging& staged, std::uin
 
 base::Status Communicator::run(transport::Exchange exchange) {
   if (mode_ != Mode::kMessages) return group_->run(exchange);
-  exchange.rounds = message_rounds_.view();
+  exchange.rounds = &message_rounds_.rounds;
   return over_messages([&] { return messages_->run(exchange); });
 }
 

@@ -46,7 +46,7 @@ base::Status Communicator::send_blocks(const BlockStaging& staged) {
   transport::Exchange exchange;
   exchange.send = staged.send();
   exchange.recv = staged.recv();
-  if (counts_ && !node_) exchange.rounds = counts_->rounds();
+  if (counts_ && !node_) exchange.rounds = &counts_->rounds();
   auto done = node_ ? node_->alltoall_blocks(exchange.send, exchange.recv) : run(exchange);
   count();  // of no message size
   job_.stats.update([](StatsRecord& stats) { ++stats.exchanges; });

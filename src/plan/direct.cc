@@ -7,12 +7,12 @@
 namespace alm::plan {
 
 void plan_direct(Plan& plan) {
-  plan.interleaved = false;
+  plan.rounds.interleaved = false;
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    if (rank != plan.self.value) plan.send.push_back({rank});
+    if (rank != plan.self.value) plan.rounds.send.push_back(rank);
   }
-  plan.recv = plan.send;
-  plan.send_begin = plan.recv_begin = {0, plan.ranks - 1};
+  plan.rounds.recv = plan.rounds.send;
+  plan.rounds.send_begin = plan.rounds.recv_begin = {0, plan.ranks - 1};
 }
 
 }  // namespace alm::plan

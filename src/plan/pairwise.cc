@@ -7,7 +7,7 @@
 namespace alm::plan {
 
 void plan_pairwise(Plan& plan, const schedule::Schedule& pairing) {
-  plan.interleaved = false;
+  plan.rounds.interleaved = false;
   append_rounds(plan, pairing, 1);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/rounds.h"
 #include "topology/cluster.h"
 
 namespace alm::plan {
@@ -43,15 +44,9 @@ struct Plan {
   Permutation permutation = Permutation::kBalanced;  // the one used; of no meaning for kDirect
   std::uint32_t ranks = 0;
   base::Rank self;
-  // Round i sends to send[send_begin[i] .. send_begin[i+1]) in this order, item by item, and is
-  // complete when everything from recv[recv_begin[i] .. recv_begin[i+1]) has come as well.
   // Idle steps and rounds without partners are left out. Over all rounds each other rank appears
   // once in send and once in recv.
-  std::vector<base::Rank> send, recv;
-  std::vector<std::uint32_t> send_begin, recv_begin;  // rounds() + 1 entries each
-  bool interleaved = true;  // items of a round's partners alternate; false: block after block
-
-  std::size_t rounds() const { return send_begin.empty() ? 0 : send_begin.size() - 1; }
+  base::Rounds rounds;
 };
 
 base::Result<Plan> make_plan(const Request& request);

@@ -10,7 +10,6 @@
 namespace alm::plan {
 namespace {
 
-using base::Rank;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Groups = std::vector<std::vector<std::uint32_t>>;
@@ -20,12 +19,6 @@ constexpr Algorithm kAlgorithms[] = {Algorithm::kDirect, Algorithm::kShiftExchan
                                      Algorithm::kSyncShuffle};
 constexpr Permutation kPermutations[] = {Permutation::kShift, Permutation::kXor,
                                          Permutation::kEdgeColouring, Permutation::kBalanced};
-
-std::vector<std::uint32_t> values(const std::vector<Rank>& ranks) {
-  std::vector<std::uint32_t> out;
-  for (const Rank rank : ranks) out.push_back(rank.value);
-  return out;
-}
 
 Groups leaves(std::initializer_list<std::uint32_t> sizes) {
   Groups out(1);
@@ -53,15 +46,15 @@ void expect_complete(const Plan& plan) {
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     if (rank != plan.self.value) others.push_back(rank);
   }
-  EXPECT_THAT(values(plan.send), testing::UnorderedElementsAreArray(others));
-  EXPECT_THAT(values(plan.recv), testing::UnorderedElementsAreArray(others));
+  EXPECT_THAT(plan.rounds.send, testing::UnorderedElementsAreArray(others));
+  EXPECT_THAT(plan.rounds.recv, testing::UnorderedElementsAreArray(others));
   if (plan.ranks == 1) return;
-  ASSERT_EQ(plan.send_begin.size(), plan.recv_begin.size());
-  EXPECT_EQ(plan.send_begin.front(), 0u);
-  EXPECT_EQ(plan.send_begin.back(), plan.send.size());
-  EXPECT_EQ(plan.recv_begin.back(), plan.recv.size());
-  EXPECT_TRUE(std::is_sorted(plan.send_begin.begin(), plan.send_begin.end()));
-  EXPECT_TRUE(std::is_sorted(plan.recv_begin.begin(), plan.recv_begin.end()));
+  ASSERT_EQ(plan.rounds.send_begin.size(), plan.rounds.recv_begin.size());
+  EXPECT_EQ(plan.rounds.send_begin.front(), 0u);
+  EXPECT_EQ(plan.rounds.send_begin.back(), plan.rounds.send.size());
+  EXPECT_EQ(plan.rounds.recv_begin.back(), plan.rounds.recv.size());
+  EXPECT_TRUE(std::is_sorted(plan.rounds.send_begin.begin(), plan.rounds.send_begin.end()));
+  EXPECT_TRUE(std::is_sorted(plan.rounds.recv_begin.begin(), plan.rounds.recv_begin.end()));
 }
 
 TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
@@ -93,27 +86,27 @@ TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
 TEST(Plan, SyncShuffleIsOneRoundInStepOrder) {
   const Plan plan =
       plan_of({.ranks = 5, .self = {1}, .permutation = Permutation::kShift, .group_of = {}});
-  EXPECT_EQ(plan.rounds(), 1u);
-  EXPECT_THAT(values(plan.send), ElementsAre(2, 3, 4, 0));
-  EXPECT_THAT(values(plan.recv), ElementsAre(0, 4, 3, 2));
-  EXPECT_TRUE(plan.interleaved);
+  EXPECT_EQ(plan.rounds.count(), 1u);
+  EXPECT_THAT(plan.rounds.send, ElementsAre(2, 3, 4, 0));
+  EXPECT_THAT(plan.rounds.recv, ElementsAre(0, 4, 3, 2));
+  EXPECT_TRUE(plan.rounds.interleaved);
 }
 
 TEST(Plan, RemapGoesThereAndBack) {
   // 2 leaves of 3: logical order 0 3 1 4 2 5, so the successor of 4 is 2.
   const Plan plan = plan_of(
       {.ranks = 6, .self = {4}, .permutation = Permutation::kShift, .group_of = leaves({3, 3})});
-  EXPECT_THAT(values(plan.send), ElementsAre(2, 5, 0, 3, 1));
-  EXPECT_THAT(values(plan.recv), ElementsAre(1, 3, 0, 5, 2));
+  EXPECT_THAT(plan.rounds.send, ElementsAre(2, 5, 0, 3, 1));
+  EXPECT_THAT(plan.rounds.recv, ElementsAre(1, 3, 0, 5, 2));
 }
 
 TEST(Plan, ShiftExchangeHasOnePartnerEachWayPerRound) {
   const Plan plan =
       plan_of({.ranks = 4, .self = {0}, .algorithm = Algorithm::kShiftExchange, .group_of = {}});
-  EXPECT_EQ(plan.rounds(), 3u);
+  EXPECT_EQ(plan.rounds.count(), 3u);
   EXPECT_EQ(plan.permutation, Permutation::kShift);
-  EXPECT_THAT(values(plan.send), ElementsAre(1, 2, 3));
-  EXPECT_THAT(values(plan.recv), ElementsAre(3, 2, 1));
+  EXPECT_THAT(plan.rounds.send, ElementsAre(1, 2, 3));
+  EXPECT_THAT(plan.rounds.recv, ElementsAre(3, 2, 1));
 }
 
 TEST(Plan, PairwisePairsEvenWhenAskedForAnotherPermutation) {
@@ -124,8 +117,8 @@ TEST(Plan, PairwisePairsEvenWhenAskedForAnotherPermutation) {
                                  .algorithm = Algorithm::kPairwise,
                                  .permutation = permutation,
                                  .group_of = {}});
-      EXPECT_EQ(plan.rounds(), ranks - 1);
-      EXPECT_EQ(plan.send, plan.recv);
+      EXPECT_EQ(plan.rounds.count(), ranks - 1);
+      EXPECT_EQ(plan.rounds.send, plan.rounds.recv);
       EXPECT_EQ(plan.permutation,
                 permutation == Permutation::kXor ? Permutation::kXor : Permutation::kEdgeColouring);
     }
@@ -139,14 +132,14 @@ TEST(Plan, GroupShuffleCutsRoundsOfOmega) {
                              .permutation = Permutation::kShift,
                              .omega = 4,
                              .group_of = {}});
-  EXPECT_THAT(plan.send_begin, ElementsAre(0, 4, 8, 12, 15));
-  EXPECT_TRUE(plan.interleaved);
+  EXPECT_THAT(plan.rounds.send_begin, ElementsAre(0, 4, 8, 12, 15));
+  EXPECT_TRUE(plan.rounds.interleaved);
   EXPECT_EQ(plan_of({.ranks = 16,
                      .self = {3},
                      .algorithm = Algorithm::kGroupShuffle,
                      .permutation = Permutation::kShift,
                      .group_of = {}})
-                .rounds(),
+                .rounds.count(),
             3u);
 }
 
@@ -159,15 +152,16 @@ TEST(Plan, DefaultOmegaIsThePublishedOne) {
 
 TEST(Plan, OneRankHasNothingToDo) {
   for (const Algorithm algorithm : kAlgorithms) {
-    EXPECT_EQ(plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .group_of = {}}).rounds(),
-              0u);
+    EXPECT_EQ(
+        plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .group_of = {}}).rounds.count(),
+        0u);
   }
 }
 
 TEST(Plan, SameRequestSamePlan) {
   const Request request{.ranks = 23, .self = {9}, .group_of = leaves({9, 8, 6})};
-  EXPECT_EQ(plan_of(request).send, plan_of(request).send);
-  EXPECT_EQ(plan_of(request).recv, plan_of(request).recv);
+  EXPECT_EQ(plan_of(request).rounds.send, plan_of(request).rounds.send);
+  EXPECT_EQ(plan_of(request).rounds.recv, plan_of(request).rounds.recv);
 }
 
 TEST(Plan, RefusesBadRequests) {

@@ -6,7 +6,7 @@
 namespace alm::plan {
 
 void plan_shift_exchange(Plan& plan, const schedule::Schedule& shift) {
-  plan.interleaved = false;
+  plan.rounds.interleaved = false;
   append_rounds(plan, shift, 1);
 }
 

@@ -140,7 +140,7 @@ class Dealer {
       const auto count = static_cast<std::uint32_t>(std::min(left[slot.peer], unit_));
       if (count == 0) continue;
       left[slot.peer] -= count;
-      trains.push_back({Rank{slot.peer}, count, slot.place * unit_});
+      trains.push_back({slot.peer, count, slot.place * unit_});
     }
     return trains;
   }

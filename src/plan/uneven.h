@@ -13,15 +13,11 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/rounds.h"
 
 namespace alm::plan {
 
-// So many packets to, or from, one rank from a step on, one in each.
-struct Train {
-  base::Rank peer;
-  std::uint32_t packets = 0;
-  std::uint64_t step = 0;
-};
+using base::Train;
 
 struct Uneven {
   std::vector<Train> send, recv;  // by step

@@ -31,7 +31,7 @@ std::vector<Uneven> make_all(const Bytes& bytes, std::uint32_t ranks, std::uint3
 
 std::uint64_t packets(const std::vector<Train>& trains, std::uint32_t peer) {
   std::uint64_t sum = 0;
-  for (const Train& train : trains) sum += train.peer.value == peer ? train.packets : 0;
+  for (const Train& train : trains) sum += train.peer == peer ? train.packets : 0;
   return sum;
 }
 
@@ -54,7 +54,7 @@ std::uint64_t worst_queue(const std::vector<Uneven>& all, std::uint32_t to) {
   std::map<std::uint64_t, std::uint64_t> at;
   for (const Uneven& one : all) {
     for (const Train& train : one.send) {
-      if (train.peer.value != to) continue;
+      if (train.peer != to) continue;
       for (std::uint32_t i = 0; i < train.packets; ++i) ++at[train.step + i];
     }
   }

@@ -4,20 +4,6 @@
 #include <cstring>
 
 namespace alm::transport {
-namespace {
-
-template <class Blocks>
-auto* block_of(const Blocks& blocks, PeerId peer) {
-  return blocks.base + (blocks.size.empty() ? blocks.stride * peer : blocks.displacement[peer]);
-}
-
-template <class Blocks>
-BlockSizes sizes_of(const Blocks& blocks) {
-  return {blocks.bytes, blocks.size};
-}
-
-}  // namespace
-
 struct Channel::Impl {
   Impl(const Config& config, Identity id)
       : identity(std::move(id)),
@@ -33,7 +19,7 @@ struct Channel::Impl {
   };
 
   void place(PeerId peer, std::uint32_t packet, std::span<const std::byte> payload) const {
-    std::memcpy(block_of(exchange.recv, peer) + std::uint64_t{packet} * engine.packet_bytes(),
+    std::memcpy(exchange.recv.at(peer) + std::uint64_t{packet} * engine.packet_bytes(),
                 payload.data(), payload.size());
   }
 
@@ -60,7 +46,7 @@ Channel& Channel::operator=(Channel&&) noexcept = default;
 
 void Channel::start(base::Nanos now, const Exchange& exchange) {
   impl_->exchange = exchange;
-  impl_->engine.start(now, exchange.rounds, sizes_of(exchange.send), sizes_of(exchange.recv));
+  impl_->engine.start(now, *exchange.rounds, exchange.send.sizes(), exchange.recv.sizes());
   for (const Impl::Held& held : impl_->held) {
     if (!impl_->engine.replay(held.peer, held.packet, held.length)) continue;
     impl_->place(held.peer, held.packet,
@@ -74,14 +60,14 @@ bool Channel::complete() const { return impl_->engine.complete(); }
 
 void Channel::release(base::Nanos now) {
   impl_->tail_bytes.clear();
-  const BlockSizes sizes = sizes_of(impl_->exchange.send);
+  const BlockSizes sizes = impl_->exchange.send.sizes();
   const std::uint64_t packet_bytes = impl_->engine.packet_bytes();
   for (PeerId peer = 0; peer < impl_->tail_at.size(); ++peer) {
     const Engine::Range range = impl_->engine.unacknowledged(peer);
     if (range.first == range.last) continue;
     const std::uint64_t begin = range.first * packet_bytes;
     const std::uint64_t end = std::min(range.last * packet_bytes, sizes.of(peer));
-    const std::byte* block = block_of(impl_->exchange.send, peer);
+    const std::byte* block = impl_->exchange.send.at(peer);
     impl_->tail_at[peer] =
         static_cast<std::ptrdiff_t>(impl_->tail_bytes.size()) - static_cast<std::ptrdiff_t>(begin);
     impl_->tail_bytes.insert(impl_->tail_bytes.end(), block + begin, block + end);
@@ -146,7 +132,7 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
         head_bytes += emission.control_bytes;
         break;
       case Emission::Body::kBlock:
-        datagram.payload = {block_of(impl_->exchange.send, emission.peer) + emission.offset,
+        datagram.payload = {impl_->exchange.send.at(emission.peer) + emission.offset,
                             emission.length};
         break;
       case Emission::Body::kTail:
@@ -183,9 +169,7 @@ std::optional<Engine::Elsewhere> Channel::elsewhere(PeerId peer) const {
   return impl_->engine.elsewhere(peer);
 }
 
-std::uint64_t Channel::sends_to(PeerId peer) const {
-  return sizes_of(impl_->exchange.send).of(peer);
-}
+std::uint64_t Channel::sends_to(PeerId peer) const { return impl_->exchange.send.size_of(peer); }
 
 const std::optional<Mismatch>& Channel::mismatch() const { return impl_->engine.mismatch(); }
 const Counters& Channel::counters() const { return impl_->engine.counters(); }

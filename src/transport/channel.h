@@ -29,21 +29,25 @@ struct Identity {
   std::vector<std::uint16_t> remote_set;  // [peer] what we put when sending to them
 };
 
-// Where the block for or from each peer lies: either `stride` bytes apart and `bytes` long each, or
-// displacement[peer], size[peer] (bytes).
-struct ConstBlocks {
-  const std::byte* base = nullptr;
+// Where the block for or from each peer lies: `stride` bytes apart, or at displacement[peer]; and
+// how long it is: `bytes`, or size[peer].
+template <class Byte>
+struct Blocks {
+  Byte* base = nullptr;
   std::uint64_t stride = 0, bytes = 0;
-  std::span<const std::uint64_t> displacement, size;
+  std::span<const std::uint64_t> displacement = {}, size = {};
+
+  Byte* at(PeerId peer) const {
+    return base + (displacement.empty() ? stride * peer : displacement[peer]);
+  }
+  std::uint64_t size_of(PeerId peer) const { return size.empty() ? bytes : size[peer]; }
+  BlockSizes sizes() const { return {bytes, size}; }
 };
-struct MutableBlocks {
-  std::byte* base = nullptr;
-  std::uint64_t stride = 0, bytes = 0;
-  std::span<const std::uint64_t> displacement, size;
-};
+using ConstBlocks = Blocks<const std::byte>;
+using MutableBlocks = Blocks<std::byte>;
 
 struct Exchange {
-  Rounds rounds;
+  const Rounds* rounds = nullptr;  // must outlive the exchange
   ConstBlocks send;
   MutableBlocks recv;  // self's own block is not copied
 };

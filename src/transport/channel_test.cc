@@ -35,12 +35,13 @@ class Group {
         identity.remote_set.push_back(static_cast<std::uint16_t>(peer));
       }
       channels_.emplace_back(config, identity);
-      auto& order = orders_.emplace_back();
-      for (PeerId i = 1; i < ranks; ++i) order.push_back((self + i) % ranks);
+      Rounds& rounds = rounds_.emplace_back();
+      for (PeerId i = 1; i < ranks; ++i) rounds.send.push_back((self + i) % ranks);
+      rounds.recv = rounds.send;
+      rounds.send_begin = rounds.recv_begin = {0, ranks - 1};
     }
     send_.resize(ranks);
     recv_.resize(ranks);
-    bounds_ = {0, ranks - 1};
   }
 
   Channel& operator[](PeerId rank) { return channels_[rank]; }
@@ -53,7 +54,7 @@ class Group {
         send_[self][bytes * peer + i] = value(self, peer, i);
     }
     Exchange exchange;
-    exchange.rounds = {orders_[self], orders_[self], bounds_, bounds_, true};
+    exchange.rounds = &rounds_[self];
     exchange.send = {send_[self].data(), bytes, bytes, {}, {}};
     exchange.recv = {recv_[self].data(), bytes, bytes, {}, {}};
     channels_[self].start(now, exchange);
@@ -65,7 +66,7 @@ class Group {
     send_[self].assign(ranks_ * kRoom, std::byte{1});
     recv_[self].assign(ranks_ * kRoom, std::byte{0});
     Exchange exchange;
-    exchange.rounds = {orders_[self], orders_[self], bounds_, bounds_, true};
+    exchange.rounds = &rounds_[self];
     exchange.send = {send_[self].data(), 0, 0, places_, send_sizes};
     exchange.recv = {recv_[self].data(), 0, 0, places_, recv_sizes};
     channels_[self].start(now, exchange);
@@ -121,8 +122,7 @@ class Group {
   std::vector<std::uint64_t> places_;
   PeerId stopped_ = ~0u;
   std::vector<Channel> channels_;
-  std::vector<std::vector<PeerId>> orders_;
-  std::vector<std::uint32_t> bounds_;
+  std::vector<Rounds> rounds_;
   std::vector<std::vector<std::byte>> send_, recv_;
 };
 

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/rounds.h"
 #include "base/time.h"
 
 namespace alm::transport {
 
-using PeerId = std::uint32_t;  // rank in the set
+using base::PeerId;  // rank in the set
 
 enum class Reliability { kSelectiveRepeat, kGoBackN };
 enum class SendRule {

@@ -9,6 +9,8 @@ namespace {
 // Bytes around the payload of a datagram on the link: IPv4, UDP, Ethernet.
 constexpr std::uint64_t kFramingBytes = 42;
 
+const Rounds kNoRounds;
+
 }  // namespace
 
 Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
@@ -17,6 +19,7 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
       packet_bytes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
       peers_(peers),
       asides_(peers),
+      rounds_(&kNoRounds),
       window_(config.window_packets),
       jitter_(config.timer_jitter) {
   assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
@@ -45,7 +48,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   running_ = true;
   started_ = now;
   next_check_ = now;
-  rounds_ = rounds;
+  rounds_ = &rounds;
   send_sizes_ = send;
   recv_sizes_ = recv;
   lossy_ = false;
@@ -95,7 +98,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     window_ = std::max(window_, config_.burst_packets);
   }
 
-  const std::size_t rounds_count = rounds.send_begin.empty() ? 0 : rounds.send_begin.size() - 1;
+  const std::size_t rounds_count = rounds.count();
   round_recv_left_.assign(rounds_count, 0);
   std::size_t partners_max = 0;
   for (std::size_t round = 0; round < rounds_count; ++round) {
@@ -150,7 +153,7 @@ void Engine::release(base::Nanos now) {
   tail_resends_ = resends_;
   resends_ = 0;
   running_ = false;
-  rounds_ = Rounds{};
+  rounds_ = &kNoRounds;
   send_sizes_ = BlockSizes{};
   recv_sizes_ = BlockSizes{};
   if (tail_unacked_ > 0 || owing_ > 0) timer_at(now + cycle());
@@ -164,7 +167,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
     peers_[id] = Peer{};
     asides_[id] = Aside{};
   }
-  rounds_ = Rounds{};
+  rounds_ = &kNoRounds;
   send_sizes_ = BlockSizes{};
   recv_sizes_ = BlockSizes{};
   turn_.clear();

@@ -41,6 +41,7 @@
 #include <span>
 #include <vector>
 
+#include "base/rounds.h"
 #include "base/time.h"
 #include "transport/config.h"
 #include "transport/windows.h"
@@ -49,24 +50,8 @@
 
 namespace alm::transport {
 
-// So many packets to, or from, one peer from a step on. A step is the time of one packet on the
-// host link, counted from the start of the exchange.
-struct Train {
-  PeerId peer = 0;
-  std::uint32_t packets = 0;
-  std::uint64_t step = 0;
-};
-
-// Rounds of partners, as in plan::Plan (transport does not know plans). Must outlive the exchange.
-struct Rounds {
-  std::span<const PeerId> send, recv;
-  std::span<const std::uint32_t> send_begin, recv_begin;  // rounds + 1 entries
-  bool interleaved = true;
-  // For uneven blocks: what is sent, and what comes, in the order of steps (engine_steps.cc). What
-  // the trains do not hold goes in the order of the rounds, after them.
-  std::span<const Train> trains = {}, arrivals = {};
-  std::uint64_t steps = 0;  // of the whole exchange
-};
+using base::Rounds;
+using base::Train;
 
 // Bytes per peer: one figure for all, or one each.
 struct BlockSizes {
@@ -102,6 +87,7 @@ class Engine {
   std::uint32_t packets_of(std::uint64_t bytes) const;
   std::uint32_t length_of(std::uint64_t bytes, std::uint32_t packet) const;
 
+  // `rounds` must outlive the exchange.
   void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv);
   bool running() const { return running_; }
   bool complete() const;
@@ -256,7 +242,7 @@ class Engine {
                  std::uint64_t exchange, bool tail);
   // engine_steps.cc
   void start_steps(base::Nanos now);
-  bool stepping() const { return train_ < rounds_.trains.size(); }
+  bool stepping() const { return train_ < rounds_->trains.size(); }
   bool emit_step(base::Nanos now, Emission* out);
   void skip_exhausted();
   base::Nanos time_of(std::uint64_t step) const;
@@ -299,7 +285,7 @@ class Engine {
   std::optional<std::uint32_t> lost_;  // why; told to peers
   std::optional<PeerFailure> told_;    // by a peer
   std::optional<Mismatch> mismatch_;   // found, or told by a peer
-  Rounds rounds_;
+  const Rounds* rounds_;               // of the running exchange
   BlockSizes send_sizes_, recv_sizes_, tail_sizes_, tail_recv_sizes_;
   // Block sizes of the tail, when not uniform.
   std::vector<std::uint64_t> tail_bytes_, tail_recv_bytes_;

@@ -25,13 +25,13 @@ void Engine::load_round() {
   position_ = 0;
   train_left_ = train_length();
   if (round_ >= round_recv_left_.size()) return;
-  for (std::uint32_t i = rounds_.send_begin[round_]; i < rounds_.send_begin[round_ + 1]; ++i) {
-    if (!peers_[rounds_.send[i]].send.exhausted()) turn_.push_back(rounds_.send[i]);
+  for (std::uint32_t i = rounds_->send_begin[round_]; i < rounds_->send_begin[round_ + 1]; ++i) {
+    if (!peers_[rounds_->send[i]].send.exhausted()) turn_.push_back(rounds_->send[i]);
   }
 }
 
 std::uint32_t Engine::train_length() const {
-  return rounds_.interleaved ? config_.grain_packets : std::numeric_limits<std::uint32_t>::max();
+  return rounds_->interleaved ? config_.grain_packets : std::numeric_limits<std::uint32_t>::max();
 }
 
 void Engine::next_partner(base::Nanos now) {

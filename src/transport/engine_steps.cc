@@ -32,18 +32,18 @@ void Engine::start_steps(base::Nanos now) {
   anchor_at_ = last_arrival_at_ = now;
   next_step_at_ = base::kNever;
   send_total_ = send_left_;
-  if (rounds_.steps == 0) return;
+  if (rounds_->steps == 0) return;
   const std::uint64_t packets = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_));
   nominal_total_ = nominal_total_ / static_cast<base::Nanos>(packets) *
-                   static_cast<base::Nanos>(std::max(rounds_.steps, packets));
-  cycles_ = std::max<std::uint64_t>(1, rounds_.steps / cycle_packets_);
+                   static_cast<base::Nanos>(std::max(rounds_->steps, packets));
+  cycles_ = std::max<std::uint64_t>(1, rounds_->steps / cycle_packets_);
   skip_exhausted();
 }
 
 // A train may be for a block that is shorter than was thought when the steps were made.
 void Engine::skip_exhausted() {
-  while (stepping() && (train_sent_ == rounds_.trains[train_].packets ||
-                        peers_[rounds_.trains[train_].peer].send.exhausted())) {
+  while (stepping() && (train_sent_ == rounds_->trains[train_].packets ||
+                        peers_[rounds_->trains[train_].peer].send.exhausted())) {
     ++train_;
     train_sent_ = 0;
   }
@@ -51,7 +51,7 @@ void Engine::skip_exhausted() {
 
 bool Engine::emit_step(base::Nanos now, Emission* out) {
   next_step_at_ = base::kNever;
-  const Train& train = rounds_.trains[train_];
+  const Train& train = rounds_->trains[train_];
   const std::uint64_t step = train.step + train_sent_;
   Peer& peer = peers_[train.peer];
   if (!peer.send.may_advance() || !step_allowed(now, step)) return false;
@@ -85,13 +85,13 @@ std::uint64_t Engine::ahead_max() const {
 
 // When something is to come, as far as this rank knows the time.
 base::Nanos Engine::next_arrival_at() const {
-  if (arrival_ >= rounds_.arrivals.size()) return last_arrival_at_;
-  return std::max(last_arrival_at_, time_of(rounds_.arrivals[arrival_].step + arrival_taken_));
+  if (arrival_ >= rounds_->arrivals.size()) return last_arrival_at_;
+  return std::max(last_arrival_at_, time_of(rounds_->arrivals[arrival_].step + arrival_taken_));
 }
 
 void Engine::resent_in_steps() {
   if (!stepping()) return;
-  anchor_at_ += static_cast<base::Nanos>(rounds_.steps / send_total_) * config_.packet_time;
+  anchor_at_ += static_cast<base::Nanos>(rounds_->steps / send_total_) * config_.packet_time;
 }
 
 bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
@@ -110,8 +110,8 @@ bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
 void Engine::count_deliveries() {
   const std::uint64_t sent = send_total_ - send_left_;
   const std::uint64_t delivered = sent - (unacked_ - tail_unacked_);
-  while (delivered_packets_ < delivered && delivered_ < rounds_.trains.size()) {
-    const Train& train = rounds_.trains[delivered_];
+  while (delivered_packets_ < delivered && delivered_ < rounds_->trains.size()) {
+    const Train& train = rounds_->trains[delivered_];
     const auto more = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(train.packets - delivered_taken_, delivered - delivered_packets_));
     delivered_taken_ += more;
@@ -124,8 +124,8 @@ void Engine::count_deliveries() {
 }
 
 void Engine::count_arrival() {
-  if (arrival_ == rounds_.arrivals.size()) return;
-  const Train& arrival = rounds_.arrivals[arrival_];
+  if (arrival_ == rounds_->arrivals.size()) return;
+  const Train& arrival = rounds_->arrivals[arrival_];
   arrival_clock_ = arrival.step + ++arrival_taken_;
   if (arrival_taken_ < arrival.packets) return;
   ++arrival_;

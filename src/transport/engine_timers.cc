@@ -46,7 +46,7 @@ base::Nanos Engine::wait_delay(const Peer& peer) const {
 // In steps a peer's turn may come late: while others send, or nobody is to, there is no reason to
 // ask.
 base::Nanos Engine::waited_since(const Peer& peer) const {
-  return rounds_.steps == 0 ? peer.wait_since : std::max(peer.wait_since, next_arrival_at());
+  return rounds_->steps == 0 ? peer.wait_since : std::max(peer.wait_since, next_arrival_at());
 }
 
 void Engine::scan_timers(base::Nanos now) {

@@ -20,53 +20,43 @@ std::byte pattern(std::uint64_t exchange, PeerId from, PeerId to, std::uint64_t 
 }
 
 // Rounds of shift partners, in a few shapes.
-struct OwnedRounds {
-  std::vector<PeerId> send, recv;
-  std::vector<std::uint32_t> send_begin{0}, recv_begin{0};
-
-  OwnedRounds(Rounds kind, PeerId self, PeerId ranks) {
-    const PeerId partners = ranks - 1;
-    PeerId per_round = partners;
-    if (kind == Rounds::kPairwise) per_round = 1;
-    if (kind == Rounds::kGroup) per_round = std::max<PeerId>(1, partners / 3);
-    for (PeerId i = 1; i <= partners; ++i) {
-      send.push_back((self + i) % ranks);
-      recv.push_back((self + ranks - i) % ranks);
-      if (i % per_round == 0 || i == partners) {
-        send_begin.push_back(i);
-        recv_begin.push_back(i);
-      }
+base::Rounds shift_rounds(Rounds kind, PeerId self, PeerId ranks) {
+  const PeerId partners = ranks - 1;
+  PeerId per_round = partners;
+  if (kind == Rounds::kPairwise) per_round = 1;
+  if (kind == Rounds::kGroup) per_round = std::max<PeerId>(1, partners / 3);
+  base::Rounds rounds;
+  rounds.interleaved = kind != Rounds::kDirect;
+  rounds.send_begin = rounds.recv_begin = {0};
+  for (PeerId i = 1; i <= partners; ++i) {
+    rounds.send.push_back((self + i) % ranks);
+    rounds.recv.push_back((self + ranks - i) % ranks);
+    if (i % per_round == 0 || i == partners) {
+      rounds.send_begin.push_back(i);
+      rounds.recv_begin.push_back(i);
     }
   }
-  transport::Rounds view(bool interleaved) const {
-    return {send, recv, send_begin, recv_begin, interleaved, {}, {}, 0};
-  }
-};
+  return rounds;
+}
 
 // The part of one rank in an exchange of uneven blocks.
-struct OwnedSteps {
-  std::vector<transport::Train> trains, arrivals;
-  std::uint64_t steps = 0;
-
-  void make(const Scenario& scenario, PeerId self, std::span<const std::uint64_t> planned) {
-    *this = {};
-    if (planned.empty()) return;
-    const auto made =
-        plan::make_uneven({.ranks = scenario.ranks,
-                           .self = {self},
-                           .bytes = planned,
-                           .packet_bytes = scenario.config.datagram_bytes -
-                                           static_cast<std::uint32_t>(wire::kHeaderBytes),
-                           .grain_packets = scenario.config.grain_packets,
-                           .link_steps = 0});
-    const auto copy = [](const std::vector<plan::Train>& from, auto& to) {
-      for (const auto& train : from) to.push_back({train.peer.value, train.packets, train.step});
-    };
-    copy(made.send, trains);
-    copy(made.recv, arrivals);
-    steps = made.steps;
-  }
-};
+void set_steps(base::Rounds& rounds, const Scenario& scenario, PeerId self,
+               std::span<const std::uint64_t> planned) {
+  rounds.trains.clear();
+  rounds.arrivals.clear();
+  rounds.steps = 0;
+  if (planned.empty()) return;
+  auto made = plan::make_uneven({.ranks = scenario.ranks,
+                                 .self = {self},
+                                 .bytes = planned,
+                                 .packet_bytes = scenario.config.datagram_bytes -
+                                                 static_cast<std::uint32_t>(wire::kHeaderBytes),
+                                 .grain_packets = scenario.config.grain_packets,
+                                 .link_steps = 0});
+  rounds.trains = std::move(made.send);
+  rounds.arrivals = std::move(made.recv);
+  rounds.steps = made.steps;
+}
 
 using Bytes = std::vector<std::byte>;
 
@@ -76,7 +66,7 @@ class Program {
   Program(const Scenario& scenario, PeerId self)
       : scenario_(scenario),
         self_(self),
-        rounds_(scenario.rounds, self, scenario.ranks),
+        rounds_(shift_rounds(scenario.rounds, self, scenario.ranks)),
         send_size_(scenario.ranks),
         recv_size_(scenario.ranks),
         enter_at_(scenario.think[0][self]) {}
@@ -88,7 +78,7 @@ class Program {
   bool enters(base::Nanos now) {
     if (inside_ || finished() || now < enter_at_) return false;
     inside_ = true;
-    steps_.make(scenario_, self_, scenario_.planned[next_exchange_]);
+    set_steps(rounds_, scenario_, self_, scenario_.planned[next_exchange_]);
     for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
       send_size_[peer] = bytes(self_, peer);
       recv_size_[peer] = bytes(peer, self_);
@@ -101,18 +91,9 @@ class Program {
       enter_at_ = now + scenario_.think[next_exchange_][self_];
     }
   }
-  transport::Rounds rounds() const {
-    auto rounds = rounds_.view(scenario_.rounds != Rounds::kDirect);
-    rounds.trains = steps_.trains;
-    rounds.arrivals = steps_.arrivals;
-    rounds.steps = steps_.steps;
-    return rounds;
-  }
-
   const Scenario& scenario_;
   PeerId self_;
-  OwnedRounds rounds_;
-  OwnedSteps steps_;
+  base::Rounds rounds_;
   std::uint32_t next_exchange_ = 0;
   bool inside_ = false;
   std::vector<std::uint64_t> send_size_, recv_size_;
@@ -191,7 +172,7 @@ class RankWithBytes : public Program {
       }
     }
     transport::Exchange exchange;
-    exchange.rounds = rounds();
+    exchange.rounds = &rounds_;
     exchange.send = {send_.data(), 0, 0, send_at_, send_size_};
     exchange.recv = {recv_.data(), 0, 0, recv_at_, recv_size_};
     channel_->start(now, exchange);
@@ -232,7 +213,7 @@ class RankWithoutBytes : public Program {
 
   void step(base::Nanos now, std::string* /*failure*/) {
     if (enters(now)) {
-      engine_.start(now, rounds(), {0, send_size_}, {0, recv_size_});
+      engine_.start(now, rounds_, {0, send_size_}, {0, recv_size_});
       for (const auto& held : held_)
         engine_.replay(held.header.source, held.header.packet, held.length);
       held_.clear();

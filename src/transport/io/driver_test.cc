@@ -79,10 +79,10 @@ class Side {
   Side(Cluster& cluster, std::uint32_t rank, std::uint64_t bytes, std::size_t s = 0)
       : cluster_(cluster), rank_(rank), bytes_(bytes), set_index_(s) {
     for (PeerId i = 1; i < cluster.ranks(); ++i) {
-      send_.push_back((rank + i) % cluster.ranks());
-      recv_.push_back((rank + cluster.ranks() - i) % cluster.ranks());
+      rounds_.send.push_back((rank + i) % cluster.ranks());
+      rounds_.recv.push_back((rank + cluster.ranks() - i) % cluster.ranks());
     }
-    begin_ = {0, static_cast<std::uint32_t>(send_.size())};
+    rounds_.send_begin = rounds_.recv_begin = {0, static_cast<std::uint32_t>(rounds_.send.size())};
     out_.resize(bytes * cluster.ranks());
     in_.resize(bytes * cluster.ranks());
   }
@@ -93,7 +93,7 @@ class Side {
       fill(out_.data() + peer * bytes_, rank_, peer, iteration);
     std::fill(in_.begin(), in_.end(), std::byte{0xEE});
     Exchange exchange;
-    exchange.rounds = {send_, recv_, begin_, begin_, true};
+    exchange.rounds = &rounds_;
     exchange.send = {out_.data(), bytes_, bytes_, {}, {}};
     exchange.recv = {in_.data(), bytes_, bytes_, {}, {}};
     return cluster_.driver(rank_).run(cluster_.set(rank_, set_index_), exchange, progress, warn,
@@ -127,8 +127,7 @@ class Side {
   std::uint32_t rank_;
   std::uint64_t bytes_;
   std::size_t set_index_;
-  std::vector<PeerId> send_, recv_;
-  std::vector<std::uint32_t> begin_;
+  transport::Rounds rounds_;
   std::vector<std::byte> out_, in_;
 };
 

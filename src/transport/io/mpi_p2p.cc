@@ -23,17 +23,6 @@ constexpr int kEmptyPollsBeforeSleep = 200;
 constexpr std::chrono::microseconds kSleep{50};
 constexpr std::chrono::seconds kGivingUp{1};
 
-template <class Blocks>
-std::uint64_t size_of(const Blocks& blocks, PeerId peer) {
-  return blocks.size.empty() ? blocks.bytes : blocks.size[peer];
-}
-
-template <class Blocks>
-auto* begin_of(const Blocks& blocks, PeerId peer) {
-  return blocks.base +
-         (blocks.displacement.empty() ? peer * blocks.stride : blocks.displacement[peer]);
-}
-
 int class_of(const MpiApi& api, int code) {
   int error_class = MPI_ERR_UNKNOWN;
   api.Error_class(code, &error_class);
@@ -57,12 +46,11 @@ int MpiP2p::run(const Exchange& exchange, std::uint32_t window_chunks) {
   free_sends_.clear();
   for (std::size_t slot = 0; slot < window_; ++slot) free_sends_.push_back(received_.size() + slot);
   std::fill(received_.begin(), received_.end(), 0);
-  for (const PeerId peer : exchange.rounds.recv) {
-    complete_[peer] = size_of(exchange.recv, peer) == 0;
+  for (const PeerId peer : exchange.rounds->recv) {
+    complete_[peer] = exchange.recv.size_of(peer) == 0;
     if (const int code = post_receive(exchange, peer); code != MPI_SUCCESS) return code;
   }
-  const std::size_t rounds =
-      exchange.rounds.send_begin.empty() ? 0 : exchange.rounds.send_begin.size() - 1;
+  const std::size_t rounds = exchange.rounds->count();
   int empty_polls = 0;
   for (std::size_t round = 0; round < rounds; ++round) {
     begin_round(exchange, round);
@@ -83,7 +71,7 @@ int MpiP2p::run(const Exchange& exchange, std::uint32_t window_chunks) {
 }
 
 void MpiP2p::begin_round(const Exchange& exchange, std::size_t round) {
-  const auto& rounds = exchange.rounds;
+  const auto& rounds = *exchange.rounds;
   round_ = {.send_at = rounds.send_begin[round],
             .send_end = rounds.send_begin[round + 1],
             .recv_at = rounds.recv_begin[round],
@@ -96,7 +84,7 @@ void MpiP2p::begin_round(const Exchange& exchange, std::size_t round) {
 bool MpiP2p::round_complete(const Exchange& exchange) {
   if (!round_.sends_posted || free_sends_.size() != window_) return false;
   for (; round_.recv_at < round_.recv_end; ++round_.recv_at) {
-    const PeerId peer = exchange.rounds.recv[round_.recv_at];
+    const PeerId peer = exchange.rounds->recv[round_.recv_at];
     if (!complete_[peer]) return false;
   }
   return true;
@@ -104,12 +92,12 @@ bool MpiP2p::round_complete(const Exchange& exchange) {
 
 int MpiP2p::post_receive(const Exchange& exchange, PeerId peer) {
   if (complete_[peer]) return MPI_SUCCESS;
-  const std::uint64_t size = size_of(exchange.recv, peer);
+  const std::uint64_t size = exchange.recv.size_of(peer);
   const std::uint64_t offset = received_[peer];
   const bool beyond = offset >= size;  // the sender has more than is expected
   if (beyond) beyond_.resize(options_.chunk_bytes);
   const std::uint64_t room = beyond ? beyond_.size() : size - offset;
-  return api_.Irecv(beyond ? beyond_.data() : begin_of(exchange.recv, peer) + offset,
+  return api_.Irecv(beyond ? beyond_.data() : exchange.recv.at(peer) + offset,
                     static_cast<int>(std::min(options_.chunk_bytes, room)), api_.byte,
                     static_cast<int>(peer), MPI_ANY_TAG, comm_, &requests_[peer]);
 }
@@ -118,13 +106,13 @@ int MpiP2p::post_receive(const Exchange& exchange, PeerId peer) {
 bool MpiP2p::next_send(const Exchange& exchange, PeerId& peer, std::uint64_t& offset) {
   const auto left = [&](std::size_t partner) {
     return round_.chunk * options_.chunk_bytes <
-           size_of(exchange.send, exchange.rounds.send[partner]);
+           exchange.send.size_of(exchange.rounds->send[partner]);
   };
   const auto take = [&] {
-    peer = exchange.rounds.send[round_.partner];
+    peer = exchange.rounds->send[round_.partner];
     offset = round_.chunk * options_.chunk_bytes;
   };
-  if (!exchange.rounds.interleaved) {
+  if (!exchange.rounds->interleaved) {
     for (; round_.partner < round_.send_end; ++round_.partner, round_.chunk = 0) {
       if (!left(round_.partner)) continue;
       take();
@@ -156,10 +144,10 @@ int MpiP2p::post_sends(const Exchange& exchange) {
       round_.sends_posted = true;
       break;
     }
-    const std::uint64_t left = size_of(exchange.send, peer) - offset;
+    const std::uint64_t left = exchange.send.size_of(peer) - offset;
     const auto bytes = static_cast<int>(std::min(options_.chunk_bytes, left));
     const int tag = left > options_.chunk_bytes ? kMore : kLast;
-    const int code = api_.Isend(begin_of(exchange.send, peer) + offset, bytes, api_.byte,
+    const int code = api_.Isend(exchange.send.at(peer) + offset, bytes, api_.byte,
                                 static_cast<int>(peer), tag, comm_, &requests_[free_sends_.back()]);
     if (code != MPI_SUCCESS) return code;
     free_sends_.pop_back();
@@ -194,7 +182,7 @@ int MpiP2p::collect(const Exchange& exchange, bool& any) {
 
 // A chunk has come. `in_status`: its MPI_ERROR says something.
 int MpiP2p::take(const Exchange& exchange, PeerId peer, const MPI_Status& status, bool in_status) {
-  const std::uint64_t expected = size_of(exchange.recv, peer);
+  const std::uint64_t expected = exchange.recv.size_of(peer);
   const bool longer = in_status && status.MPI_ERROR != MPI_SUCCESS;
   if (longer && class_of(api_, status.MPI_ERROR) != MPI_ERR_TRUNCATE) return status.MPI_ERROR;
   if (status.MPI_TAG == kGivenUp) {

@@ -1,0 +1,34 @@
+// Who sends to whom in which order: what a plan gives to whatever carries it out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace alm::base {
+
+using PeerId = std::uint32_t;  // a member of a phase, 0 .. members - 1
+
+// So many packets to, or from, one peer from a step on, one in each step. A step is the time of one
+// packet on the host link, counted from the start of the exchange.
+struct Train {
+  PeerId peer = 0;
+  std::uint32_t packets = 0;
+  std::uint64_t step = 0;
+};
+
+// The part of one member. Round i sends to send[send_begin[i] .. send_begin[i + 1]) in this order,
+// and is complete when everything from recv[recv_begin[i] .. recv_begin[i + 1]) has come as well.
+struct Rounds {
+  std::vector<PeerId> send, recv;
+  std::vector<std::uint32_t> send_begin, recv_begin;  // count() + 1 entries each
+  bool interleaved = true;  // packets to a round's partners alternate; false: block after block
+  // For blocks of different sizes: what is sent, and what comes, in the order of steps. What the
+  // trains do not hold goes in the order of the rounds, after them.
+  std::vector<Train> trains, arrivals;
+  std::uint64_t steps = 0;  // of the whole exchange
+
+  std::size_t count() const { return send_begin.empty() ? 0 : send_begin.size() - 1; }
+};
+
+}  // namespace alm::base
