@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src/base/options.def"
+COLUMNS = 100  # of the documents
 STRING = r'"((?:[^"\\]|\\.)*)"'
 ENTRY = re.compile(
     rf"ALM_OPTION\(\s*(\w+),\s*(\w+),\s*{STRING},\s*{STRING},\s*(\w+),\s*{STRING}\s*\)"
@@ -129,7 +131,10 @@ def markdown(entries: list[Entry]) -> str:
         text += f"| [`{entry.key}`](#{entry.key}) | `{entry.variable}` | {default} "
         text += f"| {entry.valid_text} | {shared} |\n"
     for entry in entries:
-        text += f"\n## {entry.key}\n\n{entry.help}\n"
+        paragraph = textwrap.fill(
+            entry.help, COLUMNS, break_long_words=False, break_on_hyphens=False
+        )
+        text += f"\n## {entry.key}\n\n{paragraph}\n"
     return text
 
 

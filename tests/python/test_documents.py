@@ -38,7 +38,19 @@ DOCUMENTS = sorted(
 )
 # Where the design and the references are cited.
 CITING = ("src", "include", "python", "tests", "tools", "bench", "clusters", "examples", "cmake")
-CITING_SUFFIXES = {".h", ".cc", ".c", ".py", ".def", ".toml", ".f90", ".cmake", ".txt", ".sh", ".in"}
+CITING_SUFFIXES = {
+    ".h",
+    ".cc",
+    ".c",
+    ".py",
+    ".def",
+    ".toml",
+    ".f90",
+    ".cmake",
+    ".txt",
+    ".sh",
+    ".in",
+}
 
 COLUMNS = 100
 CELL_COLUMNS = 120  # of a table's cell, without the targets of links
