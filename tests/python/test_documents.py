@@ -327,7 +327,9 @@ def cpp_tests() -> dict[str, Path]:
 
 
 def in_build_files(word: str) -> bool:
-    files = [*ROOT.glob("**/CMakeLists.txt"), *ROOT.glob("cmake/*.cmake")]
+    folders = ("src", "tests", "bench", "examples")
+    files = [ROOT / "CMakeLists.txt", *ROOT.glob("cmake/*.cmake")]
+    files += [file for folder in folders for file in (ROOT / folder).glob("**/CMakeLists.txt")]
     return any(re.search(rf"\b{re.escape(word)}\b", file.read_text()) for file in files)
 
 
