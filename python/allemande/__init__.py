@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from allemande.api import alltoall, alltoallv, attach, counters
-    from allemande.simulation.run import simulate
+    from allemande.simulation.case import simulate
 
 __all__ = ["alltoall", "alltoallv", "attach", "counters", "simulate"]
 __version__ = "0.1.0"
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     if name == "simulate":
-        from allemande.simulation.run import simulate
+        from allemande.simulation.case import simulate
 
         return simulate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,7 +23,7 @@ from allemande._core import (
     parse_cluster,
     tune,
 )
-from allemande.clusters import find_cluster_file
+from allemande.cluster_files import find_cluster_file
 
 __all__ = [
     "Bisection",

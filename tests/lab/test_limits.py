@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from allemande.errors import BadInput, Failed
-from allemande.lab import Lab, load, preflight, registry, scripts
+from allemande.lab import Lab, boot_plan, capacity, preflight, registry
 from allemande.lab.network import Link, Network, Switch, load_network
 
 ALLEMANDE = (sys.executable, "-m", "allemande", "lab")
@@ -24,18 +24,18 @@ def star(hosts: int, mbit_s: float) -> Network:
 
 
 def test_scales_that_two_processors_carry() -> None:
-    load.check(star(32, 30), 0.3, 2)
-    load.check(star(60, 10), 0.1, 2)
+    capacity.check(star(32, 30), 0.3, 2)
+    capacity.check(star(60, 10), 0.1, 2)
     for network, scale in ((star(32, 40), 0.4), (star(60, 20), 0.2)):
         with pytest.raises(BadInput, match=r"use --scale 0\.\d+ or less, or --force"):
-            load.check(network, scale, 2)
-    load.check(star(32, 60), 0.6, 4)
+            capacity.check(network, scale, 2)
+    capacity.check(star(32, 60), 0.6, 4)
 
 
 def test_the_scale_named_in_the_refusal_passes() -> None:
-    assert load.round_down(0.3157) == 0.31
-    assert load.round_down(0.0999) == 0.099
-    assert load.round_down(12.7) == 12.0
+    assert capacity.round_down(0.3157) == 0.31
+    assert capacity.round_down(0.0999) == 0.099
+    assert capacity.round_down(12.7) == 12.0
 
 
 def test_command_line_refusals(lab: Lab, cluster: Path) -> None:
@@ -151,11 +151,11 @@ def test_destinations_spread_over_parallel_paths() -> None:
 
 def test_shaping_counts_packets_and_lets_one_frame_through() -> None:
     network = star(2, 10)
-    root, child = scripts.shaping(network, network.ports()[1])
+    root, child = boot_plan.shaping(network, network.ports()[1])
     assert root == ("qdisc add dev p0 root handle 1: tbf rate 10000000bit burst 1764 limit 1514000")
     assert child == "qdisc add dev p0 parent 1:1 handle 10: pfifo limit 43"
     preamble = Network("x", network.hosts, network.switches, network.links, link_header_bytes=38)
-    assert "stab overhead 24" in scripts.shaping(preamble, preamble.ports()[0])[0]
+    assert "stab overhead 24" in boot_plan.shaping(preamble, preamble.ports()[0])[0]
 
 
 def test_a_multipath_network_carries_every_pair(registry_base: Path) -> None:

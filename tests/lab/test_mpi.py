@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from allemande.errors import BadInput
-from allemande.lab import Lab, mpi
+from allemande.lab import Lab, mpi_launch
 
 SOURCE = Path(__file__).with_name("alltoall.c")
 PATIENCE_S = 120
@@ -25,9 +25,9 @@ WAYS += [("openmpi-debian", None), ("mpich-debian", None)]
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("mpi")
     built = {}
-    for library in mpi.NAMES:
+    for library in mpi_launch.NAMES:
         program = folder / library
-        mpicc = mpi.installation(library).compiler()
+        mpicc = mpi_launch.installation(library).compiler()
         subprocess.run([mpicc, "-O2", "-o", program, SOURCE], check=True)
         built[library] = program
     return built
@@ -63,7 +63,7 @@ def test_one_rank_per_host(
             assert port.sent_bytes > 3 * 5000
 
 
-@pytest.mark.parametrize("library", mpi.NAMES)
+@pytest.mark.parametrize("library", mpi_launch.NAMES)
 def test_fewer_and_more_ranks_than_hosts(lab: Lab, programs: dict[str, Path], library: str) -> None:
     assert report(lab, library, 2, programs[library]).endswith(" hosts h0 h1\n")
     assert report(lab, library, 6, programs[library]).endswith(" hosts h0 h0 h1 h1 h2 h3\n")
@@ -82,7 +82,7 @@ def test_32_ranks_over_four_leaves(
     nothing_left()
 
 
-@pytest.mark.parametrize("library", mpi.NAMES)
+@pytest.mark.parametrize("library", mpi_launch.NAMES)
 def test_the_command_boots_runs_and_returns_the_code(
     cluster: Path, programs: dict[str, Path], library: str, nothing_left: Callable[[], None]
 ) -> None:
@@ -110,7 +110,7 @@ def test_the_command_boots_runs_and_returns_the_code(
 
 def test_preload_reaches_every_rank_with_the_effective_cluster(lab: Lab) -> None:
     library = Path("/nonexistent/preloaded.so")
-    for name in mpi.NAMES:
+    for name in mpi_launch.NAMES:
         done = lab.run(
             name,
             2,
@@ -134,20 +134,20 @@ def test_the_agent_behaves_as_a_remote_shell(lab: Lab) -> None:
 
 
 def test_a_launcher_by_its_path(lab: Lab, programs: dict[str, Path]) -> None:
-    for library in mpi.NAMES:
-        path = str(mpi.installation(library).mpirun)
-        found = mpi.installation(path)
-        assert found.kind == mpi.installation(library).kind
-        assert found.prrte == mpi.installation(library).prrte
+    for library in mpi_launch.NAMES:
+        path = str(mpi_launch.installation(library).mpirun)
+        found = mpi_launch.installation(path)
+        assert found.kind == mpi_launch.installation(library).kind
+        assert found.prrte == mpi_launch.installation(library).prrte
         assert report(lab, path, 2, programs[library]).endswith(" hosts h0 h1\n")
     with pytest.raises(BadInput, match="/nowhere/mpirun: no such command"):
-        mpi.installation("/nowhere/mpirun")
+        mpi_launch.installation("/nowhere/mpirun")
     with pytest.raises(BadInput, match="not a launcher of Open MPI or MPICH"):
-        mpi.installation("/bin/true")
+        mpi_launch.installation("/bin/true")
 
 
 def test_mpi4py_is_led_to_the_launchers_library(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = mpi.prefix("openmpi") / "lib" / "libmpi.so.40"
+    wanted = mpi_launch.prefix("openmpi") / "lib" / "libmpi.so.40"
     assert f"MPI4PY_LIBMPI={wanted}" in lab.mpi_command("openmpi", 2, ["true"])
     debian = lab.mpi_command("openmpi-debian", 2, ["true"])
     assert not any("MPI4PY_LIBMPI" in word for word in debian)  # the loader finds that one

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from allemande.lab import Lab
-from allemande.lab.mpi import installation
+from allemande.lab.mpi_launch import installation
 from allemande.lab.placement import Placement
 from allemande.preload import library_path
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.mpi.mpi_job import wait_for
 
-from allemande.doctor import mpi as looking
+from allemande.doctor import mpi_check as looking
 from allemande.doctor.facts import Mpi
-from allemande.lab.mpi import prefix
+from allemande.lab.mpi_launch import prefix
 from allemande.preload import library_path
 
 

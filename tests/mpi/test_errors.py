@@ -9,7 +9,7 @@ import pytest
 from tests.mpi.decided import another_way, decide, end_by_error, expect_missed
 from tests.mpi.mpi_job import Bench
 
-from allemande.clusters import find_cluster_file
+from allemande.cluster_files import find_cluster_file
 from allemande.lab import Lab
 
 CLASSES = ["count count count type type type type type type comm"]

@@ -11,7 +11,8 @@ import pytest
 
 from allemande.errors import Failed
 from allemande.examples.catalog import NAMES, OURS, PROGRAMS, STOCK, other_algorithms
-from allemande.examples.compare import cells, compare, markdown, parse_run
+from allemande.examples.program_runs import compare, parse_run
+from allemande.examples.row_table import cells, markdown
 from allemande.lab import Lab
 
 

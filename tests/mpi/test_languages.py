@@ -10,7 +10,7 @@ import pytest
 from tests.mpi.mpi_job import SOURCES, Bench
 
 from allemande.lab import Lab
-from allemande.lab.mpi import installation
+from allemande.lab.mpi_launch import installation
 from allemande.preload import library_path
 
 FORTRAN = SOURCES / "fortran" / "exchange.F90"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.mpi.mpi_job import ALWAYS_OURS, Bench
 
-from allemande.lab.mpi import prefix
+from allemande.lab.mpi_launch import prefix
 from allemande.preload import LIBRARIES, library_path
 
 # Only what every Linux system brings: the C++ runtime is inside.

@@ -19,7 +19,7 @@ from tests.mpi.test_linking import (  # the same questions, asked of more platfo
 )
 
 from allemande.lab import Lab
-from allemande.lab.mpi import installation
+from allemande.lab.mpi_launch import installation
 from allemande.preload import launch, linked_interface
 
 __all__ = [

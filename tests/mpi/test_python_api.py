@@ -12,7 +12,7 @@ import pytest
 from tests.mpi.mpi_job import JOB_TIMEOUT_S, PATIENT
 
 from allemande.lab import Lab
-from allemande.lab.mpi import OPENMPI_ROOT, prefix
+from allemande.lab.mpi_launch import OPENMPI_ROOT, prefix
 
 pytest.importorskip("mpi4py")
 

@@ -12,7 +12,7 @@ import pytest
 from tests.mpi.mpi_job import Bench
 
 from allemande.errors import BadInput
-from allemande.lab.mpi import prefix
+from allemande.lab.mpi_launch import prefix
 from allemande.preload import launch, launcher_kind, library_path
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from allemande.simulation.clusters import find_cluster
-from allemande.simulation.run import simulate
+from allemande.simulation.case import simulate
+from allemande.simulation.networks import find_cluster
 from allemande.simulation.trace import DROPPED, SENT, Records, read_records
 from allemande.topology import Cluster, parse_cluster
 

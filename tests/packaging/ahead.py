@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from allemande.lab.mpi import prefix
+from allemande.lab.mpi_launch import prefix
 
 ROOT = Path(__file__).resolve().parents[2]
 MPI = "openmpi"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.packaging.ahead import MPI, Ahead, environment
 
-from allemande.lab.mpi import prefix
+from allemande.lab.mpi_launch import prefix
 
 TIMEOUT_S = 900
 pytestmark = pytest.mark.slow

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from allemande.bench import formats
+from allemande.bench import figure_output
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.figures import Figure, make_figure, summarise, warnings, with_ratios
-from allemande.bench.machine import processor, short_version
 from allemande.bench.records import SizeRecord, add_own_counters, read_run
+from allemande.bench.setting import Setting, processor, short_version
+from allemande.quantities import MISSING, format_seconds
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "bench"
 LIMITS = {1000: 0.026, 10_000: 0.255}
@@ -30,7 +31,7 @@ REQUIRED_KEYS = (
     "retransmitted",
     "wrong_bytes",
 )
-SETTING = formats.Setting(
+SETTING = Setting(
     "tam-8x4",
     32,
     0.1,
@@ -127,7 +128,7 @@ def test_a_candidate_that_failed_has_no_figure_but_a_reason() -> None:
     figure = make_figure(candidate, 1000, 0.5, [], "ended with status 1")
     assert (figure.median_s, figure.fraction_of_limit, figure.calls) == (None, None, 0)
     assert warnings([figure]) == ["mpich, 1000 bytes: void: ended with status 1"]
-    json.loads(formats.to_json([figure]))
+    json.loads(figure_output.to_json([figure]))
 
 
 def test_warnings_name_wrong_bytes_and_busy_processors() -> None:
@@ -140,7 +141,7 @@ def test_warnings_name_wrong_bytes_and_busy_processors() -> None:
 
 
 def test_json_is_one_array_with_the_promised_keys() -> None:
-    array = json.loads(formats.to_json(recorded_figures()))
+    array = json.loads(figure_output.to_json(recorded_figures()))
     assert isinstance(array, list)
     assert [(entry["candidate"], entry["size"]) for entry in array] == [
         ("openmpi", 1000),
@@ -155,14 +156,14 @@ def test_json_is_one_array_with_the_promised_keys() -> None:
 
 def test_csv_holds_the_same_figures_as_json() -> None:
     figures = recorded_figures()
-    rows = list(csv.DictReader(io.StringIO(formats.to_csv(figures))))
-    array = json.loads(formats.to_json(figures))
+    rows = list(csv.DictReader(io.StringIO(figure_output.to_csv(figures))))
+    array = json.loads(figure_output.to_json(figures))
     assert [float(row["median_s"]) for row in rows] == [entry["median_s"] for entry in array]
     assert list(rows[0]) == list(array[0])
 
 
 def test_markdown_has_candidates_as_rows_and_says_when_and_where() -> None:
-    text = formats.markdown(recorded_figures(), SETTING)
+    text = figure_output.markdown(recorded_figures(), SETTING)
     lines = text.splitlines()
     assert lines[0] == "| candidate | 1 KB | 10 KB |"
     assert lines[2] == "| physical limit | 26 ms | 255 ms |"
@@ -173,7 +174,7 @@ def test_markdown_has_candidates_as_rows_and_says_when_and_where() -> None:
 
 def test_the_table_fits_a_terminal_of_80_columns() -> None:
     output = io.StringIO()
-    Console(file=output, width=80).print(formats.rich_table(recorded_figures(), "title"))
+    Console(file=output, width=80).print(figure_output.rich_table(recorded_figures(), "title"))
     text = output.getvalue()
     assert "…" not in text
     assert "allemande+openmpi" in text
@@ -182,7 +183,7 @@ def test_the_table_fits_a_terminal_of_80_columns() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, formats.MISSING),
+        (None, MISSING),
         (12.345, "12.3 s"),
         (123.4, "123 s"),
         (0.0123456, "12.3 ms"),
@@ -190,7 +191,7 @@ def test_the_table_fits_a_terminal_of_80_columns() -> None:
     ],
 )
 def test_seconds_have_three_digits(value: float | None, text: str) -> None:
-    assert formats.format_seconds(value) == text
+    assert format_seconds(value) == text
 
 
 def test_versions_and_processor_are_shortened() -> None:

@@ -11,12 +11,13 @@ from allemande.bench.candidates import (
     parse_candidates,
     split_list,
 )
-from allemande.bench.compare import check_memory
-from allemande.bench.sizes import format_size, parse_sizes
+from allemande.bench.comparison import check_memory
+from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.workload import Workload
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.lab.placement import one_per_host
+from allemande.quantities import format_size
 
 
 def test_sizes_are_sorted_and_unique() -> None:

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.figures import Figure, make_figure, with_ratios
-from allemande.bench.formats import Setting
 from allemande.bench.records import SizeRecord
+from allemande.bench.setting import Setting
+from allemande.report.figure_plot import looks, render
 from allemande.report.page import build_page
-from allemande.report.plot import looks, render
 
 SETTING = Setting(
     "tam-8x4", 32, 0.1, "host links 10 Mbit/s", "cubic", "2026-11-20", "2 x <CPU>", ("MPICH 5.0.2",)

@@ -10,9 +10,9 @@ import pytest
 
 from allemande.bench import runner as runner_module
 from allemande.bench.candidates import Candidate, parse_candidates
-from allemande.bench.progress import ConsoleProgress, format_left
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.workload import Workload
+from allemande.progress_bar import ConsoleProgress, format_left
 
 # Behaves as the program: options in, records out; the launch number picks what goes wrong.
 STAND_IN = """

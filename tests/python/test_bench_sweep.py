@@ -14,13 +14,13 @@ import pytest
 from rich.console import Console
 
 from allemande.bench import sweep as sweep_module
-from allemande.bench.formats import TIMES
-from allemande.bench.sizes import parse_sizes
+from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.sweep import choose, effort_of, find_jobs, group
 from allemande.bench.sweep_store import Launch, Plan, Store, opening_s, summarise, trial_cost
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload
 from allemande.errors import BadInput
+from allemande.quantities import TIMES
 
 LIMITS = {100: 0.5, 1000: 1.0}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import allemande
-from allemande import _core, clusters
+from allemande import _core, cluster_files
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.matrix import leaf_groups, make_matrix, mean_of, parse_matrix, split_whole
@@ -150,7 +150,7 @@ def test_arrays_refused(tmp_path: Path) -> None:
 
 def test_simulated_traffic_is_what_was_asked() -> None:
     """Packets of 1448 bytes: 16 hosts, rank 3 receives 10 from each, the others one from each."""
-    text = clusters.find_cluster_file("tam-16x1").read_text()
+    text = cluster_files.find_cluster_file("tam-16x1").read_text()
     rows = np.full((16, 16), 1448)
     rows[:, 3] = 14480
     result = _core.simulate(text, {"matrix": rows.tolist()})
@@ -223,6 +223,6 @@ def test_simulate_refuses(
     ],
 )
 def test_core_refuses(options: dict[str, Any], message: str) -> None:
-    text = clusters.find_cluster_file("tam-16x1").read_text()
+    text = cluster_files.find_cluster_file("tam-16x1").read_text()
     with pytest.raises(BadInput, match=message):
         _core.simulate(text, options)

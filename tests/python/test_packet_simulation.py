@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from allemande import _core, clusters
+from allemande import _core, cluster_files
 from allemande.errors import BadInput, Failed
 
 TRACE = np.dtype(
@@ -22,7 +22,7 @@ TRACE = np.dtype(
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return clusters.find_cluster_file("tam-8x2").read_text()
+    return cluster_files.find_cluster_file("tam-8x2").read_text()
 
 
 def simulate(text: str, **options: Any) -> dict[str, Any]:

@@ -13,9 +13,10 @@ import pytest
 from allemande.cli import main
 from allemande.reproduce import experiment as experiments
 from allemande.reproduce.blocked_port import run_blocked_port
-from allemande.reproduce.curves import cluster_name, find_experiment_cluster, make_case
+from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
+from allemande.reproduce.kinds import RUNS, run
 from allemande.reproduce.metrics import METRICS
-from allemande.simulation.run import Result, run_case
+from allemande.simulation.case import Result, run_case
 
 LONGEST = 1_200_000
 HIERARCHIES = {
@@ -76,6 +77,10 @@ def test_every_curve_is_a_case(name: str) -> None:
         assert entry["curve"] in labels
         assert entry.get("against", labels[0]) in labels
         assert entry["metric"] in METRICS
+
+
+def test_every_kind_has_its_code() -> None:
+    assert tuple(RUNS) == experiments.KINDS
 
 
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,7 +247,7 @@ def test_lab_points_are_whole() -> None:
 
 def test_the_uplink_module_peaks_at_twelve_flows() -> None:
     """000 Figure 6: 103 MB/s across the uplinks, less beyond; a straight line inside a switch."""
-    outcome = experiments.run(experiments.load("000-fig-6"))
+    outcome = run(experiments.load("000-fig-6"))
     ours = {row.point: row.ours or 0.0 for row in outcome.rows}
     assert ours["cross-switch: peak, MB/s"] == pytest.approx(103, rel=0.02)
     assert ours["cross-switch: flows at the peak"] == 12

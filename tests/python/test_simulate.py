@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -19,10 +19,10 @@ import allemande
 from allemande import _core
 from allemande.cli import main
 from allemande.errors import BadInput, Failed
-from allemande.simulation.clusters import find_cluster
-from allemande.simulation.progress import LateProgress
-from allemande.simulation.run import JSON_KEYS, Result, make_case, run_case, simulate
-from allemande.simulation.sweep import run_cases
+from allemande.progress_bar import ConsoleProgress, LateProgress
+from allemande.simulation.case import JSON_KEYS, Result, make_case, run_case, simulate
+from allemande.simulation.networks import find_cluster
+from allemande.simulation.parallel import run_cases
 from allemande.simulation.trace import RECORD, queue_lengths
 from allemande.topology import parse_cluster
 
@@ -131,10 +131,9 @@ class Screen:
 
 def test_a_bar_with_an_estimate_appears_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("allemande.simulation.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("allemande.progress_bar.time.monotonic", lambda: now)
     screen = Screen()
-    with LateProgress("simulating") as progress:
-        monkeypatch.setattr(progress, "bar_", screen)
+    with LateProgress("simulating", cast(ConsoleProgress, screen)) as progress:
         now = 101.0
         progress(0.4)
         assert screen.shown == []

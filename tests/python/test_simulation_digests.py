@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from allemande import _core
-from allemande.simulation.clusters import find_cluster
+from allemande.simulation.networks import find_cluster
 
 DIGESTS = Path(__file__).parents[1] / "fixtures" / "simulation" / "digests.json"
 CLUSTERS = ("tam-8x2-u412", "tam-8x4", "oversubscribed-8x4", "fat-tree:16")

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 import allemande._core
-from allemande import clusters
+from allemande import cluster_files
 from allemande.cli import main
-from allemande.cli.topology import format_seconds, format_size, parse_sizes
 from allemande.errors import BadInput
+from allemande.quantities import format_size, parse_sizes
+from allemande.report.cluster_report import format_limit
 from allemande.topology import (
     compress_hostlist,
     expand_hostlist,
@@ -46,7 +47,7 @@ def run(*arguments: str) -> int:
 
 
 def test_ready_made_clusters_are_found_by_name_and_path() -> None:
-    assert clusters.ready_made() == READY_MADE
+    assert cluster_files.ready_made() == READY_MADE
     by_name = load_cluster("tam-8x4")
     by_path = load_cluster(ROOT / "clusters" / "tam-8x4.toml")
     assert by_name.to_toml() == by_path.to_toml()
@@ -168,7 +169,7 @@ def test_sizes_and_figures() -> None:
         "2 MB",
         "1500 B",
     ]
-    assert [format_seconds(s) for s in (5.1016, 0.0258, 0.128, 8.8e-7, 12.0)] == [
+    assert [format_limit(s) for s in (5.1016, 0.0258, 0.128, 8.8e-7, 12.0)] == [
         "5.10 s",
         "25.8 ms",
         "128 ms",
@@ -217,14 +218,14 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_installed_package_carries_the_clusters(tmp_path: Path) -> None:
     """As a wheel lays it out: the package alone, with data/clusters inside."""
     package = tmp_path / "allemande"
-    source = Path(clusters.__file__).parent
+    source = Path(cluster_files.__file__).parent
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__", "lib"))
     shutil.copytree(ROOT / "clusters", package / "data" / "clusters")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
-        "import allemande.clusters as clusters; "
+        "import allemande.cluster_files as cluster_files; "
         "from allemande.topology import load_cluster; "
-        "print(clusters.clusters_dir(), len(load_cluster('tam-6x4').hosts))"
+        "print(cluster_files.clusters_dir(), len(load_cluster('tam-6x4').hosts))"
     )
     result = subprocess.run(
         # Without site-packages, where the editable install would come first.
@@ -239,7 +240,7 @@ def test_installed_package_carries_the_clusters(tmp_path: Path) -> None:
 
 def test_stub_of_core_is_current(tmp_path: Path) -> None:
     """ALM_UPDATE_FIXTURES=1 writes the stub anew."""
-    stub = Path(clusters.__file__).parent / "_core.pyi"
+    stub = Path(cluster_files.__file__).parent / "_core.pyi"
     fresh = stub if os.environ.get("ALM_UPDATE_FIXTURES") else tmp_path / "_core.pyi"
     subprocess.run(
         [

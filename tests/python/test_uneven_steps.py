@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import allemande
-from allemande.simulation.run import Result
+from allemande.simulation.case import Result
 
 MEAN = 50_000
 MATRICES = ["random", "zipf:0.6", "zipf:1.2", "hot:10", "block:0.3"]

@@ -22,13 +22,12 @@ import typer
 from rich.console import Console
 
 from allemande.bench.candidates import TRIALS, Candidate, every_candidate, parse_candidates
-from allemande.bench.compare import available_mebibytes, check_memory
+from allemande.bench.comparison import available_mebibytes, check_memory
 from allemande.bench.lab_bed import open_lab
-from allemande.bench.machine import describe_setting
-from allemande.bench.progress import ConsoleProgress
+from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.records import SizeRecord
 from allemande.bench.runner import FAILURES_MAX, Bed, Effort, Runner
-from allemande.bench.sizes import format_size, parse_sizes
+from allemande.bench.setting import describe_setting
 from allemande.bench.sweep_store import (
     SCALES,
     SMALL,
@@ -41,9 +40,11 @@ from allemande.bench.sweep_store import (
 )
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload, make_workload
-from allemande.clusters import find_cluster_file
+from allemande.cluster_files import find_cluster_file
 from allemande.errors import AllemandeError, BadInput
 from allemande.preload import library_path
+from allemande.progress_bar import ConsoleProgress
+from allemande.quantities import format_size
 from allemande.topology import load_cluster
 
 CLUSTERS = "tam-16x1,tam-8x4,oversubscribed-8x4"

@@ -10,9 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from allemande.bench.figures import CPU_IDLE_MIN
-from allemande.bench.formats import MISSING, format_part, format_ratio, format_seconds
-from allemande.bench.sizes import format_size
 from allemande.bench.sweep_store import Row
+from allemande.quantities import (
+    MISSING,
+    format_part,
+    format_ratio,
+    format_seconds,
+    format_size,
+)
 
 HEADINGS = (
     "size",

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE, SIZES
-from allemande.cli.outputs import STDOUT, CsvFile, JsonArrayFile, check_outputs, write_output
+from allemande.cli.shared_options import CsvFile, JsonArrayFile
 from allemande.errors import BadInput
+from allemande.output_files import STDOUT, check_outputs, write_output
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:
@@ -83,7 +84,7 @@ def command(
     every call is checked; a wrong one makes the command exit with 1.
     """
     from allemande.bench.candidates import parse_candidates
-    from allemande.bench.sizes import parse_sizes
+    from allemande.bench.message_sizes import parse_sizes
     from allemande.bench.workload import check_collective
     from allemande.matrix import parse_matrix
 
@@ -103,8 +104,8 @@ def command(
 
     from rich.console import Console
 
-    from allemande.bench import formats
-    from allemande.bench.compare import compare
+    from allemande.bench import figure_output
+    from allemande.bench.comparison import compare
     from allemande.bench.runner import Effort
 
     effort = Effort(
@@ -129,16 +130,14 @@ def command(
         rank_order=rank_order,
     )
 
-    wants_stdout = STDOUT in (json, csv, markdown, html)
-    formats.print_result(
-        Console(stderr=wants_stdout), result.figures, result.setting, result.warnings
-    )
-    write_output(json, formats.to_json(result.figures))
-    write_output(csv, formats.to_csv(result.figures))
-    write_output(markdown, formats.markdown(result.figures, result.setting))
+    console = Console(stderr=STDOUT in (json, csv, markdown, html))
+    figure_output.print_result(console, result.figures, result.setting, result.warnings)
+    write_output(json, figure_output.to_json(result.figures))
+    write_output(csv, figure_output.to_csv(result.figures))
+    write_output(markdown, figure_output.markdown(result.figures, result.setting))
     if html is not None:
+        from allemande.report.figure_plot import render
         from allemande.report.page import build_page
-        from allemande.report.plot import render
 
         svg = render(result.figures, "svg")
         line = shlex.join(["allemande", *sys.argv[1:]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -21,34 +20,10 @@ def command(
 
     Strongest first: flag, environment, configuration file, built-in.
     """
+    from allemande.config_output import print_table, to_json
+
     settings = config.load(config.parse_flags(assignments or []))
     if as_json:
-        rows = [
-            {
-                "key": setting.option.key,
-                "variable": setting.option.variable,
-                "value": setting.value,
-                "origin": setting.origin,
-                "where": setting.where,
-                "default": setting.option.default,
-                "valid": setting.option.valid,
-                "shared": setting.option.shared,
-                "help": setting.option.help,
-            }
-            for setting in settings.values()
-        ]
-        typer.echo(json.dumps(rows, indent=2))
-        return
-
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("option", no_wrap=True)
-    table.add_column("value", no_wrap=True)
-    table.add_column("origin", no_wrap=True)
-    table.add_column("meaning", ratio=1)
-    for setting in settings.values():
-        origin = setting.where or setting.origin
-        table.add_row(setting.option.key, setting.value or "-", origin, setting.option.help)
-    Console(highlight=False).print(table)
+        typer.echo(to_json(settings))
+    else:
+        print_table(settings)

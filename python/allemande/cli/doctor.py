@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from typing import Annotated
 
 import typer
-
-from allemande.doctor.collect import collect
-from allemande.doctor.findings import Finding, examine, failed
 
 
 def command(
@@ -31,36 +26,14 @@ def command(
     under each), the configuration, a cluster file, and what the lab needs. Nothing is changed.
     Exit code 1 where something does not work; notes cost speed at most.
     """
+    from allemande.doctor.collect import collect
+    from allemande.doctor.findings import examine, failed
+    from allemande.doctor.findings_output import print_table, to_json
+
     findings = examine(collect(cluster_file=cluster or None, launchers=mpirun or (), jobs=jobs))
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
+        typer.echo(to_json(findings))
     else:
-        _print(findings)
+        print_table(findings)
     if failed(findings):
         raise typer.Exit(1)
-
-
-def _print(findings: list[Finding]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("check", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("finding", ratio=1, overflow="fold")
-    colours = {"ok": "green", "note": "yellow", "bad": "bold red"}
-    for finding in findings:
-        mark = f"[{colours[finding.status]}]{finding.status}[/]"
-        table.add_row(finding.check, mark, _plain(finding.says))
-        if finding.fix:
-            table.add_row("", "", f"[bold]→[/] {_plain(finding.fix)}")
-    console = Console(highlight=False)
-    console.print(table)
-    count = {status: sum(f.status == status for f in findings) for status in colours}
-    console.print(f"{count['ok']} ok, {count['note']} to note, {count['bad']} bad")
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

@@ -2,57 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE
-from allemande.cli.outputs import STDOUT, check_outputs, write_output
 from allemande.errors import BadInput
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from allemande.examples.catalog import Program
-    from allemande.examples.compare import Row
-
-
-def print_rows(console: Console, rows: list[Row]) -> None:
-    from rich.table import Table
-
-    from allemande.examples.compare import COLUMNS, cells
-
-    table = Table(box=None, pad_edge=False)
-    for column in COLUMNS:
-        numeric = column in ("stock", "best stock", "allemande", "ratio")
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
-    for row in rows:
-        table.add_row(*cells(row))
-    console.print(table)
-
-
-def run_programs(
-    cluster: str, scale: float, programs: list[Program], **options: Any
-) -> tuple[list[Row], int]:
-    """In a lab of their own; `options` are those of `compare`. The rows and how many hosts."""
-    from rich.console import Console
-
-    from allemande.examples.compare import compare
-    from allemande.lab import Lab
-
-    progress = Console(stderr=True, highlight=False)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        # Nothing but the programs may use the processors: no periodic look at the queues.
-        Lab.boot(
-            cluster, scale=scale, congestion_control=CONGESTION_CONTROL, sample_period_s=0
-        ) as lab,
-        progress.status("building") as status,
-    ):
-        tell = status.update if progress.is_terminal else lambda _: None
-        return compare(lab, programs, Path(folder), tell=tell, **options), len(lab.hosts)
+from allemande.output_files import STDOUT, check_outputs, write_output
 
 
 def command(
@@ -86,32 +42,25 @@ def command(
     A distributed FFT in Python, one by FFTW, a Fortran program and a sort. Results must be the same
     bits, and allemande must really have carried them; otherwise the command exits with 1.
     """
-    from allemande.examples.catalog import parse_programs
+    from allemande.examples.catalog import build_all, check_mpis, parse_programs
 
     for name, value in (("--rounds", rounds), ("--repeats", repeats)):
         if not 1 <= value <= 1000:
             raise BadInput(f"{name} {value} is not valid; expected 1 to 1000")
     check_outputs({"--markdown": markdown})
     programs = parse_programs(names or [])
-    known = {name for program in programs for name in program.mpis}
-    for name in mpi or []:
-        if name not in known:
-            raise BadInput(
-                f"--mpi {name!r}: none of these programs runs under it; expected one of: "
-                f"{', '.join(sorted(known))}"
-            )
-    for program in programs:
-        for name in program.mpis:
-            program.build(name)
+    check_mpis(programs, mpi or [])
+    build_all(programs)
     if build:
         return
 
     from rich.console import Console
 
-    from allemande.bench.machine import describe_machine
-    from allemande.examples.compare import markdown as to_markdown
+    from allemande.bench.setting import describe_machine
+    from allemande.examples import row_table
+    from allemande.examples.program_runs import compare_in_lab
 
-    rows, hosts = run_programs(
+    rows, hosts = compare_in_lab(
         lab,
         scale,
         programs,
@@ -121,9 +70,9 @@ def command(
         rounds=rounds,
         repeats=repeats,
     )
-    print_rows(Console(stderr=markdown == STDOUT, highlight=False), rows)
+    row_table.print_rows(Console(stderr=markdown == STDOUT, highlight=False), rows)
     setting = (
         f"{lab}: {hosts} emulated hosts, scale {scale:g}, TCP {CONGESTION_CONTROL}. "
         f"Median of {rounds}. {describe_machine()}."
     )
-    write_output(markdown, to_markdown(rows, setting))
+    write_output(markdown, row_table.markdown(rows, setting))

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import threading
-import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,11 +15,7 @@ from allemande.errors import BadInput
 
 if TYPE_CHECKING:
     from allemande.lab import Lab
-    from allemande.lab.stats import Stats
 
-INTERRUPTS_MAX = 3
-ENTERING_S = 3.0  # a busy machine takes this long to start a command inside a lab
-HEARING_S = 2.0
 AFTER_DASHES = "allemande.after_dashes"
 
 app = typer.Typer(
@@ -78,35 +70,6 @@ def command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
     if not command:
         raise BadInput(f"no command to run; expected `allemande lab {usage} -- COMMAND`")
     return command
-
-
-def run_command(argv: Sequence[str]) -> int:
-    """Runs it in the foreground: Ctrl-C is for the command, and its exit code is ours.
-
-    A command that does not end for Ctrl-C is killed at the third. One that has hardly begun may
-    still be on its way into the lab, where nobody hears the signal: it is killed a little later.
-    """
-    begun = time.monotonic()
-    process = subprocess.Popen(argv)
-    interrupts = 0
-    unheard = threading.Timer(HEARING_S, process.kill)
-    unheard.daemon = True
-
-    def count(*_: object) -> None:
-        nonlocal interrupts
-        interrupts += 1
-        if interrupts == INTERRUPTS_MAX:
-            process.kill()
-        elif interrupts == 1 and time.monotonic() - begun < ENTERING_S:
-            unheard.start()
-
-    handler = signal.signal(signal.SIGINT, count)
-    try:
-        code = process.wait()
-    finally:
-        unheard.cancel()
-        signal.signal(signal.SIGINT, handler)
-    return code if code >= 0 else 128 - code
 
 
 def tell(notes: Sequence[str]) -> None:
@@ -166,38 +129,15 @@ def down(
 @app.command("ls")
 def list_labs(as_json: JsonOption = False) -> None:
     """List the labs that run."""
-    from allemande.lab import registry
+    from allemande.lab.listing import describe_labs, print_labs
 
-    rows = [
-        {
-            "name": state["name"],
-            "cluster": state["cluster"],
-            "scale": state["scale"],
-            "hosts": len([holder for holder in state["holders"] if holder["host"]]),
-            "persistent": state["persistent"],
-            "directory": state["directory"],
-            "pid": state["init"]["pid"],
-        }
-        for state in registry.running()
-    ]
+    rows = describe_labs()
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
-        return
-    if not rows:
+    elif rows:
+        print_labs(rows)
+    else:
         typer.echo("no lab is running; `allemande lab up CLUSTER` boots one")
-        return
-
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "cluster", "scale", "hosts", "pid"):
-        table.add_column(column, no_wrap=column != "cluster")
-    for row in rows:
-        table.add_row(
-            *(f"{row[column]}" for column in ("name", "cluster", "scale", "hosts", "pid"))
-        )
-    Console(highlight=False).print(table)
 
 
 @app.command("exec", cls=WithCommand)
@@ -208,9 +148,10 @@ def execute(
 ) -> None:
     """Run a command on one host: `allemande lab exec h3 -- ip address`."""
     from allemande.lab import Lab
+    from allemande.lab.foreground import run_in_foreground
 
     command = command_after_dashes(ctx, "exec HOST")
-    raise typer.Exit(run_command(Lab.attach(lab).command(host, command)))
+    raise typer.Exit(run_in_foreground(Lab.attach(lab).command(host, command)))
 
 
 @app.command(cls=WithCommand)
@@ -248,7 +189,8 @@ def run(
 ) -> None:
     """Run an MPI program on the hosts: `allemande lab run tam-8x4 --scale 0.1 -- ./app`."""
     from allemande.lab import Lab
-    from allemande.lab.mpi import installation
+    from allemande.lab.foreground import run_in_foreground
+    from allemande.lab.mpi_launch import installation
 
     command = command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
@@ -268,7 +210,7 @@ def run(
         library = library_path(linked_interface(command, os.environ) or chosen.kind)
 
     def launch(on: Lab) -> int:
-        return run_command(
+        return run_in_foreground(
             on.mpi_command(
                 mpi,
                 ranks,
@@ -309,51 +251,6 @@ def stats(
     if as_json:
         typer.echo(json.dumps(counted.as_dict(), indent=2))
     else:
+        from allemande.lab.listing import print_stats
+
         print_stats(counted, every)
-
-
-def print_stats(counted: Stats, every: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    ports = Table(box=None, pad_edge=False, title="ports", title_justify="left")
-    ports.add_column("port", no_wrap=True)
-    for column in ("Mbit/s", "sent", "dropped", "queue high-water", "of"):
-        ports.add_column(column, justify="right", no_wrap=True)
-    for port in counted.ports:
-        if every or port.sent_packets or port.dropped_packets:
-            ports.add_row(
-                f"{port.node} -> {port.peer}",
-                f"{port.rate_mbit_s:g}" if port.rate_mbit_s else "-",
-                f"{port.sent_packets}",
-                f"{port.dropped_packets}",
-                f"{port.queue_high_water}",
-                f"{port.queue_limit_packets}" if port.queue_limit_packets else "-",
-            )
-    hosts = Table(box=None, pad_edge=False, title="hosts", title_justify="left")
-    hosts.add_column("host", no_wrap=True)
-    for column in ("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted"):
-        hosts.add_column(column, justify="right", no_wrap=True)
-    for host in counted.hosts:
-        numbers = (
-            host.udp_sent,
-            host.udp_received,
-            host.receive_buffer_drops,
-            host.tcp_retransmitted,
-        )
-        if every or any(numbers):
-            hosts.add_row(host.host, *map(str, numbers))
-    cpus = Table(box=None, pad_edge=False, title="processors", title_justify="left")
-    for column in ("cpu", "softnet packets", "softnet dropped", "softnet squeezed"):
-        cpus.add_column(column, justify="right", no_wrap=True)
-    for cpu in counted.cpus:
-        cpus.add_row(
-            str(cpu.cpu),
-            str(cpu.softnet_processed),
-            str(cpu.softnet_dropped),
-            str(cpu.softnet_squeezed),
-        )
-    console = Console(highlight=False)
-    for table in (ports, hosts, cpus):
-        console.print(table)
-        console.print()

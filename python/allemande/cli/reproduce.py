@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from allemande.cli.outputs import STDOUT, CsvFile, JsonArrayFile, check_outputs, write_output
+from allemande.cli.shared_options import CsvFile, JsonArrayFile
 from allemande.errors import BadInput
+from allemande.output_files import STDOUT, check_outputs, write_output
 
 
 def command(
@@ -41,16 +42,17 @@ def command(
 
     from rich.console import Console
 
-    from allemande.reproduce import formats
-    from allemande.simulation.progress import LateProgress
+    from allemande.progress_bar import LateProgress
+    from allemande.reproduce import row_output
+    from allemande.reproduce.kinds import run
 
     with LateProgress(f"simulating {experiment.name}") as progress:
-        outcome = experiments.run(experiment, workers, progress)
+        outcome = run(experiment, workers, progress)
     console = Console(stderr=STDOUT in (json, csv))
-    formats.print_rows(console, experiment, outcome.rows)
+    row_output.print_rows(console, experiment, outcome.rows)
     output.mkdir(parents=True, exist_ok=True)
     for kind in ("svg", "png"):
         (output / f"{experiment.name}.{kind}").write_bytes(outcome.draw(kind))
     console.print(f"plot: {output / experiment.name}.svg and .png", highlight=False, soft_wrap=True)
-    write_output(json, formats.to_json(outcome.rows))
-    write_output(csv, formats.to_csv(outcome.rows))
+    write_output(json, row_output.to_json(outcome.rows))
+    write_output(csv, row_output.to_csv(outcome.rows))

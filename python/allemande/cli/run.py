@@ -10,7 +10,7 @@ import typer
 
 from allemande import config
 from allemande.cli.preload import Mpi
-from allemande.clusters import find_cluster_file
+from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
 from allemande.preload import launch
 

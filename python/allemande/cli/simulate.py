@@ -2,64 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from allemande.cli.outputs import STDOUT, CsvFile, check_outputs, write_output
+from allemande.cli.shared_options import CsvFile
 from allemande.errors import BadInput
-
-DEFAULT_SIZE = "64KiB"
-FAULT_KINDS = ("link-down", "block-port", "slow-host")
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-
-
-def parse_value(text: str) -> Any:
-    """An integer, a number, a truth value or a word."""
-    if NUMBER.fullmatch(text):
-        return float(text) if "." in text else int(text)
-    return {"true": True, "false": False}.get(text, text)
-
-
-def parse_fault(text: str) -> dict[str, Any]:
-    """`block-port:from=core,to=leaf3,start_us=100,duration_us=50`."""
-    kind, _, rest = text.partition(":")
-    if kind not in FAULT_KINDS:
-        raise BadInput(f"fault {kind!r} is unknown; expected one of {', '.join(FAULT_KINDS)}")
-    fault: dict[str, Any] = {"kind": kind}
-    for item in filter(None, rest.split(",")):
-        key, equals, value = item.partition("=")
-        if not equals or not value:
-            raise BadInput(f"fault {text!r}: {item!r} cannot be read; expected KEY=VALUE")
-        fault[key.strip()] = parse_value(value.strip())
-    return fault
-
-
-def parse_assignment(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key or not value:
-        raise BadInput(f"--set {text!r} cannot be read; expected KEY=VALUE")
-    return key.strip(), parse_value(value.strip())
-
-
-def parse_names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise BadInput(f"{text!r} has an empty name; expected names separated by commas")
-    return names
-
-
-def simulated_size(size: str | None, matrix: str | None) -> str:
-    from allemande.matrix import parse_matrix
-
-    if matrix is not None and parse_matrix(matrix).has_own_sizes:
-        if size is not None:
-            raise BadInput("a matrix file says how many bytes; leave out --size")
-        return "1"  # one case; the file's mean is what the result names
-    return size or DEFAULT_SIZE
+from allemande.output_files import STDOUT, check_outputs, write_output
 
 
 def command(
@@ -151,12 +101,21 @@ def command(
     allow, which link was the bottleneck, and where packets queued and were lost. Several algorithms
     or sizes run on all cores.
     """
-    from allemande.cli.topology import parse_sizes
-    from allemande.simulation.run import make_case
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from allemande.progress_bar import LateProgress
+    from allemande.simulation import result_output
+    from allemande.simulation.arguments import case_options, parse_runs
+    from allemande.simulation.case import make_case
+    from allemande.simulation.parallel import run_cases
 
     check_outputs({"--json": json, "--csv": csv, "--trace": str(trace) if trace else None})
-    size = simulated_size(size, matrix)
-    given: dict[str, Any] = {
+    runs = parse_runs(size, algorithm, matrix)
+    if trace is not None and len(runs) > 1:
+        raise BadInput("--trace takes one algorithm and one size")
+    given = {
         "matrix": matrix,
         "permutation": permutation,
         "contention_aware": contention_aware,
@@ -165,31 +124,16 @@ def command(
         "seed": seed,
         "jitter_us": jitter_us,
         "routing": routing,
-        "faults": [parse_fault(text) for text in fault or []] or None,
         "trace": True if trace else None,
-        **dict(parse_assignment(text) for text in assignments or []),
     }
-    options = {key: value for key, value in given.items() if value is not None}
-    options["exchanges"] = exchanges
-    pairs = list(itertools.product(parse_sizes(size), parse_names(algorithm)))
-    if trace is not None and len(pairs) > 1:
-        raise BadInput("--trace takes one algorithm and one size")
-    first = make_case(cluster, pairs[0][1], pairs[0][0], mode, **options)
-
-    from dataclasses import replace
-
-    from rich.console import Console
-
-    from allemande.simulation import formats
-    from allemande.simulation.progress import LateProgress
-    from allemande.simulation.sweep import run_cases
-
-    cases = [replace(first, algorithm=name, size=bytes_) for bytes_, name in pairs]
+    options = case_options(given, fault or [], assignments or []) | {"exchanges": exchanges}
+    first = make_case(cluster, runs[0][1], runs[0][0], mode, **options)
+    cases = [replace(first, algorithm=name, size=bytes_) for bytes_, name in runs]
     with LateProgress(f"simulating {first.cluster_name}") as progress:
         results = run_cases(cases, workers, progress)
-    formats.print_results(Console(stderr=STDOUT in (json, csv)), results)
-    write_output(json, formats.to_json(results))
-    write_output(csv, formats.to_csv(results))
+    result_output.print_results(Console(stderr=STDOUT in (json, csv)), results)
+    write_output(json, result_output.to_json(results))
+    write_output(csv, result_output.to_csv(results))
     if trace is not None:
         from allemande.simulation.trace import write_result_trace
 

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from allemande.doctor import mpi, sockets
+from allemande.doctor import mpi_check, sockets
 from allemande.doctor.facts import Cluster, Facts, Interface
 from allemande.errors import AllemandeError
 
@@ -44,7 +44,7 @@ def collect(
         namespaces=_namespaces(),
         lab_tools=_lab_tools(),
         configuration=configuration,
-        mpis=mpi.find(launchers, env, jobs=jobs),
+        mpis=mpi_check.find(launchers, env, jobs=jobs),
         cluster=_cluster(cluster_file or configured_file),
     )
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from allemande.errors import BadInput, Failed
-from allemande.lab.mpi import installation
+from allemande.lab.mpi_launch import installation
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "examples"
@@ -110,6 +110,22 @@ def parse_programs(names: list[str]) -> list[Program]:
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise BadInput(f"unknown example {name!r}; {hint}expected some of: {', '.join(NAMES)}")
     return [program for program in PROGRAMS if not names or program.name in names]
+
+
+def check_mpis(programs: list[Program], names: list[str]) -> None:
+    known = {name for program in programs for name in program.mpis}
+    for name in names:
+        if name not in known:
+            raise BadInput(
+                f"--mpi {name!r}: none of these programs runs under it; expected one of: "
+                f"{', '.join(sorted(known))}"
+            )
+
+
+def build_all(programs: list[Program]) -> None:
+    for program in programs:
+        for name in program.mpis:
+            program.build(name)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from allemande.clusters import find_cluster_file
+from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
-from allemande.lab import load, mpi, preflight, registry, scripts
+from allemande.lab import boot_plan, capacity, mpi_launch, preflight, registry
 from allemande.lab.inside import observe
 from allemande.lab.network import Network, load_network
 from allemande.lab.placement import Placement, hostfile, spread
@@ -85,9 +85,9 @@ class Lab:
         network = load_network(path).scaled(scale)
         network.check(str(path))
         if shape and not force:
-            load.check(network, scale, len(os.sched_getaffinity(0)))
+            capacity.check(network, scale, len(os.sched_getaffinity(0)))
         control, control_notes = preflight.congestion_control(congestion_control)
-        plan = scripts.boot_plan(
+        plan = boot_plan.make_plan(
             network, shape=shape, offloads=offloads, congestion_control=control
         )
         directory = registry.claim(network.name if name is None else name, exact=name is not None)
@@ -257,15 +257,14 @@ class Lab:
 
         A `placement` says where each rank goes, and lets those of a host use shared memory.
 
-        `library` is one of allemande.lab.mpi.NAMES, or the path of an mpirun. `env` goes to every
-        rank, and so do our own ALLEMANDE_ variables. With `preload`, the library to put into every
-        rank, ALLEMANDE_CLUSTER names the effective cluster file. `arguments` are the launcher's
-        own.
+        `library` is one of mpi_launch.NAMES, or the path of an mpirun. `env` goes to every rank,
+        and so do our own ALLEMANDE_ variables. With `preload`, the library to put into every rank,
+        ALLEMANDE_CLUSTER names the effective cluster file. `arguments` are the launcher's own.
         """
         ranks = len(self.hosts) if n is None else n
         if ranks < 1:
             raise BadInput(f"-n {ranks}: expected a number of ranks from 1 on")
-        chosen = mpi.installation(library)
+        chosen = mpi_launch.installation(library)
         where = placement or spread(ranks, len(self.hosts))
         text = hostfile(self.hosts, where, chosen.kind)
         name = f"hosts.{chosen.kind}.{where.ranks}.{zlib.crc32(text.encode()):08x}"
@@ -274,13 +273,13 @@ class Lab:
             part = hosts.with_name(f"{hosts.name}.{os.getpid()}")
             part.write_text(text)
             part.rename(hosts)
-        line, settings = mpi.launch(
+        line, settings = mpi_launch.launch(
             chosen,
             where.ranks,
             argv,
             agent=self.agent,
             hosts=hosts,
-            env=mpi.forwarded(chosen, self.cluster_file, env or {}, preload),
+            env=mpi_launch.forwarded(chosen, self.cluster_file, env or {}, preload),
             arguments=arguments,
             netmod=netmod,
             cyclic=where.order == "cyclic",
@@ -345,13 +344,13 @@ def kill_and_wait(entry: Mapping[str, int]) -> None:
 
 def _write_files(directory: Path, network: Network, description: str) -> None:
     (directory / "tmp").mkdir()
-    (directory / "hosts").write_text(scripts.hosts_file(network))
+    (directory / "hosts").write_text(boot_plan.hosts_file(network))
     (directory / "cluster.toml").write_text(network.to_toml(description))
 
 
 def _write_agent(directory: Path, network: Network, pids: list[int]) -> None:
     agent = directory / "lab-agent"
-    agent.write_text(mpi.agent_script(dict(zip(network.hosts, pids, strict=False))))
+    agent.write_text(mpi_launch.agent_script(dict(zip(network.hosts, pids, strict=False))))
     agent.chmod(0o755)
 
 

@@ -1,1 +1,1 @@
-"""Plots and self-contained pages of measured figures."""
+"""Plots, pages and texts made of measured figures and of clusters."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from allemande.bench.figure_output import best_of, by_size
 from allemande.bench.figures import Figure, warnings
-from allemande.bench.formats import (
+from allemande.bench.setting import Setting
+from allemande.quantities import (
     MISSING,
     TIMES,
-    Setting,
-    best_of,
-    by_size,
     format_part,
     format_ratio,
     format_seconds,
+    format_size,
     format_spread,
 )
-from allemande.bench.sizes import format_size
 
 STYLE = """
 :root { color-scheme: light; --ink: #1c2330; --soft: #5b6577; --line: #e3e7ee; --ours: #0b5a94;

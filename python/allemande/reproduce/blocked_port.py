@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
-from allemande.report.plot import STYLE
-from allemande.reproduce.curves import find_experiment_cluster, payload_bytes
+from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.plot import COLOURS, MARKERS, save, share_legend
-from allemande.simulation.run import Case
-from allemande.simulation.sweep import run_cases
+from allemande.reproduce.framing import payload_bytes
+from allemande.simulation.case import Case
+from allemande.simulation.parallel import run_cases
 
 
 @dataclass(frozen=True)

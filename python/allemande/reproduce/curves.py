@@ -22,16 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from allemande.errors import BadInput
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
+from allemande.reproduce.experiment import Experiment, Row
 from allemande.reproduce.metrics import METRICS, METRICS_LESS_IS_BETTER
-from allemande.simulation.clusters import find_cluster
-from allemande.simulation.run import Case, Result
-from allemande.simulation.sweep import run_cases
+from allemande.simulation.case import Result
+from allemande.simulation.parallel import run_cases
 from allemande.topology import Cluster
-
-HEADER_BYTES = 24  # of a data packet (docs/wire.md)
-IP_UDP_BYTES = 28
-CURVE_KEYS = {"label", "algorithm", "cluster", "values", "model"}
 
 
 @dataclass(frozen=True)
@@ -49,46 +45,6 @@ class Curve:
 
     def values(self, metric: str) -> list[float]:
         return [METRICS[metric](point.result, self.cluster, self.model) for point in self.points]
-
-
-def payload_bytes(cluster: Cluster) -> int:
-    return cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES
-
-
-def find_experiment_cluster(experiment: Experiment, name: str) -> Cluster:
-    """A file beside the experiment, or whatever `allemande simulate` takes."""
-    own = experiment.folder / name
-    return find_cluster(own if own.is_file() else name)
-
-
-def cluster_name(experiment: Experiment, curve: dict[str, Any]) -> str:
-    return str(curve.get("cluster") or experiment.data["cluster"])
-
-
-def make_case(experiment: Experiment, curve: dict[str, Any], x: float) -> Case:
-    data = experiment.data
-    cluster = find_experiment_cluster(experiment, cluster_name(experiment, curve))
-    own = {key: value for key, value in curve.items() if key not in CURVE_KEYS}
-    options = {**data.get("options", {}), **own}
-    packets = options.pop("packets", None)
-    size = options.pop("size", None)
-    if packets is not None:
-        size = packets * payload_bytes(cluster)
-    match data["x"]:
-        case "size":
-            size = int(x)
-        case "packets":
-            size = int(x) * payload_bytes(cluster)
-        case "omega":
-            options["omega"] = int(x)
-        case "hosts":
-            options["hosts"] = [host.name for host in cluster.hosts[: int(x)]]
-        case other:
-            raise BadInput(
-                f"{experiment.folder}: x {other!r} is unknown; expected size, packets, omega, hosts"
-            )
-    algorithm = curve.get("algorithm", "sync-shuffle")
-    return Case(cluster.to_toml(), cluster.name, algorithm, int(size), "packet", options)
 
 
 def simulate_curves(
@@ -156,12 +112,3 @@ def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:
             )
         )
     return rows
-
-
-def run_curves(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
-    from allemande.reproduce.plot import draw_curves
-
-    curves = simulate_curves(experiment, workers, watcher)
-    return Outcome(rows_of(experiment, curves), lambda kind: draw_curves(experiment, curves, kind))

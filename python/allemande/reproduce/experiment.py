@@ -1,6 +1,6 @@
 """An experiment is a folder: README.md, experiment.toml (what runs, what was published), data.
 
-experiment.toml names a kind, which is the code that runs it: `curves` (curves.py) for everything
+experiment.toml names a kind, which is the code that runs it (kinds.py): `curves` for everything
 that is a figure of lines, `blocked-port` and `pair-flows` for the two that are not.
 """
 
@@ -94,20 +94,3 @@ def load(name: str) -> Experiment:
             f"{', '.join(KINDS)}"
         )
     return Experiment(name, folder, data)
-
-
-def run(
-    experiment: Experiment, workers: int = 0, watcher: Callable[[float], None] | None = None
-) -> Outcome:
-    """Runs everything the figure needs."""
-    if experiment.kind == "curves":
-        from allemande.reproduce.curves import run_curves
-
-        return run_curves(experiment, workers, watcher)
-    if experiment.kind == "blocked-port":
-        from allemande.reproduce.blocked_port import run_blocked_port
-
-        return run_blocked_port(experiment, workers, watcher)
-    from allemande.reproduce.pair_flows import run_pair_flows
-
-    return run_pair_flows(experiment, workers, watcher)

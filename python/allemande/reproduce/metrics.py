@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from allemande.simulation.run import Result
+from allemande.reproduce.framing import HEADER_BYTES, IP_UDP_BYTES, payload_bytes
+from allemande.simulation.case import Result
 from allemande.topology import Cluster, tune
 
-HEADER_BYTES = 24
-IP_UDP_BYTES = 28
 MICROS = 1e6
 BITS_PER_BYTE = 8
 
@@ -16,8 +15,7 @@ Model = Mapping[str, float]
 
 
 def packets_per_pair(result: Result, cluster: Cluster) -> int:
-    payload = cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES
-    return -(-result.size // payload)
+    return -(-result.size // payload_bytes(cluster))
 
 
 def eq2_s(result: Result, cluster: Cluster, model: Model) -> float:

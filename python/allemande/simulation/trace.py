@@ -19,7 +19,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[
     TrackEvent,
 )
 
-from allemande.simulation.run import Case, Result
+from allemande.simulation.case import Case, Result
 from allemande.topology import Cluster, parse_cluster
 
 # alm::sim::TraceRecord as it lies in memory; times in picoseconds.

@@ -32,7 +32,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import calls, qdisc
+from . import qdisc
+from . import system_calls as calls
 
 TOOLS = ("ip", "bridge", "tc")
 UP_TIMEOUT_S = 60

@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import calls, qdisc
+from . import qdisc
+from . import system_calls as calls
 
 # Columns of /proc/net/softnet_stat, hexadecimal.
 SOFTNET_PROCESSED, SOFTNET_DROPPED, SOFTNET_SQUEEZED, SOFTNET_CPU = 0, 1, 2, 12

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
+from allemande.bench.figure_output import by_size
 from allemande.bench.figures import Figure
-from allemande.bench.formats import by_size, format_seconds
-from allemande.bench.sizes import format_size
+from allemande.quantities import format_seconds, format_size
+from allemande.report.plot_look import INK, STYLE, save
 
 # Okabe and Ito's palette: told apart with any colour vision. Ours are the two strongest.
 OUR_COLOURS = ("#D55E00", "#0072B2", "#CC79A7", "#009E73")
 STOCK_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#B8A200")
 STOCK_MARKERS = ("s", "D", "^", "v", "P", "X")
 OUR_MARKERS = ("o", "o", "h", "h")
-INK = "#1c2330"
-GRID = "#d9dde4"
-STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.edgecolor": "#8a93a3",
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "text.color": INK,
-    "axes.grid": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "allemande",  # the same figures give the same file
-}
 
 
 @dataclass(frozen=True)
@@ -170,8 +150,4 @@ def draw(figures: Sequence[Figure]) -> Canvas:
 
 def render(figures: Sequence[Figure], kind: str) -> bytes:
     """The plot as `svg` or `png`."""
-    output = io.BytesIO()
-    with matplotlib.rc_context(STYLE):
-        metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
-        draw(figures).savefig(output, format=kind, dpi=160, metadata=metadata)
-    return output.getvalue()
+    return save(draw(figures), kind)

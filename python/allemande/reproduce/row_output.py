@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from allemande.bench.formats import MISSING, format_ratio
+from allemande.quantities import MISSING, format_ratio
 from allemande.reproduce.experiment import Experiment, Row
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from allemande import _core
 from allemande.errors import BadInput
 from allemande.matrix import Matrix, check_matrix, leaf_groups, make_matrix, mean_of, parse_matrix
-from allemande.simulation.clusters import find_cluster
+from allemande.simulation.networks import find_cluster
 from allemande.topology import Cluster, parse_cluster
 
 Mode = Literal["packet", "flow"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from rich.text import Text
+from rich.tree import Tree
 
+from allemande.quantities import format_rate
 from allemande.topology import Cluster, Link, Switch, compress_hostlist
 
 DEPTH_MAX = 40
-
-
-def format_rate(mbit_s: float) -> str:
-    """100 -> 100 Mbit/s, 22000 -> 22 Gbit/s."""
-    return f"{mbit_s / 1000:g} Gbit/s" if mbit_s >= 1000 else f"{mbit_s:g} Mbit/s"
 
 
 def describe_link(link: Link, upward: bool) -> str:
@@ -75,10 +72,8 @@ class Outline:
                 self._children[node].append((name, describe_link(link, upward)))
                 queue.append(name)
 
-    def tree(self) -> Any:
+    def tree(self) -> Tree:
         """The whole of it for a rich console."""
-        from rich.tree import Tree
-
         tree = Tree("", hide_root=True)
         self._draw(tree, [(self._root, "")], 0)
         return tree
@@ -92,7 +87,7 @@ class Outline:
             return link, describe_switch(self._switches[name]), links.pop()
         return name
 
-    def _draw(self, parent: Any, nodes: list[tuple[str, str]], depth: int) -> None:
+    def _draw(self, parent: Tree, nodes: list[tuple[str, str]], depth: int) -> None:
         if depth > DEPTH_MAX:
             parent.add("...")
             return
@@ -106,9 +101,7 @@ class Outline:
         for _, names, link in groups:
             self._draw_group(parent, names, link, depth)
 
-    def _draw_group(self, parent: Any, names: list[str], link: str, depth: int) -> None:
-        from rich.text import Text
-
+    def _draw_group(self, parent: Tree, names: list[str], link: str, depth: int) -> None:
         label = Text(compress_hostlist(names), style="bold")
         if names[0] not in self._switches:
             parent.add(label.append(f"  {link}", style="not bold"))

@@ -1,14 +1,19 @@
-"""Runs the programs by turns in one lab, stock and preloaded, and holds the results together."""
+"""Runs the programs by turns in one lab, stock and preloaded; their results must be the same."""
 
 from __future__ import annotations
 
 import json
 import statistics
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from rich.console import Console
+
+from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.errors import Failed
 from allemande.examples.catalog import OURS, STOCK, Program, Way, other_algorithms
 from allemande.lab import Lab
@@ -146,24 +151,18 @@ def compare(
     return rows
 
 
-COLUMNS = ("program", "MPI", "call", "time of", "stock", "best stock", "allemande", "ratio")
-
-
-def cells(row: Row) -> tuple[str, ...]:
-    best, best_s = row.best_stock()
-    return (
-        row.program.what,
-        row.mpi,
-        row.program.exchange,
-        "communication" if row.counts_communication else "all of it",
-        f"{row.time(STOCK.name):.2f} s",
-        f"{best_s:.2f} s" + (f" ({best})" if best != STOCK.name else ""),
-        f"{row.time(OURS.name):.2f} s",
-        f"{row.ratio():.2f}",
-    )
-
-
-def markdown(rows: Sequence[Row], setting: str) -> str:
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|---|---|---|---|---:|---:|---:|---:|"]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
-    return "\n".join([*lines, "", setting, ""])
+def compare_in_lab(
+    cluster: str, scale: float, programs: Sequence[Program], **options: Any
+) -> tuple[list[Row], int]:
+    """In a lab of their own; `options` are those of `compare`. The rows and how many hosts."""
+    progress = Console(stderr=True, highlight=False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        # Nothing but the programs may use the processors: no periodic look at the queues.
+        Lab.boot(
+            cluster, scale=scale, congestion_control=CONGESTION_CONTROL, sample_period_s=0
+        ) as lab,
+        progress.status("building") as status,
+    ):
+        tell = status.update if progress.is_terminal else lambda _: None
+        return compare(lab, programs, Path(folder), tell=tell, **options), len(lab.hosts)

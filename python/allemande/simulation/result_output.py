@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from allemande.bench.formats import format_part, format_seconds
-from allemande.cli.topology import format_size
-from allemande.simulation.run import JSON_KEYS, Result
+from allemande.quantities import format_part, format_seconds, format_size
+from allemande.simulation.case import JSON_KEYS, Result
 
 RIGHT = ("size", "time", "limit", "of limit", "dropped", "sent again", "packet-hops", "CPU")
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from allemande import _core
-from allemande.clusters import find_cluster_file, ready_made
+from allemande.cluster_files import find_cluster_file, ready_made
 from allemande.errors import BadInput
 from allemande.topology import Cluster
 

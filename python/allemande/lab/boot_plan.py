@@ -148,7 +148,7 @@ def hosts_file(network: Network) -> str:
     return "\n".join(lines) + "\n"
 
 
-def boot_plan(
+def make_plan(
     network: Network, *, shape: bool, offloads: bool, congestion_control: str
 ) -> dict[str, Any]:
     """The whole lab as data: the links, and one entry per namespace, the switches' last."""

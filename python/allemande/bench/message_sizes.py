@@ -1,4 +1,7 @@
-"""Message sizes as the user writes them: `100,1000,50K`; K and M are powers of ten."""
+"""Sizes of the messages to measure, as the user writes them: `100,1000,50K`.
+
+K and M are powers of ten. MPI_Alltoall counts in int, so sizes end below 2^31.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,3 @@ def parse_size(text: str) -> int:
 def parse_sizes(text: str) -> list[int]:
     """Ascending and each once, so that the cheap sizes warm the connections for the dear ones."""
     return sorted({parse_size(item) for item in text.split(",")})
-
-
-def format_size(size: int) -> str:
-    for factor, unit in ((1000_000, "MB"), (1000, "KB")):
-        if size >= factor and size % factor == 0:
-            return f"{size // factor} {unit}"
-    return f"{size} B"

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from allemande.bench.candidates import Candidate
 from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
-from allemande.bench.formats import Setting
 from allemande.bench.lab_bed import open_lab
-from allemande.bench.machine import describe_setting
-from allemande.bench.progress import ConsoleProgress
 from allemande.bench.runner import Effort, Runner
+from allemande.bench.setting import Setting, describe_setting
 from allemande.bench.workload import Workload, make_workload
-from allemande.clusters import find_cluster_file
+from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
 from allemande.lab.placement import parse_placement
 from allemande.matrix import MatrixSpec
+from allemande.progress_bar import ConsoleProgress
 from allemande.topology import load_cluster
 
 MEBIBYTE = 1024 * 1024

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any
 
-from allemande.simulation.run import Case, Result, run_case
+from allemande.simulation.case import Case, Result, run_case
 
 POLL_S = 0.1
 CASE_COST = 20_000  # bytes per pair that take as long as starting a case

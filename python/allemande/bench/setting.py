@@ -1,16 +1,41 @@
-"""What the figures were measured on."""
+"""Where and when figures were measured."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from allemande import __version__
-from allemande.bench.formats import Setting
+from allemande.quantities import format_rate
 from allemande.topology import Cluster
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Shown with the figures, always."""
+
+    cluster: str
+    hosts: int
+    scale: float
+    host_link: str
+    congestion_control: str  # TCP's, under the stock libraries
+    date: str
+    machine: str
+    versions: tuple[str, ...]
+    workload: str | None = None  # where it is not MPI_Alltoall with one rank per host
+
+    def lines(self) -> list[str]:
+        return [
+            f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} "
+            f"({self.host_link}, TCP {self.congestion_control})",
+            *([self.workload] if self.workload else []),
+            f"{self.date}, {self.machine}",
+            *self.versions,
+        ]
 
 
 def processor(text: str) -> str:
@@ -25,10 +50,6 @@ def processor(text: str) -> str:
 def describe_machine() -> str:
     cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     return f"{os.cpu_count()} x {processor(cpuinfo)}, Linux {platform.release()}"
-
-
-def format_rate(mbit_s: float) -> str:
-    return f"{mbit_s / 1000:g} Gbit/s" if mbit_s >= 1000 else f"{mbit_s:g} Mbit/s"
 
 
 def host_link_rates(cluster: Cluster) -> str:

@@ -146,7 +146,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def try_job(launcher: Path, kind: str, shared: str, environment: Mapping[str, str]) -> str:
     """Runs it; empty: both processes exchanged with the library in front of MPI's own functions."""
-    rank = Path(__file__).with_name("rank.py")
+    rank = Path(__file__).with_name("mpi_check_rank.py")
     command, env = launch(
         [str(launcher), "-n", "2", sys.executable, "-S", str(rank), kind, shared],
         {"ALLEMANDE_LOG": "error"},

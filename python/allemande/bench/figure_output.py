@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from rich import box
 from rich.console import Console
@@ -14,58 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from allemande.bench.figures import Figure
-from allemande.bench.sizes import format_size
+from allemande.bench.setting import Setting
+from allemande.quantities import (
+    MISSING,
+    format_part,
+    format_ratio,
+    format_seconds,
+    format_size,
+    format_spread,
+)
 
-MISSING = "\N{EN DASH}"
-TIMES = "\N{MULTIPLICATION SIGN}"
 HEADINGS = ("size", "candidate", "median", "spread", "of limit", "vs stock", "idle")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Where and when the figures were measured; shown with them, always."""
-
-    cluster: str
-    hosts: int
-    scale: float
-    host_link: str
-    congestion_control: str  # TCP's, under the stock libraries
-    date: str
-    machine: str
-    versions: tuple[str, ...]
-    workload: str | None = None  # where it is not MPI_Alltoall with one rank per host
-
-    def lines(self) -> list[str]:
-        return [
-            f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} "
-            f"({self.host_link}, TCP {self.congestion_control})",
-            *([self.workload] if self.workload else []),
-            f"{self.date}, {self.machine}",
-            *self.versions,
-        ]
-
-
-def format_seconds(value: float | None) -> str:
-    """Three digits that count: 1.28 s, 25.9 ms."""
-    if value is None:
-        return MISSING
-    if value >= 1:
-        return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
-    if value >= 1e-3:
-        return f"{value * 1e3:.3g} ms"
-    return f"{value * 1e6:.3g} µs"
-
-
-def format_part(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1%}"
-
-
-def format_ratio(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.2f}{TIMES}"
-
-
-def format_spread(value: float | None) -> str:
-    return MISSING if value is None else f"±{value / 2:.1%}"
 
 
 def cells(figure: Figure) -> tuple[str, ...]:

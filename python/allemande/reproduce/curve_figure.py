@@ -1,10 +1,9 @@
-"""Figures as SVG or PNG, in the look of the project's other plots."""
+"""Figures made of lines (curves.py), drawn in the look of the project's other plots."""
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib
@@ -12,14 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from allemande.bench.formats import format_seconds
-from allemande.cli.topology import format_size
-from allemande.report.plot import INK, STYLE
-from allemande.reproduce.curves import Curve
-from allemande.reproduce.experiment import Experiment
+from allemande.quantities import format_seconds, format_size
+from allemande.report.plot_look import COLOURS, INK, MARKERS, STYLE, save, share_legend
+from allemande.reproduce.curves import Curve, rows_of, simulate_curves
+from allemande.reproduce.experiment import Experiment, Outcome
 
-COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#E69F00", "#B8A200")
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 LAB_COLOURS = ("#6B7280", "#9AA3B2", "#4B5563", "#C4C9D2")
 LABELS = {
     "goodput_mb_s": ("bandwidth per host, MB/s", "Achieved bandwidth"),
@@ -36,14 +32,6 @@ X_LABELS = {
     "hosts": "hosts p",
 }
 PANEL_INCHES = 5.6
-
-
-def save(canvas: Canvas, kind: str) -> bytes:
-    output = io.BytesIO()
-    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
-    with matplotlib.rc_context(STYLE):
-        canvas.savefig(output, format=kind, dpi=160, metadata=metadata)
-    return output.getvalue()
 
 
 def lab_points(experiment: Experiment) -> list[dict[str, Any]]:
@@ -150,23 +138,6 @@ def draw_panel(
         axes.set_title(panel["title"], loc="left", fontsize=11, fontweight="bold")
 
 
-def share_legend(canvas: Canvas, title: str) -> None:
-    """One for all panels, below them: inside it would hide points."""
-    entries: dict[str, Any] = {}
-    for axes in canvas.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    canvas.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=min(len(entries), 3 if len(canvas.axes) == 1 else 8),
-        frameon=False,
-        fontsize=9,
-    )
-    canvas.suptitle(title, x=0.01, ha="left", fontsize=12)
-
-
 def draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> bytes:
     panels = experiment.data.get("panel", [{"metric": "goodput_mb_s"}])
     with matplotlib.rc_context(STYLE):
@@ -178,3 +149,10 @@ def draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> b
             draw_panel(axes, experiment, curves, panel)
         share_legend(canvas, experiment.title)
         return save(canvas, kind)
+
+
+def run_curves(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> Outcome:
+    curves = simulate_curves(experiment, workers, watcher)
+    return Outcome(rows_of(experiment, curves), lambda kind: draw_curves(experiment, curves, kind))

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from allemande.errors import BadInput
 
 STDOUT = "-"
-
-JsonArrayFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
-]
-CsvFile = Annotated[str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")]
 
 
 def check_outputs(outputs: dict[str, str | None]) -> None:

@@ -1,0 +1,41 @@
+"""Every option with its value and origin, as a table for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from allemande.config import Setting
+
+
+def to_json(settings: Mapping[str, Setting]) -> str:
+    rows = [
+        {
+            "key": setting.option.key,
+            "variable": setting.option.variable,
+            "value": setting.value,
+            "origin": setting.origin,
+            "where": setting.where,
+            "default": setting.option.default,
+            "valid": setting.option.valid,
+            "shared": setting.option.shared,
+            "help": setting.option.help,
+        }
+        for setting in settings.values()
+    ]
+    return json.dumps(rows, indent=2)
+
+
+def print_table(settings: Mapping[str, Setting]) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("option", no_wrap=True)
+    table.add_column("value", no_wrap=True)
+    table.add_column("origin", no_wrap=True)
+    table.add_column("meaning", ratio=1)
+    for setting in settings.values():
+        origin = setting.where or setting.origin
+        table.add_row(setting.option.key, setting.value or "-", origin, setting.option.help)
+    Console(highlight=False).print(table)

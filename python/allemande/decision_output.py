@@ -1,0 +1,93 @@
+"""Decisions as a table for people, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from allemande.decisions import ONE_SIZE, Decision
+
+LINE_MAX = 400
+COLUMNS = (
+    *("mpi", "version", "configuration", "ranks", "hosts"),
+    *("calls", "least_bytes", "most_bytes"),
+    *("way", "chosen", "time_us", "seen", "packets", "why"),
+)
+
+
+def rows(decisions: list[Decision]) -> list[dict[str, Any]]:
+    """One row per way; `why` beside the one chosen."""
+    return [
+        {
+            **{name: getattr(one, name) for name in COLUMNS[:8]},
+            "way": way.name,
+            "chosen": way.name == one.chosen,
+            "time_us": way.time_us,
+            "seen": way.seen,
+            "packets": way.packets,
+            "why": one.why if way.name == one.chosen else "",
+        }
+        for one in decisions
+        for way in one.ways
+    ]
+
+
+def bytes_title(one: Decision) -> str:
+    return "bytes per pair" if one.calls == ONE_SIZE else "bytes at the fullest rank"
+
+
+def to_json(decisions: list[Decision]) -> str:
+    return json.dumps([asdict(one) for one in decisions], indent=2) + "\n"
+
+
+def to_csv(decisions: list[Decision]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows(decisions))
+    return text.getvalue()
+
+
+def print_table(decisions: list[Decision]) -> None:
+    console = Console(width=LINE_MAX, highlight=False)
+    jobs: dict[str, list[Decision]] = {}
+    for one in decisions:
+        hosts = "" if one.hosts == one.ranks else f" on {one.hosts} hosts"
+        job = (
+            f"{one.ranks} ranks{hosts}, {one.mpi}, allemande {one.version}, "
+            f"configuration {one.configuration}: {one.calls}"
+        )
+        jobs.setdefault(job, []).append(one)
+    for job, of_job in jobs.items():
+        console.print(f"[bold]{escape(job)}[/bold]")
+        table = Table(box=None, pad_edge=False)
+        for column, right in (
+            *((bytes_title(of_job[0]), True), ("", False), ("way", False), ("ms", True)),
+            *(("seen", True), ("packets", True), ("why", False)),
+        ):
+            table.add_column(column, justify="right" if right else "left")
+        for one in of_job:
+            size = f"{one.least_bytes} to {one.most_bytes}"
+            for way in one.ways:
+                chosen = way.name == one.chosen
+                table.add_row(
+                    size,
+                    "*" if chosen else "",
+                    escape(way.name),
+                    "not tried" if way.time_us is None else f"{way.time_us / 1000:.3g}",
+                    str(way.seen),
+                    "" if way.packets is None else str(way.packets),
+                    escape(one.why) if chosen else "",
+                )
+                size = ""
+        console.print(table)
+        console.print()
+    if not decisions:
+        console.print("No decision has been made yet.")

@@ -1,0 +1,43 @@
+"""Compared programs as a table for people and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from allemande.examples.catalog import OURS, STOCK
+from allemande.examples.program_runs import Row
+
+COLUMNS = ("program", "MPI", "call", "time of", "stock", "best stock", "allemande", "ratio")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    best, best_s = row.best_stock()
+    return (
+        row.program.what,
+        row.mpi,
+        row.program.exchange,
+        "communication" if row.counts_communication else "all of it",
+        f"{row.time(STOCK.name):.2f} s",
+        f"{best_s:.2f} s" + (f" ({best})" if best != STOCK.name else ""),
+        f"{row.time(OURS.name):.2f} s",
+        f"{row.ratio():.2f}",
+    )
+
+
+def markdown(rows: Sequence[Row], setting: str) -> str:
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|---|---|---|---|---:|---:|---:|---:|"]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+    return "\n".join([*lines, "", setting, ""])
+
+
+def print_rows(console: Console, rows: Sequence[Row]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        numeric = column in ("stock", "best stock", "allemande", "ratio")
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
+    for row in rows:
+        table.add_row(*cells(row))
+    console.print(table)

@@ -1,0 +1,81 @@
+"""The labs that run and their counters, as tables for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from allemande.lab import registry
+from allemande.lab.stats import Stats
+
+LAB_COLUMNS = ("name", "cluster", "scale", "hosts", "pid")
+
+
+def describe_labs() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": state["name"],
+            "cluster": state["cluster"],
+            "scale": state["scale"],
+            "hosts": len([holder for holder in state["holders"] if holder["host"]]),
+            "persistent": state["persistent"],
+            "directory": state["directory"],
+            "pid": state["init"]["pid"],
+        }
+        for state in registry.running()
+    ]
+
+
+def print_labs(rows: list[dict[str, Any]]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for column in LAB_COLUMNS:
+        table.add_column(column, no_wrap=column != "cluster")
+    for row in rows:
+        table.add_row(*(f"{row[column]}" for column in LAB_COLUMNS))
+    Console(highlight=False).print(table)
+
+
+def print_stats(counted: Stats, every: bool) -> None:
+    ports = Table(box=None, pad_edge=False, title="ports", title_justify="left")
+    ports.add_column("port", no_wrap=True)
+    for column in ("Mbit/s", "sent", "dropped", "queue high-water", "of"):
+        ports.add_column(column, justify="right", no_wrap=True)
+    for port in counted.ports:
+        if every or port.sent_packets or port.dropped_packets:
+            ports.add_row(
+                f"{port.node} -> {port.peer}",
+                f"{port.rate_mbit_s:g}" if port.rate_mbit_s else "-",
+                f"{port.sent_packets}",
+                f"{port.dropped_packets}",
+                f"{port.queue_high_water}",
+                f"{port.queue_limit_packets}" if port.queue_limit_packets else "-",
+            )
+    hosts = Table(box=None, pad_edge=False, title="hosts", title_justify="left")
+    hosts.add_column("host", no_wrap=True)
+    for column in ("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted"):
+        hosts.add_column(column, justify="right", no_wrap=True)
+    for host in counted.hosts:
+        numbers = (
+            host.udp_sent,
+            host.udp_received,
+            host.receive_buffer_drops,
+            host.tcp_retransmitted,
+        )
+        if every or any(numbers):
+            hosts.add_row(host.host, *map(str, numbers))
+    cpus = Table(box=None, pad_edge=False, title="processors", title_justify="left")
+    for column in ("cpu", "softnet packets", "softnet dropped", "softnet squeezed"):
+        cpus.add_column(column, justify="right", no_wrap=True)
+    for cpu in counted.cpus:
+        cpus.add_row(
+            str(cpu.cpu),
+            str(cpu.softnet_processed),
+            str(cpu.softnet_dropped),
+            str(cpu.softnet_squeezed),
+        )
+    console = Console(highlight=False)
+    for table in (ports, hosts, cpus):
+        console.print(table)
+        console.print()

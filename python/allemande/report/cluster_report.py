@@ -1,0 +1,177 @@
+"""What a cluster file says, and what an all-to-all can at best do on it: as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from allemande.errors import BadInput
+from allemande.quantities import format_rate, format_size
+from allemande.report.cluster_outline import Outline
+from allemande.topology import Bisection, Cluster, LevelLimit, tune
+
+LINE_MAX = 400
+
+
+def count(number: int, noun: str) -> str:
+    """1 link, 2 links, 3 switches."""
+    plural = noun + ("es" if noun.endswith("ch") else "s")
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def format_limit(seconds: float) -> str:
+    """Three digits, zeros included: 5.10 s, 25.8 ms, 880 us."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        value = seconds * factor
+        if value >= 1 or unit == "us":
+            digits = 2 if value < 10 else 1 if value < 100 else 0
+            return f"{value:.{digits}f} {unit}"
+    raise AssertionError
+
+
+def bisection_or_reason(cluster: Cluster) -> tuple[Bisection | None, str]:
+    """The bisection, or None and why it is not known."""
+    try:
+        return cluster.bisection(), ""
+    except BadInput as error:
+        return None, str(error)
+
+
+def merged(limits: Iterable[LevelLimit]) -> list[tuple[str, LevelLimit]]:
+    """Rows to print: the two directions of a level share one where they need the same time."""
+    rows: list[tuple[str, LevelLimit]] = []
+    for limit in limits:
+        level, _, direction = limit.level.rpartition(" ")
+        if rows and direction in ("down", "in"):
+            before = rows[-1][1]
+            if before.level.startswith(level) and before.seconds == limit.seconds:
+                rows[-1] = (f"{level}, each way", before)
+                continue
+        rows.append((limit.level, limit))
+    return rows
+
+
+def as_json(cluster: Cluster, sizes: list[int]) -> dict[str, Any]:
+    """The same facts for programs."""
+    bisection, _ = bisection_or_reason(cluster)
+    tuning = tune(cluster)
+    return {
+        "name": cluster.name,
+        "description": cluster.description,
+        "mtu_bytes": cluster.mtu_bytes,
+        "link_header_bytes": cluster.link_header_bytes,
+        "root_switch": cluster.root_switch(),
+        "hosts": [
+            {"name": host.name, "address": host.address, "interface": host.interface}
+            for host in cluster.hosts
+        ],
+        "switches": [
+            {
+                "name": switch.name,
+                "architecture": switch.architecture,
+                "switching": switch.switching,
+                "flow_control": switch.flow_control,
+                "buffer_packets": switch.buffer_packets,
+                "backplane_mbit_s": switch.backplane_mbit_s,
+            }
+            for switch in cluster.switches
+        ],
+        "links": [
+            {
+                "from": link.from_,
+                "to": link.to,
+                "rate_up_mbit_s": link.rate_up_mbit_s,
+                "rate_down_mbit_s": link.rate_down_mbit_s,
+                "latency_us": link.latency_us,
+                "queue_up_packets": link.queue_up_packets,
+                "queue_down_packets": link.queue_down_packets,
+                "bidirectional_cap_mbit_s": link.bidirectional_cap_mbit_s,
+            }
+            for link in cluster.links
+        ],
+        "bisection": bisection and {"links": bisection.links, "mbit_s": bisection.mbit_s},
+        "limits": [
+            {
+                "size": size,
+                "seconds": cluster.limit_seconds(None, size),
+                "levels": [
+                    {
+                        "level": limit.level,
+                        "busiest": limit.busiest,
+                        "rate_mbit_s": limit.rate_mbit_s,
+                        "framed_bytes": limit.bytes,
+                        "seconds": limit.seconds,
+                    }
+                    for limit in cluster.level_limits(None, size)
+                ],
+            }
+            for size in sizes
+        ],
+        "tuning": {
+            "window_packets": tuning.window_packets,
+            "window_with_acks": tuning.window_with_acks,
+            "window_packets_min": tuning.window_packets_min,
+            "grain_packets": tuning.grain_packets,
+            "nu": tuning.nu,
+            "contended_port": tuning.contended_port,
+        },
+        "warnings": cluster.warnings() + tuning.warnings,
+    }
+
+
+def print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
+    """The table of limits: a row per level, a column per size, the binding level in bold."""
+    by_size = [merged(cluster.level_limits(None, size)) for size in sizes]
+    console.print("All-to-all limit, by level of links and bytes per pair:")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("level")
+    table.add_column("busiest link")
+    table.add_column("rate", justify="right")
+    for size in sizes:
+        table.add_column(format_size(size), justify="right")
+    for row, (level, limit) in enumerate(by_size[0]):
+        cells = []
+        for column in by_size:
+            seconds = column[row][1].seconds
+            text = format_limit(seconds)
+            binding = seconds == max(other.seconds for _, other in column)
+            cells.append(f"[bold]{text}[/bold]" if binding else text)
+        table.add_row(level, limit.busiest, format_rate(limit.rate_mbit_s), *cells)
+    console.print(table)
+
+
+def print_report(cluster: Cluster, sizes: list[int]) -> None:
+    """The report for people."""
+    # Lines keep their length: a terminal wraps them, a file or a pipe gets them whole.
+    console = Console(width=LINE_MAX, highlight=False)
+    console.print(f"[bold]{cluster.name}[/bold]: {escape(cluster.description) or 'no description'}")
+    console.print(
+        f"{count(len(cluster.hosts), 'host')}, {count(len(cluster.switches), 'switch')}, "
+        f"{count(len(cluster.links), 'link')}; MTU {cluster.mtu_bytes}, "
+        f"link header {cluster.link_header_bytes} bytes"
+    )
+    drawing = Outline(cluster)
+    console.print(drawing.tree())
+    if drawing.further:
+        console.print(f"Further links: {escape(', '.join(drawing.further))}")
+    bisection, reason = bisection_or_reason(cluster)
+    if bisection:
+        console.print(
+            f"Bisection: {count(bisection.links, 'link')}, {format_rate(bisection.mbit_s)} each way"
+        )
+    else:
+        console.print(f"Bisection: not known: {escape(reason)}")
+    tuning = tune(cluster)
+    console.print(
+        f"Window: {count(tuning.window_packets, 'packet')} per host "
+        f"({tuning.nu:.3g} meet at {escape(tuning.contended_port)} in an average step); "
+        f"fewer than {tuning.window_packets_min} would cost bandwidth"
+    )
+    console.print()
+    print_limits(console, cluster, sizes)
+    for warning in cluster.warnings() + tuning.warnings:
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}")

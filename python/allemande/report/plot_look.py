@@ -1,0 +1,58 @@
+"""The look that all plots of the project share."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure as Canvas
+
+INK = "#1c2330"
+GRID = "#d9dde4"
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.edgecolor": "#8a93a3",
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "allemande",  # the same figures give the same file
+}
+# Of the lines of a figure, in order.
+COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#E69F00", "#B8A200")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
+
+
+def save(canvas: Canvas, kind: str) -> bytes:
+    """The drawing as `svg` or `png`."""
+    output = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+    with matplotlib.rc_context(STYLE):
+        canvas.savefig(output, format=kind, dpi=160, metadata=metadata)
+    return output.getvalue()
+
+
+def share_legend(canvas: Canvas, title: str) -> None:
+    """One for all panels, below them: inside it would hide points."""
+    entries: dict[str, Any] = {}
+    for axes in canvas.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    canvas.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=min(len(entries), 3 if len(canvas.axes) == 1 else 8),
+        frameon=False,
+        fontsize=9,
+    )
+    canvas.suptitle(title, x=0.01, ha="left", fontsize=12)

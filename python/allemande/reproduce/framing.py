@@ -1,0 +1,13 @@
+"""How the simulator packs payload into packets."""
+
+from __future__ import annotations
+
+from allemande.topology import Cluster
+
+HEADER_BYTES = 24  # of a data packet (docs/wire.md)
+IP_UDP_BYTES = 28
+
+
+def payload_bytes(cluster: Cluster) -> int:
+    """Of a full packet."""
+    return cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES

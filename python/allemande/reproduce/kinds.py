@@ -1,0 +1,23 @@
+"""Runs an experiment by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allemande.reproduce.blocked_port import run_blocked_port
+from allemande.reproduce.curve_figure import run_curves
+from allemande.reproduce.experiment import Experiment, Outcome
+from allemande.reproduce.pair_flows import run_pair_flows
+
+Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
+
+RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
+    "curves": run_curves,
+    "blocked-port": run_blocked_port,
+    "pair-flows": run_pair_flows,
+}
+
+
+def run(experiment: Experiment, workers: int = 0, watcher: Watcher | None = None) -> Outcome:
+    """Runs everything the figure needs."""
+    return RUNS[experiment.kind](experiment, workers, watcher)

@@ -1,0 +1,77 @@
+"""Runs and their options as texts: `block-port:from=core,to=leaf3`, `jitter_us=20`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from allemande.errors import BadInput
+from allemande.matrix import parse_matrix
+from allemande.quantities import parse_sizes
+
+DEFAULT_SIZE = "64KiB"
+FAULT_KINDS = ("link-down", "block-port", "slow-host")
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+
+
+def parse_value(text: str) -> Any:
+    """An integer, a number, a truth value or a word."""
+    if NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    return {"true": True, "false": False}.get(text, text)
+
+
+def parse_fault(text: str) -> dict[str, Any]:
+    """`block-port:from=core,to=leaf3,start_us=100,duration_us=50`."""
+    kind, _, rest = text.partition(":")
+    if kind not in FAULT_KINDS:
+        raise BadInput(f"fault {kind!r} is unknown; expected one of {', '.join(FAULT_KINDS)}")
+    fault: dict[str, Any] = {"kind": kind}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals or not value:
+            raise BadInput(f"fault {text!r}: {item!r} cannot be read; expected KEY=VALUE")
+        fault[key.strip()] = parse_value(value.strip())
+    return fault
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key or not value:
+        raise BadInput(f"--set {text!r} cannot be read; expected KEY=VALUE")
+    return key.strip(), parse_value(value.strip())
+
+
+def parse_algorithms(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadInput(f"{text!r} has an empty name; expected names separated by commas")
+    return names
+
+
+def simulated_size(size: str | None, matrix: str | None) -> str:
+    if matrix is not None and parse_matrix(matrix).has_own_sizes:
+        if size is not None:
+            raise BadInput("a matrix file says how many bytes; leave out --size")
+        return "1"  # one case; the file's mean is what the result names
+    return size or DEFAULT_SIZE
+
+
+def parse_runs(size: str | None, algorithm: str, matrix: str | None) -> list[tuple[int, str]]:
+    """The size and the algorithm of each run."""
+    sizes = parse_sizes(simulated_size(size, matrix))
+    return list(itertools.product(sizes, parse_algorithms(algorithm)))
+
+
+def case_options(
+    given: dict[str, Any], faults: Iterable[str], assignments: Iterable[str]
+) -> dict[str, Any]:
+    """The options of a case; what is None is left to the simulator."""
+    options = {
+        **given,
+        "faults": [parse_fault(text) for text in faults] or None,
+        **dict(parse_assignment(text) for text in assignments),
+    }
+    return {key: value for key, value in options.items() if value is not None}

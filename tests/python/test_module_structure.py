@@ -1,0 +1,184 @@
+"""How the Python modules hang together: no cycles, no access to private names, no twins."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "allemande"
+COMPILED = "allemande._core"
+DUNDER = re.compile(r"__\w+__")
+PUBLIC_ALL_THE_SAME = {"os._exit"}  # documented by Python
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str  # "allemande.lab.network"; of a package without ".__init__"
+    tree: ast.Module
+    is_package: bool = False
+
+    @property
+    def package(self) -> str:
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+
+@dataclass
+class Imports:
+    """What one module has of others."""
+
+    modules: set[str] = field(default_factory=set)
+    names: list[tuple[int, str, str]] = field(default_factory=list)  # line, module, name
+    aliases: dict[str, str] = field(default_factory=dict)  # local name -> module
+
+
+def parse(text: str, name: str, is_package: bool = False) -> Module:
+    return Module(name, ast.parse(text), is_package)
+
+
+def read_modules() -> dict[str, Module]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        found[name] = parse(path.read_text(encoding="utf-8"), name, is_package)
+    return found
+
+
+def imports_of(module: Module, known: Mapping[str, object]) -> Imports:
+    """All imports, wherever they stand: at the top, in functions, for type checkers alone."""
+    found = Imports()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name in known:
+                    found.modules.add(alias.name)
+                    found.aliases[alias.asname or alias.name] = alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.package.split(".")
+                base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [base])])
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                if whole in known:
+                    found.modules.add(whole)
+                    found.aliases[alias.asname or alias.name] = whole
+                elif base in known:
+                    found.modules.add(base)
+                    found.names.append((node.lineno, base, alias.name))
+    found.modules.discard(module.name)
+    return found
+
+
+def cycle_in(graph: Mapping[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        return cycle
+    return []
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not DUNDER.fullmatch(name)
+
+
+def foreign_private_names(module: Module, known: Mapping[str, object]) -> Iterator[str]:
+    imports = imports_of(module, known)
+    for line, base, name in imports.names:
+        if is_private(name):
+            yield f"{module.name}:{line}: imports {base}.{name}"
+    own = own_members(module)
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+            continue
+        owner = ast.unparse(node.value)
+        if f"{owner}.{node.attr}" in PUBLIC_ALL_THE_SAME or owner in ("self", "cls"):
+            continue
+        if owner not in imports.aliases and node.attr in own:
+            continue
+        yield f"{module.name}:{node.lineno}: uses {owner}.{node.attr}"
+
+
+def own_members(module: Module) -> set[str]:
+    """Names of methods and attributes that this module's classes have."""
+    found = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls"):
+            found.add(node.attr)
+    return found
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, Module]:
+    return read_modules()
+
+
+def test_modules_import_each_other_without_cycles(modules: dict[str, Module]) -> None:
+    known = {**modules, COMPILED: None}
+    graph = {name: imports_of(module, known).modules for name, module in modules.items()}
+    assert sum(len(edges) for edges in graph.values()) > 100
+    assert cycle_in(graph) == []
+
+
+def test_a_cycle_through_a_late_import_is_found() -> None:
+    known = {
+        "p": parse("", "p", is_package=True),
+        "p.a": parse("from p.b import f", "p.a"),
+        "p.b": parse("def f():\n    from . import a", "p.b"),
+    }
+    graph = {name: imports_of(module, known).modules for name, module in known.items()}
+    assert sorted(set(cycle_in(graph))) == ["p.a", "p.b"]
+
+
+def test_a_cycle_for_type_checkers_alone_is_found() -> None:
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a"
+    known = {"p.a": parse("from p import b", "p.a"), "p.b": parse(text, "p.b")}
+    graph = {name: imports_of(module, known).modules for name, module in known.items()}
+    assert sorted(set(cycle_in(graph))) == ["p.a", "p.b"]
+
+
+def test_only_the_command_itself_imports_command_modules(modules: dict[str, Module]) -> None:
+    """Commands parse options and call; nothing else needs them."""
+    wrong = [
+        f"{name} imports {used}"
+        for name, module in modules.items()
+        if not name.startswith("allemande.cli") and name != "allemande.__main__"
+        for used in imports_of(module, modules).modules
+        if used.startswith("allemande.cli")
+    ]
+    assert wrong == []
+
+
+def test_no_two_modules_share_a_file_name(modules: dict[str, Module]) -> None:
+    """A command's module may be called as what it fronts."""
+    by_stem = defaultdict(list)
+    for name, module in modules.items():
+        if not module.is_package and not name.startswith("allemande.cli."):
+            by_stem[name.rpartition(".")[2]].append(name)
+    assert [names for names in by_stem.values() if len(names) > 1] == []
+
+
+def test_private_names_are_used_in_their_module_alone(modules: dict[str, Module]) -> None:
+    known = {**modules, COMPILED: None}
+    assert [wrong for one in modules.values() for wrong in foreign_private_names(one, known)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["from p.b import _f", "from p import b\nb._f()", "def f(x):\n    return x._f"]
+)
+def test_a_private_name_of_another_module_is_found(text: str) -> None:
+    known = {"p.a": parse(text, "p.a"), "p.b": parse("def _f(): ...", "p.b")}
+    (wrong,) = foreign_private_names(known["p.a"], known)
+    assert "_f" in wrong
