@@ -33,7 +33,7 @@ class Side:
         return len(self.data) // self.item_bytes
 
 
-def is_in_place(send: Any) -> bool:
+def _is_in_place(send: Any) -> bool:
     """MPI.IN_PLACE, recognised without mpi4py: it is an int of a type of its own."""
     return type(send).__name__ == "InPlaceType"
 
@@ -112,7 +112,7 @@ def equal_blocks(send: Any, recv: Any, ranks: int) -> tuple[memoryview | None, m
     """The bytes to send (None: in place), those to receive, and how many per rank."""
     target = _equal_side("recv", recv, ranks, writable=True)
     block_bytes = len(target.data) // ranks
-    if is_in_place(send):
+    if _is_in_place(send):
         return None, target.data, block_bytes
     source = _equal_side("send", send, ranks, writable=False)
     if len(source.data) != len(target.data):
@@ -143,7 +143,7 @@ def vector_blocks(
 ) -> tuple[memoryview | None, Blocks, memoryview, Blocks]:
     """The bytes to send (None: in place) and to receive, each with its blocks."""
     target, into = _vector_side("recv", recv, ranks, writable=True)
-    if is_in_place(send):
+    if _is_in_place(send):
         return None, into, target.data, into
     source, out = _vector_side("send", send, ranks, writable=False)
     return source.data, out, target.data, into

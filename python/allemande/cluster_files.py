@@ -8,7 +8,7 @@ from pathlib import Path
 from allemande.errors import BadInput
 
 
-def clusters_dir() -> Path:
+def _clusters_dir() -> Path:
     """The folder of the ready-made cluster files."""
     installed = Path(__file__).parent / "data" / "clusters"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "clusters"
@@ -16,7 +16,7 @@ def clusters_dir() -> Path:
 
 def ready_made() -> list[str]:
     """Names of the ready-made clusters."""
-    return sorted(path.stem for path in clusters_dir().glob("*.toml"))
+    return sorted(path.stem for path in _clusters_dir().glob("*.toml"))
 
 
 def find_cluster_file(name_or_path: str) -> Path:
@@ -26,7 +26,7 @@ def find_cluster_file(name_or_path: str) -> Path:
         return path
     names = ready_made()
     if name_or_path in names:
-        return clusters_dir() / f"{name_or_path}.toml"
+        return _clusters_dir() / f"{name_or_path}.toml"
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise BadInput(
             f"{name_or_path}: no such file; expected a cluster file or one of the ready-made "

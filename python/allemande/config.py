@@ -63,7 +63,7 @@ def _in_ranges(value: int, ranges: str) -> bool:
     return False
 
 
-def config_path(environment: Mapping[str, str]) -> Path | None:
+def _config_path(environment: Mapping[str, str]) -> Path | None:
     """The configuration file to read, if there is one."""
     named = environment.get(CONFIG_VARIABLE, "")
     if named:
@@ -144,7 +144,7 @@ def load(
     if environment is None:
         environment = os.environ
     _check_names(environment)
-    path = config_path(environment)
+    path = _config_path(environment)
     from_file = _read_file(path) if path else {}
     settings: dict[str, Setting] = {}
     for option in OPTIONS:

@@ -22,7 +22,7 @@ COLUMNS = (
 )
 
 
-def rows(decisions: list[Decision]) -> list[dict[str, Any]]:
+def _rows(decisions: list[Decision]) -> list[dict[str, Any]]:
     """One row per way; `why` beside the one chosen."""
     return [
         {
@@ -39,7 +39,7 @@ def rows(decisions: list[Decision]) -> list[dict[str, Any]]:
     ]
 
 
-def bytes_title(one: Decision) -> str:
+def _bytes_title(one: Decision) -> str:
     return "bytes per pair" if one.calls == ONE_SIZE else "bytes at the fullest rank"
 
 
@@ -51,7 +51,7 @@ def to_csv(decisions: list[Decision]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows(decisions))
+    writer.writerows(_rows(decisions))
     return text.getvalue()
 
 
@@ -69,7 +69,7 @@ def print_table(decisions: list[Decision]) -> None:
         console.print(f"[bold]{escape(job)}[/bold]")
         table = Table(box=None, pad_edge=False)
         for column, right in (
-            *((bytes_title(of_job[0]), True), ("", False), ("way", False), ("ms", True)),
+            *((_bytes_title(of_job[0]), True), ("", False), ("way", False), ("ms", True)),
             *(("seen", True), ("packets", True), ("why", False)),
         ):
             table.add_column(column, justify="right" if right else "left")

@@ -107,7 +107,7 @@ def _order(one: Decision) -> tuple[str, int, int, str, int]:
     return one.mpi, one.ranks, one.hosts, one.calls, one.least_bytes
 
 
-def parse_decisions(text: str, name: str) -> list[Decision]:
+def _parse_decisions(text: str, name: str) -> list[Decision]:
     """Reads the text of a decision file called `name`; raises BadInput for anything else."""
     try:
         root = _Table(tomllib.loads(text), name)
@@ -130,4 +130,4 @@ def load_decisions(path: str) -> list[Decision]:
         raise BadInput(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is no decision file of allemande: it is not text") from None
-    return parse_decisions(text, path)
+    return _parse_decisions(text, path)

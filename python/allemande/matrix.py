@@ -100,22 +100,22 @@ def split_whole(total: int, weights: NDArray[np.float64]) -> Matrix:
     return whole
 
 
-def same_rows(ranks: int, mean: int, weights: NDArray[np.float64]) -> Matrix:
+def _same_rows(ranks: int, mean: int, weights: NDArray[np.float64]) -> Matrix:
     """Every rank sends ranks x mean bytes, split over the receivers by their weights."""
     row = split_whole(ranks * mean, weights)
     return np.broadcast_to(row, (ranks, ranks)).copy()
 
 
-def zipf(ranks: int, mean: int, exponent: float, random: np.random.Generator) -> Matrix:
+def _zipf(ranks: int, mean: int, exponent: float, random: np.random.Generator) -> Matrix:
     """As a mixture of experts routes: all senders agree on which receivers are popular."""
     weights = np.arange(1, ranks + 1, dtype=float) ** -exponent
-    return same_rows(ranks, mean, random.permutation(weights))
+    return _same_rows(ranks, mean, random.permutation(weights))
 
 
-def hot(ranks: int, mean: int, factor: float, random: np.random.Generator) -> Matrix:
+def _hot(ranks: int, mean: int, factor: float, random: np.random.Generator) -> Matrix:
     weights = np.ones(ranks)
     weights[random.integers(ranks)] = factor
-    return same_rows(ranks, mean, weights)
+    return _same_rows(ranks, mean, weights)
 
 
 def leaf_groups(cluster: Cluster, hosts: Sequence[str] | None = None) -> list[int]:
@@ -129,18 +129,18 @@ def leaf_groups(cluster: Cluster, hosts: Sequence[str] | None = None) -> list[in
     return [switches.index(switch) for switch in switches]
 
 
-def default_groups(ranks: int) -> list[int]:
+def _default_groups(ranks: int) -> list[int]:
     """Where the network has none: about as many groups as each has members."""
     width = max(1, math.isqrt(ranks))
     return [rank // width for rank in range(ranks)]
 
 
-def block(
+def _block(
     ranks: int, mean: int, density: float, groups: Sequence[int], random: np.random.Generator
 ) -> Matrix:
     """What one group of ranks sends to another (or to itself) is nothing, or full."""
     if len(set(groups)) < 2:
-        groups = default_groups(ranks)
+        groups = _default_groups(ranks)
     _, of_rank = np.unique(np.asarray(groups), return_inverse=True)
     count = int(of_rank.max()) + 1
     full = np.zeros(count * count, dtype=bool)
@@ -151,7 +151,7 @@ def block(
     return np.where(pattern, np.int64(each), np.int64(0))
 
 
-def read_file(path: Path) -> Matrix:
+def _read_file(path: Path) -> Matrix:
     """Counts of bytes as CSV or as NumPy's .npy; `check_matrix` says whether they can be used."""
     try:
         with path.open("rb") as file:
@@ -197,13 +197,13 @@ def make_matrix(
     match spec.kind:
         case "file":
             assert spec.path is not None
-            matrix, where = read_file(spec.path), f"matrix file {spec.path}"
+            matrix, where = _read_file(spec.path), f"matrix file {spec.path}"
         case "zipf":
-            matrix = zipf(ranks, mean, spec.value, random)
+            matrix = _zipf(ranks, mean, spec.value, random)
         case "hot":
-            matrix = hot(ranks, mean, spec.value, random)
+            matrix = _hot(ranks, mean, spec.value, random)
         case "block":
-            matrix = block(ranks, mean, spec.value, groups or default_groups(ranks), random)
+            matrix = _block(ranks, mean, spec.value, groups or _default_groups(ranks), random)
         case "random":
             matrix = random.integers(0, 2 * mean + 1, size=(ranks, ranks), dtype=np.int64)
         case _:

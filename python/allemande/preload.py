@@ -92,7 +92,7 @@ def launcher_kind(program: str, environment: Mapping[str, str]) -> str:
     return launcher.kind
 
 
-def preload_value(library: Path, environment: Mapping[str, str]) -> str:
+def _preload_value(library: Path, environment: Mapping[str, str]) -> str:
     """LD_PRELOAD with the library in front of what the user preloads already."""
     others = [word for word in environment.get("LD_PRELOAD", "").replace(":", " ").split() if word]
     return ":".join([str(library), *(word for word in others if word != str(library))])
@@ -121,7 +121,7 @@ def launch(
     library = library_path(interface or kind)
     variables = {name: value for name, value in inherited.items() if name.startswith(PREFIX)}
     variables |= settings
-    variables["LD_PRELOAD"] = preload_value(library, inherited)
+    variables["LD_PRELOAD"] = _preload_value(library, inherited)
     if kind == "openmpi":
         flags = [word for item in variables.items() for word in ("-x", "=".join(item))]
     elif kind == "mpich":

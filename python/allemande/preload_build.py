@@ -86,7 +86,7 @@ def _last_lines(text: str) -> str:
     return "\n".join(text.rstrip().splitlines()[-LINES_SHOWN:])
 
 
-def _tools(environment: Mapping[str, str]) -> dict[str, str]:
+def find_tools(environment: Mapping[str, str]) -> dict[str, str]:
     """cmake, and ninja or make; the compiler is cmake's to find."""
     found = {
         name: path
@@ -116,7 +116,7 @@ def build(
     """
     env = dict(os.environ if environment is None else environment)
     headers = find_headers(mpicc, env)
-    tools = _tools(env)
+    tools = find_tools(env)
     source = source_folder()
     target = output or user_folder(env)
     tell(f"{headers.kind} {headers.version} ({headers.folder}), sources in {source}")
@@ -144,7 +144,7 @@ def build(
         _run(configure, env, "configuring")
         tell("compiling (a few minutes)")
         _run([tools["cmake"], "--build", str(work / "build"), *parallel], env, "compiling")
-        return _deliver(sorted((work / "build" / "lib").glob("liballemande-*.so")), target)
+        return deliver(sorted((work / "build" / "lib").glob("liballemande-*.so")), target)
 
 
 def _run(command: list[str], environment: Mapping[str, str], what: str) -> None:
@@ -169,7 +169,7 @@ def _run(command: list[str], environment: Mapping[str, str], what: str) -> None:
         )
 
 
-def _deliver(libraries: list[Path], target: Path) -> list[Path]:
+def deliver(libraries: list[Path], target: Path) -> list[Path]:
     """A program may run with the old file: the new one takes its name, not its place."""
     if not libraries:
         raise Failed("nothing was built")

@@ -70,10 +70,10 @@ def test_a_user_who_may_not_make_namespaces_learns_the_setting(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(
-        preflight, "_setting", lambda name: "0" if name == "user/max_user_namespaces" else None
+        preflight, "read_setting", lambda name: "0" if name == "user/max_user_namespaces" else None
     )
     assert "sysctl -w user.max_user_namespaces" in preflight.no_namespaces("no space left")
-    monkeypatch.setattr(preflight, "_setting", lambda name: None)
+    monkeypatch.setattr(preflight, "read_setting", lambda name: None)
     assert "run the lab as root" in preflight.no_namespaces("not permitted")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "CAP_SYS_ADMIN" in preflight.no_namespaces("not permitted")

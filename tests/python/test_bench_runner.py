@@ -75,10 +75,17 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner_module, "build_program", lambda library: Path(f"/{library}"))
 
 
-def make_runner(bed: FakeBed, sizes: Sequence[int] = (10,), rounds: int = 2) -> Runner:
+def make_runner(
+    bed: FakeBed,
+    sizes: Sequence[int] = (10,),
+    rounds: int = 2,
+    watcher: Watcher | None = None,
+) -> Runner:
     candidates = parse_candidates([",".join(bed.behaviours)])
     effort = Effort(rounds=rounds, calls=2)
-    return Runner(bed, candidates, Workload(dict.fromkeys(sizes, 0.5)), effort, Watcher())
+    return Runner(
+        bed, candidates, Workload(dict.fromkeys(sizes, 0.5)), effort, watcher or Watcher()
+    )
 
 
 def test_candidates_take_turns() -> None:
@@ -103,10 +110,8 @@ def test_candidates_take_turns() -> None:
 
 def test_progress_only_grows_to_its_end() -> None:
     bed = FakeBed({"openmpi": ['{"seconds": 0.001}']})
-    runner = make_runner(bed)
-    runner.run()
-    watcher = runner.progress_
-    assert isinstance(watcher, Watcher)
+    watcher = Watcher()
+    make_runner(bed, watcher=watcher).run()
     assert watcher.parts
     assert all(0 <= part <= 1 for part in watcher.parts)
 

@@ -141,10 +141,10 @@ def test_trouble_with_sockets_is_told_once() -> None:
 
 
 def test_what_proc_says() -> None:
-    assert collecting._port_range("32768\t60999") == (32768, 60999)
-    assert collecting._port_range("") is None
-    assert collecting._chosen("always [madvise] never") == "madvise"
-    assert collecting._number("no/such/setting") is None
+    assert collecting.port_range("32768\t60999") == (32768, 60999)
+    assert collecting.port_range("") is None
+    assert collecting.chosen("always [madvise] never") == "madvise"
+    assert collecting.number("no/such/setting") is None
 
 
 def test_sockets_are_probed() -> None:

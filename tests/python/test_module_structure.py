@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "allemande"
 COMPILED = "allemande._core"
 DUNDER = re.compile(r"__\w+__")
+ENTRY_POINTS = {"main", "command"}
 PUBLIC_ALL_THE_SAME = {"os._exit"}  # documented by Python
 
 
@@ -51,6 +53,12 @@ def read_modules() -> dict[str, Module]:
         name = ".".join(parts[:-1] if is_package else parts)
         found[name] = parse(path.read_text(encoding="utf-8"), name, is_package)
     return found
+
+
+def read_users() -> list[Module]:
+    """Tests and tools."""
+    paths = [path for name in ("tests", "tools") for path in sorted((ROOT / name).rglob("*.py"))]
+    return [parse(path.read_text(encoding="utf-8"), path.stem) for path in paths]
 
 
 def imports_of(module: Module, known: Mapping[str, object]) -> Imports:
@@ -92,21 +100,30 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not DUNDER.fullmatch(name)
 
 
+def accesses(module: Module) -> Iterator[tuple[int, str, str]]:
+    """Line, owner and name of each `owner.name` and of each `….setattr(owner, "name", …)`."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute):
+            yield node.lineno, ast.unparse(node.value), node.attr
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setattr"):
+            match node.args:
+                case [owner, ast.Constant(value=str(name)), *_]:
+                    yield node.lineno, ast.unparse(owner), name
+
+
 def foreign_private_names(module: Module, known: Mapping[str, object]) -> Iterator[str]:
     imports = imports_of(module, known)
     for line, base, name in imports.names:
         if is_private(name):
             yield f"{module.name}:{line}: imports {base}.{name}"
     own = own_members(module)
-    for node in ast.walk(module.tree):
-        if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+    for line, owner, name in accesses(module):
+        whole = f"{owner}.{name}"
+        if not is_private(name) or whole in PUBLIC_ALL_THE_SAME or whole in known:
             continue
-        owner = ast.unparse(node.value)
-        if f"{owner}.{node.attr}" in PUBLIC_ALL_THE_SAME or owner in ("self", "cls"):
+        if owner in ("self", "cls") or (owner not in imports.aliases and name in own):
             continue
-        if owner not in imports.aliases and node.attr in own:
-            continue
-        yield f"{module.name}:{node.lineno}: uses {owner}.{node.attr}"
+        yield f"{module.name}:{line}: uses {whole}"
 
 
 def own_members(module: Module) -> set[str]:
@@ -118,6 +135,48 @@ def own_members(module: Module) -> set[str]:
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls"):
             found.add(node.attr)
     return found
+
+
+def users_elsewhere(modules: Mapping[str, Module]) -> dict[str, set[str]]:
+    """By module, the names of it that other modules, tests or tools use."""
+    used: dict[str, set[str]] = defaultdict(set)
+    for module in [*modules.values(), *read_users()]:
+        imports = imports_of(module, modules)
+        for _, base, name in imports.names:
+            used[base].add(name)
+        for _, owner, name in accesses(module):
+            used[imports.aliases.get(owner, "")].add(name)
+    return used
+
+
+def public_functions(module: Module) -> Iterator[str]:
+    """Without those that are called from outside: entry points, and what a decorator takes."""
+    for node in module.tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+            continue
+        if not node.name.startswith("_") and node.name not in ENTRY_POINTS:
+            yield node.name
+
+
+def members_used_by_others(modules: Iterable[Module]) -> set[str]:
+    """Attributes of anything but `self`, and names given as texts."""
+    found = set()
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls"):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return found
+
+
+def public_methods(module: Module) -> Iterator[str]:
+    """Of classes with no base whose methods they might replace."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+                    yield member.name
 
 
 @pytest.fixture(scope="module")
@@ -172,11 +231,54 @@ def test_no_two_modules_share_a_file_name(modules: dict[str, Module]) -> None:
 
 def test_private_names_are_used_in_their_module_alone(modules: dict[str, Module]) -> None:
     known = {**modules, COMPILED: None}
-    assert [wrong for one in modules.values() for wrong in foreign_private_names(one, known)] == []
+    everything = [*modules.values(), *read_users()]
+    assert [wrong for one in everything for wrong in foreign_private_names(one, known)] == []
+
+
+def test_functions_for_their_module_alone_are_marked_private(modules: dict[str, Module]) -> None:
+    used = users_elsewhere(modules)
+    wrong = [
+        f"{name}.{function}"
+        for name, module in modules.items()
+        for function in public_functions(module)
+        if function not in used[name]
+    ]
+    assert wrong == []
+
+
+def test_methods_for_their_class_alone_are_marked_private(modules: dict[str, Module]) -> None:
+    used = members_used_by_others([*modules.values(), *read_users()])
+    wrong = [
+        f"{name}: {method}"
+        for name, module in modules.items()
+        for method in public_methods(module)
+        if method not in used
+    ]
+    assert wrong == []
+
+
+def test_no_member_ends_with_an_underscore(modules: dict[str, Module]) -> None:
+    """The mark of private members stands in front. Names that Python keeps for itself may."""
+    wrong = [
+        f"{name}:{node.lineno}: {node.attr}"
+        for name, module in modules.items()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute)
+        and re.fullmatch(r"[a-z]\w*[a-z]_", node.attr)
+        and not keyword.iskeyword(node.attr[:-1])
+        and ast.unparse(node.value) == "self"
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
-    "text", ["from p.b import _f", "from p import b\nb._f()", "def f(x):\n    return x._f"]
+    "text",
+    [
+        "from p.b import _f",
+        "from p import b\nb._f()",
+        "def f(x):\n    return x._f",
+        "import p.b\nmonkeypatch.setattr(p.b, '_f', None)",
+    ],
 )
 def test_a_private_name_of_another_module_is_found(text: str) -> None:
     known = {"p.a": parse(text, "p.a"), "p.b": parse("def _f(): ...", "p.b")}

@@ -64,12 +64,12 @@ def test_a_wrapper_that_fails(tmp_path: Path) -> None:
 
 def test_tools_that_are_missing(tmp_path: Path) -> None:
     with pytest.raises(Failed, match=r"cmake is not found in PATH; .* pip install cmake ninja"):
-        preload_build._tools({"PATH": str(tmp_path)})
+        preload_build.find_tools({"PATH": str(tmp_path)})
     cmake = tmp_path / "cmake"
     cmake.write_text("#!/bin/sh\n")
     cmake.chmod(0o755)
     with pytest.raises(Failed, match=r"ninja .or make. is not found"):
-        preload_build._tools({"PATH": str(tmp_path)})
+        preload_build.find_tools({"PATH": str(tmp_path)})
 
 
 def test_a_build_that_fails_shows_why(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     library.write_text("")
     (tmp_path / "file").write_text("")
     with pytest.raises(Failed, match=r"cannot write to .*file/below: .*; choose --output"):
-        preload_build._deliver([library], tmp_path / "file" / "below")
-    assert preload_build._deliver([library], tmp_path / "new") == [tmp_path / "new" / library.name]
+        preload_build.deliver([library], tmp_path / "file" / "below")
+    assert preload_build.deliver([library], tmp_path / "new") == [tmp_path / "new" / library.name]
 
 
 def test_folders() -> None:

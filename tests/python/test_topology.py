@@ -223,9 +223,9 @@ def test_installed_package_carries_the_clusters(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "clusters", package / "data" / "clusters")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
-        "import allemande.cluster_files as cluster_files; "
+        "from allemande.cluster_files import find_cluster_file; "
         "from allemande.topology import load_cluster; "
-        "print(cluster_files.clusters_dir(), len(load_cluster('tam-6x4').hosts))"
+        "print(find_cluster_file('tam-6x4'), len(load_cluster('tam-6x4').hosts))"
     )
     result = subprocess.run(
         # Without site-packages, where the editable install would come first.
@@ -235,7 +235,7 @@ def test_installed_package_carries_the_clusters(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert result.stdout == f"{package / 'data' / 'clusters'} 24\n"
+    assert result.stdout == f"{package / 'data' / 'clusters' / 'tam-6x4.toml'} 24\n"
 
 
 def test_stub_of_core_is_current(tmp_path: Path) -> None:

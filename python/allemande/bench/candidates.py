@@ -37,7 +37,7 @@ class Candidate:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def with_options(self, text: str, options: str) -> Candidate:
-        chosen = {**self.environment, **parse_options(text, options)}
+        chosen = {**self.environment, **_parse_options(text, options)}
         return replace(
             self,
             name=text,
@@ -152,7 +152,7 @@ NAMES = tuple(candidate.name for candidate in CANDIDATES)
 DEMO_NAMES = ("openmpi", "mpich", "allemande+openmpi", "allemande+mpich")
 
 
-def valid_names() -> str:
+def _valid_names() -> str:
     return ", ".join(NAMES)
 
 
@@ -168,7 +168,7 @@ def split_list(text: str) -> list[str]:
     return items
 
 
-def find_option(name: str, key: str) -> Option:
+def _find_option(name: str, key: str) -> Option:
     """The configuration option called `key`, or the only one whose name starts with `key_`."""
     exact = [option for option in OPTIONS if option.key == key]
     found = exact or [option for option in OPTIONS if option.key.startswith(f"{key}_")]
@@ -180,20 +180,20 @@ def find_option(name: str, key: str) -> Option:
     )
 
 
-def parse_options(name: str, text: str) -> dict[str, str]:
+def _parse_options(name: str, text: str) -> dict[str, str]:
     """`window_packets=7` becomes ALLEMANDE_WINDOW_PACKETS=7."""
     environment: dict[str, str] = {}
     for item in text.split(","):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise BadInput(f"candidate {name!r}: {item!r} is not valid; expected option=value")
-        option = find_option(name, key)
+        option = _find_option(name, key)
         where = f"candidate {name!r}: {option.key}"
         environment[option.variable] = check_value(option, where, value)
     return environment
 
 
-def parse_candidate(text: str) -> Candidate:
+def _parse_candidate(text: str) -> Candidate:
     for candidate in CANDIDATES:
         if text == candidate.name:
             return candidate
@@ -204,7 +204,7 @@ def parse_candidate(text: str) -> Candidate:
     close = get_close_matches(text, NAMES, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise BadInput(
-        f"unknown candidate {text!r}; {hint}expected some of: {valid_names()} "
+        f"unknown candidate {text!r}; {hint}expected some of: {_valid_names()} "
         f"(those that start with {OUR_PREFIX!r} take options: "
         "allemande+openmpi:name=value,name=value)"
     )
@@ -220,7 +220,7 @@ def parse_candidates(texts: Iterable[str], collective: str = "alltoall") -> list
     if not names:
         return [candidate for candidate in every_candidate(collective) if candidate.usual]
     candidates = []
-    for candidate in map(parse_candidate, names):
+    for candidate in map(_parse_candidate, names):
         if not candidate.runs(collective):
             raise BadInput(
                 f"candidate {candidate.name!r} is no algorithm of MPI_{collective.capitalize()}; "

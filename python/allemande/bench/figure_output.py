@@ -27,7 +27,7 @@ from allemande.quantities import (
 HEADINGS = ("size", "candidate", "median", "spread", "of limit", "vs stock", "idle")
 
 
-def cells(figure: Figure) -> tuple[str, ...]:
+def _cells(figure: Figure) -> tuple[str, ...]:
     """The columns after the size, as text."""
     median = format_seconds(figure.median_s)
     return (
@@ -50,7 +50,7 @@ def best_of(figures: Sequence[Figure]) -> Figure | None:
     return min(counted, key=lambda f: f.median_s or 0.0, default=None)
 
 
-def style_of(figure: Figure, best: Figure | None) -> str:
+def _style_of(figure: Figure, best: Figure | None) -> str:
     if figure.wrong_bytes:
         return "bold red"
     if figure.void or figure.median_s is None:
@@ -78,8 +78,8 @@ def rich_table(figures: Sequence[Figure], title: str) -> Table:
         for index, figure in enumerate(group):
             table.add_row(
                 "",
-                *cells(figure),
-                style=style_of(figure, best),
+                *_cells(figure),
+                style=_style_of(figure, best),
                 end_section=index == len(group) - 1,
             )
     return table
@@ -109,13 +109,13 @@ def markdown(figures: Sequence[Figure], setting: Setting) -> str:
             row.append(text if figure.stock else f"**{text}**")
         rows.append(f"| {name} | " + " | ".join(row) + " |")
     note = (
-        f"Median time of one {call_name(figures)}, in brackets the part of the physical limit. "
+        f"Median time of one {_call_name(figures)}, in brackets the part of the physical limit. "
         "Every received byte was checked."
     )
     return "\n".join([*rows, "", f"{note} {'. '.join(setting.lines())}.", ""])
 
 
-def call_name(figures: Sequence[Figure]) -> str:
+def _call_name(figures: Sequence[Figure]) -> str:
     return f"MPI_{figures[0].collective.capitalize()}" if figures else "MPI_Alltoall"
 
 

@@ -70,7 +70,7 @@ class Figure:
         return asdict(self)
 
 
-def packets_of(candidate: Candidate, record: SizeRecord) -> tuple[int, int]:
+def _packets_of(candidate: Candidate, record: SizeRecord) -> tuple[int, int]:
     """Packets and how many of them were sent again, as the candidate's own protocol counts them."""
     counters = record.counters
     if candidate.stock:
@@ -96,7 +96,7 @@ def make_figure(
     summary = summarise(seconds) if seconds else None
     idle = sum(record.cpu_idle_s for record in used)
     total = sum(record.cpu_total_s for record in used)
-    counts = [packets_of(candidate, record) for record in used]
+    counts = [_packets_of(candidate, record) for record in used]
     frames = sum(record.counters.get("frames_sent", 0) for record in used)
     received = sum(record.counters.get("frames_received", 0) for record in used)
     reason = failure if summary is None else None
@@ -142,7 +142,7 @@ def with_ratios(figures: Sequence[Figure]) -> list[Figure]:
     ]
 
 
-def busy_warning(figures: Iterable[Figure]) -> list[str]:
+def _busy_warning(figures: Iterable[Figure]) -> list[str]:
     """One line for all of ours that ran short of processor time."""
     busy = [
         (figure.cpu_idle, figure)
@@ -168,4 +168,4 @@ def warnings(figures: Sequence[Figure]) -> list[str]:
             lines.append(f"{where}: {figure.wrong_bytes} WRONG BYTES")
         if figure.void:
             lines.append(f"{where}: void: {figure.void_reason}")
-    return [*lines, *busy_warning(figures)]
+    return [*lines, *_busy_warning(figures)]

@@ -15,7 +15,7 @@ from allemande.preload import library_path
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
-def check_congestion_control(name: str) -> None:
+def _check_congestion_control(name: str) -> None:
     available = AVAILABLE.read_text(encoding="ascii").split()
     if name not in available:
         raise BadInput(
@@ -26,22 +26,22 @@ def check_congestion_control(name: str) -> None:
 
 class LabBed:
     def __init__(self, lab: Lab, preloads: Mapping[str, Path], placement: Placement) -> None:
-        self.lab_ = lab
-        self.preloads_ = preloads
-        self.placement_ = placement
+        self._lab = lab
+        self._preloads = preloads
+        self._placement = placement
 
     def command(
         self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
     ) -> list[str]:
-        return self.lab_.mpi_command(
+        return self._lab.mpi_command(
             candidate.library,
             None,
             program,
             env=environment,
             arguments=candidate.arguments,
             netmod=candidate.netmod,
-            preload=None if candidate.stock else self.preloads_[candidate.library],
-            placement=self.placement_,
+            preload=None if candidate.stock else self._preloads[candidate.library],
+            placement=self._placement,
         )
 
 
@@ -54,7 +54,7 @@ def open_lab(
     placement: Placement,
 ) -> Iterator[LabBed]:
     """A lab of its own for one comparison; it ends with the block, however that is left."""
-    check_congestion_control(congestion_control)
+    _check_congestion_control(congestion_control)
     preloads = {c.library: library_path(c.library) for c in candidates if not c.stock}
     # Nothing but the candidates may use the processors: no periodic look at the queues.
     with Lab.boot(

@@ -13,7 +13,7 @@ SIZE_BYTES_MAX = 2**31 - 1  # MPI_Alltoall counts are int
 FACTORS = {"": 1, "k": 1000, "m": 1000_000}
 
 
-def parse_size(text: str) -> int:
+def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d+)([kKmM]?)[bB]?", text.strip())
     size = int(match[1]) * FACTORS[match[2].lower()] if match else 0
     if not 1 <= size <= SIZE_BYTES_MAX:
@@ -26,4 +26,4 @@ def parse_size(text: str) -> int:
 
 def parse_sizes(text: str) -> list[int]:
     """Ascending and each once, so that the cheap sizes warm the connections for the dear ones."""
-    return sorted({parse_size(item) for item in text.split(",")})
+    return sorted({_parse_size(item) for item in text.split(",")})

@@ -24,14 +24,14 @@ def find_root() -> Path:
     )
 
 
-def compiler(root: Path, library: str) -> Path:
+def _compiler(root: Path, library: str) -> Path:
     path = root / ".mpi" / library / "bin" / "mpicc"
     if not path.is_file():
         raise Failed(f"{path} is missing; `make setup` installs {library} there")
     return path
 
 
-def is_current(program: Path, inputs: list[Path]) -> bool:
+def _is_current(program: Path, inputs: list[Path]) -> bool:
     if not program.is_file():
         return False
     built = program.stat().st_mtime
@@ -41,10 +41,10 @@ def is_current(program: Path, inputs: list[Path]) -> bool:
 def build_program(library: str) -> Path:
     """Path of the program for `library`, compiled when it is missing or older than its source."""
     root = find_root()
-    mpicc = compiler(root, library)
+    mpicc = _compiler(root, library)
     program = root / "build" / "bench" / library / "alltoall_bench"
     inputs = [root / SOURCE, *(root / header for header in HEADERS)]
-    if is_current(program, inputs):
+    if _is_current(program, inputs):
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
     # Two commands at once each write a file of their own; the rename decides.

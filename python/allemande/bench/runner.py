@@ -83,7 +83,7 @@ class Outcome:
         return self.records.setdefault((candidate.name, size), [])
 
 
-def stop_process(process: subprocess.Popen[bytes]) -> None:
+def _stop_process(process: subprocess.Popen[bytes]) -> None:
     """Asks the launcher to end its ranks, then insists; it leads a process group of its own."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -97,7 +97,7 @@ def stop_process(process: subprocess.Popen[bytes]) -> None:
             continue
 
 
-def follow(
+def _follow(
     process: subprocess.Popen[bytes],
     path: Path,
     silence_s: float,
@@ -120,7 +120,7 @@ def follow(
             elif ended:
                 return run, None
             elif time.monotonic() - last > silence_s:
-                stop_process(process)
+                _stop_process(process)
                 return run, f"no call completed for {silence_s:.0f} s"
             else:
                 time.sleep(POLL_S)
@@ -137,7 +137,7 @@ def misplaced(hosts: Sequence[str], expected: Sequence[str]) -> str | None:
     return f"rank {rank} ran on {host}; expected {right}"
 
 
-def last_lines(path: Path) -> str:
+def _last_lines(path: Path) -> str:
     lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return "\n".join(lines[-STDERR_LINES_SHOWN:])
 
@@ -153,34 +153,34 @@ class Runner:
         effort: Effort,
         progress: Progress,
     ) -> None:
-        self.bed_ = bed
-        self.candidates_ = candidates
-        self.workload_ = workload
-        self.limits_s_ = workload.limits_s
-        self.effort_ = effort
-        self.progress_ = progress
+        self._bed = bed
+        self._candidates = candidates
+        self._workload = workload
+        self._limits_s = workload.limits_s
+        self._effort = effort
+        self._progress = progress
         self.outcome = Outcome()
-        self.launch_s_: dict[str, float] = {}
-        self.done_s_ = 0.0
-        self.left_: list[Candidate] = []
+        self._launch_s: dict[str, float] = {}
+        self._done_s = 0.0
+        self._left: list[Candidate] = []
 
     def run(self) -> list[Figure]:
         programs = {
             library: build_program(library)
-            for library in sorted({candidate.library for candidate in self.candidates_})
+            for library in sorted({candidate.library for candidate in self._candidates})
         }
-        self.left_ = [c for _ in range(self.effort_.rounds) for c in self.candidates_]
-        for turn in range(self.effort_.rounds):
-            for candidate in self.candidates_:
+        self._left = [c for _ in range(self._effort.rounds) for c in self._candidates]
+        for turn in range(self._effort.rounds):
+            for candidate in self._candidates:
                 if len(self.failures_of(candidate)) < FAILURES_MAX:
-                    self.turn(candidate, programs[candidate.library], turn)
-                self.left_.pop(0)
-        return self.figures()
+                    self._turn(candidate, programs[candidate.library], turn)
+                self._left.pop(0)
+        return self._figures()
 
     def failures_of(self, candidate: Candidate) -> list[str]:
         return self.outcome.failures.get(candidate.name, [])
 
-    def figures(self) -> list[Figure]:
+    def _figures(self) -> list[Figure]:
         return with_ratios(
             [
                 make_figure(
@@ -189,41 +189,41 @@ class Runner:
                     limit_s,
                     self.outcome.of(candidate, size),
                     (self.failures_of(candidate) or ["did not run"])[-1],
-                    self.workload_.labels(),
+                    self._workload.labels(),
                 )
-                for size, limit_s in sorted(self.limits_s_.items())
-                for candidate in self.candidates_
+                for size, limit_s in sorted(self._limits_s.items())
+                for candidate in self._candidates
             ]
         )
 
-    def expected_call_s(self, candidate: Candidate, size: int) -> float:
+    def _expected_call_s(self, candidate: Candidate, size: int) -> float:
         seen = [s for record in self.outcome.of(candidate, size) for s in record.seconds]
         if seen:
             return sum(seen) / len(seen)
-        return self.limits_s_[size] * (4.0 if candidate.stock else 1.2)
+        return self._limits_s[size] * (4.0 if candidate.stock else 1.2)
 
-    def expected_s(self, candidate: Candidate) -> float:
+    def _expected_s(self, candidate: Candidate) -> float:
         calls = (
-            self.effort_.expected_s(self.expected_call_s(candidate, size))
-            for size in self.limits_s_
+            self._effort.expected_s(self._expected_call_s(candidate, size))
+            for size in self._limits_s
         )
-        return self.launch_s_.get(candidate.library, 4.0) + sum(calls)
+        return self._launch_s.get(candidate.library, 4.0) + sum(calls)
 
-    def tell(self, text: str, since: float) -> None:
+    def _tell(self, text: str, since: float) -> None:
         elapsed = time.monotonic() - since
-        first, *rest = self.left_
-        total = self.done_s_ + max(elapsed, self.expected_s(first))
-        total += sum(self.expected_s(candidate) for candidate in rest)
-        self.progress_.show(text, self.done_s_ + elapsed, total)
+        first, *rest = self._left
+        total = self._done_s + max(elapsed, self._expected_s(first))
+        total += sum(self._expected_s(candidate) for candidate in rest)
+        self._progress.show(text, self._done_s + elapsed, total)
 
-    def turn(self, candidate: Candidate, program: Path, turn: int) -> None:
+    def _turn(self, candidate: Candidate, program: Path, turn: int) -> None:
         """One launch of a candidate; sizes that came out void are run again, a few times."""
         start = time.monotonic()
-        sizes = sorted(self.limits_s_)
+        sizes = sorted(self._limits_s)
         for repeat in range(REPEATS_OF_VOID_MAX + 1):
             last = repeat == REPEATS_OF_VOID_MAX
-            label = f"round {turn + 1}/{self.effort_.rounds}  {candidate.name}"
-            run = self.launch(candidate, program, sizes, turn * 10 + repeat, label)
+            label = f"round {turn + 1}/{self._effort.rounds}  {candidate.name}"
+            run = self._launch(candidate, program, sizes, turn * 10 + repeat, label)
             void: list[int] = []
             for record in run.sizes.values():
                 if record.may_be_repeated and not last:
@@ -234,9 +234,9 @@ class Runner:
             if not void:
                 break
             sizes = void
-        self.done_s_ += time.monotonic() - start
+        self._done_s += time.monotonic() - start
 
-    def launch(
+    def _launch(
         self, candidate: Candidate, program: Path, sizes: Sequence[int], seed: int, label: str
     ) -> RunRecord:
         with tempfile.TemporaryDirectory(prefix="allemande-bench-") as folder:
@@ -245,8 +245,8 @@ class Runner:
             records.touch()
             arguments = [
                 str(program),
-                *self.workload_.arguments(sizes, Path(folder)),
-                *self.effort_.arguments(),
+                *self._workload.arguments(sizes, Path(folder)),
+                *self._effort.arguments(),
                 *("--seed", str(seed)),
                 *("--output", str(records)),
             ]
@@ -255,17 +255,17 @@ class Runner:
                 environment["ALLEMANDE_STATS"] = str(Path(folder) / "stats.%r.json")
                 # All hosts are one machine: where it is busy, ranks start far apart.
                 environment.setdefault("ALLEMANDE_INIT_TIMEOUT_S", INIT_TIMEOUT_S)
-            command = self.bed_.command(candidate, arguments, environment)
+            command = self._bed.command(candidate, arguments, environment)
             start = time.monotonic()
 
             def heard(run: RunRecord) -> None:
-                if run.ranks and candidate.library not in self.launch_s_:
-                    self.launch_s_[candidate.library] = time.monotonic() - start
+                if run.ranks and candidate.library not in self._launch_s:
+                    self._launch_s[candidate.library] = time.monotonic() - start
                 size = max(run.sizes, default=0)
-                self.tell(f"{label}  {size} B" if size else label, start)
+                self._tell(f"{label}  {size} B" if size else label, start)
 
-            self.tell(label, start)
-            silence_s = SILENCE_S + SILENCE_LIMITS * max(self.limits_s_.values())
+            self._tell(label, start)
+            silence_s = SILENCE_S + SILENCE_LIMITS * max(self._limits_s.values())
             with errors.open("wb") as stderr:
                 process = subprocess.Popen(
                     command,
@@ -275,16 +275,16 @@ class Runner:
                     start_new_session=True,
                 )
                 try:
-                    run, failure = follow(process, records, silence_s, heard)
+                    run, failure = _follow(process, records, silence_s, heard)
                 finally:
                     if process.poll() is None:
-                        stop_process(process)
+                        _stop_process(process)
             if failure is None and (process.returncode != 0 or not run.finished):
                 failure = f"ended with status {process.returncode}"
             if failure:
-                failure = f"{failure}: {last_lines(errors)}"
+                failure = f"{failure}: {_last_lines(errors)}"
             else:
-                failure = misplaced(run.hosts, self.workload_.hosts)
+                failure = misplaced(run.hosts, self._workload.hosts)
             if failure:
                 self.outcome.failures.setdefault(candidate.name, []).append(failure)
             stats = sorted(Path(folder).glob("stats.*.json"))

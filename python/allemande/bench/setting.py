@@ -52,7 +52,7 @@ def describe_machine() -> str:
     return f"{os.cpu_count()} x {processor(cpuinfo)}, Linux {platform.release()}"
 
 
-def host_link_rates(cluster: Cluster) -> str:
+def _host_link_rates(cluster: Cluster) -> str:
     hosts = {host.name for host in cluster.hosts}
     rates = [
         rate
@@ -80,7 +80,7 @@ def describe_setting(
         cluster=cluster.name,
         hosts=len(cluster.hosts),
         scale=scale,
-        host_link=host_link_rates(cluster.scaled(scale)),
+        host_link=_host_link_rates(cluster.scaled(scale)),
         congestion_control=congestion_control,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         machine=describe_machine(),

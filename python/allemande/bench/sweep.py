@@ -62,7 +62,7 @@ SECONDS_MAX = 30.0  # of timed calls per size and launch
 STOCK_COST, OWN_COST, LAUNCH_S = 2.0, 1.3, 5.0  # a guess, in limits and seconds, for the bar
 
 
-def as_it_comes(candidate: Candidate) -> Candidate:
+def _as_it_comes(candidate: Candidate) -> Candidate:
     """With trials. The name stays: a sweep has no other of ours."""
     if candidate.stock:
         return candidate
@@ -73,10 +73,10 @@ def as_it_comes(candidate: Candidate) -> Candidate:
 
 def choose(against: Sequence[str]) -> list[Candidate]:
     chosen = parse_candidates(against) if against else every_candidate()
-    return [as_it_comes(candidate) for candidate in chosen]
+    return [_as_it_comes(candidate) for candidate in chosen]
 
 
-def build_of(candidate: Candidate) -> str:
+def _build_of(candidate: Candidate) -> str:
     """What tells one build of allemande from another."""
     if candidate.stock:
         return ""
@@ -116,15 +116,15 @@ class Part:
     """The progress of one launch as a part of that of all."""
 
     def __init__(self, bar: ConsoleProgress, name: str) -> None:
-        self.bar_ = bar
-        self.name_ = name
+        self._bar = bar
+        self._name = name
         self.before_s, self.after_s = 0.0, 0.0
 
     def show(self, text: str, done_s: float, total_s: float) -> None:
         rest = max(0.0, total_s - done_s) + self.after_s
         done_s += self.before_s
         what = text.partition("  ")[2]
-        self.bar_.show(f"{self.name_}  {what}", done_s, done_s + rest)
+        self._bar.show(f"{self._name}  {what}", done_s, done_s + rest)
 
 
 def find_jobs(
@@ -144,7 +144,7 @@ def find_jobs(
     return jobs
 
 
-def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
+def _launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
     calls = (len(record.seconds) + len(record.warmup_seconds)) * ranks
     return Launch(
         candidate=job.candidate.name,
@@ -156,12 +156,12 @@ def launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
         own_part=record.counters.get("allemande_exchanges", 0) / calls if calls else 0.0,
         wrong_bytes=record.wrong_bytes,
         cpu_idle=record.cpu_idle_s / record.cpu_total_s if record.cpu_total_s else None,
-        build=build_of(job.candidate),
+        build=_build_of(job.candidate),
         void_reason=record.why_void(not job.candidate.stock, job.candidate.with_trials),
     )
 
 
-def run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str], str]:
+def _run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str], str]:
     """What one launch gave, what failed, and the library's version."""
     runner = Runner(bed, [job.candidate], job.workload, job.effort, progress)
     runner.run()
@@ -170,12 +170,12 @@ def run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str]
     for (_, size), records in runner.outcome.records.items():
         good = [record for record in records if record.seconds and record.complete]
         ranks = job.workload.placement.ranks
-        launches += [launch_of(job, record, ranks, size == first) for record in good]
+        launches += [_launch_of(job, record, ranks, size == first) for record in good]
     version = runner.outcome.mpi_versions.get(job.candidate.library, "")
     return launches, runner.failures_of(job.candidate), version
 
 
-def limits_of(workloads: Iterable[Workload]) -> dict[int, float]:
+def _limits_of(workloads: Iterable[Workload]) -> dict[int, float]:
     return {size: limit_s for each in workloads for size, limit_s in each.limits_s.items()}
 
 
@@ -190,90 +190,90 @@ class ClusterSweep:
         plan: Plan,
         out: Path,
     ) -> None:
-        self.name_ = name
-        self.plan_ = plan
-        self.cluster_ = load_cluster(name)
-        self.workloads_ = self.workloads_of(sizes)
-        for workload in self.workloads_:
+        self._name = name
+        self._plan = plan
+        self._cluster = load_cluster(name)
+        self._workloads = self._workloads_of(sizes)
+        for workload in self._workloads:
             check_memory(workload, available_mebibytes())
         out.mkdir(parents=True, exist_ok=True)
-        builds = {candidate.name: build_of(candidate) for candidate in candidates}
-        path = out / f"{self.cluster_.name}.json"
-        self.store = Store(path, plan, self.cluster_.to_toml(), builds)
-        self.candidates_ = candidates
+        builds = {candidate.name: _build_of(candidate) for candidate in candidates}
+        path = out / f"{self._cluster.name}.json"
+        self.store = Store(path, plan, self._cluster.to_toml(), builds)
+        self._candidates = candidates
         self.failures: list[str] = []
 
-    def workloads_of(self, sizes: Iterable[int]) -> list[Workload]:
+    def _workloads_of(self, sizes: Iterable[int]) -> list[Workload]:
         """One per group, its limits at the group's scale."""
         return [
-            make_workload(self.cluster_.scaled(self.plan_.scale_of(part[0])), part)
+            make_workload(self._cluster.scaled(self._plan.scale_of(part[0])), part)
             for part in group(sorted(sizes))
         ]
 
     def rows(self) -> list[Row]:
         """Of the sizes asked for."""
-        return self.store.rows(limits_of(self.workloads_))
+        return self.store.rows(_limits_of(self._workloads))
 
     def run(self, console: Console) -> None:
         parts = [
             jobs
-            for workload in self.workloads_
-            if (jobs := find_jobs(self.plan_, self.candidates_, workload, self.store))
+            for workload in self._workloads
+            if (jobs := find_jobs(self._plan, self._candidates, workload, self.store))
         ]
         count = sum(len(jobs) for jobs in parts)
         done = 0
         with ConsoleProgress() as bar:
-            progress = Part(bar, self.cluster_.name)
+            progress = Part(bar, self._cluster.name)
             progress.after_s = sum(job.guess_s for jobs in parts for job in jobs)
             for jobs in parts:
                 failed: Counter[str] = Counter()
-                with self.open_lab(jobs[0].workload) as bed:
+                with self._open_lab(jobs[0].workload) as bed:
                     for job in jobs:
                         done += 1
                         progress.after_s -= job.guess_s
                         if failed[job.candidate.name] < FAILURES_MAX:
-                            failed[job.candidate.name] += self.launch(bed, job, progress)
-                            where = f"{self.cluster_.name}, {job.candidate.name}"
+                            failed[job.candidate.name] += self._launch(bed, job, progress)
+                            where = f"{self._cluster.name}, {job.candidate.name}"
                             if not console.is_terminal:
                                 print(f"{where}: {done} of {count} launches", file=sys.stderr)
                         progress.before_s += job.guess_s
 
-    def open_lab(self, workload: Workload) -> AbstractContextManager[Bed]:
+    def _open_lab(self, workload: Workload) -> AbstractContextManager[Bed]:
         return open_lab(
-            find_cluster_file(self.name_),
-            self.plan_.scale_of(min(workload.limits_s)),
-            self.candidates_,
-            self.plan_.congestion_control,
+            find_cluster_file(self._name),
+            self._plan.scale_of(min(workload.limits_s)),
+            self._candidates,
+            self._plan.congestion_control,
             workload.placement,
         )
 
-    def launch(self, bed: Bed, job: Job, progress: Part) -> bool:
+    def _launch(self, bed: Bed, job: Job, progress: Part) -> bool:
         """Whether anything failed."""
-        launches, reasons, version = run_job(bed, job, progress)
-        self.keep(job, launches, version)
+        launches, reasons, version = _run_job(bed, job, progress)
+        self._keep(job, launches, version)
         self.failures += [
-            f"{self.cluster_.name}, {job.candidate.name}: {reason}" for reason in reasons
+            f"{self._cluster.name}, {job.candidate.name}: {reason}" for reason in reasons
         ]
         return bool(reasons)
 
-    def keep(self, job: Job, launches: Sequence[Launch], version: str) -> None:
+    def _keep(self, job: Job, launches: Sequence[Launch], version: str) -> None:
         store = self.store
         store.add(launches)
         if version:
             store.versions[job.candidate.library] = version
         measured = sorted({each.size for each in store.launches})
-        store.setting = self.describe(measured)
-        store.write(self.cluster_.name, limits_of(self.workloads_of(measured)))
+        store.setting = self._describe(measured)
+        store.write(self._cluster.name, _limits_of(self._workloads_of(measured)))
 
-    def describe(self, sizes: Sequence[int]) -> list[str]:
+    def _describe(self, sizes: Sequence[int]) -> list[str]:
         """A line for each scale, then the machine and the versions."""
         versions = [self.store.versions[library] for library in sorted(self.store.versions)]
-        control = self.plan_.congestion_control
+        control = self._plan.congestion_control
         lines: list[str] = []
         rest: list[str] = []
         for part in group(sizes):
-            scale = self.plan_.scale_of(part[0])
-            first, *rest = describe_setting(self.cluster_, scale, control, versions).lines()
+            scale = self._plan.scale_of(part[0])
+            first, *rest = describe_setting(self._cluster, scale, control, versions).lines()
             span = format_size(part[0])
             if len(part) > 1:
                 span += f" to {format_size(part[-1])}"
@@ -281,7 +281,7 @@ class ClusterSweep:
         return [*lines, *rest]
 
 
-def parse_names(text: str) -> list[str]:
+def _parse_names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         find_cluster_file(name)
@@ -290,7 +290,7 @@ def parse_names(text: str) -> list[str]:
     return names
 
 
-def parse_scales(text: str) -> tuple[float, ...]:
+def _parse_scales(text: str) -> tuple[float, ...]:
     words = text.split(",")
     try:
         scales = [float(word) for word in words]
@@ -305,7 +305,7 @@ def parse_scales(text: str) -> tuple[float, ...]:
     return tuple(scales * len(SCALES) if len(scales) == 1 else scales)
 
 
-def sweep(
+def _sweep(
     clusters: Sequence[str],
     sizes: Sequence[int],
     candidates: Sequence[Candidate],
@@ -354,9 +354,9 @@ def command(
     ] = Plan.trial_calls,
 ) -> None:
     """Best stock, default stock and allemande with trials, size by size. Takes hours; resumable."""
-    plan = Plan(parse_scales(scale), rounds, calls, medium_calls, trial_calls)
-    names, size_list = parse_names(clusters), parse_sizes(sizes)
-    good = sweep(names, size_list, choose(against or []), plan, out, Console())
+    plan = Plan(_parse_scales(scale), rounds, calls, medium_calls, trial_calls)
+    names, size_list = _parse_names(clusters), parse_sizes(sizes)
+    good = _sweep(names, size_list, choose(against or []), plan, out, Console())
     raise typer.Exit(0 if good else 1)
 
 

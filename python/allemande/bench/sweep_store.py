@@ -96,11 +96,11 @@ class Row:
         return carried and self.cpu_idle is not None and self.cpu_idle < CPU_IDLE_MIN
 
 
-def ratio(theirs: float | None, ours: float | None) -> float | None:
+def _ratio(theirs: float | None, ours: float | None) -> float | None:
     return theirs / ours if theirs is not None and ours else None
 
 
-def median_of(launches: Iterable[Launch]) -> float | None:
+def _median_of(launches: Iterable[Launch]) -> float | None:
     seconds = [value for each in launches for value in each.seconds]
     return float(np.median(seconds)) if seconds else None
 
@@ -134,7 +134,7 @@ def trial_cost(
     return None
 
 
-def summarise_size(
+def _summarise_size(
     launches: Sequence[Launch], library: str, size: int, limit_s: float, trial_calls: int
 ) -> Row:
     counting = [each for each in launches if each.void_reason is None]
@@ -143,12 +143,12 @@ def summarise_size(
     for each in counting:
         if each.candidate.partition(":")[0] == library:
             stock.setdefault(each.candidate, []).append(each)
-    medians = {name: median_of(found) for name, found in stock.items()}
+    medians = {name: _median_of(found) for name, found in stock.items()}
     known = {name: value for name, value in medians.items() if value is not None}
     idle = [each.cpu_idle for each in ours if each.cpu_idle is not None]
     best = min(known, key=lambda name: known[name], default=None)
     best_s = known[best] if best is not None else None
-    ours_s = median_of(ours)
+    ours_s = _median_of(ours)
     return Row(
         library=library,
         size=size,
@@ -157,8 +157,8 @@ def summarise_size(
         best_stock_s=best_s,
         default_s=known.get(library),
         ours_s=ours_s,
-        against_best=ratio(best_s, ours_s),
-        against_default=ratio(known.get(library), ours_s),
+        against_best=_ratio(best_s, ours_s),
+        against_default=_ratio(known.get(library), ours_s),
         own_part=float(np.mean([each.own_part for each in ours])) if ours else None,
         trial_cost=trial_cost(ours, trial_calls, opening_s(stock.get(library, []))),
         cpu_idle=float(np.mean(idle)) if idle else None,
@@ -175,7 +175,7 @@ def summarise(
         for library in LIBRARIES:
             of_library = [each for each in of_size if library in each.candidate]
             if of_library:
-                rows.append(summarise_size(of_library, library, size, limit_s, trial_calls))
+                rows.append(_summarise_size(of_library, library, size, limit_s, trial_calls))
     return rows
 
 
@@ -185,37 +185,37 @@ class Store:
     def __init__(
         self, path: Path, plan: Plan, cluster: str = "", builds: Mapping[str, str] | None = None
     ) -> None:
-        self.path_ = path
-        self.plan_ = plan
-        self.cluster_ = cluster  # the file's text
-        self.builds_ = builds or {}
+        self._path = path
+        self._plan = plan
+        self._cluster = cluster  # the file's text
+        self._builds = builds or {}
         self.launches: list[Launch] = []
         self.setting: list[str] = []
         self.versions: dict[str, str] = {}  # of the libraries that ran
         if path.exists():
-            self.read()
+            self._read()
 
-    def read(self) -> None:
+    def _read(self) -> None:
         try:
-            found = json.loads(self.path_.read_text(encoding="utf-8"))
+            found = json.loads(self._path.read_text(encoding="utf-8"))
             plan, cluster = found["plan"], found["cluster_file"]
             launches = [Launch(**entry) for entry in found["launches"]]
             self.setting, self.versions = list(found["setting"]), dict(found["versions"])
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(
-                f"{self.path_} is no result of a sweep ({error}); move it away"
+                f"{self._path} is no result of a sweep ({error}); move it away"
             ) from error
-        if plan != self.plan_.as_json():
+        if plan != self._plan.as_json():
             raise BadInput(
-                f"{self.path_} was measured otherwise ({plan}); move it away or give another --out"
+                f"{self._path} was measured otherwise ({plan}); move it away or give another --out"
             )
-        if cluster != self.cluster_:
+        if cluster != self._cluster:
             raise BadInput(
-                f"{self.path_} was measured on another cluster of this name; move it away or give "
+                f"{self._path} was measured on another cluster of this name; move it away or give "
                 "another --out"
             )
         self.launches = [
-            each for each in launches if each.build == self.builds_.get(each.candidate, each.build)
+            each for each in launches if each.build == self._builds.get(each.candidate, each.build)
         ]
 
     def has(self, candidate: Candidate, turn: int, size: int) -> bool:
@@ -236,18 +236,18 @@ class Store:
         self.launches += launches
 
     def rows(self, limits_s: Mapping[int, float]) -> list[Row]:
-        return summarise(self.launches, limits_s, self.plan_.trial_calls)
+        return summarise(self.launches, limits_s, self._plan.trial_calls)
 
     def write(self, cluster: str, limits_s: Mapping[int, float]) -> None:
         content = {
             "cluster": cluster,
             "setting": self.setting,
             "versions": self.versions,
-            "plan": self.plan_.as_json(),
-            "cluster_file": self.cluster_,
+            "plan": self._plan.as_json(),
+            "cluster_file": self._cluster,
             "rows": [asdict(row) for row in self.rows(limits_s)],
             "launches": [asdict(each) for each in self.launches],
         }
-        part = self.path_.with_suffix(".part")
+        part = self._path.with_suffix(".part")
         part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        part.replace(self.path_)
+        part.replace(self._path)

@@ -36,11 +36,11 @@ HEADINGS = (
 LEFT = ("library", "best stock")
 
 
-def shown_ratio(value: float | None) -> Text:
+def _shown_ratio(value: float | None) -> Text:
     return Text(format_ratio(value), style="red" if value is not None and value < 1 else "")
 
 
-def shown_idle(row: Row) -> Text:
+def _shown_idle(row: Row) -> Text:
     if row.cpu_idle is None:
         return Text(MISSING)
     return Text(f"{row.cpu_idle:.0%}", style="red" if row.is_busy else "")
@@ -60,17 +60,17 @@ def print_cluster(console: Console, title: str, rows: Sequence[Row]) -> None:
             format_seconds(row.best_stock_s),
             format_seconds(row.default_s),
             format_seconds(row.ours_s),
-            shown_ratio(row.against_best),
-            shown_ratio(row.against_default),
+            _shown_ratio(row.against_best),
+            _shown_ratio(row.against_default),
             format_part(row.limit_s / row.ours_s if row.ours_s else None),
             MISSING if row.own_part is None else f"{row.own_part:.0%}",
-            shown_idle(row),
+            _shown_idle(row),
             MISSING if row.trial_cost is None else f"{row.trial_cost:+.1%}",
         )
     console.print(table)
 
 
-def worst_line(
+def _worst_line(
     name: str, found: Mapping[str, Sequence[Row]], value: Callable[[Row], float | None]
 ) -> str:
     known = [
@@ -115,4 +115,4 @@ def print_worst(console: Console, found: Mapping[str, Sequence[Row]]) -> None:
         ("worst of best stock / ours", lambda row: row.against_best),
         ("worst of default stock / ours", lambda row: row.against_default),
     ):
-        console.print(worst_line(name, found, value), highlight=False, soft_wrap=True)
+        console.print(_worst_line(name, found, value), highlight=False, soft_wrap=True)

@@ -76,12 +76,12 @@ def check_collective(name: str) -> None:
         raise BadInput(f"collective {name!r} is unknown; expected one of: {', '.join(COLLECTIVES)}")
 
 
-def takes_counts(collective: str) -> bool:
+def _takes_counts(collective: str) -> bool:
     """Whether pairs may exchange different amounts."""
     return collective[-1] in "vw"
 
 
-def check_offsets(matrix: Matrix, what: str) -> None:
+def _check_offsets(matrix: Matrix, what: str) -> None:
     """MPI counts where blocks begin as int: so much may a rank send or receive."""
     for axis, word in ((1, "sends"), (0, "receives")):
         sums = matrix.sum(axis=axis)
@@ -103,7 +103,7 @@ def make_workload(
 ) -> Workload:
     """`cluster`: at the scale it is emulated with. A matrix file says itself how many bytes."""
     check_collective(collective)
-    counts = takes_counts(collective)
+    counts = _takes_counts(collective)
     if not counts and matrix is not None and matrix.kind != "uniform":
         raise BadInput(
             f"--matrix {matrix.text}: MPI_{collective.capitalize()} sends the same to everybody; "
@@ -117,10 +117,10 @@ def make_workload(
         groups = leaf_groups(cluster, of_ranks)
         for mean in [1] if matrix.has_own_sizes else sizes:
             made = make_matrix(matrix, where.ranks, mean, seed, groups)
-            check_offsets(made, f"matrix {matrix.text!r}")
+            _check_offsets(made, f"matrix {matrix.text!r}")
             matrices[max(1, mean_of(made)) if matrix.has_own_sizes else mean] = made
     elif counts:
-        check_offsets(np.full((1, 1), where.ranks * max(sizes)), f"MPI_{collective.capitalize()}")
+        _check_offsets(np.full((1, 1), where.ranks * max(sizes)), f"MPI_{collective.capitalize()}")
     limits_s: dict[int, float] = {}
     for size in matrices or sizes:
         if size in matrices or where.shares_hosts:

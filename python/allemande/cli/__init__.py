@@ -102,7 +102,7 @@ app = typer.Typer(
 )
 
 
-def print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"allemande {__version__}")
         raise typer.Exit
@@ -113,7 +113,7 @@ def allemande(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=print_version, is_eager=True, help="Print the version and exit."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:

@@ -14,7 +14,7 @@ from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 
-def check_range(name: str, value: float, low: float, high: float) -> None:
+def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise BadInput(f"{name} {value:g} is not valid; expected {low:g} to {high:g}")
 
@@ -88,13 +88,13 @@ def command(
     from allemande.bench.workload import check_collective
     from allemande.matrix import parse_matrix
 
-    check_range("--scale", scale, 1e-4, 1000)
-    check_range("--rounds", rounds, 1, 1000)
-    check_range("--calls", calls, 1, 10000)
-    check_range("--seconds", seconds, 0, 3600)
-    check_range("--warmup", warmup, 0, 1000)
+    _check_range("--scale", scale, 1e-4, 1000)
+    _check_range("--rounds", rounds, 1, 1000)
+    _check_range("--calls", calls, 1, 10000)
+    _check_range("--seconds", seconds, 0, 3600)
+    _check_range("--warmup", warmup, 0, 1000)
     check_outputs({"--json": json, "--csv": csv, "--markdown": markdown, "--html": html})
-    check_range("--seed", seed, 0, 2**32)
+    _check_range("--seed", seed, 0, 2**32)
     check_collective(collective)
     candidates = parse_candidates(against or [], collective)
     spec = None if matrix is None else parse_matrix(matrix)

@@ -65,14 +65,14 @@ LabOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 
-def command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
+def _command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
     command: list[str] = ctx.meta.get(AFTER_DASHES, [])
     if not command:
         raise BadInput(f"no command to run; expected `allemande lab {usage} -- COMMAND`")
     return command
 
 
-def tell(notes: Sequence[str]) -> None:
+def _tell(notes: Sequence[str]) -> None:
     for note in notes:
         typer.echo(f"note: {note}", err=True)
 
@@ -102,7 +102,7 @@ def up(
         congestion_control=congestion_control,
         force=force,
     )
-    tell(lab.notes)
+    _tell(lab.notes)
     last = lab.hosts[-1]
     typer.echo(f"lab {lab.name} is up: {len(lab.hosts)} hosts, {lab.hosts[0]} to {last}")
     typer.echo(f"next: allemande lab exec {last} -- ip address; allemande lab down {lab.name}")
@@ -150,7 +150,7 @@ def execute(
     from allemande.lab import Lab
     from allemande.lab.foreground import run_in_foreground
 
-    command = command_after_dashes(ctx, "exec HOST")
+    command = _command_after_dashes(ctx, "exec HOST")
     raise typer.Exit(run_in_foreground(Lab.attach(lab).command(host, command)))
 
 
@@ -192,7 +192,7 @@ def run(
     from allemande.lab.foreground import run_in_foreground
     from allemande.lab.mpi_launch import installation
 
-    command = command_after_dashes(ctx, "run")
+    command = _command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
         raise BadInput(f"both {cluster!r} and --lab {lab!r} were given; expected one of them")
     if cluster is None and (scale is not None or unshaped or offloads or force):
@@ -231,7 +231,7 @@ def run(
         force=force,
     )
     with booted:
-        tell(booted.notes)
+        _tell(booted.notes)
         code = launch(booted)
     raise typer.Exit(code)
 

@@ -30,16 +30,16 @@ def collect(
     return Facts(
         system=platform.system(),
         kernel=platform.release(),
-        rmem_max=_number("net/core/rmem_max"),
-        wmem_max=_number("net/core/wmem_max"),
-        netdev_max_backlog=_number("net/core/netdev_max_backlog"),
-        port_range=_port_range(_read("/proc/sys/net/ipv4/ip_local_port_range")),
+        rmem_max=number("net/core/rmem_max"),
+        wmem_max=number("net/core/wmem_max"),
+        netdev_max_backlog=number("net/core/netdev_max_backlog"),
+        port_range=port_range(_read("/proc/sys/net/ipv4/ip_local_port_range")),
         sockets=sockets.probe(),
         interfaces=_interfaces(),
         firewalls=_firewalls(),
         processors=len(os.sched_getaffinity(0)),
         processors_online=os.cpu_count() or 1,
-        huge_pages=_chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        huge_pages=chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
         container=_container(),
         namespaces=_namespaces(),
         lab_tools=_lab_tools(),
@@ -56,17 +56,17 @@ def _read(path: str) -> str:
         return ""
 
 
-def _number(name: str) -> int | None:
+def number(name: str) -> int | None:
     text = _read(f"/proc/sys/{name}")
     return int(text) if text.isdigit() else None
 
 
-def _port_range(text: str) -> tuple[int, int] | None:
+def port_range(text: str) -> tuple[int, int] | None:
     words = text.split()
     return (int(words[0]), int(words[1])) if len(words) == 2 else None
 
 
-def _chosen(text: str) -> str:
+def chosen(text: str) -> str:
     """`always [madvise] never` -> madvise."""
     return text.partition("[")[2].partition("]")[0]
 

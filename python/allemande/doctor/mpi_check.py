@@ -67,7 +67,7 @@ def _examine(launcher: Path, environment: Mapping[str, str], *, jobs: bool) -> M
         if shared is None:
             skipped = f"no {' or '.join(SONAMES[kind])} is found for {launcher}"
         else:
-            job = try_job(launcher, kind, shared, environment)
+            job = _try_job(launcher, kind, shared, environment)
     return Mpi(
         launcher=str(launcher),
         kind=kind,
@@ -144,7 +144,7 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.communicate()
 
 
-def try_job(launcher: Path, kind: str, shared: str, environment: Mapping[str, str]) -> str:
+def _try_job(launcher: Path, kind: str, shared: str, environment: Mapping[str, str]) -> str:
     """Runs it; empty: both processes exchanged with the library in front of MPI's own functions."""
     rank = Path(__file__).with_name("mpi_check_rank.py")
     command, env = launch(

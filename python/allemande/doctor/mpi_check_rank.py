@@ -12,7 +12,7 @@ import sys
 TIMEOUT_S = 120
 
 
-def handles(kind: str, library: ctypes.CDLL) -> tuple[object, object]:
+def _handles(kind: str, library: ctypes.CDLL) -> tuple[object, object]:
     """MPI_COMM_WORLD and MPI_INT: addresses with Open MPI, numbers with MPICH."""
     if kind == "openmpi":
         world = ctypes.c_char.in_dll(library, "ompi_mpi_comm_world")
@@ -30,7 +30,7 @@ class DlInfo(ctypes.Structure):
     ]
 
 
-def file_of(function: object) -> str:
+def _file_of(function: object) -> str:
     info = DlInfo()
     address = ctypes.cast(function, ctypes.c_void_p)  # type: ignore[arg-type]
     ctypes.CDLL(None).dladdr(address, ctypes.byref(info))
@@ -42,8 +42,8 @@ def main() -> int:
     signal.alarm(TIMEOUT_S)  # should even the launcher be gone
     library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     seen = ctypes.CDLL(None)  # as a program that is linked to MPI sees it: preloaded names first
-    world, integer = handles(kind, library)
-    if "liballemande" not in file_of(seen.MPI_Alltoall):
+    world, integer = _handles(kind, library)
+    if "liballemande" not in _file_of(seen.MPI_Alltoall):
         print("the preloaded library is not in front of MPI's functions")
         return 1
     if seen.MPI_Init(None, None) != 0:

@@ -70,7 +70,7 @@ def parse_run(text: str, exchanges: int) -> Run:
     )
 
 
-def run_once(
+def _run_once(
     lab: Lab, program: Program, mpi: str, way: Way, size: int, repeats: int, folder: Path
 ) -> Run:
     """Raises `Failed` where the program fails, or where allemande did not take its exchange."""
@@ -136,7 +136,7 @@ def compare(
             for _ in range(rounds):
                 for way in (STOCK, OURS, *others):
                     tell(f"{program.name}, {mpi}, {way.name}")
-                    run = run_once(lab, program, mpi, way, size, repeats, folder)
+                    run = _run_once(lab, program, mpi, way, size, repeats, folder)
                     expected = expected or run.result
                     if run.result != expected:
                         raise Failed(

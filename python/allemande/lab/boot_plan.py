@@ -38,12 +38,12 @@ HOST_SETTINGS = {
 }
 
 
-def frame_bytes(network: Network) -> int:
+def _frame_bytes(network: Network) -> int:
     return network.mtu_bytes + network.link_header_bytes
 
 
-def burst_bytes(network: Network, port: Port) -> int:
-    return frame_bytes(network) + int(port.rate_mbit_s * TIMER_SLACK_US / 8)
+def _burst_bytes(network: Network, port: Port) -> int:
+    return _frame_bytes(network) + int(port.rate_mbit_s * TIMER_SLACK_US / 8)
 
 
 def shaping(network: Network, port: Port) -> list[str]:
@@ -54,12 +54,12 @@ def shaping(network: Network, port: Port) -> list[str]:
     bits = round(port.rate_mbit_s * 1e6)
     return [
         f"qdisc add dev {port.device} root handle 1: {size_table}tbf rate {bits}bit "
-        f"burst {burst_bytes(network, port)} limit {1000 * frame_bytes(network)}",
+        f"burst {_burst_bytes(network, port)} limit {1000 * _frame_bytes(network)}",
         f"qdisc add dev {port.device} parent 1:1 handle 10: pfifo limit {port.queue_packets}",
     ]
 
 
-def host_ip(network: Network, host: str, congestion_control: str) -> list[str]:
+def _host_ip(network: Network, host: str, congestion_control: str) -> list[str]:
     """Addresses, routes and neighbours of one host.
 
     The congestion control hangs on the routes: a namespace cannot make one its default that the
@@ -87,7 +87,7 @@ def host_ip(network: Network, host: str, congestion_control: str) -> list[str]:
     return lines
 
 
-def veth(network: Network, near: Port, far: Port, offloads: bool) -> str:
+def _veth(network: Network, near: Port, far: Port, offloads: bool) -> str:
     """One link. `{N}` stands for the process that holds host N's namespaces.
 
     One segment at most: what a program hands over as a train leaves its host as packets.
@@ -105,15 +105,15 @@ def veth(network: Network, near: Port, far: Port, offloads: bool) -> str:
     return f"link add {end(near)} type veth peer name {end(far)}"
 
 
-def links(network: Network, offloads: bool) -> list[str]:
+def _links(network: Network, offloads: bool) -> list[str]:
     ports = network.ports()
     return [
-        veth(network, near, far, offloads)
+        _veth(network, near, far, offloads)
         for near, far in zip(ports[0::2], ports[1::2], strict=True)
     ]
 
 
-def bridges(network: Network) -> list[str]:
+def _bridges(network: Network) -> list[str]:
     """One bridge per switch, then the ports in their places."""
     bridge_of = {switch.name: f"b{index}" for index, switch in enumerate(network.switches)}
     lines = []
@@ -134,7 +134,7 @@ def bridges(network: Network) -> list[str]:
     return lines
 
 
-def forwarding(network: Network) -> list[str]:
+def _forwarding(network: Network) -> list[str]:
     return [
         f"fdb add {network.mac(host)} dev {port.device} master static"
         for towards in network.routes().values()
@@ -160,8 +160,8 @@ def make_plan(
             "host": host,
             "settings": HOST_SETTINGS if is_host else SWITCH_SETTINGS,
             "optional_settings": {} if is_host else OPTIONAL_SWITCH_SETTINGS,
-            "ip": host_ip(network, host, congestion_control) if host else bridges(network),
-            "bridge": [] if is_host else forwarding(network),
+            "ip": _host_ip(network, host, congestion_control) if host else _bridges(network),
+            "bridge": [] if is_host else _forwarding(network),
             "tc": [line for port in own for line in shaping(network, port)] if shape else [],
             "ports": [[port.index, port.device] for port in own],
         }
@@ -171,7 +171,7 @@ def make_plan(
     for port in ports:
         of_host.get(port.node, of_switches).append(port)
     return {
-        "links": links(network, offloads),
+        "links": _links(network, offloads),
         "namespaces": [
             *(entry(host, own) for host, own in of_host.items()),
             entry(None, of_switches),

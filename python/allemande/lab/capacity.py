@@ -17,7 +17,7 @@ PACKET_COST_US_MAX = 20.0
 SHARE_FOR_PACKETS = 0.6
 
 
-def processors_needed(network: Network) -> float:
+def _processors_needed(network: Network) -> float:
     """While every host sends at its link's full rate, in full frames."""
     hosts = set(network.hosts)
     frame_bits = 8 * (network.mtu_bytes + network.link_header_bytes)
@@ -31,7 +31,7 @@ def processors_needed(network: Network) -> float:
 
 
 def check(network: Network, scale: float, processors: int) -> None:
-    needed = processors_needed(network)
+    needed = _processors_needed(network)
     budget = SHARE_FOR_PACKETS * processors
     if needed > budget:
         largest = scale * budget / needed

@@ -89,18 +89,18 @@ class Network:
         )
         return replace(self, links=links, switches=switches)
 
-    def host_index(self, host: str) -> int:
+    def _host_index(self, host: str) -> int:
         return self.hosts.index(host)
 
     def ipv4(self, host: str) -> str:
-        return str(IPV4_NETWORK[self.host_index(host) + 1])
+        return str(IPV4_NETWORK[self._host_index(host) + 1])
 
     def ipv6(self, host: str) -> str:
-        return str(IPV6_NETWORK[self.host_index(host) + 1])
+        return str(IPV6_NETWORK[self._host_index(host) + 1])
 
     def mac(self, host: str) -> str:
         """Locally administered; c6:12 are the first octets of 198.18."""
-        return "02:c6:12:" + self.host_index(host).to_bytes(3).hex(":")
+        return "02:c6:12:" + self._host_index(host).to_bytes(3).hex(":")
 
     def ports(self) -> list[Port]:
         """Two per link, in file order: first the `from` end's, then the `to` end's."""

@@ -41,7 +41,7 @@ def check() -> None:
 
 def congestion_control(wanted: str) -> tuple[str, list[str]]:
     """What connections will use, and a note where that is not what was asked for."""
-    available = (_setting("net/ipv4/tcp_available_congestion_control") or "").split()
+    available = (read_setting("net/ipv4/tcp_available_congestion_control") or "").split()
     if wanted in available:
         return wanted, []
     known = " ".join(available)
@@ -56,7 +56,7 @@ def congestion_control(wanted: str) -> tuple[str, list[str]]:
     ]
 
 
-def _setting(name: str) -> str | None:
+def read_setting(name: str) -> str | None:
     try:
         return Path("/proc/sys", name).read_text().strip()
     except OSError:
@@ -79,7 +79,7 @@ def no_namespaces(reason: str) -> str:
         "user/max_user_namespaces": ("0", "sysctl -w user.max_user_namespaces=10000"),
     }
     for name, (forbidding, fix) in fixes.items():
-        if _setting(name) == forbidding:
+        if read_setting(name) == forbidding:
             return (
                 f"this machine does not let users make namespaces ({reason}); "
                 f"run the lab as root, or allow it, as root: {fix}"

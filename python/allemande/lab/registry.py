@@ -28,26 +28,26 @@ from allemande.errors import BadInput, Failed
 HALF_MADE_S = 60
 
 
-def base_path() -> Path:
+def _base_path() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
         return Path(runtime, "allemande")
     return Path("/run/allemande" if os.geteuid() == 0 else f"/tmp/allemande-{os.geteuid()}")
 
 
-def base_directory() -> Path:
-    base = base_path()
+def _base_directory() -> Path:
+    base = _base_path()
     try:
         base.mkdir(mode=0o700)
     except FileExistsError:
         pass
     except OSError as error:
         raise Failed(f"cannot make {base} for the lab: {error.strerror}") from error
-    require_private(base)
+    _require_private(base)
     return base
 
 
-def require_private(base: Path) -> None:
+def _require_private(base: Path) -> None:
     """What is in there decides which processes get killed and entered."""
     status = base.lstat()
     private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
@@ -91,10 +91,10 @@ def write(path: Path, content: dict[str, Any]) -> None:
     part.rename(path)
 
 
-def entries() -> list[Path]:
-    base = base_path()
+def _entries() -> list[Path]:
+    base = _base_path()
     try:
-        require_private(base)
+        _require_private(base)
         return sorted(base.iterdir())
     except FileNotFoundError:  # no lab runs, or the last has just ended
         return []
@@ -107,8 +107,8 @@ def _age_s(path: Path) -> float:
         return 0
 
 
-def prune() -> None:
-    for directory in entries():
+def _prune() -> None:
+    for directory in _entries():
         state = _read(directory / "state.json")
         owner = state["init"] if state else _read(directory / "boot.json")
         dead = not is_alive(owner) if owner else _age_s(directory) > HALF_MADE_S
@@ -123,12 +123,12 @@ def claim(wanted: str, exact: bool) -> Path:
             f"lab name {wanted!r}: expected letters, digits, '-', '_' and '.', starting with a "
             "letter or a digit, for example demo-1"
         )
-    prune()
+    _prune()
     number = 1
     while True:
         name = wanted if number == 1 else f"{wanted}-{number}"
         # Appears with its owner in it, so that nobody prunes or trips over a half-made entry.
-        base = base_directory()
+        base = _base_directory()
         staging, directory = base / f".{name}.{os.getpid()}", base / name
         try:
             staging.mkdir(mode=0o700)
@@ -159,8 +159,8 @@ def remove(directory: Path) -> None:
 
 def running() -> list[dict[str, Any]]:
     """The states of all labs that are up, by name."""
-    prune()
-    states = [_read(directory / "state.json") for directory in entries()]
+    _prune()
+    states = [_read(directory / "state.json") for directory in _entries()]
     return [state for state in states if state is not None]
 
 

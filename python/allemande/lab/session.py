@@ -137,7 +137,7 @@ class Lab:
 
     def close(self) -> None:
         """Ends the lab and everything in it; returns when its processes are gone."""
-        kill_and_wait(self._state["init"])
+        _kill_and_wait(self._state["init"])
         if self._boot is not None:
             _end(self._boot)
             self._boot = None
@@ -316,15 +316,8 @@ class Lab:
             softnet_at_boot=self._state["softnet"],
         )
 
-    def reset_queue_seen(self) -> None:
-        """Forgets the longest queues seen so far."""
-        path = self.directory / "high-water"
-        if path.exists():
-            with path.open("r+b") as file:
-                file.write(bytes(path.stat().st_size))
 
-
-def kill_and_wait(entry: Mapping[str, int]) -> None:
+def _kill_and_wait(entry: Mapping[str, int]) -> None:
     """By pid and start time, so that nobody else's process is meant."""
     try:
         descriptor = os.pidfd_open(entry["pid"])

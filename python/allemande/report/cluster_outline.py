@@ -11,7 +11,7 @@ from allemande.topology import Cluster, Link, Switch, compress_hostlist
 DEPTH_MAX = 40
 
 
-def describe_link(link: Link, upward: bool) -> str:
+def _describe_link(link: Link, upward: bool) -> str:
     """Rates and queues of a link, as seen from its lower end."""
     up = link.rate_up_mbit_s, link.queue_up_packets
     down = link.rate_down_mbit_s, link.queue_down_packets
@@ -28,7 +28,7 @@ def describe_link(link: Link, upward: bool) -> str:
     return text
 
 
-def describe_switch(switch: Switch) -> str:
+def _describe_switch(switch: Switch) -> str:
     """Architecture and what a switch shares among its ports."""
     text = f"{switch.architecture}-buffered, {switch.switching}"
     if switch.flow_control != "drop":
@@ -66,10 +66,10 @@ class Outline:
                     continue
                 drawn.add(id(link))
                 if name in seen:
-                    self.further.append(f"{link.from_} - {link.to} {describe_link(link, True)}")
+                    self.further.append(f"{link.from_} - {link.to} {_describe_link(link, True)}")
                     continue
                 seen.add(name)
-                self._children[node].append((name, describe_link(link, upward)))
+                self._children[node].append((name, _describe_link(link, upward)))
                 queue.append(name)
 
     def tree(self) -> Tree:
@@ -84,7 +84,7 @@ class Outline:
             return link
         links = {link for _, link in self._children[name]}
         if len(links) == 1 and not any(c in self._switches for c, _ in self._children[name]):
-            return link, describe_switch(self._switches[name]), links.pop()
+            return link, _describe_switch(self._switches[name]), links.pop()
         return name
 
     def _draw(self, parent: Tree, nodes: list[tuple[str, str]], depth: int) -> None:
@@ -106,7 +106,7 @@ class Outline:
         if names[0] not in self._switches:
             parent.add(label.append(f"  {link}", style="not bold"))
             return
-        label.append(f"  {describe_switch(self._switches[names[0]])}", style="not bold")
+        label.append(f"  {_describe_switch(self._switches[names[0]])}", style="not bold")
         if link:
             label.append(f"; uplink {link}", style="not bold")
         branch = parent.add(label)

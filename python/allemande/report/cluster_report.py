@@ -17,7 +17,7 @@ from allemande.topology import Bisection, Cluster, LevelLimit, tune
 LINE_MAX = 400
 
 
-def count(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     """1 link, 2 links, 3 switches."""
     plural = noun + ("es" if noun.endswith("ch") else "s")
     return f"{number} {noun if number == 1 else plural}"
@@ -33,7 +33,7 @@ def format_limit(seconds: float) -> str:
     raise AssertionError
 
 
-def bisection_or_reason(cluster: Cluster) -> tuple[Bisection | None, str]:
+def _bisection_or_reason(cluster: Cluster) -> tuple[Bisection | None, str]:
     """The bisection, or None and why it is not known."""
     try:
         return cluster.bisection(), ""
@@ -41,7 +41,7 @@ def bisection_or_reason(cluster: Cluster) -> tuple[Bisection | None, str]:
         return None, str(error)
 
 
-def merged(limits: Iterable[LevelLimit]) -> list[tuple[str, LevelLimit]]:
+def _merged(limits: Iterable[LevelLimit]) -> list[tuple[str, LevelLimit]]:
     """Rows to print: the two directions of a level share one where they need the same time."""
     rows: list[tuple[str, LevelLimit]] = []
     for limit in limits:
@@ -57,7 +57,7 @@ def merged(limits: Iterable[LevelLimit]) -> list[tuple[str, LevelLimit]]:
 
 def as_json(cluster: Cluster, sizes: list[int]) -> dict[str, Any]:
     """The same facts for programs."""
-    bisection, _ = bisection_or_reason(cluster)
+    bisection, _ = _bisection_or_reason(cluster)
     tuning = tune(cluster)
     return {
         "name": cluster.name,
@@ -123,9 +123,9 @@ def as_json(cluster: Cluster, sizes: list[int]) -> dict[str, Any]:
     }
 
 
-def print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
+def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
     """The table of limits: a row per level, a column per size, the binding level in bold."""
-    by_size = [merged(cluster.level_limits(None, size)) for size in sizes]
+    by_size = [_merged(cluster.level_limits(None, size)) for size in sizes]
     console.print("All-to-all limit, by level of links and bytes per pair:")
     table = Table(box=None, pad_edge=False)
     table.add_column("level")
@@ -150,28 +150,29 @@ def print_report(cluster: Cluster, sizes: list[int]) -> None:
     console = Console(width=LINE_MAX, highlight=False)
     console.print(f"[bold]{cluster.name}[/bold]: {escape(cluster.description) or 'no description'}")
     console.print(
-        f"{count(len(cluster.hosts), 'host')}, {count(len(cluster.switches), 'switch')}, "
-        f"{count(len(cluster.links), 'link')}; MTU {cluster.mtu_bytes}, "
+        f"{_count(len(cluster.hosts), 'host')}, {_count(len(cluster.switches), 'switch')}, "
+        f"{_count(len(cluster.links), 'link')}; MTU {cluster.mtu_bytes}, "
         f"link header {cluster.link_header_bytes} bytes"
     )
     drawing = Outline(cluster)
     console.print(drawing.tree())
     if drawing.further:
         console.print(f"Further links: {escape(', '.join(drawing.further))}")
-    bisection, reason = bisection_or_reason(cluster)
+    bisection, reason = _bisection_or_reason(cluster)
     if bisection:
         console.print(
-            f"Bisection: {count(bisection.links, 'link')}, {format_rate(bisection.mbit_s)} each way"
+            f"Bisection: {_count(bisection.links, 'link')}, "
+            f"{format_rate(bisection.mbit_s)} each way"
         )
     else:
         console.print(f"Bisection: not known: {escape(reason)}")
     tuning = tune(cluster)
     console.print(
-        f"Window: {count(tuning.window_packets, 'packet')} per host "
+        f"Window: {_count(tuning.window_packets, 'packet')} per host "
         f"({tuning.nu:.3g} meet at {escape(tuning.contended_port)} in an average step); "
         f"fewer than {tuning.window_packets_min} would cost bandwidth"
     )
     console.print()
-    print_limits(console, cluster, sizes)
+    _print_limits(console, cluster, sizes)
     for warning in cluster.warnings() + tuning.warnings:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}")

@@ -23,7 +23,7 @@ PROGRAM_MPIS = ("openmpi", "openmpi-debian")  # one for each program
 PROGRAM_REPEATS = 1
 
 
-def write_report(result: Comparison, folder: Path, command: str) -> Path:
+def _write_report(result: Comparison, folder: Path, command: str) -> Path:
     """The page, the plot and the figures; returns the page."""
     folder.mkdir(parents=True, exist_ok=True)
     plot = render(result.figures, "svg")
@@ -48,7 +48,7 @@ def run_demo(folder: Path) -> bool:
     # One call of the slowest takes 9 s at 50 KB: as few calls as give a median over the rounds.
     effort = Effort(rounds=ROUNDS, warmup=1, calls=1, seconds=1.0)
     result = compare(LAB, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort)
-    page = write_report(result, folder, "allemande demo")
+    page = _write_report(result, folder, "allemande demo")
     figure_output.print_result(console, result.figures, result.setting, result.warnings)
     console.print("\nReal programs (examples/), the same results checked:", highlight=False)
     rows, _ = compare_in_lab(LAB, SCALE, list(PROGRAMS), mpis=PROGRAM_MPIS, repeats=PROGRAM_REPEATS)

@@ -51,11 +51,11 @@ def looks(figures: Sequence[Figure]) -> dict[str, Look]:
     return result
 
 
-def measured(figures: Sequence[Figure], name: str) -> list[Figure]:
+def _measured(figures: Sequence[Figure], name: str) -> list[Figure]:
     return [f for f in figures if f.candidate == name and f.median_s is not None]
 
 
-def draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look]) -> None:
+def _draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look]) -> None:
     limits = {size: group[0].limit_s for size, group in by_size(figures)}
     floor = min(limits.values()) / 2.2
     axes.fill_between(
@@ -63,7 +63,7 @@ def draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look])
     )
     axes.plot(list(limits), list(limits.values()), color=INK, linewidth=1.6, label="physical limit")
     for name, look in style.items():
-        points = measured(figures, name)
+        points = _measured(figures, name)
         if not points:
             continue
         medians = [f.median_s or 0.0 for f in points]
@@ -99,7 +99,7 @@ def draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look])
     axes.legend(loc="upper left", frameon=False, fontsize=9)
 
 
-def draw_fractions(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look]) -> None:
+def _draw_fractions(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look]) -> None:
     groups = list(by_size(figures))
     width = 0.84 / max(1, len(style))
     for column, (name, look) in enumerate(style.items()):
@@ -138,16 +138,16 @@ def draw_fractions(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Lo
     axes.set_title("Part of the physical limit", loc="left", fontsize=11, fontweight="bold")
 
 
-def draw(figures: Sequence[Figure]) -> Canvas:
+def _draw(figures: Sequence[Figure]) -> Canvas:
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=(11, 4.8), layout="constrained", facecolor="white")
         left, right = canvas.subplots(1, 2, width_ratios=(1, 1.15))
         style = looks(figures)
-        draw_times(left, figures, style)
-        draw_fractions(right, figures, style)
+        _draw_times(left, figures, style)
+        _draw_fractions(right, figures, style)
         return canvas
 
 
 def render(figures: Sequence[Figure], kind: str) -> bytes:
     """The plot as `svg` or `png`."""
-    return save(draw(figures), kind)
+    return save(_draw(figures), kind)

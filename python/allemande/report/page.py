@@ -91,7 +91,7 @@ allemande: then the links are the limit.
 """
 
 
-def table_row(figure: Figure, label: str, best: bool) -> str:
+def _table_row(figure: Figure, label: str, best: bool) -> str:
     classes = [
         name
         for name, applies in (
@@ -122,7 +122,7 @@ def table_row(figure: Figure, label: str, best: bool) -> str:
     )
 
 
-def table(figures: Sequence[Figure]) -> str:
+def _table(figures: Sequence[Figure]) -> str:
     heads = "".join(
         f'<th{" class=name" if name == "candidate" else ""} title="{escape(text)}">{name}</th>'
         for name, text in COLUMNS
@@ -136,12 +136,12 @@ def table(figures: Sequence[Figure]) -> str:
             + "<td></td>" * (len(COLUMNS) - 5)
             + "</tr>"
         )
-        rows = [table_row(figure, "", figure is best) for figure in group]
+        rows = [_table_row(figure, "", figure is best) for figure in group]
         bodies.append(f"<tbody>{limit}{''.join(rows)}</tbody>")
     return f"<table><thead><tr>{heads}</tr></thead>{''.join(bodies)}</table>"
 
 
-def tiles(figures: Sequence[Figure]) -> str:
+def _tiles(figures: Sequence[Figure]) -> str:
     """Per size, the fastest of ours against the stock library it is preloaded into."""
     parts = []
     for size, group in by_size(figures):
@@ -165,7 +165,7 @@ def tiles(figures: Sequence[Figure]) -> str:
     return f'<section class="tiles">{"".join(parts)}</section>' if parts else ""
 
 
-def warning_section(figures: Sequence[Figure]) -> str:
+def _warning_section(figures: Sequence[Figure]) -> str:
     lines = warnings(figures)
     if not lines:
         return ""
@@ -173,7 +173,7 @@ def warning_section(figures: Sequence[Figure]) -> str:
     return f'<section class="warning"><h2>Read this first</h2><ul>{items}</ul></section>'
 
 
-def facts(setting: Setting, command: str) -> str:
+def _facts(setting: Setting, command: str) -> str:
     pairs = (
         (
             "cluster",
@@ -208,13 +208,13 @@ def build_page(figures: Sequence[Figure], setting: Setting, plot_svg: bytes, com
 <h1>MPI_Alltoall on a network that congests</h1>
 <p class="lead">{setting.hosts} hosts on {escape(setting.cluster)}, {escape(setting.host_link)}:
 the same MPI libraries, with and without allemande preloaded. {calls:,} timed calls, {checked}.</p>
-{warning_section(figures)}
-{tiles(figures)}
+{_warning_section(figures)}
+{_tiles(figures)}
 <section class="plot">{svg}</section>
-<section class="wide"><h2>Figures</h2>{table(figures)}</section>
+<section class="wide"><h2>Figures</h2>{_table(figures)}</section>
 <section><h2>What the limit is</h2><p>{LIMIT_TEXT}</p></section>
 <section><h2>How it was measured</h2><p>{METHOD_TEXT}</p></section>
-<section><h2>Where and when</h2>{facts(setting, command)}</section>
+<section><h2>Where and when</h2>{_facts(setting, command)}</section>
 </main>
 </body>
 </html>

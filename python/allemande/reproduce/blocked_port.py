@@ -56,10 +56,10 @@ def run_blocked_port(
         variants.append(
             Variant(curve["label"], data["blocks"], [result.dropped for result in mine], queues)
         )
-    return Outcome(rows_of(experiment, variants), lambda kind: draw(experiment, variants, kind))
+    return Outcome(_rows_of(experiment, variants), lambda kind: _draw(experiment, variants, kind))
 
 
-def rows_of(experiment: Experiment, variants: Sequence[Variant]) -> list[Row]:
+def _rows_of(experiment: Experiment, variants: Sequence[Variant]) -> list[Row]:
     block = experiment.data["block"]
     rows = []
     for variant in variants:
@@ -85,7 +85,7 @@ def rows_of(experiment: Experiment, variants: Sequence[Variant]) -> list[Row]:
     return rows
 
 
-def draw(experiment: Experiment, variants: Sequence[Variant], kind: str) -> bytes:
+def _draw(experiment: Experiment, variants: Sequence[Variant], kind: str) -> bytes:
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=(10, 4.4), layout="constrained", facecolor="white")
         left, right = canvas.subplots(1, 2)

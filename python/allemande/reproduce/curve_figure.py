@@ -34,7 +34,7 @@ X_LABELS = {
 PANEL_INCHES = 5.6
 
 
-def lab_points(experiment: Experiment) -> list[dict[str, Any]]:
+def _lab_points(experiment: Experiment) -> list[dict[str, Any]]:
     """Measured in the lab and kept beside the experiment."""
     name = experiment.data.get("lab")
     if name is None:
@@ -43,8 +43,8 @@ def lab_points(experiment: Experiment) -> list[dict[str, Any]]:
     return list(data["points"])
 
 
-def draw_lab(axes: Axes, experiment: Experiment, metric: str) -> None:
-    points = [point for point in lab_points(experiment) if metric in point]
+def _draw_lab(axes: Axes, experiment: Experiment, metric: str) -> None:
+    points = [point for point in _lab_points(experiment) if metric in point]
     for index, label in enumerate(dict.fromkeys(point["label"] for point in points)):
         mine = [point for point in points if point["label"] == label]
         axes.plot(
@@ -59,7 +59,7 @@ def draw_lab(axes: Axes, experiment: Experiment, metric: str) -> None:
         )
 
 
-def draw_bounds(axes: Axes, experiment: Experiment, metric: str) -> None:
+def _draw_bounds(axes: Axes, experiment: Experiment, metric: str) -> None:
     for bound in experiment.data.get("bound", []):
         if bound["metric"] != metric:
             continue
@@ -75,7 +75,7 @@ def draw_bounds(axes: Axes, experiment: Experiment, metric: str) -> None:
         )
 
 
-def set_x(axes: Axes, experiment: Experiment) -> None:
+def _set_x(axes: Axes, experiment: Experiment) -> None:
     kind = experiment.data["x"]
     axes.set_xlabel(X_LABELS[kind])
     values = experiment.data["values"]
@@ -90,7 +90,7 @@ def set_x(axes: Axes, experiment: Experiment) -> None:
     axes.set_xticks(values)
 
 
-def set_y(axes: Axes, metric: str, log: bool) -> None:
+def _set_y(axes: Axes, metric: str, log: bool) -> None:
     label, title = LABELS[metric]
     axes.set_ylabel(label)
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
@@ -107,7 +107,7 @@ def set_y(axes: Axes, metric: str, log: bool) -> None:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
-def draw_panel(
+def _draw_panel(
     axes: Axes, experiment: Experiment, curves: Sequence[Curve], panel: dict[str, Any]
 ) -> None:
     metric = panel["metric"]
@@ -128,17 +128,17 @@ def draw_panel(
             zorder=5 - 0.1 * index,
         )
     if panel.get("lab", True):
-        draw_lab(axes, experiment, metric)
-    draw_bounds(axes, experiment, metric)
-    set_x(axes, experiment)
-    set_y(axes, metric, panel.get("log", metric == "time_s"))
+        _draw_lab(axes, experiment, metric)
+    _draw_bounds(axes, experiment, metric)
+    _set_x(axes, experiment)
+    _set_y(axes, metric, panel.get("log", metric == "time_s"))
     if "bottom" in panel:
         axes.set_ylim(bottom=panel["bottom"])
     if "title" in panel:
         axes.set_title(panel["title"], loc="left", fontsize=11, fontweight="bold")
 
 
-def draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> bytes:
+def _draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> bytes:
     panels = experiment.data.get("panel", [{"metric": "goodput_mb_s"}])
     with matplotlib.rc_context(STYLE):
         width = max(6.6, PANEL_INCHES * len(panels))
@@ -146,7 +146,7 @@ def draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> b
         for axes, panel in zip(
             canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
-            draw_panel(axes, experiment, curves, panel)
+            _draw_panel(axes, experiment, curves, panel)
         share_legend(canvas, experiment.title)
         return save(canvas, kind)
 
@@ -155,4 +155,4 @@ def run_curves(
     experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
 ) -> Outcome:
     curves = simulate_curves(experiment, workers, watcher)
-    return Outcome(rows_of(experiment, curves), lambda kind: draw_curves(experiment, curves, kind))
+    return Outcome(rows_of(experiment, curves), lambda kind: _draw_curves(experiment, curves, kind))

@@ -69,13 +69,13 @@ def simulate_curves(
     return curves
 
 
-def first_x(curve: Curve, metric: str) -> float | None:
+def _first_x(curve: Curve, metric: str) -> float | None:
     """Where the metric first is above zero."""
     values = curve.values(metric)
     return next((p.x for p, value in zip(curve.points, values, strict=True) if value > 0), None)
 
 
-def pick(experiment: Experiment, curve: Curve, metric: str, at: Any) -> float:
+def _pick(experiment: Experiment, curve: Curve, metric: str, at: Any) -> float:
     values = curve.values(metric)
     match at:
         case "best":
@@ -97,10 +97,10 @@ def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:
     for entry in experiment.data.get("published", []):
         metric, at = entry["metric"], entry["at"]
         curve = by_label[entry["curve"]]
-        ours = first_x(curve, metric) if at == "first" else pick(experiment, curve, metric, at)
+        ours = _first_x(curve, metric) if at == "first" else _pick(experiment, curve, metric, at)
         if "against" in entry or "at_against" in entry:  # another curve's value, or another point
             other = by_label[entry.get("against", entry["curve"])]
-            ours = (ours or 0.0) / pick(experiment, other, metric, entry.get("at_against", at))
+            ours = (ours or 0.0) / _pick(experiment, other, metric, entry.get("at_against", at))
         if "bound" in entry and ours is not None:
             ours /= entry["bound"]
         rows.append(

@@ -68,14 +68,14 @@ class Outcome:
     draw: Callable[[str], bytes]
 
 
-def experiments_dir() -> Path:
+def _experiments_dir() -> Path:
     """In the source tree, or inside the installed package."""
     installed = Path(__file__).parents[1] / "data" / "experiments"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "experiments"
 
 
 def names() -> list[str]:
-    return sorted(path.parent.name for path in experiments_dir().glob("*/experiment.toml"))
+    return sorted(path.parent.name for path in _experiments_dir().glob("*/experiment.toml"))
 
 
 def load(name: str) -> Experiment:
@@ -86,7 +86,7 @@ def load(name: str) -> Experiment:
         raise BadInput(
             f"no experiment is called {name!r}{hint}; expected one of {', '.join(valid)}"
         )
-    folder = experiments_dir() / name
+    folder = _experiments_dir() / name
     data = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
     if data.get("kind") not in KINDS:
         raise BadInput(

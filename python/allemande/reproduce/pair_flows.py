@@ -23,7 +23,7 @@ class Line:
     mb_s: Sequence[float]  # all flows together
 
 
-def aggregate_mb_s(result: Result, flows: int) -> float:
+def _aggregate_mb_s(result: Result, flows: int) -> float:
     return flows * result.size / result.time_s / 1e6
 
 
@@ -49,15 +49,15 @@ def run_pair_flows(
     lines = []
     for label in dict.fromkeys(label for label, _ in plan):
         mine = [
-            (flows, aggregate_mb_s(result, flows))
+            (flows, _aggregate_mb_s(result, flows))
             for (name, flows), result in zip(plan, results, strict=True)
             if name == label
         ]
         lines.append(Line(label, [flows for flows, _ in mine], [value for _, value in mine]))
-    return Outcome(rows_of(experiment, lines), lambda kind: draw(experiment, lines, kind))
+    return Outcome(_rows_of(experiment, lines), lambda kind: _draw(experiment, lines, kind))
 
 
-def rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
+def _rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
     across, local = lines
     peak = max(across.mb_s)
     at = across.flows[list(across.mb_s).index(peak)]
@@ -81,7 +81,7 @@ def rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
     ]
 
 
-def draw(experiment: Experiment, lines: Sequence[Line], kind: str) -> bytes:
+def _draw(experiment: Experiment, lines: Sequence[Line], kind: str) -> bytes:
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
         axes = canvas.subplots()

@@ -16,14 +16,14 @@ FAULT_KINDS = ("link-down", "block-port", "slow-host")
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
-def parse_value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """An integer, a number, a truth value or a word."""
     if NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
     return {"true": True, "false": False}.get(text, text)
 
 
-def parse_fault(text: str) -> dict[str, Any]:
+def _parse_fault(text: str) -> dict[str, Any]:
     """`block-port:from=core,to=leaf3,start_us=100,duration_us=50`."""
     kind, _, rest = text.partition(":")
     if kind not in FAULT_KINDS:
@@ -33,25 +33,25 @@ def parse_fault(text: str) -> dict[str, Any]:
         key, equals, value = item.partition("=")
         if not equals or not value:
             raise BadInput(f"fault {text!r}: {item!r} cannot be read; expected KEY=VALUE")
-        fault[key.strip()] = parse_value(value.strip())
+        fault[key.strip()] = _parse_value(value.strip())
     return fault
 
 
-def parse_assignment(text: str) -> tuple[str, Any]:
+def _parse_assignment(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key or not value:
         raise BadInput(f"--set {text!r} cannot be read; expected KEY=VALUE")
-    return key.strip(), parse_value(value.strip())
+    return key.strip(), _parse_value(value.strip())
 
 
-def parse_algorithms(text: str) -> list[str]:
+def _parse_algorithms(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise BadInput(f"{text!r} has an empty name; expected names separated by commas")
     return names
 
 
-def simulated_size(size: str | None, matrix: str | None) -> str:
+def _simulated_size(size: str | None, matrix: str | None) -> str:
     if matrix is not None and parse_matrix(matrix).has_own_sizes:
         if size is not None:
             raise BadInput("a matrix file says how many bytes; leave out --size")
@@ -61,8 +61,8 @@ def simulated_size(size: str | None, matrix: str | None) -> str:
 
 def parse_runs(size: str | None, algorithm: str, matrix: str | None) -> list[tuple[int, str]]:
     """The size and the algorithm of each run."""
-    sizes = parse_sizes(simulated_size(size, matrix))
-    return list(itertools.product(sizes, parse_algorithms(algorithm)))
+    sizes = parse_sizes(_simulated_size(size, matrix))
+    return list(itertools.product(sizes, _parse_algorithms(algorithm)))
 
 
 def case_options(
@@ -71,7 +71,7 @@ def case_options(
     """The options of a case; what is None is left to the simulator."""
     options = {
         **given,
-        "faults": [parse_fault(text) for text in faults] or None,
-        **dict(parse_assignment(text) for text in assignments),
+        "faults": [_parse_fault(text) for text in faults] or None,
+        **dict(_parse_assignment(text) for text in assignments),
     }
     return {key: value for key, value in options.items() if value is not None}

@@ -120,12 +120,12 @@ class Result:
         }
 
 
-def is_generated(matrix: Any) -> bool:
+def _is_generated(matrix: Any) -> bool:
     """Made to a mean; files and arrays have their own."""
     return isinstance(matrix, str) and not parse_matrix(matrix).has_own_sizes
 
 
-def matrix_of(case: Case) -> Matrix | None:
+def _matrix_of(case: Case) -> Matrix | None:
     """The traffic of a case whose pairs differ, in rank order."""
     given = case.options.get("matrix")
     if given is None:
@@ -147,12 +147,12 @@ def matrix_of(case: Case) -> Matrix | None:
 def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     """Runs one case in this process."""
     options = {"algorithm": case.algorithm, "size": case.size, **case.options}
-    matrix = matrix_of(case)
+    matrix = _matrix_of(case)
     if matrix is not None:
         if case.mode == "flow":
             raise BadInput("flow mode has the same size for every pair; simulate packets")
         options["matrix"] = matrix.tolist()
-        if not is_generated(case.options["matrix"]):
+        if not _is_generated(case.options["matrix"]):
             options["size"] = mean_of(matrix)
     begin = time.process_time()
     if case.mode == "flow":

@@ -15,7 +15,7 @@ FAT_TREE = "fat-tree"
 FAT_TREE_HOSTS_MAX = 65_536
 
 
-def build_fat_tree(text: str) -> Cluster:
+def _build_fat_tree(text: str) -> Cluster:
     """`fat-tree:128`: three levels of switches, as much bandwidth up as down."""
     match = re.fullmatch(rf"{FAT_TREE}:(\d{{1,6}})", text)
     hosts = int(match[1]) if match else 0
@@ -34,7 +34,7 @@ def find_cluster(name: str | os.PathLike[str] | Cluster) -> Cluster:
         return name
     text = os.fspath(name)
     if text.startswith(FAT_TREE) and not Path(text).is_file():
-        return build_fat_tree(text)
+        return _build_fat_tree(text)
     try:
         path = find_cluster_file(text)
     except BadInput:

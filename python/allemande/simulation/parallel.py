@@ -21,7 +21,7 @@ SweepWatcher = Callable[[float], None]
 shared_progress: Any = None  # of a worker process: one slot per case
 
 
-def adopt_progress(slots: Any) -> None:
+def _adopt_progress(slots: Any) -> None:
     """Runs in each worker as it starts."""
     global shared_progress
     shared_progress = slots
@@ -29,7 +29,7 @@ def adopt_progress(slots: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def run_shared(index: int, case: Case) -> Result:
+def _run_shared(index: int, case: Case) -> Result:
     def tell(done: float) -> None:
         shared_progress[index] = done
 
@@ -38,7 +38,7 @@ def run_shared(index: int, case: Case) -> Result:
     return result
 
 
-def cost(case: Case) -> float:
+def _cost(case: Case) -> float:
     """Work of a case among others on like networks: only ratios count."""
     exchanges = case.options.get("exchanges", 1)
     return float(case.size * exchanges + CASE_COST)
@@ -50,17 +50,17 @@ def run_cases(
     """Results in the order of the cases. `workers` 0: as many as there are cores."""
     workers = min(workers or len(os.sched_getaffinity(0)), len(cases))
     if workers <= 1:
-        return run_one_by_one(cases, watcher)
-    costs = [cost(case) for case in cases]
+        return _run_one_by_one(cases, watcher)
+    costs = [_cost(case) for case in cases]
     context = multiprocessing.get_context("spawn")
     slots: Any = context.Array("d", len(cases), lock=False)
     # The dearest first, or the last one would run alone at the end.
     order = sorted(range(len(cases)), key=lambda index: -costs[index])
     with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=adopt_progress, initargs=(slots,)
+        workers, mp_context=context, initializer=_adopt_progress, initargs=(slots,)
     ) as pool:
         futures: dict[int, Future[Result]] = {
-            index: pool.submit(run_shared, index, cases[index]) for index in order
+            index: pool.submit(_run_shared, index, cases[index]) for index in order
         }
         pending = set(futures.values())
         try:
@@ -77,8 +77,8 @@ def run_cases(
         return [futures[index].result() for index in range(len(cases))]
 
 
-def run_one_by_one(cases: Sequence[Case], watcher: SweepWatcher | None) -> list[Result]:
-    costs = [cost(case) for case in cases]
+def _run_one_by_one(cases: Sequence[Case], watcher: SweepWatcher | None) -> list[Result]:
+    costs = [_cost(case) for case in cases]
     total = sum(costs)
     results = []
     before = 0.0
@@ -86,12 +86,12 @@ def run_one_by_one(cases: Sequence[Case], watcher: SweepWatcher | None) -> list[
         if watcher is None:
             results.append(run_case(case))
         else:
-            results.append(run_case(case, tell_part(watcher, before / total, own / total)))
+            results.append(run_case(case, _tell_part(watcher, before / total, own / total)))
         before += own
     return results
 
 
-def tell_part(watcher: SweepWatcher, before: float, part: float) -> Callable[[float], None]:
+def _tell_part(watcher: SweepWatcher, before: float, part: float) -> Callable[[float], None]:
     last = -1.0
 
     def tell(done: float) -> None:

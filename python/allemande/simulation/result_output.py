@@ -34,7 +34,7 @@ def to_csv(results: Sequence[Result]) -> str:
     return text.getvalue()
 
 
-def result_table(results: Sequence[Result]) -> Table:
+def _result_table(results: Sequence[Result]) -> Table:
     first = results[0]
     title = f"{first.cluster}: {first.hosts} hosts, simulated ({first.mode} level)"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
@@ -63,7 +63,7 @@ def result_table(results: Sequence[Result]) -> Table:
     return table
 
 
-def queue_table(result: Result) -> Table | None:
+def _queue_table(result: Result) -> Table | None:
     """Where packets queued and were lost; None where they did not."""
     ports = result.busiest_queues()
     if not ports:
@@ -86,8 +86,8 @@ def queue_table(result: Result) -> Table | None:
 def print_results(console: Console, results: Sequence[Result]) -> None:
     if not console.is_terminal:
         console.width = max(console.width, 140)  # a file has no edge to wrap at
-    console.print(result_table(results))
+    console.print(_result_table(results))
     for result in results:
-        queues = queue_table(result)
+        queues = _queue_table(result)
         if queues is not None and (len(results) == 1 or result.dropped):
             console.print(queues)

@@ -57,7 +57,7 @@ def read_records(data: bytes) -> Records:
     return np.frombuffer(data, dtype=RECORD)
 
 
-def node_of(port_name: str) -> str:
+def _node_of(port_name: str) -> str:
     """The sending end of "leaf0 -> core"."""
     return port_name.split(" -> ")[0]
 
@@ -66,28 +66,28 @@ class TraceWriter:
     """Writes batches, so that a long trace is never in memory as protobuf objects."""
 
     def __init__(self, file: BinaryIO, hosts: list[str]) -> None:
-        self.file_ = file
-        self.hosts_ = hosts
-        self.batch_ = Trace()
-        self.names_: dict[str, int] = {}
-        self.next_uuid_ = 1
+        self._file = file
+        self._hosts = hosts
+        self._batch = Trace()
+        self._names: dict[str, int] = {}
+        self._next_uuid = 1
 
-    def add(self) -> TracePacket:
-        if len(self.batch_.packet) >= BATCH_PACKETS:
+    def _add(self) -> TracePacket:
+        if len(self._batch.packet) >= BATCH_PACKETS:
             self.flush()
-        packet = self.batch_.packet.add()
+        packet = self._batch.packet.add()
         packet.trusted_packet_sequence_id = SEQUENCE
         return packet
 
     def flush(self) -> None:
         # Messages of one type may be concatenated: the reader sees one Trace.
-        self.file_.write(self.batch_.SerializeToString())
-        self.batch_ = Trace()
+        self._file.write(self._batch.SerializeToString())
+        self._batch = Trace()
 
     def describe_track(self, name: str, parent: int = 0, counter: bool = False) -> int:
-        uuid = self.next_uuid_
-        self.next_uuid_ += 1
-        packet = self.add()
+        uuid = self._next_uuid
+        self._next_uuid += 1
+        packet = self._add()
         if uuid == 1:
             packet.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
         packet.track_descriptor.uuid = uuid
@@ -99,30 +99,30 @@ class TraceWriter:
             packet.track_descriptor.counter.unit = CounterDescriptor.UNIT_COUNT
         return uuid
 
-    def name_id(self, packet: TracePacket, name: str) -> int:
+    def _name_id(self, packet: TracePacket, name: str) -> int:
         """Names are written once and then by number."""
         packet.sequence_flags = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
-        known = self.names_.get(name)
+        known = self._names.get(name)
         if known is None:
-            known = self.names_[name] = len(self.names_) + 1
+            known = self._names[name] = len(self._names) + 1
             entry = packet.interned_data.event_names.add()
             entry.iid = known
             entry.name = name
         return known
 
-    def event(self, time_ps: int, track: int, kind: int) -> TracePacket:
-        packet = self.add()
+    def _event(self, time_ps: int, track: int, kind: int) -> TracePacket:
+        packet = self._add()
         packet.timestamp = int(time_ps) // PICOS_PER_NANO
         packet.track_event.type = kind
         packet.track_event.track_uuid = track
         return packet
 
-    def name_of(self, record: Any) -> str:
-        source, destination = self.hosts_[record["source"]], self.hosts_[record["destination"]]
+    def _name_of(self, record: Any) -> str:
+        source, destination = self._hosts[record["source"]], self._hosts[record["destination"]]
         kind = LABEL_KINDS.get(int(record["label"]) >> LABEL_SHIFT, "")
         return f"{kind}{source} -> {destination}"
 
-    def annotate(self, packet: TracePacket, record: Any) -> None:
+    def _annotate(self, packet: TracePacket, record: Any) -> None:
         for name, value in (
             ("packet", int(record["label"]) & ((1 << LABEL_SHIFT) - 1)),
             ("bytes", int(record["bytes"])),
@@ -134,20 +134,20 @@ class TraceWriter:
     def slices(self, records: Records, track: int) -> None:
         for record in records[np.argsort(records["start"], kind="stable")]:
             if record["kind"] == SENT:
-                begin = self.event(record["start"], track, TrackEvent.TYPE_SLICE_BEGIN)
-                begin.track_event.name_iid = self.name_id(begin, self.name_of(record))
-                self.annotate(begin, record)
-                self.event(record["end"], track, TrackEvent.TYPE_SLICE_END)
+                begin = self._event(record["start"], track, TrackEvent.TYPE_SLICE_BEGIN)
+                begin.track_event.name_iid = self._name_id(begin, self._name_of(record))
+                self._annotate(begin, record)
+                self._event(record["end"], track, TrackEvent.TYPE_SLICE_END)
                 continue
             word = "dropped" if record["kind"] == DROPPED else "lost"
-            instant = self.event(record["end"], track, TrackEvent.TYPE_INSTANT)
-            name = f"{word} {self.name_of(record)}"
-            instant.track_event.name_iid = self.name_id(instant, name)
-            self.annotate(instant, record)
+            instant = self._event(record["end"], track, TrackEvent.TYPE_INSTANT)
+            name = f"{word} {self._name_of(record)}"
+            instant.track_event.name_iid = self._name_id(instant, name)
+            self._annotate(instant, record)
 
     def counter(self, records: Records, track: int) -> None:
         for time_ps, value in zip(*queue_lengths(records), strict=True):
-            event = self.event(time_ps, track, TrackEvent.TYPE_COUNTER)
+            event = self._event(time_ps, track, TrackEvent.TYPE_COUNTER)
             event.track_event.counter_value = int(value)
 
 
@@ -162,16 +162,16 @@ def queue_lengths(records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64
     return times[last], lengths[last]
 
 
-def port_names(cluster: Cluster) -> list[str]:
+def _port_names(cluster: Cluster) -> list[str]:
     """By port number: 2 l is link l from its first end to its second, 2 l + 1 back."""
     ends = [(link.from_, link.to) for link in cluster.links]
     return [name for a, b in ends for name in (f"{a} -> {b}", f"{b} -> {a}")]
 
 
-def write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
+def _write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
     """Writes a trace file; returns how many records it holds."""
     records = read_records(data)
-    names = port_names(cluster)
+    names = _port_names(cluster)
     order = np.argsort(records["port"], kind="stable")
     ports, first = np.unique(records["port"][order], return_index=True)
     with path.open("wb") as file:
@@ -179,7 +179,7 @@ def write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
         nodes: dict[str, int] = {}
         for port, mine in zip(ports, np.split(records[order], first[1:]), strict=True):
             name = names[int(port)]
-            node = node_of(name)
+            node = _node_of(name)
             if node not in nodes:
                 nodes[node] = writer.describe_track(node)
             writer.slices(mine, writer.describe_track(name, nodes[node]))
@@ -193,4 +193,4 @@ def write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
 
 def write_result_trace(path: Path, case: Case, result: Result) -> int:
     """Of a result whose case asked for a trace."""
-    return write_trace(path, result.raw["trace"], parse_cluster(case.cluster, case.cluster_name))
+    return _write_trace(path, result.raw["trace"], parse_cluster(case.cluster, case.cluster_name))

@@ -40,11 +40,11 @@ UP_TIMEOUT_S = 60
 ENDED_WITHIN_S = 2
 
 
-def say(message: dict[str, Any]) -> None:
+def _say(message: dict[str, Any]) -> None:
     os.write(1, json.dumps(message).encode() + b"\n")
 
 
-def read_line(descriptor: int) -> bytes:
+def _read_line(descriptor: int) -> bytes:
     """One line at a time: whoever writes waits for an answer before the next."""
     line = bytearray()
     while not line.endswith(b"\n"):
@@ -55,7 +55,7 @@ def read_line(descriptor: int) -> bytes:
     return bytes(line)
 
 
-def enter_new_namespaces() -> None:
+def _enter_new_namespaces() -> None:
     user, group = os.geteuid(), os.getegid()
     if user != 0:
         calls.unshare(calls.CLONE_NEWUSER)
@@ -65,7 +65,7 @@ def enter_new_namespaces() -> None:
     calls.unshare(calls.CLONE_NEWPID | calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
 
 
-def private_mounts(directory: Path) -> None:
+def _private_mounts(directory: Path) -> None:
     """What programs leave in shared memory or in temporary files goes with the lab."""
     calls.mount("none", "/", None, calls.MS_REC | calls.MS_PRIVATE)
     calls.mount("proc", "/proc", "proc", calls.MS_NOSUID | calls.MS_NODEV)
@@ -74,7 +74,7 @@ def private_mounts(directory: Path) -> None:
     calls.mount(str(directory / "hosts"), "/etc/hosts", None, calls.MS_BIND)
 
 
-def apply(settings: dict[str, str], optional: bool) -> None:
+def _apply(settings: dict[str, str], optional: bool) -> None:
     for name, value in settings.items():
         try:
             Path("/proc/sys", name).write_text(value)
@@ -83,7 +83,7 @@ def apply(settings: dict[str, str], optional: bool) -> None:
                 raise OSError(error.errno, f"/proc/sys/{name}: {error.strerror}") from error
 
 
-def batch(tool: str, lines: list[str]) -> None:
+def _batch(tool: str, lines: list[str]) -> None:
     if not lines:
         return
     done = subprocess.run(
@@ -93,7 +93,7 @@ def batch(tool: str, lines: list[str]) -> None:
         raise OSError(f"{tool}: {done.stderr.strip()}")
 
 
-def wait_until_up(devices: list[str], in_bridge: bool) -> None:
+def _wait_until_up(devices: list[str], in_bridge: bool) -> None:
     """The kernel lets a link carry traffic some time after it was set up; until then it drops."""
     deadline = time.monotonic() + UP_TIMEOUT_S
     for device in devices:
@@ -124,11 +124,11 @@ class Holder:
         if self.pid == 0:
             os.close(self.to_child)
             os.close(self.from_child)
-            self.hold(to_child, from_child)
+            self._hold(to_child, from_child)
         os.close(to_child)
         os.close(from_child)
 
-    def hold(self, commands: int, results: int) -> None:
+    def _hold(self, commands: int, results: int) -> None:
         """In the child: never returns."""
         try:
             calls.set_process_name(self.name)
@@ -137,12 +137,12 @@ class Holder:
                 socket.sethostname(self.host)
             # /sys/class/net shows the namespace it was mounted in; libraries list devices there.
             calls.mount("sysfs", "/sys", "sysfs", calls.MS_NOSUID | calls.MS_NODEV)
-            apply(self.entry["settings"], optional=False)
+            _apply(self.entry["settings"], optional=False)
             os.write(results, b"\n")
             finished = False
             while not finished:
-                command = json.loads(read_line(commands))
-                self.carry_out(command)
+                command = json.loads(_read_line(commands))
+                self._carry_out(command)
                 finished = command["finish"]
                 if not finished:
                     os.write(results, b"\n")
@@ -157,21 +157,21 @@ class Holder:
         while True:
             signal.pause()
 
-    def carry_out(self, command: dict[str, Any]) -> None:
+    def _carry_out(self, command: dict[str, Any]) -> None:
         for tool in TOOLS:
-            batch(tool, command.get(tool, []))
+            _batch(tool, command.get(tool, []))
         if command["finish"]:
-            apply(self.entry["optional_settings"], optional=True)
+            _apply(self.entry["optional_settings"], optional=True)
             devices = [device for _, device in self.entry["ports"]]
             for device in devices:
                 calls.set_offloads(device, self.offloads)
-            wait_until_up(devices, in_bridge=self.host is None)
+            _wait_until_up(devices, in_bridge=self.host is None)
 
     def tell(self, command: dict[str, Any]) -> None:
         os.write(self.to_child, json.dumps(command).encode() + b"\n")
 
     def wait(self) -> None:
-        answer = read_line(self.from_child)
+        answer = _read_line(self.from_child)
         if answer != b"\n":
             raise OSError(answer.decode().strip() or f"{self.name}: its process ended early")
 
@@ -185,7 +185,7 @@ class Holder:
 class Sampler:
     """The longest queue seen at each port, looked at every `period_s`.
 
-    Lives in a shared file of one 32-bit number per port, so that others can read and reset it.
+    Lives in a shared file of one 32-bit number per port, so that others can read it.
     """
 
     def __init__(self, path: Path, port_count: int, period_s: float) -> None:
@@ -211,7 +211,7 @@ class Sampler:
         self.due = time.monotonic() + self.period_s
 
 
-def build(plan: dict[str, Any]) -> list[Holder]:
+def _build(plan: dict[str, Any]) -> list[Holder]:
     """All namespaces at once, then the links between them, then each namespace's own settings."""
     holders = [Holder(entry, plan["offloads"]) for entry in plan["namespaces"]]
     for holder in holders:
@@ -229,7 +229,7 @@ def build(plan: dict[str, Any]) -> list[Holder]:
     return holders
 
 
-def reap() -> list[int]:
+def _reap() -> list[int]:
     ended: list[int] = []
     while True:
         try:
@@ -241,7 +241,7 @@ def reap() -> list[int]:
         ended.append(pid)
 
 
-def others_live() -> bool:
+def _others_live() -> bool:
     """In this PID namespace. Dead ones may wait long for somebody outside to reap them."""
     here = os.readlink("/proc/self/ns/pid")
     me = os.readlink("/proc/self")
@@ -256,7 +256,7 @@ def others_live() -> bool:
     return False
 
 
-def end_others() -> None:
+def _end_others() -> None:
     """Nobody is to write into the lab's directory while it goes."""
     if os.getpid() != 1:
         return
@@ -266,13 +266,13 @@ def end_others() -> None:
             os.kill(-1, signal.SIGKILL)  # all of this PID namespace but this one
         except ProcessLookupError:
             return
-        reap()
-        if not others_live():
+        _reap()
+        if not _others_live():
             return
         time.sleep(0.005)
 
 
-def remove(directory: Path, inode: int) -> None:
+def _remove(directory: Path, inode: int) -> None:
     """The lab's own directory, not a later one of the same name."""
     with contextlib.suppress(OSError):  # not mounted yet, or removed already
         calls.unmount(str(directory / "tmp"))
@@ -282,7 +282,7 @@ def remove(directory: Path, inode: int) -> None:
             directory.parent.rmdir()  # unless other labs are in there
 
 
-def keep(holders: list[Holder], sampler: Sampler | None) -> None:
+def _keep(holders: list[Holder], sampler: Sampler | None) -> None:
     """Until the boot's parent is gone or a holder is; returns when the lab should end."""
     held = {holder.pid for holder in holders}
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -291,7 +291,7 @@ def keep(holders: list[Holder], sampler: Sampler | None) -> None:
     poll = select.poll()
     poll.register(wake_read, select.POLLIN)
     poll.register(0, select.POLLIN)
-    if held.intersection(reap()):
+    if held.intersection(_reap()):
         return
     while True:
         timeout = None
@@ -299,60 +299,60 @@ def keep(holders: list[Holder], sampler: Sampler | None) -> None:
             timeout = max(0, (sampler.due - time.monotonic()) * 1000)
         for descriptor, _ in poll.poll(timeout):
             if descriptor == 0:
-                if read_line(0) != b"keep\n":
+                if _read_line(0) != b"keep\n":
                     return
                 poll.unregister(0)
             else:
                 os.read(wake_read, 4096)
-                if held.intersection(reap()):
+                if held.intersection(_reap()):
                     return
         if sampler is not None and time.monotonic() >= sampler.due:
             sampler.sample()
 
 
-def first_process(plan: dict[str, Any]) -> None:
+def _first_process(plan: dict[str, Any]) -> None:
     directory = Path(plan["directory"])
     inode = directory.stat().st_ino
     try:
         calls.set_process_name("lab " + directory.name)
         os.chdir("/")
-        private_mounts(directory)
-        holders = build(plan)
+        _private_mounts(directory)
+        holders = _build(plan)
         sampler = None
         if plan["sample_period_s"] > 0:
             sampler = Sampler(directory / "high-water", plan["port_count"], plan["sample_period_s"])
             for holder in holders:
                 sampler.watch(holder.pid, holder.entry["ports"])
-        say({"ready": [holder.pid for holder in holders]})
+        _say({"ready": [holder.pid for holder in holders]})
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 1)
         os.close(null)
         gc.freeze()
-        keep(holders, sampler)
+        _keep(holders, sampler)
     except Exception as error:
         with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
-            say({"error": str(error)})
+            _say({"error": str(error)})
     finally:
-        end_others()
-        remove(directory, inode)
+        _end_others()
+        _remove(directory, inode)
 
 
 def main() -> None:
-    line = read_line(0)
+    line = _read_line(0)
     if not line.endswith(b"\n"):
         return  # whoever started us is gone already
     plan = json.loads(line)
     try:
-        enter_new_namespaces()
+        _enter_new_namespaces()
     except OSError as error:
-        say({"error": str(error), "stage": "namespaces"})
+        _say({"error": str(error), "stage": "namespaces"})
         sys.exit(1)
     pid = os.fork()
     if pid == 0:
-        first_process(plan)
+        _first_process(plan)
         os._exit(0)
     with contextlib.suppress(BrokenPipeError):
-        say({"pid": pid})
+        _say({"pid": pid})
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def softnet() -> list[dict[str, int]]:
     return rows
 
 
-def protocol_table(path: str) -> dict[str, int]:
+def _protocol_table(path: str) -> dict[str, int]:
     """/proc/net/snmp and netstat: a line of names, then a line of values, per protocol."""
     found: dict[str, int] = {}
     lines = Path(path).read_text().splitlines()
@@ -47,9 +47,9 @@ def protocol_table(path: str) -> dict[str, int]:
     return found
 
 
-def host_counters() -> dict[str, int]:
-    snmp = protocol_table("/proc/self/net/snmp")
-    netstat = protocol_table("/proc/self/net/netstat")
+def _host_counters() -> dict[str, int]:
+    snmp = _protocol_table("/proc/self/net/snmp")
+    netstat = _protocol_table("/proc/self/net/netstat")
     snmp6 = dict(line.split() for line in Path("/proc/self/net/snmp6").read_text().splitlines())
     return {
         "udp_received": snmp["Udp.InDatagrams"] + int(snmp6.get("Udp6InDatagrams", 0)),
@@ -61,7 +61,7 @@ def host_counters() -> dict[str, int]:
     }
 
 
-def device_counters() -> dict[str, tuple[int, int, int]]:
+def _device_counters() -> dict[str, tuple[int, int, int]]:
     """device -> bytes, packets and drops on the way out."""
     counters = {}
     for line in Path("/proc/self/net/dev").read_text().splitlines()[2:]:
@@ -71,8 +71,8 @@ def device_counters() -> dict[str, tuple[int, int, int]]:
     return counters
 
 
-def port_counters(ports: list[list[Any]], high_water: bytes) -> list[dict[str, int]]:
-    devices = device_counters()
+def _port_counters(ports: list[list[Any]], high_water: bytes) -> list[dict[str, int]]:
+    devices = _device_counters()
     with qdisc.open_socket() as netlink:
         queues = qdisc.dump(netlink)
     rows = []
@@ -99,19 +99,19 @@ def port_counters(ports: list[list[Any]], high_water: bytes) -> list[dict[str, i
     return rows
 
 
-def observe(state: dict[str, Any]) -> dict[str, Any]:
+def _observe(state: dict[str, Any]) -> dict[str, Any]:
     path = Path(state["directory"], "high-water")
     high_water = path.read_bytes() if path.exists() else b""
     ports: list[dict[str, int]] = []
     hosts: dict[str, dict[str, int]] = {}
     for holder in state["holders"]:
         calls.setns(f"/proc/{holder['pid']}/ns/net", calls.CLONE_NEWNET)
-        ports += port_counters(holder["ports"], high_water)
+        ports += _port_counters(holder["ports"], high_water)
         if holder["host"] is not None:
-            hosts[holder["host"]] = host_counters()
+            hosts[holder["host"]] = _host_counters()
     ports.sort(key=lambda row: row["port"])
     return {"ports": ports, "hosts": hosts, "cpus": softnet()}
 
 
 def main() -> None:
-    print(json.dumps(observe(json.loads(sys.stdin.readline()))))
+    print(json.dumps(_observe(json.loads(sys.stdin.readline()))))
