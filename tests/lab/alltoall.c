@@ -7,6 +7,17 @@
 
 #include "../mpi/programs/finalize.h"
 
+// Connections over IPv6 of this host, whoever has them.
+static long ipv6_connections(void) {
+  FILE* file = fopen("/proc/self/net/tcp6", "r");
+  char line[512];
+  long found = 0;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    found += strstr(line, " 01 ") != NULL;
+  if (file != NULL) fclose(file);
+  return found;
+}
+
 static unsigned char pattern(int from, int to) { return (unsigned char)(from * 31 + to * 7 + 1); }
 
 int main(int argc, char** argv) {
@@ -24,13 +35,16 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < bytes; ++i) wrong += in[bytes * (size_t)from + i] != pattern(from, rank);
   MPI_Reduce(&wrong, &wrong_in_all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 
+  long ipv6 = ipv6_connections(), ipv6_in_all = 0;
+  MPI_Reduce(&ipv6, &ipv6_in_all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+
   // Host names in rank order, so that the test sees where each rank runs.
   char host[64] = {0};
   gethostname(host, sizeof host - 1);
   char* hosts = malloc(sizeof host * (size_t)ranks);
   MPI_Gather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (rank == 0) {
-    printf("ranks %d wrong %ld variable %s hosts", ranks, wrong_in_all,
+    printf("ranks %d wrong %ld ipv6 %ld variable %s hosts", ranks, wrong_in_all, ipv6_in_all,
            getenv("ALLEMANDE_LAB_TEST") ? getenv("ALLEMANDE_LAB_TEST") : "-");
     for (int i = 0; i < ranks; ++i) printf(" %s", hosts + sizeof host * (size_t)i);
     printf("\n");

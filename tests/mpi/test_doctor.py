@@ -48,7 +48,7 @@ def test_a_library_that_is_none(mpi: str, tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_job_that_hangs_is_ended(
     tmp_path: Path, mpi: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sleeper = tmp_path / "rank.py"
+    sleeper = tmp_path / "mpi_check_rank.py"
     sleeper.write_text("import time\ntime.sleep(1000)\n")
     monkeypatch.setattr(looking, "JOB_TIMEOUT_S", 4)
     monkeypatch.setattr(looking, "__file__", str(tmp_path / "mpi.py"))

@@ -89,8 +89,10 @@ def test_orders() -> None:
     assert cyclic.of_ranks() == [0, 1, 2, 0, 2]
     hosts = ("a", "b", "c")
     assert hostfile(hosts, cyclic, "mpich") == "a:1\nb:1\nc:1\na:1\nc:1\n"
-    assert hostfile(hosts, cyclic, "openmpi") == "a\nb\nc\na\nc\n"
-    assert hostfile(hosts, Placement((2, 1, 2)), "openmpi") == "a slots=2\nb slots=1\nc slots=2\n"
+    assert hostfile(hosts, cyclic, "openmpi") == "a\nb\nc\na\nc\nc\n"  # and a spare one
+    spare = hostfile(hosts, Placement((2, 1, 2)), "openmpi")
+    assert spare == "a slots=2\nb slots=1\nc slots=3\n"
+    assert hostfile(hosts, spread(2, 3), "openmpi") == "a slots=1\nb slots=2\n"
     assert hostfile(hosts, spread(2, 3), "mpich") == "a:1\nb:1\n"
 
 

@@ -187,7 +187,12 @@ def run(
     offloads: OffloadsOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Run an MPI program on the hosts: `allemande lab run tam-8x4 --scale 0.1 -- ./app`."""
+    """Run an MPI program on the hosts: `allemande lab run tam-8x4 --scale 0.1 -- ./app`.
+
+    What follows `--` goes to the MPI library's launcher as it is. Options of the launcher may stand
+    in front of the program: `allemande lab run -- --mca pml ob1 ./app`. There is one slot more than
+    there are ranks, so that the program can start a process of its own (MPI_Comm_spawn).
+    """
     from allemande.lab import Lab
     from allemande.lab.foreground import run_in_foreground
     from allemande.lab.mpi_launch import installation

@@ -28,23 +28,28 @@ OPENMPI_ROOT = {
     for prefix in ("OMPI", "PRTE")
     for suffix in ("", "_CONFIRM")
 }
-# TCP over the emulated links alone; a rank that waits gives its processor to the others.
+# TCP over the emulated links alone, over IPv4 alone; a rank that waits gives its processor to the
+# others. Where hosts have addresses of both families, a connection now and then comes from the one
+# that the other end does not know the rank by, and is refused.
 OPENMPI_SETTINGS = {
     **OPENMPI_ROOT,
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,tcp",
     "OMPI_MCA_btl_tcp_if_include": HOST_DEVICE,
+    "OMPI_MCA_btl_tcp_disable_family": "6",
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
 # How the launcher reaches the hosts: PRRTE since Open MPI 5, ORTE before.
 PRRTE_SETTINGS = {
     "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
     "PRTE_MCA_prte_if_include": HOST_DEVICE,
+    "PRTE_MCA_oob_tcp_disable_ipv6_family": "1",
 }
 PRRTE_AGENT = "PRTE_MCA_plm_ssh_agent"
 ORTE_SETTINGS = {
     "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
     "OMPI_MCA_oob_tcp_if_include": HOST_DEVICE,
+    "OMPI_MCA_oob_tcp_disable_ipv6_family": "1",
 }
 ORTE_AGENT = "OMPI_MCA_plm_rsh_agent"
 MPICH_SETTINGS = {

@@ -74,10 +74,20 @@ def spread(ranks: int, hosts: int) -> Placement:
 
 
 def hostfile(hosts: Sequence[str], placement: Placement, library: str) -> str:
-    """Just as many slots as ranks."""
+    """As many slots as ranks and a spare one, on the last host that has ranks.
+
+    The spare one is for a process that the program starts (MPI_Comm_spawn): Open MPI refuses what
+    has no slot. MPICH's launcher starts any number of processes and needs none.
+    """
+    openmpi = library == "openmpi"
     if placement.order == "cyclic":  # a line per rank, each of which may name a host again
-        line = "{}\n" if library == "openmpi" else "{}:1\n"
-        return "".join(line.format(hosts[host]) for host in placement.of_ranks())
-    form = "{} slots={}\n" if library == "openmpi" else "{}:{}\n"
-    slots = zip(hosts, placement.slots, strict=True)
-    return "".join(form.format(host, count) for host, count in slots if count)
+        line = "{}\n" if openmpi else "{}:1\n"
+        where = placement.of_ranks()
+        return "".join(line.format(hosts[host]) for host in [*where, *(where[-1:] * openmpi)])
+    last = max(index for index, count in enumerate(placement.slots) if count)
+    text = ""
+    for index, (host, count) in enumerate(zip(hosts, placement.slots, strict=True)):
+        if count:
+            spare = int(openmpi and index == last)
+            text += f"{host} slots={count + spare}\n" if openmpi else f"{host}:{count}\n"
+    return text
