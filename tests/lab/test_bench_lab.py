@@ -68,7 +68,7 @@ def test_allemande_runs_in_both_libraries(cluster: Path) -> None:
         assert entry["wrong_bytes"] == 0
 
 
-def test_a_skewed_alltoallv(cluster: Path) -> None:
+def test_a_skewed_alltoallv_is_right_in_both_libraries(cluster: Path) -> None:
     """The same matrix for all, every byte checked, and our exchange in both libraries.
 
     A full token bucket lets 1,663 bytes through the slowest link at once: 2 % of what this size
@@ -99,7 +99,9 @@ def test_nonblocking_exchanges_are_ours(cluster: Path) -> None:
 @pytest.mark.parametrize(
     ("ranks", "order", "said"), [("2", "block", 2), ("2,1", "cyclic", "2,1,2,1")]
 )
-def test_several_ranks_per_host(cluster: Path, ranks: str, order: str, said: int | str) -> None:
+def test_several_ranks_per_host_run_where_they_were_asked_to(
+    cluster: Path, ranks: str, order: str, said: int | str
+) -> None:
     """Where the ranks ran is checked; what allemande left to the library is void."""
     line = ["--ranks-per-host", ranks, "--rank-order", order, "--sizes", "3000"]
     against = "openmpi,mpich,allemande+openmpi,allemande+mpich"
@@ -112,7 +114,7 @@ def test_several_ranks_per_host(cluster: Path, ranks: str, order: str, said: int
             assert entry["accelerated"] or entry["void"]
 
 
-def test_a_sweep_and_its_resumption(cluster: Path, tmp_path: Path) -> None:
+def test_a_finished_sweep_is_not_measured_again(cluster: Path, tmp_path: Path) -> None:
     command = [
         *(sys.executable, "-m", "allemande.bench.sweep", "--clusters", str(cluster)),
         *("--scale", "1", "--sizes", "3,1500", "--rounds", "1", "--trial-calls", "20"),

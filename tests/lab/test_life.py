@@ -144,7 +144,7 @@ def test_the_third_interrupt_ends_a_deaf_command(lab: Lab, registry_base: Path) 
     assert registry.running() != []
 
 
-def test_up_stays_until_down(cluster: Path, nothing_left: Check) -> None:
+def test_a_lab_that_is_up_stays_until_down(cluster: Path, nothing_left: Check) -> None:
     up = allemande("up", str(cluster), "--name", "first")
     assert up.returncode == 0, up.stderr
     rows = json.loads(allemande("ls", "--json").stdout)
@@ -156,7 +156,7 @@ def test_up_stays_until_down(cluster: Path, nothing_left: Check) -> None:
     assert allemande("down").returncode == 2
 
 
-def test_two_labs_at_once(cluster: Path, nothing_left: Check) -> None:
+def test_two_labs_run_at_once_and_are_told_apart(cluster: Path, nothing_left: Check) -> None:
     with Lab.boot(cluster) as one, Lab.boot(cluster) as two:
         assert (one.name, two.name) == ("small", "small-2")
         for lab in (one, two):

@@ -23,7 +23,7 @@ def star(hosts: int, mbit_s: float) -> Network:
     return Network("star", names, (Switch("s"),), links)
 
 
-def test_scales_that_two_processors_carry() -> None:
+def test_a_scale_beyond_the_processors_is_refused() -> None:
     capacity.check(star(32, 30), 0.3, 2)
     capacity.check(star(60, 10), 0.1, 2)
     for network, scale in ((star(32, 40), 0.4), (star(60, 20), 0.2)):
@@ -38,7 +38,7 @@ def test_the_scale_named_in_the_refusal_passes() -> None:
     assert capacity.round_down(12.7) == 12.0
 
 
-def test_command_line_refusals(lab: Lab, cluster: Path) -> None:
+def test_bad_command_lines_exit_with_2_and_name_what_is_valid(lab: Lab, cluster: Path) -> None:
     def refused(*words: str) -> str:
         done = subprocess.run([*ALLEMANDE, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2, done
@@ -100,7 +100,7 @@ def test_a_registry_that_others_can_write_is_refused(cluster: Path, registry_bas
         Lab.boot(cluster)
 
 
-def test_entries_of_dead_labs_go(registry_base: Path) -> None:
+def test_entries_of_dead_labs_are_removed(registry_base: Path) -> None:
     dead = subprocess.Popen(["true"])
     dead.wait()
     directory = registry.claim("gone", exact=True)
@@ -116,7 +116,7 @@ def test_a_host_needs_exactly_one_link(registry_base: Path) -> None:
         extra.check("two.toml")
 
 
-def test_what_is_not_emulated_is_said() -> None:
+def test_what_is_not_emulated_is_noted() -> None:
     notes = load_network("tam-8x4").notes()
     assert any("output-queued" in note for note in notes)
     network = Network(

@@ -51,7 +51,7 @@ def report(lab: Lab, library: str, ranks: int | None, folder: Path, **options: o
 
 
 @pytest.mark.parametrize(("library", "netmod"), WAYS)
-def test_one_rank_per_host(
+def test_ranks_run_one_per_host_over_the_links_alone(
     lab: Lab, programs: dict[str, Path], library: str, netmod: str | None
 ) -> None:
     before = lab.stats()
@@ -66,7 +66,9 @@ def test_one_rank_per_host(
 
 
 @pytest.mark.parametrize("library", mpi_launch.NAMES)
-def test_fewer_and_more_ranks_than_hosts(lab: Lab, programs: dict[str, Path], library: str) -> None:
+def test_fewer_and_more_ranks_than_hosts_spread_evenly(
+    lab: Lab, programs: dict[str, Path], library: str
+) -> None:
     assert report(lab, library, 2, programs[library]).endswith(" hosts h0 h1\n")
     assert report(lab, library, 6, programs[library]).endswith(" hosts h0 h0 h1 h1 h2 h3\n")
 
@@ -74,7 +76,7 @@ def test_fewer_and_more_ranks_than_hosts(lab: Lab, programs: dict[str, Path], li
 # MPICH 4.0 hangs in MPI_Finalize of so many ranks now and then, by itself (programs/finalize.h).
 @pytest.mark.slow
 @pytest.mark.parametrize(("library", "netmod"), [way for way in WAYS if way[0] != "mpich-debian"])
-def test_32_ranks_over_four_leaves(
+def test_32_ranks_over_four_leaves_receive_every_byte(
     programs: dict[str, Path], library: str, netmod: str | None, nothing_left: Callable[[], None]
 ) -> None:
     with Lab.boot("tam-8x4", scale=0.1) as lab:
@@ -172,7 +174,7 @@ def test_preload_reaches_every_rank_with_the_effective_cluster(lab: Lab) -> None
         assert done.stdout == f"{library} {lab.cluster_file}\n" * 2, done.stderr
 
 
-def test_the_agent_behaves_as_a_remote_shell(lab: Lab) -> None:
+def test_the_agent_runs_a_command_as_a_remote_shell_does(lab: Lab) -> None:
     def agent(*words: str) -> tuple[int, str]:
         done = lab.exec("h0", [str(lab.agent), *words], capture_output=True, text=True)
         return done.returncode, done.stdout
@@ -181,7 +183,9 @@ def test_the_agent_behaves_as_a_remote_shell(lab: Lab) -> None:
     assert agent("h9", "hostname")[0] == 255
 
 
-def test_a_launcher_by_its_path(lab: Lab, programs: dict[str, Path]) -> None:
+def test_a_launcher_given_by_its_path_runs_as_by_its_name(
+    lab: Lab, programs: dict[str, Path]
+) -> None:
     for library in mpi_launch.NAMES:
         path = str(mpi_launch.installation(library).mpirun)
         found = mpi_launch.installation(path)

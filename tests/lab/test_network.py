@@ -237,7 +237,7 @@ def test_receive_buffer_drops_are_counted(lab: Lab) -> None:
     assert {host.host for host in counted.hosts if host.receive_buffer_drops} == {"h1"}
 
 
-def test_stats_as_json(lab: Lab) -> None:
+def test_stats_as_json_hold_every_counter(lab: Lab) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "allemande", "lab", "stats", "--json"],
         capture_output=True,

@@ -53,7 +53,7 @@ def somebody(cluster: Path, registry_base: Path) -> Iterator[Callable[..., str]]
     shutil.rmtree(home)
 
 
-def test_a_lab_without_root(
+def test_a_user_without_rights_has_a_whole_lab(
     somebody: Callable[..., str], cluster: Path, nothing_left: Callable[[], None]
 ) -> None:
     somebody("up", str(cluster))
@@ -72,7 +72,7 @@ def test_a_lab_without_root(
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
-def test_mpi_without_root(
+def test_a_user_without_rights_runs_mpi(
     somebody: Callable[..., str], cluster: Path, library: str, nothing_left: Callable[[], None]
 ) -> None:
     text = somebody("run", str(cluster), "--mpi", library, "--", "sh", "-c", LINGER + "hostname")

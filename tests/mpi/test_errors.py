@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.mpi.decided import another_way, decide, end_by_error, expect_missed
+from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
 from tests.mpi.mpi_job import Bench
 
 from allemande.cluster_files import find_cluster_file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.mpi.mpi_job import Bench
-from tests.mpi.traffic import drop_large_udp, drop_udp
+from tests.mpi.udp_filters import drop_large_udp, drop_udp
 
 
 def test_udp_blocked_on_one_host(own_bench: Bench) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.mpi.fault_job import STARTED_WITHIN_S, Job, running
 from tests.mpi.mpi_job import JOB_TIMEOUT_S, Bench, wait_for
-from tests.mpi.traffic import lose_udp
+from tests.mpi.udp_filters import lose_udp
 
 from allemande.lab.network import HOST_DEVICE
 
@@ -110,7 +110,7 @@ def test_datagrams_from_outside_are_dropped_and_unanswered(own_bench: Bench) -> 
         target = own_bench.lab.network.ipv4("h3")
         noise = own_bench.lab.exec(
             "h5",
-            [sys.executable, str(Path(__file__).with_name("noise.py")), target, *ports],
+            [sys.executable, str(Path(__file__).with_name("send_noise.py")), target, *ports],
             capture_output=True,
             text=True,
             check=True,

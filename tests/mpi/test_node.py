@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.mpi.decided import another_way, decide, end_by_error, expect_missed
+from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
 from tests.mpi.fault_job import running
 from tests.mpi.mpi_job import Bench, Done, wait_for
 

@@ -1,23 +1,23 @@
 from __future__ import annotations
 
 import pytest
-from tests.packaging.ahead import Ahead
+from tests.packaging.wheel_build import WheelBuild
 
-AHEAD = pytest.StashKey[Ahead]()
+WHEEL_BUILD = pytest.StashKey[WheelBuild]()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    wanted = any("ahead" in getattr(item, "fixturenames", ()) for item in session.items)
+    wanted = any("wheel_build" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and not session.config.option.collectonly:
-        session.stash[AHEAD] = Ahead()
-        session.stash[AHEAD].start()
+        session.stash[WHEEL_BUILD] = WheelBuild()
+        session.stash[WHEEL_BUILD].start()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if AHEAD in session.stash:
-        session.stash[AHEAD].stop()
+    if WHEEL_BUILD in session.stash:
+        session.stash[WHEEL_BUILD].stop()
 
 
 @pytest.fixture
-def ahead(request: pytest.FixtureRequest) -> Ahead:
-    return request.session.stash[AHEAD]
+def wheel_build(request: pytest.FixtureRequest) -> WheelBuild:
+    return request.session.stash[WHEEL_BUILD]

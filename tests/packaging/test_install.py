@@ -71,13 +71,17 @@ def transpose(program: Path, library_folder: Path) -> str:
     return outputs[0]
 
 
-def test_found_by_cmake(prefix: Path, library_folder: Path, tmp_path: Path) -> None:
+def test_a_program_finds_the_library_by_cmake(
+    prefix: Path, library_folder: Path, tmp_path: Path
+) -> None:
     run("cmake", "-S", EXAMPLE, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
     assert "CORRECT: 160 x 160 over 4 ranks" in transpose(tmp_path / "transpose", library_folder)
 
 
-def test_found_by_pkg_config(prefix: Path, library_folder: Path, tmp_path: Path) -> None:
+def test_a_program_finds_the_library_by_pkg_config(
+    prefix: Path, library_folder: Path, tmp_path: Path
+) -> None:
     work = tmp_path / "work"
     shutil.copytree(EXAMPLE, work)
     env = {"PKG_CONFIG_PATH": str(library_folder / "pkgconfig")}
@@ -85,7 +89,9 @@ def test_found_by_pkg_config(prefix: Path, library_folder: Path, tmp_path: Path)
     assert "CORRECT" in transpose(work / "transpose", library_folder)
 
 
-def test_linked_statically(prefix: Path, library_folder: Path, tmp_path: Path) -> None:
+def test_a_statically_linked_program_needs_no_shared_library(
+    prefix: Path, library_folder: Path, tmp_path: Path
+) -> None:
     env = {"PKG_CONFIG_PATH": str(library_folder / "pkgconfig")}
     flags = run("pkg-config", "--static", "--cflags", "--libs", "allemande", env=env).split()
     flags = ["-l:liballemande.a" if flag == "-lallemande" else flag for flag in flags]
@@ -107,7 +113,9 @@ def test_an_older_major_version_is_not_taken(prefix: Path, tmp_path: Path) -> No
     run("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}")
 
 
-def test_a_program_in_c_plus_plus(prefix: Path, library_folder: Path, tmp_path: Path) -> None:
+def test_a_program_in_c_plus_plus_links_and_runs(
+    prefix: Path, library_folder: Path, tmp_path: Path
+) -> None:
     source = tmp_path / "version.cc"
     source.write_text(
         "#include <allemande/allemande.h>\n#include <iostream>\n"
@@ -130,7 +138,7 @@ def test_only_the_c_interface_is_visible(library_folder: Path) -> None:
     assert "libstdc++" not in dynamic and "libmpi" not in dynamic
 
 
-def test_manual_pages(prefix: Path) -> None:
+def test_manual_pages_are_complete_and_well_formed(prefix: Path) -> None:
     pages = sorted((prefix / "share" / "man").rglob("*.[13]"))
     names = {page.name for page in pages}
     assert {"allemande.1", "allemande-run.1", "allemande-doctor.1", "allemande.h.3"} <= names

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.packaging.ahead import MPI, Ahead, environment
+from tests.packaging.wheel_build import MPI, WheelBuild, environment
 
 from allemande.lab.mpi_launch import prefix
 
@@ -30,8 +30,8 @@ def run(command: object, *arguments: object, home: Path, code: int = 0) -> tuple
     return done.stdout, done.stderr
 
 
-def test_what_is_in_it(ahead: Ahead) -> None:
-    names = zipfile.ZipFile(ahead.wheel.result(TIMEOUT_S)).namelist()
+def test_the_wheel_holds_clusters_sources_and_one_module(wheel_build: WheelBuild) -> None:
+    names = zipfile.ZipFile(wheel_build.wheel.result(TIMEOUT_S)).namelist()
     source = "allemande/data/source"
     for expected in (
         "allemande/data/clusters/tam-8x4.toml",
@@ -47,8 +47,10 @@ def test_what_is_in_it(ahead: Ahead) -> None:
     assert not [name for name in names if name.endswith("_test.cc") or "/bindings/" in name]
 
 
-def test_the_command(ahead: Ahead, tmp_path: Path) -> None:
-    command = ahead.command.result(TIMEOUT_S)
+def test_the_installed_command_simulates_and_says_how_to_build_the_library(
+    wheel_build: WheelBuild, tmp_path: Path
+) -> None:
+    command = wheel_build.command.result(TIMEOUT_S)
     assert run(command, "--version", home=tmp_path)[0].startswith("allemande ")
     text, _ = run(command, "simulate", "tam-6x4", "--size", "1KB", home=tmp_path)
     assert "tam-6x4" in text
@@ -57,13 +59,13 @@ def test_the_command(ahead: Ahead, tmp_path: Path) -> None:
     assert "allemande build-preload --mpicc" in lost
 
 
-def test_a_library_for_the_mpi_that_is_here(ahead: Ahead) -> None:
-    library = ahead.library.result(TIMEOUT_S)
-    command = ahead.command.result()
-    assert library.is_relative_to(ahead.folder)
-    found, _ = run(command, "preload", "--mpi", MPI, home=ahead.folder)
+def test_the_installed_command_builds_a_library_that_works(wheel_build: WheelBuild) -> None:
+    library = wheel_build.library.result(TIMEOUT_S)
+    command = wheel_build.command.result()
+    assert library.is_relative_to(wheel_build.folder)
+    found, _ = run(command, "preload", "--mpi", MPI, home=wheel_build.folder)
     assert found.strip() == str(library)
     mpirun = prefix(MPI) / "bin" / "mpirun"
-    report, _ = run(command, "doctor", "--json", "--mpirun", mpirun, home=ahead.folder)
+    report, _ = run(command, "doctor", "--json", "--mpirun", mpirun, home=wheel_build.folder)
     (finding,) = [line for line in json.loads(report) if line["check"] == "preload"]
     assert finding["status"] == "ok" and str(library) in finding["says"]

@@ -29,14 +29,14 @@ class Datatype:
 @pytest.mark.parametrize(
     "dtype", ["u1", "i4", "f8", "c16", "M8[s]", "S5", [("a", "i4"), ("b", "f8")]]
 )
-def test_any_dtype(dtype: Any) -> None:
+def test_buffers_of_any_dtype_split_evenly(dtype: Any) -> None:
     send, recv = np.zeros(12, dtype), np.zeros((3, 4), dtype)
     source, target, block_bytes = equal_blocks(send, recv, 4)
     assert source is not None and len(source) == len(target) == send.nbytes
     assert block_bytes == 3 * send.itemsize
 
 
-def test_views_not_copies() -> None:
+def test_what_is_received_lands_in_the_callers_buffer() -> None:
     recv = np.zeros((4, 2), order="F")
     _, target, _ = equal_blocks(np.ones(8), recv, 2)
     target[:] = b"\1" * len(target)
@@ -47,12 +47,12 @@ def test_views_not_copies() -> None:
     assert plain[0] == 7 and block_bytes == 2
 
 
-def test_nothing_at_all() -> None:
+def test_empty_buffers_have_blocks_of_no_bytes() -> None:
     assert equal_blocks(np.zeros(0), np.zeros(0), 4)[2] == 0
     assert equal_blocks(b"", bytearray(), 4)[2] == 0
 
 
-def test_in_place_and_datatypes() -> None:
+def test_in_place_sends_and_datatypes_are_recognised() -> None:
     source, target, block_bytes = equal_blocks(InPlaceType(1), [np.zeros(4), Datatype(8)], 4)
     assert (source, len(target), block_bytes) == (None, 32, 8)
     assert equal_blocks([np.zeros(4), "d"], np.zeros(4), 4)[2] == 8
@@ -83,7 +83,9 @@ READ_ONLY.flags.writeable = False
         (type("Gpu", (), {"__cuda_array_interface__": {}})(), np.zeros(4), "in GPU memory"),
     ],
 )
-def test_what_is_wrong_is_said(send: Any, recv: Any, says: str) -> None:
+def test_buffers_that_cannot_be_used_are_refused_with_the_reason(
+    send: Any, recv: Any, says: str
+) -> None:
     with pytest.raises(BadBuffer, match=says) as caught:
         equal_blocks(send, recv, 4)
     assert isinstance(caught.value, (BadInput, ValueError))
@@ -102,12 +104,12 @@ def test_what_is_wrong_is_said(send: Any, recv: Any, says: str) -> None:
         lambda a: [a, [1, 2, 0], Datatype(8)],
     ],
 )
-def test_vector_specs(spec: Any) -> None:
+def test_every_way_to_give_counts_gives_the_same_blocks(spec: Any) -> None:
     _, out, _, into = vector_blocks(spec(np.zeros(4)), spec(np.zeros(4)), 3)
     assert out == into == [(0, 8), (8, 16), (0, 0)]
 
 
-def test_vector_in_place() -> None:
+def test_in_place_vector_sends_what_it_receives_into() -> None:
     source, out, _, into = vector_blocks(InPlaceType(1), [np.zeros(4), [2, 2]], 2)
     assert source is None and out == into == [(0, 16), (16, 16)]
 

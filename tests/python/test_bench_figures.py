@@ -90,7 +90,7 @@ def test_summary_is_median_and_quartiles() -> None:
     assert summary.spread == pytest.approx(2 / 3)
 
 
-def test_figures_against_limit_and_best_stock() -> None:
+def test_figures_are_set_against_limit_and_best_stock() -> None:
     small, large, our_small, our_large = recorded_figures()
     assert small.median_s == 0.09
     assert small.fraction_of_limit == pytest.approx(0.026 / 0.09)

@@ -86,7 +86,9 @@ def test_every_size_is_timed_and_right(library: str) -> None:
 
 @pytest.mark.parametrize("library", LAUNCHERS)
 @pytest.mark.parametrize("collective", ["alltoallv", "alltoallw", "ialltoallv", "ialltoallw"])
-def test_matrices(library: str, collective: str, tmp_path: Path) -> None:
+def test_uneven_matrices_are_exchanged_without_wrong_bytes(
+    library: str, collective: str, tmp_path: Path
+) -> None:
     """Two sizes; in the second rank 0 sends to itself alone and rank 1 sends nothing."""
     matrices = np.array([[[3, 1000], [0, 70_001]], [[5, 0], [0, 0]]], dtype=np.int64)
     matrices.tofile(tmp_path / "matrix")
@@ -105,7 +107,7 @@ def test_nonblocking_calls_are_waited_for(library: str) -> None:
     assert [record.size(size).wrong_bytes for size in (100, 70000)] == [0, 0]
 
 
-def test_matrix_files_that_do_not_fit(tmp_path: Path) -> None:
+def test_matrix_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "matrix"
     arguments = ["--sizes", "100", "--collective", "alltoallv", "--matrix", str(path)]
     np.zeros(3, dtype=np.int64).tofile(path)

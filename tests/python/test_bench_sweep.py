@@ -54,7 +54,7 @@ def test_best_and_default_are_of_the_same_library() -> None:
     assert (second.wrong_bytes, second.trial_cost) == (3, None)
 
 
-def test_processors_count_where_ours_was_kept() -> None:
+def test_idle_processors_count_only_where_our_way_was_kept() -> None:
     """Where the library's own calls were, its ranks spin while they wait."""
 
     def busy(**more: Any) -> bool:
@@ -67,7 +67,7 @@ def test_processors_count_where_ours_was_kept() -> None:
     assert not busy(own_part=0.9)
 
 
-def test_small_sizes_have_slower_links() -> None:
+def test_sizes_are_measured_at_the_scale_of_their_group() -> None:
     plan = Plan(scales=(0.01, 0.05, 0.1))
     assert [plan.scale_of(size) for size in (1, 999, 1000, 10_000, 10_001)] == [
         0.01,
@@ -78,7 +78,7 @@ def test_small_sizes_have_slower_links() -> None:
     ]
 
 
-def test_cost_of_trials_by_hand() -> None:
+def test_cost_of_trials_is_what_the_first_calls_took_longer() -> None:
     """6 + 4 + 2 + 2 in the first four calls; settled ones take 2: 14 / 8. In the first size of a
     launch the first call counts as a settled one: 10 / 8; and 1.5 s of the second are stock's."""
     one = launch("allemande+mpich", 100, 2.0, first=[6.0, 4.0, 2.0, 2.0])
@@ -164,7 +164,7 @@ def test_results_of_another_plan_or_file_are_refused(tmp_path: Path) -> None:
         Store(path, Plan())
 
 
-def test_the_worst_comes_last() -> None:
+def test_the_worst_ratios_are_printed_last() -> None:
     output = io.StringIO()
     console = Console(file=output, width=80)
     rows = summarise(LAUNCHES, LIMITS, 4)

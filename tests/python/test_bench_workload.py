@@ -23,7 +23,7 @@ CLUSTER = load_cluster("tam-8x1").scaled(0.1)
 BYTES_S = 10e6 / 8
 
 
-def test_alltoall_is_limited_as_before() -> None:
+def test_alltoall_without_a_matrix_has_the_limit_of_the_cluster() -> None:
     workload = make_workload(CLUSTER, [100, 50_000])
     assert workload.limits_s == {
         100: CLUSTER.limit_seconds(None, 100),
@@ -76,14 +76,14 @@ def test_ranks_of_a_host_share_its_link() -> None:
     assert workload.hosts == tuple(f"h{i // 2}" for i in range(16))
 
 
-def test_unequal_hosts() -> None:
+def test_unequal_ranks_per_host_share_the_links_of_their_hosts() -> None:
     """3 and 1 by turns, 16 ranks. A host of 3: 9 blocks to each of 3 hosts, 3 to each of 4."""
     workload = make_workload(CLUSTER, [1472], placement=parse_placement("3,1", 8))
     assert workload.limits_s[1472] == pytest.approx((3 * 9 + 4 * 3) * 1514 / BYTES_S)
     assert workload.labels()["ranks_per_host"] == "3,1,3,1,3,1,3,1"
 
 
-def test_orders() -> None:
+def test_ranks_are_placed_in_block_and_cyclic_order_with_a_spare_slot() -> None:
     assert Placement((2, 1, 2)).of_ranks() == [0, 0, 1, 2, 2]
     cyclic = Placement((2, 1, 2), "cyclic")
     assert cyclic.of_ranks() == [0, 1, 2, 0, 2]
@@ -131,12 +131,12 @@ def test_bad_input_exits_with_2(
     assert message in capsys.readouterr().err
 
 
-def test_offsets_of_a_matrix() -> None:
+def test_matrices_beyond_the_offsets_of_mpi_are_refused() -> None:
     with pytest.raises(BadInput, match=r"rank \d receives \d+ bytes; MPI's offsets end at"):
         make_workload(CLUSTER, [200_000_000], "alltoallv", parse_matrix("hot:100"))
 
 
-def test_algorithms_by_collective() -> None:
+def test_candidates_differ_by_collective() -> None:
     by_name = {each.name: each for each in every_candidate("alltoallv")}
     assert by_name["openmpi:pairwise"].arguments[-2:] == ("coll_tuned_alltoallv_algorithm", "2")
     assert "openmpi:linear-sync" not in by_name

@@ -23,7 +23,7 @@ def write(root: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
-def test_this_repository_passes() -> None:
+def test_the_sources_of_this_repository_pass() -> None:
     done = check(ROOT)
     assert done.returncode == 0, done.stderr
 

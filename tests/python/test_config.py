@@ -19,7 +19,9 @@ CASES = tomllib.loads((ROOT / "tests/fixtures/options/cases.toml").read_text())[
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_fixture_case(case: dict[str, Any], tmp_path: Path) -> None:
+def test_cases_shared_with_the_library_give_the_same_settings(
+    case: dict[str, Any], tmp_path: Path
+) -> None:
     environment: dict[str, str] = {}
     if "file" in case:
         file = tmp_path / "config.toml"
@@ -60,7 +62,7 @@ def test_a_bad_flag_is_named(assignment: str) -> None:
         config.parse_flags([assignment])
 
 
-def test_generated_files_are_up_to_date() -> None:
+def test_files_generated_from_the_option_table_are_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools/make_options.py", "--check"], capture_output=True, text=True
     )

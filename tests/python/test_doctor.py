@@ -45,7 +45,7 @@ def troubles(facts: Facts) -> list[Finding]:
     return [finding for finding in examine(facts) if finding.status != "ok"]
 
 
-def test_nothing_to_say_of_a_good_machine() -> None:
+def test_a_good_machine_has_no_trouble() -> None:
     assert troubles(GOOD) == []
     assert not failed(examine(GOOD))
     subjects = {finding.check for finding in examine(GOOD)}
@@ -117,7 +117,9 @@ def mpi(**changes: object) -> Facts:
          "^run it as root"),
     ],
 )  # fmt: skip
-def test_every_finding(facts: Facts, status: str, says: str, fix: str) -> None:
+def test_each_trouble_gives_one_finding_with_its_fix(
+    facts: Facts, status: str, says: str, fix: str
+) -> None:
     import re
 
     found = troubles(facts)
@@ -128,7 +130,7 @@ def test_every_finding(facts: Facts, status: str, says: str, fix: str) -> None:
     assert failed(examine(facts)) == (status == "bad")
 
 
-def test_slurm_and_shaped_devices_are_fine() -> None:
+def test_slurm_and_shaped_devices_are_no_trouble() -> None:
     assert troubles(mpi(kind="srun")) == []
     assert troubles(card(driver="veth", queue="tbf")) == []
     assert "1000 Mbit/s" in next(
@@ -140,25 +142,25 @@ def test_trouble_with_sockets_is_told_once() -> None:
     assert [f.check for f in troubles(wire(error="denied", receive_buffer_bytes=0))] == ["UDP"]
 
 
-def test_what_proc_says() -> None:
+def test_settings_of_proc_are_parsed_and_missing_ones_are_none() -> None:
     assert collecting.port_range("32768\t60999") == (32768, 60999)
     assert collecting.port_range("") is None
     assert collecting.chosen("always [madvise] never") == "madvise"
     assert collecting.number("no/such/setting") is None
 
 
-def test_sockets_are_probed() -> None:
+def test_udp_sockets_on_loopback_pass_a_datagram() -> None:
     found = probing.probe()
     assert found.error == "" and found.passes
     assert found.receive_buffer_bytes > 0 and found.send_buffer_bytes > 0
 
 
-def test_a_launcher_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_launcher_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--mpirun", "/nowhere/mpirun"]) == 2
     assert "/nowhere/mpirun: no such command" in capsys.readouterr().err
 
 
-def test_a_launcher_of_another_kind(tmp_path: Path) -> None:
+def test_a_launcher_of_another_kind_is_noted(tmp_path: Path) -> None:
     launcher = tmp_path / "mpirun"
     launcher.write_text("#!/bin/sh\necho another MPI\n")
     launcher.chmod(0o755)
@@ -166,7 +168,7 @@ def test_a_launcher_of_another_kind(tmp_path: Path) -> None:
     assert [(one.launcher, one.kind) for one in facts.mpis] == [(str(launcher), "")]
 
 
-def test_bad_configuration_and_cluster_file(
+def test_bad_configuration_and_a_missing_cluster_file_are_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALLEMANDE_WINDOW", "3")
@@ -177,7 +179,9 @@ def test_bad_configuration_and_cluster_file(
     assert "none.toml" in bad["cluster file"]["says"]
 
 
-def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_its_findings_of_this_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """With whatever MPI is in PATH; jobs are tried in tests/mpi."""
     assert main(["doctor", "--no-jobs", "--cluster", "tam-8x4"]) in (0, 1)
     text = capsys.readouterr().out

@@ -18,13 +18,13 @@ def test_needed_libraries_are_what_readelf_says() -> None:
     assert said and needed_libraries(program) == said
 
 
-def test_what_is_no_program_needs_nothing(tmp_path: Path) -> None:
+def test_files_that_are_no_programs_need_no_library(tmp_path: Path) -> None:
     assert needed_libraries(tmp_path / "missing") == []
     assert needed_libraries(tmp_path) == []
     assert needed_libraries(Path(__file__)) == []
 
 
-def test_damaged_programs_are_no_reason_to_stop(tmp_path: Path) -> None:
+def test_damaged_programs_need_no_library(tmp_path: Path) -> None:
     whole = Path(sys.executable).resolve().read_bytes()
     path = tmp_path / "damaged"
     for length in (3, 6, 63, 64, 100, 500, 1000, 5000):

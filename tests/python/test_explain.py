@@ -54,7 +54,9 @@ def test_the_table_tells_what_over_what_and_why(
     assert first.index("grid") == chosen.index("the MPI")
 
 
-def test_json_and_csv(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_csv_hold_every_way(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["explain", str(file), "--json", "-", "--csv", str(tmp_path / "d.csv")]) == 0
     (decision,) = json.loads(capsys.readouterr().out)
     assert decision["chosen"] == "the MPI library"
@@ -64,7 +66,9 @@ def test_json_and_csv(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert rows[0]["least_bytes"] == "128" and rows[0]["packets"] == "10"
 
 
-def test_no_decision_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_decision_file_says_that_nothing_is_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "empty.toml"
     path.write_text("decisions = 1\n")
     assert cli.main(["explain", str(path)]) == 0
@@ -84,7 +88,7 @@ def test_no_decision_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (DECISION.replace('chosen = "the', 'chosen = "another'), "`chosen`"),
     ],
 )
-def test_what_is_no_decision_file(
+def test_a_file_that_holds_no_decisions_is_bad_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, expected: str
 ) -> None:
     path = tmp_path / "file.toml"
@@ -94,7 +98,9 @@ def test_what_is_no_decision_file(
     assert "file.toml" in printed and "no decision file" in printed and expected in printed
 
 
-def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_decision_file_that_cannot_be_read_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\x00\x01")
     for name in ("missing", "binary", "."):
         assert cli.main(["explain", str(tmp_path / name)]) == 2

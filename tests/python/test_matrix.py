@@ -41,18 +41,18 @@ def test_every_rank_sends_the_same(text: str, mean: int) -> None:
 @pytest.mark.parametrize(
     ("text", "within"), [("block", 0.001), ("block:0.1", 0.001), ("random", 0.05)]
 )
-def test_mean(text: str, within: float) -> None:
+def test_generated_matrices_have_the_mean_asked_for(text: str, within: float) -> None:
     assert make(text, mean=5000).mean() == pytest.approx(5000, rel=within)
 
 
-def test_zipf_by_hand() -> None:
+def test_zipf_splits_by_the_powers_of_the_ranks() -> None:
     """Of 4 receivers at exponent 1: 12, 6, 4 and 3 parts of 25."""
     rows = make("zipf:1", ranks=4, mean=25)
     assert sorted(rows[0].tolist(), reverse=True) == [48, 24, 16, 12]
     assert (rows == rows[0]).all()
 
 
-def test_hot_by_hand() -> None:
+def test_hot_gives_one_receiver_a_multiple() -> None:
     row = make("hot:5", ranks=4, mean=80)[0]
     assert sorted(row.tolist()) == [40, 40, 40, 200]
 
@@ -78,7 +78,7 @@ def test_blocks_on_one_switch_have_groups_too() -> None:
     assert (rows[:4, :4] == rows[0, 0]).all()
 
 
-def test_largest_remainders() -> None:
+def test_split_numbers_add_up_by_largest_remainders() -> None:
     assert split_whole(10, np.array([1.0, 1.0, 1.0])).tolist() == [4, 3, 3]
 
 
@@ -98,12 +98,12 @@ def test_largest_remainders() -> None:
         ("file:", "names no file"),
     ],
 )
-def test_refused(text: str, message: str) -> None:
+def test_texts_that_are_no_matrix_are_refused(text: str, message: str) -> None:
     with pytest.raises(BadInput, match=message.replace("[", r"\[")):
         parse_matrix(text)
 
 
-def test_files(tmp_path: Path) -> None:
+def test_matrix_files_of_csv_and_npy_read_the_same(tmp_path: Path) -> None:
     rows = np.array([[0, 1, 2], [3, 0, 5], [6, 7, 0]])
     np.savetxt(tmp_path / "m.csv", rows, fmt="%d", delimiter=",")
     np.save(tmp_path / "m.npy", rows.astype(np.uint32))
@@ -125,14 +125,16 @@ def test_files(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:loadtxt")
-def test_files_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_csv_files_that_are_no_matrix_are_refused(
+    tmp_path: Path, content: str, message: str
+) -> None:
     path = tmp_path / "m.csv"
     path.write_text(content)
     with pytest.raises(BadInput, match=message):
         make(f"file:{path}", ranks=3)
 
 
-def test_arrays_refused(tmp_path: Path) -> None:
+def test_npy_files_that_are_no_matrix_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.npy"
     for values in (np.ones((3, 3)), np.zeros(3, dtype=int), np.array(5)):
         np.save(path, values)
@@ -180,7 +182,9 @@ def test_empty_pairs_carry_nothing() -> None:
     assert result.goodput_mb_s == pytest.approx(100_000 / 16 / result.time_s / 1e6)
 
 
-def test_simulate_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_simulate_takes_a_matrix_and_its_limit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     line = ["simulate", "tam-16x1", "--size", "5000", "--matrix", "zipf:1.2", "--seed", "3"]
     assert main([*line, "--json", "-"]) == 0
     entry = json.loads(capsys.readouterr().out)
@@ -204,7 +208,7 @@ def test_simulate_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         (["--matrix", "hot", "--mode", "flow"], "the same size for every pair"),
     ],
 )
-def test_simulate_refuses(
+def test_simulate_refuses_matrices_that_do_not_fit(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["simulate", "tam-16x1", *arguments]) == 2
@@ -222,7 +226,9 @@ def test_simulate_refuses(
         ({"matrix": [[1] * 16] * 16, "pairs": [["h0", "h1"]]}, "both say who sends"),
     ],
 )
-def test_core_refuses(options: dict[str, Any], message: str) -> None:
+def test_the_simulator_refuses_matrices_that_do_not_fit(
+    options: dict[str, Any], message: str
+) -> None:
     text = cluster_files.find_cluster_file("tam-16x1").read_text()
     with pytest.raises(BadInput, match=message):
         _core.simulate(text, options)

@@ -29,7 +29,7 @@ def simulate(text: str, **options: Any) -> dict[str, Any]:
     return _core.simulate(text, options, None)
 
 
-def test_result(text: str) -> None:
+def test_a_result_counts_packets_time_and_ranks(text: str) -> None:
     result = simulate(text, size=10_000, exchanges=2)
     assert result["hosts"] == 16
     assert result["data_packets"] == 2 * 16 * 15 * 7
@@ -49,7 +49,7 @@ def test_same_seed_same_result(text: str) -> None:
     assert simulate(text, **options, seed=8) != first
 
 
-def test_trace(text: str) -> None:
+def test_a_trace_has_a_record_of_every_packet_hop(text: str) -> None:
     result = simulate(text, size=3000, trace=True)
     records = np.frombuffer(result["trace"], dtype=TRACE)
     assert len(records) == result["packet_hops"]
@@ -65,7 +65,7 @@ def test_block_of_a_port_costs_its_time(text: str) -> None:
     assert blocked["time_s"] > free["time_s"] + 0.003
 
 
-def test_as_the_lab_builds_it(text: str) -> None:
+def test_as_lab_takes_the_window_of_the_host_port(text: str) -> None:
     """Output-queued switches: the window is the host port's, as the lab's own file gives it."""
     assert simulate(text, size=10_000)["window_packets"] == 10
     assert simulate(text, size=10_000, as_lab=True)["window_packets"] == 43
@@ -95,23 +95,25 @@ def test_as_the_lab_builds_it(text: str) -> None:
         ({"datagram_bytes": 20}, "`datagram_bytes` is 20"),
     ],
 )
-def test_refused(text: str, options: dict[str, Any], message: str) -> None:
+def test_unknown_options_and_values_are_refused(
+    text: str, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(BadInput, match=message):
         simulate(text, **{"size": 1000, **options})
 
 
-def test_refused_for_memory() -> None:
+def test_a_run_beyond_its_memory_is_refused() -> None:
     tree = _core.fat_tree(128).to_toml()
     with pytest.raises(BadInput, match="MiB are allowed"):
         simulate(tree, size=1000, memory_max_mib=1)
 
 
-def test_refused_for_the_size_of_its_trace(text: str) -> None:
+def test_a_trace_beyond_its_memory_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="a trace of this exchange takes about"):
         simulate(text, size=1_000_000_000, trace=True)
 
 
-def test_limits_and_lost_peers(text: str) -> None:
+def test_a_run_beyond_its_time_or_with_a_lost_peer_fails(text: str) -> None:
     with pytest.raises(Failed, match="not complete after"):
         simulate(text, size=100_000, time_max_s=0.001)
     down = {"kind": "link-down", "from": "h0", "to": "leaf0"}
@@ -119,7 +121,7 @@ def test_limits_and_lost_peers(text: str) -> None:
         simulate(text, size=100_000, peer_timeout_s=2, faults=[down])
 
 
-def test_progress_may_stop_it(text: str) -> None:
+def test_an_interrupt_in_the_watcher_ends_the_run(text: str) -> None:
     def stop(share: float) -> None:
         raise KeyboardInterrupt
 

@@ -20,7 +20,7 @@ def plans(algorithm: str, permutation: str, groups: list[list[int]]) -> list[Pla
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("permutation", ["shift", "xor", "edge-colouring", "balanced"])
-def test_everybody_meets_everybody(algorithm: str, permutation: str) -> None:
+def test_every_rank_meets_every_other_once(algorithm: str, permutation: str) -> None:
     groups = load_cluster("tam-8x4").hierarchy()
     for plan in plans(algorithm, permutation, groups):
         others = [rank for rank in range(32) if rank != plan.rank]

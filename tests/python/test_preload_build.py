@@ -44,17 +44,17 @@ def test_headers_are_recognised(tmp_path: Path, macros: str, kind: str, version:
     assert headers.folder == tmp_path / "include"
 
 
-def test_headers_of_another_library(tmp_path: Path) -> None:
+def test_headers_of_an_unknown_library_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="neither Open MPI's nor MPICH's"):
         preload_build.find_headers(wrapper(tmp_path, "#define OTHER 1\n"), ENVIRONMENT)
 
 
-def test_a_wrapper_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_compiler_wrapper_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build-preload", "--mpicc", "/nowhere/mpicc"]) == 2
     assert "/nowhere/mpicc: no such command; expected the compiler" in capsys.readouterr().err
 
 
-def test_a_wrapper_that_fails(tmp_path: Path) -> None:
+def test_a_failing_compiler_wrapper_shows_its_message(tmp_path: Path) -> None:
     path = tmp_path / "mpicc"
     path.write_text("#!/bin/sh\necho 'no licence' >&2\nexit 1\n")
     path.chmod(0o755)
@@ -62,7 +62,7 @@ def test_a_wrapper_that_fails(tmp_path: Path) -> None:
         preload_build.find_headers(str(path), ENVIRONMENT)
 
 
-def test_tools_that_are_missing(tmp_path: Path) -> None:
+def test_missing_build_tools_are_named_with_the_fix(tmp_path: Path) -> None:
     with pytest.raises(Failed, match=r"cmake is not found in PATH; .* pip install cmake ninja"):
         preload_build.find_tools({"PATH": str(tmp_path)})
     cmake = tmp_path / "cmake"
@@ -83,7 +83,7 @@ def test_a_build_that_fails_shows_why(tmp_path: Path) -> None:
         preload_build.build(wrapper(tmp_path, OPENMPI), tmp_path, environment=environment)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     library = tmp_path / "liballemande-openmpi.so"
     library.write_text("")
     (tmp_path / "file").write_text("")
@@ -92,6 +92,6 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert preload_build.deliver([library], tmp_path / "new") == [tmp_path / "new" / library.name]
 
 
-def test_folders() -> None:
+def test_sources_are_the_repository_and_libraries_go_to_the_users_data() -> None:
     assert (source_folder() / "CMakeLists.txt").exists()
     assert user_folder({"XDG_DATA_HOME": "/data"}).parts[:3] == ("/", "data", "allemande")

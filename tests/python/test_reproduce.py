@@ -64,7 +64,7 @@ def test_every_experiment_says_what_it_shows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", experiments.names())
-def test_every_curve_is_a_case(name: str) -> None:
+def test_every_curve_of_an_experiment_makes_a_case(name: str) -> None:
     experiment = experiments.load(name)
     if experiment.kind != "curves":
         return
@@ -79,7 +79,7 @@ def test_every_curve_is_a_case(name: str) -> None:
         assert entry["metric"] in METRICS
 
 
-def test_every_kind_has_its_code() -> None:
+def test_every_kind_of_experiment_has_code_that_runs_it() -> None:
     assert tuple(RUNS) == experiments.KINDS
 
 
@@ -237,7 +237,7 @@ def test_under_more_jitter_groups_fall_off_next(points: Points) -> None:
     assert len(set(order)) == 3
 
 
-def test_lab_points_are_whole() -> None:
+def test_points_measured_in_the_lab_name_every_candidate_and_a_date() -> None:
     for name in ("000-fig-5", *HIERARCHIES, "002-fig-5.8"):
         folder = experiments.load(name).folder
         data: dict[str, Any] = json.loads((folder / "measured-lab.json").read_text())

@@ -72,7 +72,7 @@ def test_json_is_one_object_with_every_key(mode: str, capsys: pytest.CaptureFixt
     assert "core" in entry["bottleneck"]
 
 
-def test_from_python() -> None:
+def test_simulate_from_python_gives_a_result_or_says_what_is_unknown() -> None:
     result = allemande.simulate("tam-16x1", "pairwise", 3000, window_packets=8)
     assert (result.algorithm, result.hosts, result.dropped) == ("pairwise", 16, 0)
     assert len(result.rank_time_s) == 16
@@ -80,7 +80,7 @@ def test_from_python() -> None:
         allemande.simulate("tam-16x1", colour="red")
 
 
-def test_several_runs_are_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_runs_are_rows_of_one_csv(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--algorithm", "pairwise,direct", "--size", "1KB,2KiB", "--csv", "-"]
     assert main(["simulate", "tam-16x1", *arguments]) == 0
     output = capsys.readouterr()
@@ -264,7 +264,7 @@ def read_trace(path: Path) -> Any:
     return trace
 
 
-def test_a_trace_reads_back(tmp_path: Path) -> None:
+def test_a_written_trace_reads_back_with_every_packet(tmp_path: Path) -> None:
     path = tmp_path / "x.pftrace"
     arguments = ["--algorithm", "direct", "--size", "10KB", "--trace", str(path)]
     assert main(["simulate", "tam-8x4-u412", *arguments]) == 0

@@ -53,7 +53,7 @@ def test_ready_made_clusters_are_found_by_name_and_path() -> None:
     assert by_name.to_toml() == by_path.to_toml()
 
 
-def test_cluster_as_python_sees_it() -> None:
+def test_a_loaded_cluster_has_its_hosts_switches_and_links() -> None:
     cluster = load_cluster("tam-8x4")
     assert (cluster.name, cluster.mtu_bytes, cluster.link_header_bytes) == ("tam-8x4", 1500, 14)
     assert [host.name for host in cluster.hosts] == [f"h{i}" for i in range(32)]
@@ -107,20 +107,20 @@ def test_scale_must_be_above_zero(factor: float) -> None:
         load_cluster("tam-8x4").scaled(factor)
 
 
-def test_written_clusters_read_back() -> None:
+def test_a_written_cluster_file_reads_back_equal() -> None:
     for name in READY_MADE:
         text = load_cluster(name).scaled(0.3).to_toml()
         assert parse_cluster(text, "text").to_toml() == text
 
 
-def test_hostlists() -> None:
+def test_hostlists_expand_and_compress_to_the_same() -> None:
     assert expand_hostlist("h[0-2],x") == ["h0", "h1", "h2", "x"]
     assert compress_hostlist(["h0", "h1", "h2", "x"]) == "h[0-2],x"
     with pytest.raises(BadInput, match="expected"):
         expand_hostlist("h[2-1]")
 
 
-def test_loops_have_no_hierarchy() -> None:
+def test_a_cluster_with_loops_has_no_hierarchy() -> None:
     with pytest.raises(BadInput, match="not a tree"):
         load_cluster(FIXTURES / "good" / "everything.toml").hierarchy()
 
@@ -150,18 +150,18 @@ def test_unknown_name_lists_the_ready_made_ones(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("name", ["nowhere/c.toml", "c.toml", "..", "/"])
-def test_missing_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_cluster_file_is_bad_input(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(name) == 2
     assert "expected a cluster file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("size", ["", "x", "-1", "0", "1.5", "10TB", "1,,2", "9" * 30])
-def test_bad_sizes(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_sizes_say_what_is_expected(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tam-8x4", "--size", size) == 2
     assert "expected" in capsys.readouterr().err
 
 
-def test_sizes_and_figures() -> None:
+def test_sizes_are_read_and_figures_shortened() -> None:
     assert parse_sizes("1000, 50KB,1MiB,2k") == [1000, 50_000, 1_048_576, 2000]
     assert [format_size(s) for s in (100, 1000, 2_000_000, 1500)] == [
         "100 B",
@@ -178,7 +178,7 @@ def test_sizes_and_figures() -> None:
     ]
 
 
-def test_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_shows_tree_limits_and_window(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("oversubscribed-8x4", "--scale", "0.1", "--size", "50000") == 0
     text = capsys.readouterr().out
     assert "leaf3: h[24-31]  10 Mbit/s, queues 1000 up, 43 down" in text
@@ -189,7 +189,7 @@ def test_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
-def test_report_of_every_good_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_good_cluster_file_gives_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     for name in [*READY_MADE, *map(str, (FIXTURES / "good").glob("*.toml"))]:
         assert run(name) == 0
         assert "Bisection" in capsys.readouterr().out
@@ -199,7 +199,7 @@ def test_report_of_every_good_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "more than one path" in text
 
 
-def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_the_facts_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tam-8x4", "--scale", "0.1", "--size", "200000,100", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert len(facts["hosts"]) == 32 and len(facts["links"]) == 36

@@ -14,7 +14,7 @@ CLUSTERS = ["tam-8x4", "tam-16x1", "oversubscribed-8x4"]
 
 @pytest.mark.parametrize("matrix", MATRICES)
 @pytest.mark.parametrize("cluster", CLUSTERS)
-def test_within_a_tenth_of_the_limit(cluster: str, matrix: str) -> None:
+def test_uneven_traffic_comes_within_a_tenth_of_the_limit(cluster: str, matrix: str) -> None:
     result = allemande.simulate(cluster, size=MEAN, matrix=matrix, seed=3, as_lab=True)
     assert result.fraction_of_limit >= 0.9
     packets = result.raw["data_packets"]

@@ -1,4 +1,4 @@
-"""Sends what does not belong there: noise.py ADDRESS PORT... Prints how many answers came."""
+"""Sends what does not belong there: send_noise.py ADDRESS PORT... Prints how many answers came."""
 
 import random
 import socket

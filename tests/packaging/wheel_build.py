@@ -42,7 +42,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @dataclass
-class Ahead:
+class WheelBuild:
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="wheel-")))
     wheel: Future[Path] = field(default_factory=Future)
     command: Future[Path] = field(default_factory=Future)  # from a fresh environment
