@@ -46,7 +46,9 @@ Channel& Channel::operator=(Channel&&) noexcept = default;
 
 void Channel::start(base::Nanos now, const Exchange& exchange) {
   impl_->exchange = exchange;
-  impl_->engine.start(now, *exchange.rounds, exchange.send.sizes(), exchange.recv.sizes());
+  impl_->engine.start(now, *exchange.rounds, exchange.send.sizes(), exchange.recv.sizes(),
+                      exchange.withheld, exchange.reports_arrivals);
+  impl_->exchange.withheld = {};
   for (const Impl::Held& held : impl_->held) {
     if (!impl_->engine.replay(held.peer, held.packet, held.length)) continue;
     impl_->place(held.peer, held.packet,
@@ -55,6 +57,10 @@ void Channel::start(base::Nanos now, const Exchange& exchange) {
   impl_->held.clear();
   impl_->held_bytes.clear();
 }
+
+void Channel::make_ready(PeerId peer) { impl_->engine.make_ready(peer); }
+bool Channel::take_arrival(PeerId* peer) { return impl_->engine.take_arrival(peer); }
+std::size_t Channel::arrivals() const { return impl_->engine.arrivals(); }
 
 bool Channel::complete() const { return impl_->engine.complete(); }
 

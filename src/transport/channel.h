@@ -50,6 +50,10 @@ struct Exchange {
   const Rounds* rounds = nullptr;  // must outlive the exchange
   ConstBlocks send;
   MutableBlocks recv;  // self's own block is not copied
+  // [peer] not 0: the block for this peer is not there yet, see make_ready(). Empty: all are. Read
+  // at the start only.
+  std::span<const std::uint8_t> withheld = {};
+  bool reports_arrivals = false;  // see take_arrival()
 };
 
 // One datagram to send. `head` lies in storage the Outgoing itself carries; `payload` points into
@@ -74,6 +78,12 @@ class Channel {
 
   // Begins exchange number 0, 1, 2, ... Precondition: the one before is complete() and release()d.
   void start(base::Nanos now, const Exchange& exchange);
+
+  // The block for this peer, withheld at the start, is in the send buffer now.
+  void make_ready(PeerId peer);
+  // As in the engine: whose whole block has come, each peer once.
+  bool take_arrival(PeerId* peer);
+  std::size_t arrivals() const;
 
   // Everything for us has come, everything we owe has been pulled at least once, and the exchange
   // before is acknowledged by all. All Outgoing pulled must have been handed to the network before

@@ -41,9 +41,11 @@ std::uint32_t Engine::length_of(std::uint64_t bytes, std::uint32_t packet) const
 }
 
 void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send,
-                   const BlockSizes& recv) {
+                   const BlockSizes& recv, std::span<const std::uint8_t> withheld,
+                   bool reports_arrivals) {
   assert(!running_ && !abandoned_);
   assert(rounds.send_begin.size() == rounds.recv_begin.size());
+  assert(withheld.empty() || withheld.size() == peers_.size());
   ++entered_;
   running_ = true;
   started_ = now;
@@ -57,6 +59,8 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   asked_ = false;
   in_dispute_ = false;
   early_bytes_ = 0;
+  reports_arrivals_ = reports_arrivals;
+  arrivals_.clear();
   send_left_ = 0;
   recv_left_ = 0;
   std::uint64_t largest = 0;
@@ -74,6 +78,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     peer.backoff = 0;
     peer.warned = false;
     peer.probe_of_tail = true;
+    peer.withheld = !withheld.empty() && withheld[id] != 0;
     if (id == self_) {
       own_agrees = send.of(id) == recv.of(id);
       continue;
@@ -109,6 +114,13 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     }
     partners_max = std::max<std::size_t>(partners_max,
                                          rounds.send_begin[round + 1] - rounds.send_begin[round]);
+  }
+
+  send_round_.assign(withheld.size(), 0);
+  for (std::size_t round = 0; !withheld.empty() && round < rounds_count; ++round) {
+    for (std::uint32_t i = rounds.send_begin[round]; i < rounds.send_begin[round + 1]; ++i) {
+      send_round_[rounds.send[i]] = static_cast<std::uint32_t>(round);
+    }
   }
 
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
@@ -171,6 +183,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
   send_sizes_ = BlockSizes{};
   recv_sizes_ = BlockSizes{};
   turn_.clear();
+  arrivals_.clear();
   ack_queue_.clear();
   resend_queue_.clear();
   probe_queue_.clear();

@@ -11,6 +11,9 @@
 // Uneven blocks are sent in steps instead, so that no port is asked for more than it carries; there
 // the steps of the schedule, idle ones included, take the place of packets (engine_steps.cc).
 //
+// A block may be withheld at the start, because it is not there yet. The order of sending passes
+// over its peer until make_ready(); the round it belongs to does not end before.
+//
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
 // or probe of exchange e says that its sender has completed all before e. Where neither is due
 // within one cycle of the schedule, an explicit ack goes out; at once when packets come out of
@@ -87,8 +90,15 @@ class Engine {
   std::uint32_t packets_of(std::uint64_t bytes) const;
   std::uint32_t length_of(std::uint64_t bytes, std::uint32_t packet) const;
 
-  // `rounds` must outlive the exchange.
-  void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv);
+  // `rounds` must outlive the exchange; `withheld` ([peer], or empty) need not.
+  void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv,
+             std::span<const std::uint8_t> withheld = {}, bool reports_arrivals = false);
+  // The block for a peer that was withheld at the start is there.
+  void make_ready(PeerId peer);
+  // Peers whose whole block of the running exchange, or of the one released last, has come: each
+  // once, in the order in which the blocks became whole. Empty blocks are not reported.
+  bool take_arrival(PeerId* peer);
+  std::size_t arrivals() const { return arrivals_.size(); }  // not taken yet
   bool running() const { return running_; }
   bool complete() const;
   void release(base::Nanos now);
@@ -163,6 +173,7 @@ class Engine {
     std::uint8_t backoff = 0;
     bool ack_queued = false, resend_queued = false, probe_queued = false;
     bool resent_since_probe = false, probe_of_tail = false, warned = false;
+    bool withheld = false;  // the block for it is not there yet
   };
   static constexpr std::uint8_t kBackoffMax = 10;
   static_assert(sizeof(Peer) <= 192, "hot state per peer (design section 5)");
@@ -250,6 +261,10 @@ class Engine {
   std::uint64_t ahead_max() const;
   base::Nanos next_arrival_at() const;
   void resent_in_steps();
+  bool pass_over_withheld();
+  void make_ready_in_steps(PeerId id);
+  bool emit_late(base::Nanos now, Emission* out);
+  void fill_step(Emission* out, PeerId id, std::uint64_t step);
   bool step_allowed(base::Nanos now, std::uint64_t step);
   void count_deliveries();
   void count_arrival();
@@ -297,7 +312,9 @@ class Engine {
   std::uint32_t train_left_ = 0;
   std::uint64_t send_left_ = 0;  // packets, all rounds
   std::vector<std::uint64_t> round_recv_left_;
-  std::uint64_t recv_left_ = 0;  // packets, all rounds
+  std::size_t round_withheld_ = 0;         // blocks of the round that are not there yet
+  std::vector<std::uint32_t> send_round_;  // [peer] if blocks were withheld at the start
+  std::uint64_t recv_left_ = 0;            // packets, all rounds
 
   // Position in the trains. The clocks are one past the step of the latest packet that has arrived,
   // or is known to have been delivered.
@@ -309,6 +326,13 @@ class Engine {
   base::Nanos anchor_at_ = 0;    // the time of step 0, as far as this rank keeps to it
   base::Nanos last_arrival_at_ = 0;
   base::Nanos next_step_at_ = base::kNever;
+  // Trains before train_ that were passed over, in order, and those of them that are ready since.
+  std::vector<std::size_t> passed_;
+  std::deque<std::size_t> late_;
+  std::size_t passed_delivered_ = 0;  // of passed_, those that the delivery clock has left behind
+  std::uint32_t late_sent_ = 0;       // of the first late train
+  std::uint64_t late_packets_sent_ = 0;
+  bool all_withheld_ = false;  // from train_ on
 
   // Windows over all peers, in packets.
   std::uint32_t window_ = 1;  // of the running exchange
@@ -325,6 +349,8 @@ class Engine {
   std::uint64_t early_bytes_ = 0;
   std::uint64_t owing_ = 0;  // peers with owed_since set
 
+  bool reports_arrivals_ = false;
+  std::deque<PeerId> arrivals_;
   std::deque<PeerId> ack_queue_, resend_queue_, probe_queue_, elsewhere_queue_;
   std::optional<Elsewhere> elsewhere_;
 

@@ -175,8 +175,18 @@ bool Engine::accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std:
   --recv_left_;
   --round_recv_left_[peer.round];
   ++counters_.data_received;
+  if (reports_arrivals_ && peer.recv.complete()) {
+    arrivals_.push_back(static_cast<PeerId>(&peer - peers_.data()));
+  }
   credit();
   count_arrival();
+  return true;
+}
+
+bool Engine::take_arrival(PeerId* peer) {
+  if (arrivals_.empty()) return false;
+  *peer = arrivals_.front();
+  arrivals_.pop_front();
   return true;
 }
 

@@ -22,12 +22,30 @@ bool Engine::may_send() const {
 
 void Engine::load_round() {
   turn_.clear();
+  round_withheld_ = 0;
   position_ = 0;
   train_left_ = train_length();
   if (round_ >= round_recv_left_.size()) return;
   for (std::uint32_t i = rounds_->send_begin[round_]; i < rounds_->send_begin[round_ + 1]; ++i) {
-    if (!peers_[rounds_->send[i]].send.exhausted()) turn_.push_back(rounds_->send[i]);
+    const Peer& peer = peers_[rounds_->send[i]];
+    if (peer.send.exhausted()) continue;
+    if (peer.withheld) {
+      ++round_withheld_;
+    } else {
+      turn_.push_back(rounds_->send[i]);
+    }
   }
+}
+
+void Engine::make_ready(PeerId id) {
+  Peer& peer = peers_[id];
+  if (!running_ || !peer.withheld) return;
+  peer.withheld = false;
+  if (peer.send.exhausted()) return;  // an empty block
+  make_ready_in_steps(id);
+  if (send_round_[id] != round_) return;
+  --round_withheld_;
+  turn_.push_back(id);
 }
 
 std::uint32_t Engine::train_length() const {
@@ -53,7 +71,10 @@ void Engine::measure_cycle(base::Nanos now) {
 bool Engine::choose_partner(base::Nanos now) {
   for (;;) {
     if (turn_.empty()) {
-      if (round_ >= round_recv_left_.size() || round_recv_left_[round_] > 0) return false;
+      if (round_withheld_ > 0 || round_ >= round_recv_left_.size() ||
+          round_recv_left_[round_] > 0) {
+        return false;
+      }
       ++round_;
       load_round();
       continue;

@@ -8,6 +8,10 @@
 // or has been acknowledged, unless nothing is outstanding. As all keep to the time, queues stay
 // short even then: that bound is for a network that is slower than it is said to be. What is lost
 // takes time from what follows.
+//
+// A train whose block is withheld is passed over as soon as a later one can be sent. Once the block
+// is there, the train takes the steps this rank would idle in, or else a step each from what
+// follows; what is left when the trains end goes in rounds.
 #include <algorithm>
 
 #include "transport/engine.h"
@@ -29,6 +33,12 @@ void Engine::start_steps(base::Nanos now) {
   delivered_packets_ = 0;
   arrival_clock_ = delivery_clock_ = 0;
   last_step_ = 0;
+  passed_.clear();
+  late_.clear();
+  passed_delivered_ = 0;
+  late_sent_ = 0;
+  late_packets_sent_ = 0;
+  all_withheld_ = false;
   anchor_at_ = last_arrival_at_ = now;
   next_step_at_ = base::kNever;
   send_total_ = send_left_;
@@ -49,18 +59,74 @@ void Engine::skip_exhausted() {
   }
 }
 
-bool Engine::emit_step(base::Nanos now, Emission* out) {
-  next_step_at_ = base::kNever;
-  const Train& train = rounds_->trains[train_];
-  const std::uint64_t step = train.step + train_sent_;
-  Peer& peer = peers_[train.peer];
-  if (!peer.send.may_advance() || !step_allowed(now, step)) return false;
-  fill_data(out, train.peer, peer.send, peer.send.next, current(), false);
+// Goes on to the first train whose block is there. False: there is none.
+bool Engine::pass_over_withheld() {
+  if (all_withheld_) return false;
+  std::size_t ready = train_;
+  while (ready < rounds_->trains.size()) {
+    const Peer& peer = peers_[rounds_->trains[ready].peer];
+    if (!peer.withheld && !peer.send.exhausted()) break;
+    ++ready;
+  }
+  all_withheld_ = ready == rounds_->trains.size();
+  if (all_withheld_) return false;
+  for (; train_ < ready; ++train_) passed_.push_back(train_);
+  return true;
+}
+
+void Engine::make_ready_in_steps(PeerId id) {
+  all_withheld_ = false;
+  for (const std::size_t train : passed_) {
+    if (rounds_->trains[train].peer == id) late_.push_back(train);
+  }
+}
+
+// One packet of a train that was passed over, in a step this rank would idle in, or else in that of
+// the train that is next.
+bool Engine::emit_late(base::Nanos now, Emission* out) {
+  while (!late_.empty() && (late_sent_ == rounds_->trains[late_.front()].packets ||
+                            peers_[rounds_->trains[late_.front()].peer].send.exhausted())) {
+    late_.pop_front();
+    late_sent_ = 0;
+  }
+  if (late_.empty()) return false;
+  const PeerId id = rounds_->trains[late_.front()].peer;
+  const std::uint64_t following = rounds_->trains[train_].step + train_sent_;
+  const base::Nanos passed = std::max<base::Nanos>(0, now - anchor_at_);
+  const auto by_time = static_cast<std::uint64_t>(passed / config_.packet_time);
+  const std::uint64_t step = std::min(following, std::max(last_step_ + 1, by_time));
+  if (!peers_[id].send.may_advance() || !step_allowed(now, step)) return false;
+  fill_step(out, id, step);
+  ++late_sent_;
+  ++late_packets_sent_;
+  if (step == following) anchor_at_ += config_.packet_time;
+  last_step_ = step;
+  count_sent(now, peers_[id]);
+  return true;
+}
+
+void Engine::fill_step(Emission* out, PeerId id, std::uint64_t step) {
+  Peer& peer = peers_[id];
+  fill_data(out, id, peer.send, peer.send.next, current(), false);
   ++peer.send.next;
   // Where nothing that comes opens the way, acknowledgements must.
   if (step >= arrival_clock_ + ahead_max() / 2 || ends_unanswered(peer)) {
     out->header.flags |= wire::kFlagAckSoon;
   }
+}
+
+bool Engine::emit_step(base::Nanos now, Emission* out) {
+  next_step_at_ = base::kNever;
+  if (emit_late(now, out)) {
+    skip_exhausted();
+    return true;
+  }
+  if (peers_[rounds_->trains[train_].peer].withheld && !pass_over_withheld()) return false;
+  const Train& train = rounds_->trains[train_];
+  const std::uint64_t step = train.step + train_sent_;
+  Peer& peer = peers_[train.peer];
+  if (!peer.send.may_advance() || !step_allowed(now, step)) return false;
+  fill_step(out, train.peer, step);
   ++train_sent_;
   if (step / cycle_packets_ != last_step_ / cycle_packets_) measure_cycle(now);
   last_step_ = step;
@@ -98,7 +164,7 @@ bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
   if (step < arrival_clock_) return true;
   const base::Nanos at = time_of(step) - lead();
   if (now < at) {
-    next_step_at_ = at;
+    next_step_at_ = std::min(next_step_at_, at);
     return false;
   }
   if (step < arrival_clock_ + ahead_max() || unacked_ == tail_unacked_) return true;
@@ -109,8 +175,14 @@ bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
 // Packets are acknowledged about in the order they were sent in.
 void Engine::count_deliveries() {
   const std::uint64_t sent = send_total_ - send_left_;
-  const std::uint64_t delivered = sent - (unacked_ - tail_unacked_);
+  const std::uint64_t acknowledged = sent - (unacked_ - tail_unacked_);
+  const std::uint64_t delivered = acknowledged - std::min(acknowledged, late_packets_sent_);
   while (delivered_packets_ < delivered && delivered_ < rounds_->trains.size()) {
+    if (passed_delivered_ < passed_.size() && passed_[passed_delivered_] == delivered_) {
+      ++passed_delivered_;
+      ++delivered_;
+      continue;
+    }
     const Train& train = rounds_->trains[delivered_];
     const auto more = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(train.packets - delivered_taken_, delivered - delivered_packets_));

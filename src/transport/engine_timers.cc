@@ -16,9 +16,10 @@ constexpr base::Nanos kCheckEvery = 50 * base::kMillisecond;
 
 }  // namespace
 
-// What losses cost is no reason to find out about the next one later.
+// What losses cost is no reason to find out about the next one later; nor is the time in which
+// blocks were withheld.
 void Engine::measure_jitter(base::Nanos now) {
-  if (lossy_) return;
+  if (lossy_ || !send_round_.empty()) return;
   const base::Nanos excess =
       std::max<base::Nanos>(0, now - started_ - nominal_total_) / static_cast<base::Nanos>(cycles_);
   const base::Nanos smoothed = jitter_ + (std::min(excess, kJitterMax) - jitter_) / 4;

@@ -1,6 +1,7 @@
 #include "swarm.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -72,12 +73,17 @@ class Program {
         enter_at_(scenario.think[0][self]) {}
 
   bool finished() const { return next_exchange_ == scenario_.exchanges && !inside_; }
-  base::Nanos wake() const { return inside_ || finished() ? base::kNever : enter_at_; }
+  base::Nanos wake() const {
+    if (inside_) return ready_.empty() ? base::kNever : ready_.begin()->first;
+    return finished() ? base::kNever : enter_at_;
+  }
 
  protected:
   bool enters(base::Nanos now) {
     if (inside_ || finished() || now < enter_at_) return false;
     inside_ = true;
+    withhold(now);
+    arrived_.assign(scenario_.ranks, 0);
     set_steps(rounds_, scenario_, self_, scenario_.planned[next_exchange_]);
     for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
       send_size_[peer] = bytes(self_, peer);
@@ -85,6 +91,29 @@ class Program {
     }
     return true;
   }
+  // A withheld block that is there by now.
+  std::optional<PeerId> take_ready(base::Nanos now) {
+    if (ready_.empty() || ready_.begin()->first > now) return std::nullopt;
+    const PeerId peer = ready_.begin()->second;
+    ready_.erase(ready_.begin());
+    return peer;
+  }
+  template <class Transport>
+  void take_arrivals(Transport& transport) {
+    for (PeerId peer = 0; transport.take_arrival(&peer);) ++arrived_[peer];
+  }
+  // Not of the blocks with bytes, each once.
+  bool wrong_arrivals() const {
+    for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
+      if (arrived_[peer] != (recv_size_[peer] > 0 ? 1u : 0u)) return true;
+    }
+    return false;
+  }
+  std::string wrong_arrivals_text() const {
+    return "rank " + std::to_string(self_) + " was not told once of each arrival in exchange " +
+           std::to_string(next_exchange_);
+  }
+
   void leaves(base::Nanos now) {
     inside_ = false;
     if (++next_exchange_ < scenario_.exchanges) {
@@ -94,11 +123,26 @@ class Program {
   const Scenario& scenario_;
   PeerId self_;
   base::Rounds rounds_;
+  std::vector<std::uint8_t> withheld_;
   std::uint32_t next_exchange_ = 0;
   bool inside_ = false;
   std::vector<std::uint64_t> send_size_, recv_size_;
 
  private:
+  void withhold(base::Nanos now) {
+    ready_.clear();
+    withheld_.clear();
+    if (scenario_.withheld.empty()) return;
+    for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
+      const base::Nanos after = scenario_.withheld[next_exchange_][self_ * scenario_.ranks + peer];
+      withheld_.push_back(after > 0 ? 1 : 0);
+      if (after > 0) ready_.emplace(now + after, peer);
+    }
+  }
+
+  std::multimap<base::Nanos, PeerId> ready_;
+  std::vector<std::uint32_t> arrived_;
+
   std::uint64_t bytes(PeerId from, PeerId to) const {
     return from == to ? 0 : scenario_.bytes[next_exchange_][from * scenario_.ranks + to];
   }
@@ -128,7 +172,13 @@ class RankWithBytes : public Program {
   // Enters and leaves exchanges as time goes by. A wrong byte fills `failure`.
   void step(base::Nanos now, std::string* failure) {
     if (enters(now)) start(now);
-    if (inside_ && channel_->complete()) finish(now, failure);
+    while (const auto peer = take_ready(now)) {
+      fill(*peer);
+      channel_->make_ready(*peer);
+    }
+    if (!inside_) return;
+    take_arrivals(*channel_);
+    if (channel_->complete()) finish(now, failure);
   }
 
   bool pull(base::Nanos now, PeerId* to, Packet* packet) {
@@ -167,19 +217,26 @@ class RankWithBytes : public Program {
     send_.resize(send_total);
     recv_.assign(recv_total, kUntouched);
     for (PeerId peer = 0; peer < ranks; ++peer) {
-      for (std::uint64_t i = 0; i < send_size_[peer]; ++i) {
-        send_[send_at_[peer] + i] = pattern(next_exchange_, self_, peer, i);
-      }
+      if (withheld_.empty() || withheld_[peer] == 0) fill(peer);
     }
     transport::Exchange exchange;
     exchange.rounds = &rounds_;
     exchange.send = {send_.data(), 0, 0, send_at_, send_size_};
     exchange.recv = {recv_.data(), 0, 0, recv_at_, recv_size_};
+    exchange.withheld = withheld_;
+    exchange.reports_arrivals = true;
     channel_->start(now, exchange);
+  }
+
+  void fill(PeerId peer) {
+    for (std::uint64_t i = 0; i < send_size_[peer]; ++i) {
+      send_[send_at_[peer] + i] = pattern(next_exchange_, self_, peer, i);
+    }
   }
 
   void finish(base::Nanos now, std::string* failure) {
     channel_->release(now);
+    if (wrong_arrivals()) *failure = wrong_arrivals_text();
     for (PeerId peer = 0; peer < scenario_.ranks; ++peer) {
       for (std::uint64_t i = 0; i < recv_size_[peer]; ++i) {
         if (recv_[recv_at_[peer] + i] == pattern(next_exchange_, peer, self_, i)) continue;
@@ -211,15 +268,19 @@ class RankWithoutBytes : public Program {
   bool settled() const { return engine_.settled(); }
   const transport::Counters& counters() const { return engine_.counters(); }
 
-  void step(base::Nanos now, std::string* /*failure*/) {
+  void step(base::Nanos now, std::string* failure) {
     if (enters(now)) {
-      engine_.start(now, rounds_, {0, send_size_}, {0, recv_size_});
+      engine_.start(now, rounds_, {0, send_size_}, {0, recv_size_}, withheld_, true);
       for (const auto& held : held_)
         engine_.replay(held.header.source, held.header.packet, held.length);
       held_.clear();
     }
-    if (inside_ && engine_.complete()) {
+    while (const auto peer = take_ready(now)) engine_.make_ready(*peer);
+    if (!inside_) return;
+    take_arrivals(engine_);
+    if (engine_.complete()) {
       engine_.release(now);
+      if (wrong_arrivals()) *failure = wrong_arrivals_text();
       leaves(now);
     }
   }
@@ -398,6 +459,20 @@ Scenario random_scenario(std::uint64_t seed) {
     for (auto& time : think) {
       time = below(3) == 0 ? static_cast<base::Nanos>(below(2'000'000)) : 0;
       if (below(40) == 0) time += static_cast<base::Nanos>(below(800'000'000));
+    }
+  }
+  return scenario;
+}
+
+Scenario random_withholding(std::uint64_t seed) {
+  Scenario scenario = random_scenario(seed);
+  std::mt19937_64 random(seed * 7919);
+  for (std::uint32_t exchange = 0; exchange < scenario.exchanges; ++exchange) {
+    const std::uint64_t share = random() % 5;  // of four blocks
+    const std::uint64_t longest = random() % 4 == 0 ? 50'000'000 : 500'000;
+    auto& matrix = scenario.withheld.emplace_back(scenario.ranks * scenario.ranks);
+    for (base::Nanos& after : matrix) {
+      if (random() % 4 < share) after = static_cast<base::Nanos>(1 + random() % longest);
     }
   }
   return scenario;

@@ -27,11 +27,16 @@ struct Scenario {
   std::vector<std::vector<std::uint64_t>> planned;
   // think[exchange][rank]: computing before it enters the exchange
   std::vector<std::vector<base::Nanos>> think;
+  // withheld[exchange][from * ranks + to]: how long after its rank has entered the block is there.
+  // Empty: all are there at once.
+  std::vector<std::vector<base::Nanos>> withheld;
   std::uint64_t seed = 0;
   base::Nanos time_max = 600 * base::kSecond;
 };
 
 Scenario random_scenario(std::uint64_t seed);
+// The same, and blocks that are withheld at random.
+Scenario random_withholding(std::uint64_t seed);
 std::string describe(const Scenario& scenario);
 
 struct Outcome {

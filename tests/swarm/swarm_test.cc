@@ -38,6 +38,18 @@ TEST(Swarm, EveryExchangeCompletesWithEveryByteRight) {
   }
 }
 
+TEST(Swarm, WithheldBlocksArriveOnceTheyAreThere) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    Scenario scenario = random_withholding(seed);
+    const Outcome outcome = run(scenario);
+    ASSERT_EQ(outcome.failure, "") << describe(scenario) << "\nseed " << seed;
+    if (scenario.faults.corrupt > 0) continue;
+    const Outcome bare = run_without_bytes(scenario);
+    ASSERT_EQ(bare.failure, "") << describe(scenario) << "\nseed " << seed;
+    ASSERT_EQ(outcome.trace, bare.trace) << "seed " << seed;
+  }
+}
+
 Scenario uniform(PeerId ranks, std::uint64_t packets, std::uint32_t window) {
   Scenario scenario;
   scenario.ranks = ranks;
