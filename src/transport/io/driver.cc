@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "transport/io/driver_impl.h"
 #include "wire/bytes.h"
@@ -107,26 +108,88 @@ void Driver::remove_set(std::uint16_t set) {
 
 base::Status Driver::run(std::uint16_t set, const transport::Exchange& exchange,
                          const Progress& progress, const Warn& warn, base::Nanos deadline) {
+  if (base::Status started = start(set, exchange); !started) return started;
+  while (true) {
+    const auto event = await({&set, 1}, progress, warn, deadline);
+    if (!event.ok()) return event.error();
+    if (!event.value().arrived) return {};
+  }
+}
+
+base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchange) {
+  Impl& self = *impl_;
+  if (!self.in_owner()) return forked();
+  const Lock lock(self.mutex);
+  SetEntry* entry = self.sets.find(set);
+  if (base::Status fit = self.startable(entry, set); !fit) return fit;
+  const base::Nanos now = monotonic_now();
+  entry->running = true;
+  entry->finished = false;
+  entry->begun = entry->last_progress = now;
+  entry->next_check = now + kCheckInterval;
+  entry->channel.start(now, exchange);
+  self.attend(*entry);
+  return {};
+}
+
+base::Status Driver::Impl::startable(SetEntry* entry, std::uint16_t set) {
+  if (entry == nullptr) {
+    return base::bad_input(fmt::format("no peers are registered under set {}", set));
+  }
+  if (entry->running) return base::bad_input(fmt::format("set {} already runs an exchange", set));
+  if (notice_mismatch(*entry) || entry->failure) return *entry->failure;
+  return {};
+}
+
+void Driver::make_ready(std::uint16_t set, transport::PeerId peer) {
+  Impl& self = *impl_;
+  if (!self.in_owner()) return;
+  const Lock lock(self.mutex);
+  SetEntry* entry = self.sets.find(set);
+  if (entry == nullptr || !entry->running) return;
+  entry->channel.make_ready(peer);
+  self.attend(*entry);
+}
+
+// It has something to send: whoever sleeps at the sockets is to see to it.
+void Driver::Impl::attend(SetEntry& entry) {
+  entry.attention = true;
+  driver_wake.kick();
+  responder_poll.kick();
+}
+
+base::Result<Driver::Event> Driver::await(std::span<const std::uint16_t> sets,
+                                          const Progress& progress, const Warn& warn,
+                                          base::Nanos deadline) {
   Impl& self = *impl_;
   if (!self.in_owner()) return forked();
   Lock lock(self.mutex);
-  SetEntry* entry = self.sets.find(set);
-  if (entry == nullptr)
-    return base::bad_input(fmt::format("no peers are registered under set {}", set));
-  if (entry->running) return base::bad_input(fmt::format("set {} already runs an exchange", set));
-  if (self.notice_mismatch(*entry) || entry->failure) return *entry->failure;
+  Call call{sets, progress, warn, deadline};
+  bool runs = false;
+  SetEntry* failed = nullptr;
+  for (const std::uint16_t set : sets) {
+    SetEntry* entry = self.sets.find(set);
+    if (entry == nullptr) {
+      return base::bad_input(fmt::format("no peers are registered under set {}", set));
+    }
+    if (entry->failure) failed = entry;
+    if (!entry->running) continue;
+    runs = true;
+    call.last_progress = std::max(call.last_progress, entry->last_progress);
+  }
+  if (failed != nullptr) {
+    self.fail(call, *failed, *failed->failure, failed->lost);
+    return call.status.error();
+  }
+  if (!runs) return base::bad_input("none of the awaited sets runs an exchange");
+  if (self.find_event(call)) return *call.event;
   self.begin_call();
   self.now = monotonic_now();
-  entry->running = true;
-  entry->finished = false;
-  entry->channel.start(self.now, exchange);
-  entry->attention = true;
-  Call call{entry, progress, warn, deadline, self.now, self.now, self.now + kCheckInterval};
   self.serve(lock, call);
-  entry->running = false;
-  ++self.counters.exchanges;
+  for (const std::uint16_t set : sets) self.sets.find(set)->last_progress = call.last_progress;
   self.end_call(self.now);
-  return std::move(call.status);
+  if (!call.status) return call.status.error();
+  return *call.event;
 }
 
 base::Status Driver::trouble(std::uint16_t set) {
@@ -144,7 +207,7 @@ bool Driver::settle(base::Nanos deadline, const Progress& progress) {
   self.begin_call();
   self.now = monotonic_now();
   const Warn silent;
-  Call call{nullptr, progress, silent, deadline, self.now, self.now, base::kNever};
+  Call call{{}, progress, silent, deadline, self.now};
   self.serve(lock, call);
   self.end_call(self.now);
   return self.all_settled();
@@ -188,19 +251,18 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
     if (call.over) return;
     read = true;
     if (more) continue;
-    base::Nanos until = std::min({earliest_deadline(), call.deadline, call.next_check});
+    base::Nanos until = std::min({earliest_deadline(), call.deadline, next_check(call)});
     if (call.progress) until = std::min(until, call.last_progress + kProgressInterval);
     block(lock, until, driver_wake, &read);
   }
 }
 
-// Another thread drives, this exchange too.
+// Another thread drives, these exchanges too.
 void Driver::Impl::await_turn(Lock& lock, Call& call) {
   // It may sleep without knowing what we have to send.
-  if (call.entry == nullptr || call.entry->attention) driver_wake.kick();
+  if (wants_attention(call)) driver_wake.kick();
   ++waiting;
-  turn_over.wait_for(lock, kTurnInterval,
-                     [&] { return !driving || (call.entry && call.entry->finished); });
+  turn_over.wait_for(lock, kTurnInterval, [&] { return !driving || find_event(call); });
   --waiting;
   now = monotonic_now();
   update(lock, call);
@@ -215,9 +277,12 @@ void Driver::Impl::route(std::span<const std::byte> datagram) {
   }
   if (entry == nullptr) {
     ++counters.unknown_set;
-  } else if (entry->channel.on_datagram(now, datagram)) {
-    entry->attention = true;
+    return;
   }
+  const std::size_t arrivals = entry->channel.arrivals();
+  if (!entry->channel.on_datagram(now, datagram)) return;
+  entry->attention = true;
+  news = news || entry->channel.arrivals() != arrivals;
 }
 
 // Sends what the channels have to send until they, or the kernel, have enough. True: there is more.
@@ -242,7 +307,7 @@ bool Driver::Impl::pump() {
 }
 
 void Driver::Impl::finish_complete() {
-  bool other = false;
+  bool other = std::exchange(news, false);
   for (SetEntry* entry : sets.live()) {
     if (!entry->running || entry->finished || entry->failure || entry->queued > 0) continue;
     if (!entry->channel.complete()) continue;
@@ -269,78 +334,131 @@ bool Driver::Impl::all_settled() const {
   });
 }
 
+bool Driver::Impl::wants_attention(const Call& call) const {
+  return call.sets.empty() ||
+         std::any_of(call.sets.begin(), call.sets.end(),
+                     [this](std::uint16_t set) { return sets.find(set)->attention; });
+}
+
+base::Nanos Driver::Impl::next_check(const Call& call) const {
+  base::Nanos at = base::kNever;
+  for (const std::uint16_t set : call.sets) {
+    const SetEntry& entry = *sets.find(set);
+    if (entry.running) at = std::min(at, entry.next_check);
+  }
+  return at;
+}
+
+// What has happened in the awaited exchanges; false: nothing yet.
+bool Driver::Impl::find_event(Call& call) {
+  if (call.event) return true;
+  for (std::size_t i = 0; i < call.sets.size(); ++i) {
+    SetEntry& entry = *sets.find(call.sets[i]);
+    transport::PeerId peer = 0;
+    if (!entry.running || !entry.channel.take_arrival(&peer)) continue;
+    call.event = {i, peer};
+    return true;
+  }
+  for (std::size_t i = 0; i < call.sets.size(); ++i) {
+    SetEntry& entry = *sets.find(call.sets[i]);
+    if (!entry.running || !entry.finished) continue;
+    entry.running = false;
+    ++counters.exchanges;
+    call.event = {i, std::nullopt};
+    return true;
+  }
+  return false;
+}
+
 // Whether the call is over, and what its thread owes its caller: progress, warnings, a look at the
 // peers.
 void Driver::Impl::update(Lock& lock, Call& call) {
-  SetEntry* entry = call.entry;
-  call.over = entry != nullptr ? entry->finished : all_settled();
-  if (call.over) return;
-  if (entry != nullptr && notice_mismatch(*entry)) {
-    call.status = *entry->failure;
-    call.over = true;
+  call.over = call.sets.empty() ? all_settled() : find_event(call);
+  if (call.over) {
+    // Arrivals may come so fast that there is no wait between them.
+    if (call.event && call.event->arrived) make_progress(lock, call);
     return;
+  }
+  for (const std::uint16_t set : call.sets) {
+    SetEntry& entry = *sets.find(set);
+    notice_mismatch(entry);
+    if (entry.failure) return fail(call, entry, *entry.failure, entry.lost);
   }
   if (now >= call.deadline) {
-    if (entry != nullptr) {
-      fail(call,
-           {base::ErrorCode::kTimeout,
-            fmt::format("the exchange was not complete after {:.1f} s", seconds(now - call.begun))},
-           std::nullopt);
-    }
     call.over = true;
+    for (const std::uint16_t set : call.sets) {
+      SetEntry& entry = *sets.find(set);
+      if (!entry.running || entry.finished) continue;
+      const std::string text =
+          fmt::format("the exchange was not complete after {:.1f} s", seconds(now - entry.begun));
+      return fail(call, entry, {base::ErrorCode::kTimeout, text}, std::nullopt);
+    }
     return;
   }
-  if (call.progress && now - call.last_progress >= kProgressInterval) {
-    call.last_progress = now;
-    lock.unlock();
-    call.progress();
-    lock.lock();
-    now = monotonic_now();
+  make_progress(lock, call);
+  for (const std::uint16_t set : call.sets) {
+    check_peers(lock, call, *sets.find(set));
+    if (call.over) return;
   }
-  if (now < call.next_check || entry == nullptr || entry->finished) return;
-  call.next_check = now + kCheckInterval;
+}
+
+void Driver::Impl::make_progress(Lock& lock, Call& call) {
+  if (!call.progress || now - call.last_progress < kProgressInterval) return;
+  call.last_progress = now;
+  lock.unlock();
+  call.progress();
+  lock.lock();
+  now = monotonic_now();
+}
+
+void Driver::Impl::check_peers(Lock& lock, Call& call, SetEntry& entry) {
+  if (now < entry.next_check || !entry.running || entry.finished) return;
+  entry.next_check = now + kCheckInterval;
   // Before what others have found: who sees it himself knows the sizes.
-  if (const std::string disorder = notice_disorder(*entry); !disorder.empty()) {
-    fail(call, {base::ErrorCode::kBadInput, disorder},
-         entry->numbers[entry->channel.identity().self]);
-    return;
+  if (const std::string disorder = notice_disorder(entry); !disorder.empty()) {
+    return fail(call, entry, {base::ErrorCode::kBadInput, disorder},
+                entry.numbers[entry.channel.identity().self]);
   }
   std::vector<std::string> warnings;
-  const transport::Config& config = entry->channel.config();
-  while (const auto failure = entry->channel.check_peers(now)) {
-    const std::string who = entry->name_of(entry->numbers[failure->peer]);
+  const transport::Config& config = entry.channel.config();
+  while (const auto failure = entry.channel.check_peers(now)) {
+    const std::string who = entry.name_of(entry.numbers[failure->peer]);
     if (failure->told) {
-      const std::string lost = entry->name_of(*failure->told);
-      fail(call,
-           {base::ErrorCode::kPeerLost,
-            lost == who ? fmt::format("{} has given up, and says why", who)
-                        : fmt::format("{} is lost, as {} has found", lost, who)},
-           *failure->told);
-      break;
+      const std::string lost = entry.name_of(*failure->told);
+      return fail(call, entry,
+                  {base::ErrorCode::kPeerLost,
+                   lost == who ? fmt::format("{} has given up, and says why", who)
+                               : fmt::format("{} is lost, as {} has found", lost, who)},
+                  *failure->told);
     }
     if (failure->fatal) {
-      fail(call,
-           {base::ErrorCode::kPeerLost,
-            fmt::format("{} is lost: silent for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", who,
-                        seconds(failure->silent))},
-           entry->numbers[failure->peer]);
-      break;
+      return fail(call, entry,
+                  {base::ErrorCode::kPeerLost,
+                   fmt::format("{} is lost: silent for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", who,
+                               seconds(failure->silent))},
+                  entry.numbers[failure->peer]);
     }
     warnings.push_back(
         fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
                     who, seconds(failure->silent), seconds(config.peer_timeout)));
   }
-  if (call.over) return;
   if (warnings.empty() || !call.warn) return;
   lock.unlock();
   for (const std::string& text : warnings) call.warn(text);
   lock.lock();
 }
 
-void Driver::Impl::fail(Call& call, base::Error error, std::optional<std::uint32_t> lost) {
-  give_up(*call.entry, error, lost);
-  call.status = std::move(error);
+// Ends all exchanges of the call.
+void Driver::Impl::fail(Call& call, SetEntry& entry, base::Error error,
+                        std::optional<std::uint32_t> lost) {
   call.over = true;
+  if (!entry.failure) give_up(entry, error, lost);
+  for (const std::uint16_t set : call.sets) {
+    SetEntry& other = *sets.find(set);
+    if (other.running && !other.finished) give_up(other, error, lost);
+    other.running = false;
+  }
+  call.status = std::move(error);
 }
 
 void Driver::Impl::give_up(SetEntry& entry, const base::Error& error,
@@ -351,6 +469,7 @@ void Driver::Impl::give_up(SetEntry& entry, const base::Error& error,
   entry.deadline = base::kNever;
   entry.failure = error;
   entry.lost = lost;
+  entry.running = false;
 }
 
 // A program often ends right after a failure: what is to be told goes out before this returns.

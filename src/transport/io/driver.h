@@ -1,9 +1,13 @@
 // Couples channels with one endpoint: runs exchanges from the calling thread, and answers late
 // peers from a responder thread in between. The responder never calls MPI.
 //
-// One lock guards channels and endpoint. Of the threads inside run(), one drives: it reads, hands
-// datagrams to the channels they name, sends what all channels have to send, and blocks in ppoll
-// without the lock. The others wait for their exchange to finish or for the driver's place.
+// One lock guards channels and endpoint. Of the threads inside run() or await(), one drives: it
+// reads, hands datagrams to the channels they name, sends what all channels have to send, and
+// blocks in ppoll without the lock. The others wait for their exchange to finish or for the
+// driver's place.
+//
+// One thread may have several exchanges under way, each of a set of its own: it starts them one
+// after the other and then awaits what happens in any of them.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +72,22 @@ class Driver {
   using Warn = std::function<void(const std::string&)>;
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
                    const Warn& warn, base::Nanos deadline = base::kNever);
+
+  // The parts of run(), for several exchanges at once. start() begins one and returns. Its rounds
+  // and the memory of its blocks must live until await() has returned its completion or an error,
+  // or until give_up().
+  base::Status start(std::uint16_t set, const transport::Exchange& exchange);
+  // The block for this peer, withheld at the start, is in the send buffer now.
+  void make_ready(std::uint16_t set, transport::PeerId peer);
+  struct Event {
+    std::size_t index = 0;                       // of the set in what was given to await()
+    std::optional<transport::PeerId> arrived{};  // nothing: that exchange is complete
+  };
+  // Waits for the next event of these sets; those that run no exchange are passed over. All
+  // arrivals of an exchange are returned before its completion, if it reports them. If one exchange
+  // fails, all of these end with its error, the same as from run().
+  base::Result<Event> await(std::span<const std::uint16_t> sets, const Progress& progress,
+                            const Warn& warn, base::Nanos deadline = base::kNever);
 
   // The calls of a family's ranks are numbered alike; this rank begins one of that number. Either
   // it enters exchanges of these sets in it, or, `elsewhere`, sends so many bytes to each rank by

@@ -37,15 +37,14 @@ class Wake {
 
 using Lock = std::unique_lock<std::mutex>;
 
-// One thread inside run() or settle().
+// One thread inside run(), await() or settle().
 struct Call {
-  SetEntry* entry;  // null: settle
+  std::span<const std::uint16_t> sets;  // empty: settle
   const Driver::Progress& progress;
   const Driver::Warn& warn;
   base::Nanos deadline;
-  base::Nanos begun;
-  base::Nanos last_progress;
-  base::Nanos next_check;
+  base::Nanos last_progress = 0;
+  std::optional<Driver::Event> event{};
   base::Status status{};
   bool over = false;
 };
@@ -56,6 +55,7 @@ struct Driver::Impl {
   bool in_owner() const;  // false in a forked child
 
   // driver.cc
+  void attend(SetEntry& entry);
   void begin_call();
   void end_call(base::Nanos now);
   void serve(Lock& lock, Call& call);
@@ -68,10 +68,16 @@ struct Driver::Impl {
   base::Nanos earliest_deadline() const;
   bool all_settled() const;
   void update(Lock& lock, Call& call);
+  base::Status startable(SetEntry* entry, std::uint16_t set);
+  bool wants_attention(const Call& call) const;
+  bool find_event(Call& call);
+  void make_progress(Lock& lock, Call& call);
+  void check_peers(Lock& lock, Call& call, SetEntry& entry);
+  base::Nanos next_check(const Call& call) const;
   bool notice_mismatch(SetEntry& entry);
   std::string notice_disorder(const SetEntry& entry) const;
   std::string notice_elsewhere(const SetEntry& entry) const;
-  void fail(Call& call, base::Error error, std::optional<std::uint32_t> lost);
+  void fail(Call& call, SetEntry& entry, base::Error error, std::optional<std::uint32_t> lost);
   void tell(Lock& lock);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);
   void give_up_all(Lock& lock, std::span<const std::uint16_t> numbers, const base::Error& error,
@@ -93,6 +99,7 @@ struct Driver::Impl {
   DriverCounters counters;
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // the set that is pulled first
+  bool news = false;     // a block has arrived that is to be reported
   pid_t owner;
 
   bool driving = false;
@@ -105,7 +112,7 @@ struct Driver::Impl {
   Wake responder_poll;
   bool stop = false;
   bool responder_deep = false;  // sleeps until the call in progress ends
-  int calls = 0;                // threads inside run() or settle()
+  int calls = 0;                // threads inside run(), await() or settle()
   std::uint64_t calls_begun = 0;
   base::Nanos last_call_end = 0;
 };

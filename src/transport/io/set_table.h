@@ -28,9 +28,13 @@ struct SetEntry {
   std::uint64_t call = 0;  // of the family, which this rank has begun last
   bool attention = false;  // something came or began: pull
   base::Nanos deadline = base::kNever;
-  std::size_t queued = 0;              // datagrams pulled and not yet taken by the kernel
-  bool running = false;                // inside run()
-  bool finished = false;               // complete and released
+  std::size_t queued = 0;  // datagrams pulled and not yet taken by the kernel
+  bool running = false;    // from start() on, until its completion or an error is returned
+  bool finished = false;   // complete and released
+  // Of the running exchange.
+  base::Nanos begun = 0;
+  base::Nanos next_check = 0;          // of the peers
+  base::Nanos last_progress = 0;       // of the thread that awaits it
   std::optional<base::Error> failure;  // final: the set cannot run again
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
