@@ -334,5 +334,5 @@ class Exchange:
     def error(self) -> str:
         """What the last call that failed has to say."""
 
-    def counters(self) -> str:
-        """JSON."""
+    def counters(self) -> tuple[int, str]:
+        """(code, JSON)."""

@@ -226,10 +226,17 @@ def attach(comm: Any, **options: object) -> None:
 
 
 def counters(comm: Any) -> dict[str, Any]:
-    """This rank's counters on `comm` (docs/preload.md); {} before the first exchange."""
+    """This rank's counters on `comm` (docs/preload.md); {} before the first exchange.
+
+    While another thread is inside an exchange on `comm` they change: an ExchangeError then.
+    """
     _check_comm(comm)
     state = _find(comm)
-    found: dict[str, Any] = json.loads(state.exchange.counters()) if state is not None else {}
+    if state is None:
+        return {}
+    code, text = state.exchange.counters()
+    _check(code, state.exchange.error())
+    found: dict[str, Any] = json.loads(text)
     return found
 
 

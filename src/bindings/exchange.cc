@@ -68,14 +68,15 @@ class PyExchange {
   PyExchange& operator=(const PyExchange&) = delete;
 
   int open() {
-    int code = ALM_OK;
-    {
-      const nb::gil_scoped_release release;
-      code = exchange_->open();
-    }
-    allgather_.reset();  // it may hold what must not outlive the bring-up
-    raise_pending();
-    return code;
+    return guarded([&](capi::Exchange& exchange) {
+      int code = ALM_OK;
+      {
+        const nb::gil_scoped_release release;
+        code = exchange.open();
+      }
+      allgather_.reset();  // it may hold what must not outlive the bring-up
+      return code;
+    });
   }
 
   int alltoall(nb::handle send, nb::handle recv, std::uint64_t bytes) {
@@ -115,8 +116,19 @@ class PyExchange {
     ending.reset();
   }
 
-  std::string error() const { return exchange_ ? exchange_->error() : "the exchange is closed"; }
-  std::string counters() { return exchange_ ? exchange_->counters_json() : "{}"; }
+  // The exchange's own words may be written by a call of another thread while they are read here.
+  // This copy changes only under the interpreter lock.
+  std::string error() const { return exchange_ ? error_ : "the exchange is closed"; }
+
+  std::tuple<int, std::string> counters() {
+    std::string json = "{}";
+    if (!exchange_) return {ALM_OK, json};
+    const int code = guarded([&](capi::Exchange& exchange) {
+      json = exchange.counters_json();
+      return static_cast<int>(ALM_OK);
+    });
+    return {code, json};
+  }
 
  private:
   static constexpr const char* kAlltoall = "allemande.alltoall";
@@ -129,6 +141,7 @@ class PyExchange {
     const capi::Exchange::Turn turn(*exchange);
     if (!turn.mine()) return ALM_ERROR_BUSY;
     const int code = call(*exchange);
+    error_ = exchange->error();
     raise_pending();
     return code;
   }
@@ -188,6 +201,7 @@ class PyExchange {
 
   nb::object allgather_, progress_;
   std::optional<nb::python_error> pending_;
+  std::string error_;
   // Shared with the calls under way: closing does not pull it away from under another thread.
   std::shared_ptr<capi::Exchange> exchange_;
   base::Nanos next_progress_ = 0;
@@ -219,7 +233,7 @@ void bind_exchange(nb::module_& m) {
            "recv_blocks"_a, "Blocks as (displacement, bytes), one per rank; send None: in place.")
       .def("close", &PyExchange::close, "Not collective.")
       .def("error", &PyExchange::error, "What the last call that failed has to say.")
-      .def("counters", &PyExchange::counters, "JSON.");
+      .def("counters", &PyExchange::counters, "(code, JSON).");
 }
 
 }  // namespace alm::bindings
