@@ -46,6 +46,7 @@ def test_intercommunicators_pass_through(bench: Bench) -> None:
     done = bench.run("blocks", "intercommunicator", env={"ALLEMANDE_LOG": "info"})
     done.check()
     assert done.stats["exchanges"] == 0
+    assert done.stats["passed_through"] == 3 * len(bench.lab.hosts)  # one call of each form
     told = [line for line in done.warnings if "intercommunicator; its MPI_Alltoall passes" in line]
     assert len(told) == 2, done.err  # one of each group
 

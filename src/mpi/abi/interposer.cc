@@ -134,13 +134,13 @@ std::optional<Interposer::Blocks> Interposer::describe_call(const char* function
   if (comm == library_->api().comm_null) return std::nullopt;
   bool inter = false;
   int ranks = 0;
-  if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS || inter) {
-    return std::nullopt;
-  }
-  if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
+  if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS) return std::nullopt;
   Blocks blocks;
   blocks.call.name = function;
   blocks.call.comm = to_opaque(comm);
+  // The session passes it through and counts it; its blocks are those of the remote group.
+  if (inter) return blocks;
+  if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
   blocks.call.in_place = send.base == MPI_IN_PLACE;
   auto received = describe_blocks(ops_->packing(), recv, static_cast<std::size_t>(ranks));
   if (!received) return std::nullopt;

@@ -56,8 +56,7 @@ class Interposer {
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
-  // The arguments described for the session. Nothing: invalid, or not on an intracommunicator; the
-  // MPI library is to say so.
+  // The arguments described for the session. Nothing: invalid; the MPI library is to say so.
   int raise(CommHandle comm, const char* function, const std::exception& failure) const;
   std::optional<AlltoallCall> describe_call(const void* send, std::int64_t send_count,
                                             std::uintptr_t send_type, void* recv,
