@@ -12,6 +12,12 @@ MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, std::uint32_t
       one_round_(group_rounds(ranks, self)),
       bruck_(plan::make_uniform_bruck(ranks, 2), self) {}
 
+MessageGroup::~MessageGroup() {
+  if (!messages_->ended()) {
+    messages_->keep(std::make_shared<const BruckBlocks>(std::move(bruck_)));
+  }
+}
+
 base::Status MessageGroup::run(const transport::Exchange& exchange) {
   return messages_->run(exchange, PointToPoint::kFew);
 }

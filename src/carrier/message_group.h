@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "carrier/bruck_blocks.h"
 #include "carrier/plan_rounds.h"
@@ -17,6 +18,10 @@ class MessageGroup {
  public:
   MessageGroup(std::unique_ptr<PointToPoint> messages, std::uint32_t ranks, std::uint32_t self);
 
+  ~MessageGroup();
+  MessageGroup(const MessageGroup&) = delete;
+  MessageGroup& operator=(const MessageGroup&) = delete;
+
   // In the rounds the exchange names.
   base::Status run(const transport::Exchange& exchange);
   // One block of `bytes` per rank; self's own is not copied.
@@ -25,6 +30,9 @@ class MessageGroup {
 
   // Tells all others that this rank has failed; nothing runs after.
   void give_up() { messages_->give_up(); }
+  // As in PointToPoint: MPI may still use the memory that exchanges named.
+  bool ended() { return messages_->ended(); }
+  void keep(std::shared_ptr<const void> memory) { messages_->keep(std::move(memory)); }
 
   std::uint64_t messages_sent() const { return messages_->messages_sent(); }
 

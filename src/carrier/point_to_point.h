@@ -1,23 +1,63 @@
-// What carries the blocks of an exchange as MPI messages. The MPI binding implements it.
+// What carries the blocks of exchanges as MPI messages. The MPI binding implements it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 
 #include "base/result.h"
+#include "base/rounds.h"
 #include "transport/channel.h"
 
 namespace alm::carrier {
 
-// Rounds over MPI point-to-point messages, on a communicator of its own.
+// Rounds over MPI point-to-point messages, on a communicator of its own. Several exchanges may be
+// under way at once, each on a lane of its own: the phases of one call.
 class PointToPoint {
  public:
   static constexpr std::uint32_t kFew = 4;
 
+  struct Event {
+    std::size_t index = 0;                  // of the lane in what was given to await()
+    std::optional<base::PeerId> arrived{};  // nothing: the lane's exchange is complete
+  };
+
   virtual ~PointToPoint() = default;
-  // With so many messages outstanding at once, or as many as there are ranks.
-  virtual base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) = 0;
-  // Tells all others that this rank has failed; nothing runs after.
+
+  // Begins an exchange on a lane that runs none, with so many messages outstanding at once, or as
+  // many as there are ranks. Its rounds and the memory of its blocks must live until await() has
+  // returned its completion, or until ended() after give_up(). Every rank starts the exchanges of a
+  // lane in the same order.
+  virtual base::Status start(std::size_t lane, const transport::Exchange& exchange,
+                             std::uint32_t outstanding) = 0;
+  // The block for this peer, withheld at the start, is in the send buffer now.
+  virtual void make_ready(std::size_t lane, base::PeerId peer) = 0;
+  // Waits for the next event of these lanes, of which one or more run an exchange; meanwhile all
+  // lanes proceed. All arrivals of an exchange come before its completion, if it reports them.
+  // After an error only give_up() is left.
+  virtual base::Result<Event> await(std::span<const std::size_t> lanes) = 0;
+
+  // One exchange, from start to completion.
+  base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) {
+    constexpr std::size_t kLane = 0;
+    if (auto started = start(kLane, exchange, outstanding); !started) return started;
+    while (true) {
+      const auto event = await({&kLane, 1});
+      if (!event) return event.error();
+      if (!event.value().arrived) return {};
+    }
+  }
+
+  // Tells all others that this rank has failed and ends what is under way, as far as that takes no
+  // more than a second; nothing runs after.
   virtual void give_up() = 0;
+  // Nothing is under way. Else MPI may still use the memory of the exchanges: hand over to keep()
+  // what is not to be freed before, even if this object is destroyed.
+  virtual bool ended() = 0;
+  virtual void keep(std::shared_ptr<const void> memory) = 0;
+
   virtual std::uint64_t messages_sent() const = 0;
 };
 

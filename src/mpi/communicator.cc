@@ -208,6 +208,12 @@ void Communicator::release() {
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
     group_->close();
   }
+  // Where messages could not be ended, MPI may still use what they were sent from and come into.
+  if (messages_ && !messages_->ended()) {
+    messages_->keep(std::make_shared<Staging>(std::move(staging_)));
+    messages_->keep(std::make_shared<BlockStaging>(std::move(blocks_)));
+    messages_->keep(queued_);
+  }
   node_.reset();
   counts_.reset();
   group_.reset();

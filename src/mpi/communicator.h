@@ -213,6 +213,7 @@ class Communicator {
   bool messages_prepared_ = false;
   Staging staging_;
   BlockStaging blocks_;
+  std::shared_ptr<const void> queued_;  // what the worker carries out
   bool blocks_announced_ = false;
   std::set<std::tuple<int, tuning::Way::Kind, std::uint32_t>> announced_;  // size class, which way
   std::map<std::tuple<int, tuning::Way::Kind, std::uint32_t>, Tried> tried_;  // the model's way

@@ -65,11 +65,13 @@ int Communicator::enqueue(std::shared_ptr<Queued> queued, Run run, RequestHandle
   job_.stats.update([](StatsRecord& stats) { ++stats.nonblocking; });
   worker_->queue([this, queued = std::move(queued), run] {
     Outcome outcome;
+    queued_ = queued;
     try {
       outcome = run(*queued);
     } catch (const std::exception& failure) {
       outcome.failure = tell_and_give_up(queued->call.name, base::io_error(failure.what()));
     }
+    queued_.reset();
     queued->request->complete(std::move(outcome));
   });
   return kMpiSuccess;

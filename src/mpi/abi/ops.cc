@@ -12,7 +12,6 @@
 #include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
 #include "transport/io/endpoint.h"
-#include "transport/io/mpi_p2p.h"
 
 namespace alm::mpi {
 namespace {
@@ -40,41 +39,6 @@ int deleted(MPI_Comm, int, void* state, void* on_delete) {
 int class_of(base::ErrorCode code) {
   return code == base::ErrorCode::kBadInput ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
 }
-
-class AbiPointToPoint final : public carrier::PointToPoint {
- public:
-  AbiPointToPoint(const io::MpiApi& api, MPI_Comm comm, std::uint32_t ranks, std::uint32_t self,
-                  RankName name)
-      : api_(api), comm_(comm), self_(self), name_(std::move(name)), engine_(api, comm, ranks) {}
-  ~AbiPointToPoint() override { api_.Comm_free(&comm_); }
-
-  base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) override {
-    const int code = engine_.run(exchange, outstanding);
-    if (code == MPI_SUCCESS) return {};
-    if (const auto& trouble = engine_.trouble()) return error_of(*trouble);
-    return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
-  }
-  void give_up() override { engine_.give_up(self_); }
-  std::uint64_t messages_sent() const override { return engine_.messages_sent(); }
-
- private:
-  base::Error error_of(const io::P2pTrouble& trouble) const {
-    const std::string peer = name_(trouble.peer);
-    if (trouble.gave_up) {
-      return {base::ErrorCode::kPeerLost, peer + " has given up, and says why"};
-    }
-    const std::string sent = trouble.sent ? std::to_string(*trouble.sent)
-                                          : "more than " + std::to_string(trouble.expected);
-    return base::bad_input(peer + " sends " + sent + " bytes to " + name_(self_) +
-                           ", which expects " + std::to_string(trouble.expected) + " bytes");
-  }
-
-  const io::MpiApi& api_;
-  MPI_Comm comm_;
-  std::uint32_t self_;
-  RankName name_;
-  io::MpiP2p engine_;
-};
 
 }  // namespace
 
@@ -233,6 +197,7 @@ void AbiOps::progress() {
   if (!lock) return;  // another thread is at it
   int done = 0;
   api_.Test(&never_, &done, MPI_STATUS_IGNORE);
+  if (!unended_.empty()) unended_.sweep();
 }
 
 bool AbiOps::is_contiguous(const TypedBuffer& buffer) {
@@ -276,8 +241,8 @@ base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point
   }
   api_.Comm_set_errhandler(split, api_.errors_return);
   return std::unique_ptr<carrier::PointToPoint>(
-      std::make_unique<AbiPointToPoint>(api_, split, static_cast<std::uint32_t>(size),
-                                        static_cast<std::uint32_t>(rank), std::move(name)));
+      std::make_unique<Messages>(api_, unended_, split, static_cast<std::uint32_t>(size),
+                                 static_cast<std::uint32_t>(rank), std::move(name)));
 }
 
 int AbiOps::raise(CommHandle comm, const base::Error& error) {
@@ -329,6 +294,7 @@ int AbiOps::raise_code(CommHandle comm, int code) {
 
 void AbiOps::close() {
   const std::lock_guard lock(progress_mutex_);
+  unended_.sweep();
   api_.Cancel(&never_);
   api_.Wait(&never_, MPI_STATUS_IGNORE);
   api_.Comm_free(&private_self_);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mpi/abi/datatype.h"
+#include "mpi/abi/messages.h"
 #include "mpi/abi/sleepers.h"
 #include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
@@ -66,6 +67,7 @@ class AbiOps final : public MpiOps {
   const io::MpiApi& api_;
   int keyval_;
   Sleepers sleepers_;
+  UnendedMessages unended_;
   std::mutex error_mutex_;
   int error_class_ = -1;
   std::map<std::string, int> error_codes_;  // by text

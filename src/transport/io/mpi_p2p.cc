@@ -1,27 +1,32 @@
 #include "transport/io/mpi_p2p.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <thread>
 
 namespace alm::io {
 namespace {
 
-using transport::ConstBlocks;
 using transport::Exchange;
-using transport::MutableBlocks;
 using transport::PeerId;
+using Clock = std::chrono::steady_clock;
 
-// Tags.
-constexpr int kMore = 0;  // a chunk, and another will follow
-constexpr int kLast = 1;
-constexpr int kGivenUp = 2;  // nothing
+// Tags. Both notices are empty.
+constexpr int kGivenUp = 0;
+constexpr int kSettled = 1;  // has given up, and nothing it has sent is under way
+constexpr int kFirstLane = 2;
 
 // Ranks may share cores with others that compute: poll briefly, letting them run, then sleep a
 // little.
 constexpr int kEmptyPollsBeforeSleep = 200;
 constexpr std::chrono::microseconds kSleep{50};
+constexpr int kEmptyPollsPerLook = 16;  // for notices
+
+// Others may be elsewhere: what is under way is waited for so long, and, when nothing is any more,
+// those whose messages may still come.
 constexpr std::chrono::seconds kGivingUp{1};
+constexpr std::chrono::milliseconds kStayForOthers{200};
 
 int class_of(const MpiApi& api, int code) {
   int error_class = MPI_ERR_UNKNOWN;
@@ -32,201 +37,351 @@ int class_of(const MpiApi& api, int code) {
 }  // namespace
 
 MpiP2p::MpiP2p(const MpiApi& api, MPI_Comm comm, std::uint32_t ranks, const P2pOptions& options)
-    : api_(api),
-      comm_(comm),
-      options_(options),
-      requests_(2 * ranks, api.request_null),
-      finished_(requests_.size()),
-      statuses_(requests_.size()),
-      received_(ranks),
-      complete_(ranks) {}
+    : api_(api), comm_(comm), ranks_(ranks), options_(options), drained_(api.request_null) {}
 
-int MpiP2p::run(const Exchange& exchange, std::uint32_t window_chunks) {
-  window_ = std::clamp<std::size_t>(window_chunks, 1, received_.size());
-  free_sends_.clear();
-  for (std::size_t slot = 0; slot < window_; ++slot) free_sends_.push_back(received_.size() + slot);
-  std::fill(received_.begin(), received_.end(), 0);
-  for (const PeerId peer : exchange.rounds->recv) {
-    complete_[peer] = exchange.recv.size_of(peer) == 0;
-    if (const int code = post_receive(exchange, peer); code != MPI_SUCCESS) return code;
-  }
-  const std::size_t rounds = exchange.rounds->count();
-  int empty_polls = 0;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    begin_round(exchange, round);
-    while (true) {
-      if (const int code = post_sends(exchange); code != MPI_SUCCESS) return code;
-      if (round_complete(exchange)) break;
-      bool any = false;
-      if (const int code = collect(exchange, any); code != MPI_SUCCESS) return code;
-      empty_polls = any ? 0 : empty_polls + 1;
-      if (empty_polls > kEmptyPollsBeforeSleep) {
-        std::this_thread::sleep_for(kSleep);
-      } else if (!any) {
-        std::this_thread::yield();
-      }
-    }
-  }
-  return trouble_ ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+int MpiP2p::tag_of(std::size_t lane) { return kFirstLane + static_cast<int>(lane); }
+
+std::uint64_t MpiP2p::chunks_of(std::uint64_t bytes) const {
+  return bytes == 0 ? 0 : bytes / options_.chunk_bytes + 1;
 }
 
-void MpiP2p::begin_round(const Exchange& exchange, std::size_t round) {
+std::byte* MpiP2p::scratch() {
+  if (scratch_.empty()) scratch_.resize(options_.chunk_bytes);
+  return scratch_.data();
+}
+
+int MpiP2p::start(std::size_t number, const Exchange& exchange, std::uint32_t outstanding) {
+  assert(number < kLanesMax && !gave_up_);
+  if (trouble_) return MPI_ERR_TRUNCATE;
+  if (number >= lanes_.size()) lanes_.resize(number + 1);
+  Lane& lane = lanes_[number];
+  assert(!lane.running);
   const auto& rounds = *exchange.rounds;
-  round_ = {.send_at = rounds.send_begin[round],
-            .send_end = rounds.send_begin[round + 1],
-            .recv_at = rounds.recv_begin[round],
-            .recv_end = rounds.recv_begin[round + 1],
-            .partner = rounds.send_begin[round],
-            .chunk = 0,
-            .sends_posted = rounds.send_begin[round] == rounds.send_begin[round + 1]};
-}
-
-bool MpiP2p::round_complete(const Exchange& exchange) {
-  if (!round_.sends_posted || free_sends_.size() != window_) return false;
-  for (; round_.recv_at < round_.recv_end; ++round_.recv_at) {
-    const PeerId peer = exchange.rounds->recv[round_.recv_at];
-    if (!complete_[peer]) return false;
+  lane.exchange = exchange;
+  lane.window = std::clamp<std::size_t>(outstanding, 1, ranks_);
+  lane.requests.assign(rounds.recv.size() + lane.window, api_.request_null);
+  lane.free_sends.clear();
+  for (std::size_t slot = 0; slot < lane.window; ++slot) {
+    lane.free_sends.push_back(rounds.recv.size() + slot);
   }
-  return true;
-}
-
-int MpiP2p::post_receive(const Exchange& exchange, PeerId peer) {
-  if (complete_[peer]) return MPI_SUCCESS;
-  const std::uint64_t size = exchange.recv.size_of(peer);
-  const std::uint64_t offset = received_[peer];
-  const bool beyond = offset >= size;  // the sender has more than is expected
-  if (beyond) beyond_.resize(options_.chunk_bytes);
-  const std::uint64_t room = beyond ? beyond_.size() : size - offset;
-  return api_.Irecv(beyond ? beyond_.data() : exchange.recv.at(peer) + offset,
-                    static_cast<int>(std::min(options_.chunk_bytes, room)), api_.byte,
-                    static_cast<int>(peer), MPI_ANY_TAG, comm_, &requests_[peer]);
-}
-
-// The next chunk in sending order; false when the round has no more.
-bool MpiP2p::next_send(const Exchange& exchange, PeerId& peer, std::uint64_t& offset) {
-  const auto left = [&](std::size_t partner) {
-    return round_.chunk * options_.chunk_bytes <
-           exchange.send.size_of(exchange.rounds->send[partner]);
-  };
-  const auto take = [&] {
-    peer = exchange.rounds->send[round_.partner];
-    offset = round_.chunk * options_.chunk_bytes;
-  };
-  if (!exchange.rounds->interleaved) {
-    for (; round_.partner < round_.send_end; ++round_.partner, round_.chunk = 0) {
-      if (!left(round_.partner)) continue;
-      take();
-      ++round_.chunk;
-      return true;
+  lane.received.assign(rounds.recv.size(), 0);
+  lane.coming.assign(rounds.recv.size(), Coming::kMore);
+  lane.chunks.assign(rounds.send.size(), 0);
+  lane.withheld.assign(rounds.send.size(), 0);
+  if (!exchange.withheld.empty()) {
+    for (std::size_t i = 0; i < rounds.send.size(); ++i) {
+      lane.withheld[i] = exchange.withheld[rounds.send[i]];
     }
-    return false;
   }
-  bool any = true;
-  while (any) {
-    any = round_.partner > round_.send_at;  // a pass begun midway says nothing about its beginning
-    for (; round_.partner < round_.send_end; ++round_.partner) {
-      if (!left(round_.partner)) continue;
-      take();
-      ++round_.partner;
-      return true;
-    }
-    round_.partner = round_.send_at;
-    ++round_.chunk;
+  lane.exchange.withheld = {};  // read at the start only
+  lane.arrivals.clear();
+  if (finished_.size() < lane.requests.size()) {
+    finished_.resize(lane.requests.size());
+    statuses_.resize(lane.requests.size());
   }
-  return false;
+  lane.round = 0;
+  lane.running = true;
+  for (std::size_t receive = 0; receive < rounds.recv.size(); ++receive) {
+    if (exchange.recv.size_of(rounds.recv[receive]) == 0) {
+      lane.coming[receive] = Coming::kAll;
+    } else if (const int code = post_receive(number, receive); code != MPI_SUCCESS) {
+      return code;
+    }
+  }
+  begin_round(lane);
+  return proceed(number);
 }
 
-int MpiP2p::post_sends(const Exchange& exchange) {
-  while (!round_.sends_posted && !free_sends_.empty()) {
-    PeerId peer = 0;
-    std::uint64_t offset = 0;
-    if (!next_send(exchange, peer, offset)) {
-      round_.sends_posted = true;
-      break;
+void MpiP2p::make_ready(std::size_t number, PeerId peer) {
+  Lane& lane = lanes_[number];
+  const auto& send = lane.exchange.rounds->send;
+  const auto found = std::find(send.begin(), send.end(), peer);
+  if (found != send.end()) lane.withheld[static_cast<std::size_t>(found - send.begin())] = 0;
+}
+
+int MpiP2p::await(std::span<const std::size_t> lanes, Event& event) {
+  assert(std::any_of(lanes.begin(), lanes.end(), [&](std::size_t lane) {
+    return lane < lanes_.size() && lanes_[lane].running;
+  }));
+  for (int empty_polls = 0;;) {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (const int code = proceed(lane); code != MPI_SUCCESS) return code;
     }
-    const std::uint64_t left = exchange.send.size_of(peer) - offset;
-    const auto bytes = static_cast<int>(std::min(options_.chunk_bytes, left));
-    const int tag = left > options_.chunk_bytes ? kMore : kLast;
-    const int code = api_.Isend(exchange.send.at(peer) + offset, bytes, api_.byte,
-                                static_cast<int>(peer), tag, comm_, &requests_[free_sends_.back()]);
+    const auto next = next_event(lanes);
+    if (next && (next->arrived || !trouble_)) {
+      event = *next;
+      return MPI_SUCCESS;
+    }
+    if (next) return MPI_ERR_TRUNCATE;
+    bool any = false;
+    if (const int code = collect_all(any); code != MPI_SUCCESS) return code;
+    if (any) {
+      empty_polls = 0;
+      continue;
+    }
+    // A notice ends what is waited for, but nothing that came before it.
+    if (trouble_ && trouble_->gave_up) return MPI_ERR_TRUNCATE;
+    if (++empty_polls % kEmptyPollsPerLook == 0) {
+      if (const int code = look_for_notices(); code != MPI_SUCCESS) return code;
+    }
+    if (empty_polls > kEmptyPollsBeforeSleep) {
+      std::this_thread::sleep_for(kSleep);
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+std::optional<MpiP2p::Event> MpiP2p::next_event(std::span<const std::size_t> lanes) {
+  for (std::size_t index = 0; index < lanes.size(); ++index) {
+    if (lanes[index] >= lanes_.size()) continue;
+    Lane& lane = lanes_[lanes[index]];
+    if (!lane.arrivals.empty()) {
+      const Event event{index, lane.arrivals.front()};
+      lane.arrivals.pop_front();
+      return event;
+    }
+    if (!lane.running || lane.round < lane.exchange.rounds->count()) continue;
+    lane.running = false;
+    return Event{index, {}};
+  }
+  return std::nullopt;
+}
+
+// Sends what may be sent, in this round and those after.
+int MpiP2p::proceed(std::size_t number) {
+  Lane& lane = lanes_[number];
+  if (!lane.running) return MPI_SUCCESS;
+  while (lane.round < lane.exchange.rounds->count()) {
+    if (const int code = post_sends(number); code != MPI_SUCCESS) return code;
+    if (!round_complete(lane)) break;
+    ++lane.round;
+    begin_round(lane);
+  }
+  return MPI_SUCCESS;
+}
+
+void MpiP2p::begin_round(Lane& lane) const {
+  const auto& rounds = *lane.exchange.rounds;
+  if (lane.round >= rounds.count()) return;
+  lane.partner = rounds.send_begin[lane.round];
+  lane.recv_at = rounds.recv_begin[lane.round];
+  lane.chunks_left = 0;
+  for (std::size_t i = lane.partner; i < rounds.send_begin[lane.round + 1]; ++i) {
+    lane.chunks_left += chunks_of(lane.exchange.send.size_of(rounds.send[i]));
+  }
+}
+
+bool MpiP2p::round_complete(Lane& lane) {
+  if (lane.chunks_left > 0 || lane.free_sends.size() != lane.window) return false;
+  const std::size_t end = lane.exchange.rounds->recv_begin[lane.round + 1];
+  while (lane.recv_at < end && lane.coming[lane.recv_at] != Coming::kMore) ++lane.recv_at;
+  return lane.recv_at == end;
+}
+
+// The partner whose next chunk is next in sending order; nothing: what is left is withheld.
+std::optional<std::size_t> MpiP2p::next_send(Lane& lane) const {
+  const auto& rounds = *lane.exchange.rounds;
+  const std::size_t begin = rounds.send_begin[lane.round];
+  const std::size_t end = rounds.send_begin[lane.round + 1];
+  for (std::size_t looked = 0; looked < end - begin; ++looked) {
+    const std::size_t at = lane.partner;
+    const std::uint64_t all = chunks_of(lane.exchange.send.size_of(rounds.send[at]));
+    const bool sendable = lane.withheld[at] == 0 && lane.chunks[at] < all;
+    if (!sendable || rounds.interleaved) lane.partner = at + 1 < end ? at + 1 : begin;
+    if (sendable) return at;
+  }
+  return std::nullopt;
+}
+
+int MpiP2p::post_sends(std::size_t number) {
+  Lane& lane = lanes_[number];
+  while (lane.chunks_left > 0 && !lane.free_sends.empty()) {
+    const auto at = next_send(lane);
+    if (!at) break;
+    const PeerId peer = lane.exchange.rounds->send[*at];
+    const std::uint64_t offset = lane.chunks[*at] * options_.chunk_bytes;
+    const std::uint64_t bytes =
+        std::min(options_.chunk_bytes, lane.exchange.send.size_of(peer) - offset);
+    const int code = api_.Isend(lane.exchange.send.at(peer) + offset, static_cast<int>(bytes),
+                                api_.byte, static_cast<int>(peer), tag_of(number), comm_,
+                                &lane.requests[lane.free_sends.back()]);
     if (code != MPI_SUCCESS) return code;
-    free_sends_.pop_back();
+    lane.free_sends.pop_back();
+    ++lane.chunks[*at];
+    --lane.chunks_left;
     ++messages_sent_;
   }
   return MPI_SUCCESS;
 }
 
-int MpiP2p::collect(const Exchange& exchange, bool& any) {
+int MpiP2p::post_receive(std::size_t number, std::size_t receive) {
+  Lane& lane = lanes_[number];
+  if (lane.coming[receive] == Coming::kAll) return MPI_SUCCESS;
+  const PeerId peer = lane.exchange.rounds->recv[receive];
+  const std::uint64_t size = lane.exchange.recv.size_of(peer);
+  const std::uint64_t offset = lane.received[receive];
+  // The end of a block of whole chunks, or of one that is longer than expected.
+  const bool beyond = offset >= size || lane.coming[receive] == Coming::kTooMuch;
+  const std::uint64_t room =
+      beyond ? options_.chunk_bytes : std::min(options_.chunk_bytes, size - offset);
+  return api_.Irecv(beyond ? scratch() : lane.exchange.recv.at(peer) + offset,
+                    static_cast<int>(room), api_.byte, static_cast<int>(peer), tag_of(number),
+                    comm_, &lane.requests[receive]);
+}
+
+int MpiP2p::collect_all(bool& any) {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (!lanes_[lane].running) continue;
+    if (const int code = collect(lane, any); code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+int MpiP2p::collect(std::size_t number, bool& any) {
+  Lane& lane = lanes_[number];
   int count = 0;
-  const int code = api_.Testsome(static_cast<int>(received_.size() + window_), requests_.data(),
+  const int code = api_.Testsome(static_cast<int>(lane.requests.size()), lane.requests.data(),
                                  &count, finished_.data(), statuses_.data());
   const bool in_status = code != MPI_SUCCESS && class_of(api_, code) == MPI_ERR_IN_STATUS;
   if ((code != MPI_SUCCESS && !in_status) || count == MPI_UNDEFINED) return code;
-  any = count > 0;
+  any = any || count > 0;
   for (int i = 0; i < count; ++i) {
     const auto slot = static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]);
     const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
-    if (slot >= received_.size()) {
+    if (slot >= lane.receives()) {
       if (in_status && status.MPI_ERROR != MPI_SUCCESS) return status.MPI_ERROR;
-      free_sends_.push_back(slot);
+      lane.free_sends.push_back(slot);
       continue;
     }
-    const auto peer = static_cast<PeerId>(slot);
-    if (const int taken = take(exchange, peer, status, in_status); taken != MPI_SUCCESS) {
-      return taken;
-    }
-    if (const int posted = post_receive(exchange, peer); posted != MPI_SUCCESS) return posted;
+    if (const int taken = take(lane, slot, status, in_status); taken != MPI_SUCCESS) return taken;
+    if (const int posted = post_receive(number, slot); posted != MPI_SUCCESS) return posted;
   }
   return MPI_SUCCESS;
 }
 
 // A chunk has come. `in_status`: its MPI_ERROR says something.
-int MpiP2p::take(const Exchange& exchange, PeerId peer, const MPI_Status& status, bool in_status) {
-  const std::uint64_t expected = exchange.recv.size_of(peer);
-  const bool longer = in_status && status.MPI_ERROR != MPI_SUCCESS;
-  if (longer && class_of(api_, status.MPI_ERROR) != MPI_ERR_TRUNCATE) return status.MPI_ERROR;
-  if (status.MPI_TAG == kGivenUp) {
-    trouble_ = {.peer = peer, .gave_up = true, .expected = expected, .sent = {}};
-    return MPI_ERR_TRUNCATE;
+int MpiP2p::take(Lane& lane, std::size_t receive, const MPI_Status& status, bool in_status) {
+  const PeerId peer = lane.exchange.rounds->recv[receive];
+  const std::uint64_t expected = lane.exchange.recv.size_of(peer);
+  const auto differs = [&](std::optional<std::uint64_t> sent) {
+    if (!trouble_ || trouble_->gave_up) {
+      trouble_ = {.peer = peer, .gave_up = false, .expected = expected, .sent = sent};
+    }
+    return lane.exchange.reports_arrivals ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  };
+  if (in_status && status.MPI_ERROR != MPI_SUCCESS) {
+    if (class_of(api_, status.MPI_ERROR) != MPI_ERR_TRUNCATE) return status.MPI_ERROR;
+    // Whether it was the last one nobody can tell.
+    lane.coming[receive] = Coming::kTooMuch;
+    return differs(std::nullopt);
   }
-  int bytes = static_cast<int>(options_.chunk_bytes);
-  if (!longer) {
-    const int code = api_.Get_count(&status, api_.byte, &bytes);
-    if (code != MPI_SUCCESS) return code;
-  }
-  received_[peer] += static_cast<std::uint64_t>(bytes);
-  if (status.MPI_TAG == kMore) return MPI_SUCCESS;
-  complete_[peer] = true;
-  if (longer) {
-    trouble_ = {.peer = peer, .gave_up = false, .expected = expected, .sent = {}};
-  } else if (received_[peer] != expected) {
-    trouble_ = {.peer = peer, .gave_up = false, .expected = expected, .sent = received_[peer]};
-  }
+  if (lane.coming[receive] == Coming::kTooMuch) return MPI_SUCCESS;
+  int bytes = 0;
+  const int code = api_.Get_count(&status, api_.byte, &bytes);
+  if (code != MPI_SUCCESS) return code;
+  lane.received[receive] += static_cast<std::uint64_t>(bytes);
+  if (static_cast<std::uint64_t>(bytes) == options_.chunk_bytes) return MPI_SUCCESS;
+  lane.coming[receive] = Coming::kAll;
+  if (lane.received[receive] != expected) return differs(lane.received[receive]);
+  if (lane.exchange.reports_arrivals) lane.arrivals.push_back(peer);
   return MPI_SUCCESS;
 }
 
-void MpiP2p::give_up(PeerId self) {
-  for (PeerId peer = 0; peer < received_.size(); ++peer) {
+int MpiP2p::look_for_notices() {
+  int found = 0;
+  MPI_Status status;
+  const int code = api_.Iprobe(MPI_ANY_SOURCE, kGivenUp, comm_, &found, &status);
+  if (code == MPI_SUCCESS && found != 0 && !trouble_) {
+    trouble_ = {
+        .peer = static_cast<PeerId>(status.MPI_SOURCE), .gave_up = true, .expected = 0, .sent = {}};
+  }
+  return code;
+}
+
+void MpiP2p::tell_all(PeerId self, int tag) const {
+  for (PeerId peer = 0; peer < ranks_; ++peer) {
     if (peer == self) continue;
     MPI_Request told = api_.request_null;
-    if (api_.Isend(nullptr, 0, api_.byte, static_cast<int>(peer), kGivenUp, comm_, &told) ==
+    if (api_.Isend(nullptr, 0, api_.byte, static_cast<int>(peer), tag, comm_, &told) ==
         MPI_SUCCESS) {
       api_.Request_free(&told);
     }
   }
-  for (std::size_t peer = 0; peer < received_.size(); ++peer) {
-    if (requests_[peer] != api_.request_null) api_.Cancel(&requests_[peer]);
+}
+
+void MpiP2p::give_up(PeerId self) {
+  if (gave_up_) return;
+  gave_up_ = true;
+  tell_all(self, kGivenUp);
+  for (Lane& lane : lanes_) {
+    // Where a block was too long, a receive is left of an exchange that is over.
+    if (lane.requests.empty()) continue;
+    for (std::size_t receive = 0; receive < lane.receives(); ++receive) {
+      if (lane.requests[receive] != api_.request_null) api_.Cancel(&lane.requests[receive]);
+    }
   }
-  // The caller's buffers are his own again once nothing is under way. What was sent to somebody who
-  // has given up may stay so; it is not looked at then.
-  const auto until = std::chrono::steady_clock::now() + kGivingUp;
-  while (std::chrono::steady_clock::now() < until) {
-    int count = 0;
-    api_.Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
-                  statuses_.data());
-    if (count == MPI_UNDEFINED) return;
+  // Others who give up wait for this rank to take what they have sent it, as it does for them.
+  std::vector<bool> settled(ranks_);
+  settled[self] = true;
+  const auto until = Clock::now() + kGivingUp;
+  std::optional<Clock::time_point> settled_at;
+  for (auto now = Clock::now(); now < until; now = Clock::now()) {
+    test_all();
+    if (all_ended()) {
+      if (!settled_at) {
+        tell_all(self, kSettled);
+        settled_at = now;
+      }
+      const bool all = std::find(settled.begin(), settled.end(), false) == settled.end();
+      if (all || now - *settled_at >= kStayForOthers) return;
+    }
+    drain(settled);
     std::this_thread::sleep_for(kSleep);
   }
+}
+
+void MpiP2p::test_all() {
+  for (Lane& lane : lanes_) {
+    if (lane.requests.empty()) continue;
+    int count = 0;
+    api_.Testsome(static_cast<int>(lane.requests.size()), lane.requests.data(), &count,
+                  finished_.data(), statuses_.data());
+  }
+  int done = 0;
+  if (drained_ != api_.request_null) api_.Test(&drained_, &done, MPI_STATUS_IGNORE);
+}
+
+// Takes whatever has come, one message at a time.
+void MpiP2p::drain(std::vector<bool>& settled) {
+  while (drained_ == api_.request_null) {
+    int found = 0;
+    MPI_Status status;
+    if (api_.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, &status) != MPI_SUCCESS) return;
+    if (found == 0) return;
+    const int source = status.MPI_SOURCE;
+    const int tag = status.MPI_TAG;
+    if (api_.Irecv(scratch(), static_cast<int>(options_.chunk_bytes), api_.byte, source, tag, comm_,
+                   &drained_) != MPI_SUCCESS) {
+      return;
+    }
+    if (tag == kSettled) settled[static_cast<std::size_t>(source)] = true;
+    int done = 0;
+    api_.Test(&drained_, &done, MPI_STATUS_IGNORE);
+  }
+}
+
+bool MpiP2p::all_ended() const {
+  if (drained_ != api_.request_null) return false;
+  return std::all_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+    return std::all_of(lane.requests.begin(), lane.requests.end(),
+                       [&](MPI_Request request) { return request == api_.request_null; });
+  });
+}
+
+bool MpiP2p::ended() {
+  if (gave_up_) test_all();
+  return all_ended();
 }
 
 }  // namespace alm::io

@@ -1,19 +1,33 @@
-// The rounds of an exchange over MPI point-to-point messages, for fabrics UDP cannot use.
+// The rounds of exchanges over MPI point-to-point messages, for fabrics UDP cannot use.
 //
-// Blocks are cut into chunks. Of every block one receive is posted at a time, straight into the
-// caller's buffer; sends go out in the order of the round, chunk by chunk through its partners when
-// the round is interleaved, a few outstanding at once (the rolling window). A round's sends start
-// when the round before is complete. Because every peer's next chunk always has its receive posted,
-// every send can complete, whatever order the plans ask for: no deadlock.
+// Lanes. Several exchanges may be under way at once, each on a lane of its own. A lane's messages
+// carry its number in their tag, so that exchanges of different lanes never mix; on one lane MPI
+// keeps the order.
 //
-// The tag tells the last chunk of a block. So a receiver notices a block that is not as long as it
-// expects; everything is sent and taken nevertheless, and the exchange fails when it is over. Who
-// gives up then tells all others in place of its next chunk: nobody waits for it.
+// Chunks. A block is cut into chunks, of which all but the last are full. The last is shorter: it
+// ends the block, so that a receiver notices a block that is not as long as it expects. (A block of
+// whole chunks ends with an empty one; kChunkBytes keeps usual sizes from being that.) A block
+// without bytes has no chunks.
+//
+// Order. Of every block one receive is posted at a time, straight into the caller's buffer. Sends
+// go out in the order of the round, chunk by chunk through its partners when the round is
+// interleaved, a few outstanding at once (the rolling window); partners whose block is withheld are
+// passed over. A round's sends start when the round before is complete. Because every peer's next
+// chunk always has its receive posted, every send can complete, whatever order the plans ask for:
+// no deadlock.
+//
+// Failure. Whoever finds that sizes differ carries on and fails when its exchange is over, so that
+// the others are not kept from finding it too. Where arrivals are reported it fails at once: what
+// has not come whole cannot be passed on. A rank that has failed gives up: it tells all others,
+// takes back its receives, and takes what is still sent to it until nothing of its own is under way
+// any more, which is when the caller's memory is the caller's again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "transport/channel.h"
@@ -22,66 +36,111 @@
 namespace alm::io {
 
 struct P2pOptions {
-  std::uint64_t chunk_bytes = 64u << 10;  // large enough for full speed, small enough to interleave
+  // Large enough for full speed, small enough to interleave; a little more than a power of two.
+  static constexpr std::uint64_t kChunkBytes = (64u << 10) + 64;
+
+  std::uint64_t chunk_bytes = kChunkBytes;
 };
 
-// What a peer has sent that cannot go on.
+// What a peer has done that ends the exchanges.
 struct P2pTrouble {
   transport::PeerId peer = 0;
-  bool gave_up = false;
+  bool gave_up = false;               // it has failed and says so
   std::uint64_t expected = 0;         // bytes
   std::optional<std::uint64_t> sent;  // nothing: more than expected
 };
 
 class MpiP2p {
  public:
+  static constexpr std::size_t kLanesMax = 4096;  // every MPI has tags up to 32767
+
+  struct Event {
+    std::size_t index = 0;                       // of the lane in what was given to await()
+    std::optional<transport::PeerId> arrived{};  // nothing: the lane's exchange is complete
+  };
+
   // `comm` carries nothing else. `api` outlives this.
   MpiP2p(const MpiApi& api, MPI_Comm comm, std::uint32_t ranks, const P2pOptions& options = {});
 
-  // Runs one exchange to completion, with 1 to `ranks` sends outstanding at once; returns an MPI
-  // error code. Collective, one at a time.
-  int run(const transport::Exchange& exchange, std::uint32_t window_chunks);
-  // Why run() returned MPI_ERR_TRUNCATE.
+  // The functions return MPI error codes. After one that is not MPI_SUCCESS only give_up() is left.
+
+  // Begins an exchange on a lane that runs none, with 1 to `ranks` sends outstanding at once. Its
+  // rounds and the memory of its blocks must live until await() has returned its completion, or
+  // until ended() after give_up(). Every rank starts the exchanges of a lane in the same order.
+  int start(std::size_t lane, const transport::Exchange& exchange, std::uint32_t outstanding);
+  // The block for this peer, withheld at the start, is in the send buffer now.
+  void make_ready(std::size_t lane, transport::PeerId peer);
+  // Waits for the next event of these lanes, of which one or more run an exchange; meanwhile all
+  // lanes proceed. All arrivals of an exchange come before its completion, if it reports them.
+  int await(std::span<const std::size_t> lanes, Event& event);
+
+  // Why await() returned MPI_ERR_TRUNCATE.
   const std::optional<P2pTrouble>& trouble() const { return trouble_; }
 
-  // After an exchange that has failed, here or elsewhere: tells everybody. Nothing runs after.
+  // After an exchange that has failed, here or elsewhere: tells everybody and ends what is under
+  // way, as far as that takes no more than a second. Nothing runs after.
   void give_up(transport::PeerId self);
+  // Nothing is under way. Where give_up() has left something, MPI may use the memory of the blocks
+  // and of this object until this says so.
+  bool ended();
 
   std::uint64_t messages_sent() const { return messages_sent_; }
 
  private:
-  struct RoundState {
-    std::size_t send_at = 0, send_end = 0;  // partners of the round, indices into rounds.send
-    std::size_t recv_at = 0, recv_end = 0;  // the first not yet seen complete
-    std::size_t partner = 0;                // next in sending order
-    std::uint64_t chunk = 0;
-    bool sends_posted = false;
+  enum class Coming : std::uint8_t { kMore, kAll, kTooMuch };  // of a block that is received
+
+  struct Lane {
+    bool running = false;
+    transport::Exchange exchange;
+    std::size_t window = 0;
+    // One receive for each of rounds.recv, then the sends outstanding.
+    std::vector<MPI_Request> requests;
+    std::vector<std::size_t> free_sends;  // unused slots of requests
+    std::vector<std::uint64_t> received;  // bytes; as rounds.recv
+    std::vector<Coming> coming;           // as rounds.recv
+    std::vector<std::uint64_t> chunks;    // sent; as rounds.send
+    std::vector<std::uint8_t> withheld;   // as rounds.send
+    std::deque<transport::PeerId> arrivals;
+    std::size_t round = 0;
+    std::size_t partner = 0;        // next in sending order, index into rounds.send
+    std::uint64_t chunks_left = 0;  // to send in this round
+    std::size_t recv_at = 0;        // of this round, the first not yet seen complete
+
+    std::size_t receives() const { return exchange.rounds->recv.size(); }
   };
 
-  void begin_round(const transport::Exchange& exchange, std::size_t round);
-  bool round_complete(const transport::Exchange& exchange);
-  int post_receive(const transport::Exchange& exchange, transport::PeerId peer);
-  int post_sends(const transport::Exchange& exchange);
-  bool next_send(const transport::Exchange& exchange, transport::PeerId& peer,
-                 std::uint64_t& offset);
-  int collect(const transport::Exchange& exchange, bool& any);
-  int take(const transport::Exchange& exchange, transport::PeerId peer, const MPI_Status& status,
-           bool in_status);
+  std::uint64_t chunks_of(std::uint64_t bytes) const;
+  static int tag_of(std::size_t lane);
+  int collect_all(bool& any);
+  int collect(std::size_t lane, bool& any);
+  int take(Lane& lane, std::size_t receive, const MPI_Status& status, bool in_status);
+  int post_receive(std::size_t lane, std::size_t receive);
+  int proceed(std::size_t lane);
+  int post_sends(std::size_t lane);
+  std::optional<std::size_t> next_send(Lane& lane) const;
+  void begin_round(Lane& lane) const;
+  static bool round_complete(Lane& lane);
+  std::optional<Event> next_event(std::span<const std::size_t> lanes);
+  int look_for_notices();
+  std::byte* scratch();
+
+  void tell_all(transport::PeerId self, int tag) const;
+  void test_all();
+  void drain(std::vector<bool>& settled);
+  bool all_ended() const;
 
   const MpiApi& api_;
   MPI_Comm comm_;
+  std::uint32_t ranks_;
   P2pOptions options_;
-  std::vector<MPI_Request> requests_;  // one receive per rank, then sends
+  std::vector<Lane> lanes_;
   std::vector<int> finished_;
-  std::vector<MPI_Status> statuses_;     // of those finished
-  std::vector<std::uint64_t> received_;  // bytes of whole chunks, per rank
-  std::vector<bool> complete_;           // the last chunk has come, per rank
-  std::vector<std::byte> beyond_;        // where chunks go that are more than expected
-  std::vector<std::size_t> free_sends_;  // unused slots of requests_, of the window
-  std::size_t window_ = 0;               // slots of the exchange that runs
-  RoundState round_;
+  std::vector<MPI_Status> statuses_;  // of those finished
+  std::vector<std::byte> scratch_;    // for chunks that nobody wants
   std::uint64_t messages_sent_ = 0;
   std::optional<P2pTrouble> trouble_;
+  bool gave_up_ = false;
+  MPI_Request drained_;  // what is taken after giving up
 };
 
 }  // namespace alm::io

@@ -1,0 +1,72 @@
+// Exchanges over MPI messages, on a private communicator.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "carrier/point_to_point.h"
+#include "mpi/ops.h"
+#include "transport/io/mpi_p2p.h"
+
+namespace alm::mpi {
+
+// What MPI refers to while messages are under way.
+struct MessagesInFlight {
+  MessagesInFlight(const io::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks)
+      : api(mpi), comm(private_comm), engine(mpi, private_comm, ranks) {}
+  ~MessagesInFlight() { api.Comm_free(&comm); }
+  MessagesInFlight(const MessagesInFlight&) = delete;
+  MessagesInFlight& operator=(const MessagesInFlight&) = delete;
+
+  const io::MpiApi& api;
+  MPI_Comm comm;
+  io::MpiP2p engine;
+  std::vector<std::shared_ptr<const void>> kept;
+};
+
+// Messages that a failed exchange could not end: to a rank that does not come, say. They and their
+// memory stay here until MPI is done with them; at the latest the end of the process frees them.
+class UnendedMessages {
+ public:
+  void add(std::unique_ptr<MessagesInFlight> messages);
+  // Frees those that have ended since. Any thread.
+  void sweep();
+  bool empty() const { return count_.load() == 0; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<MessagesInFlight>> all_;
+  std::atomic<std::size_t> count_{0};
+};
+
+class Messages final : public carrier::PointToPoint {
+ public:
+  // `comm` is freed in the end. `api` and `unended` outlive this.
+  Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm, std::uint32_t ranks,
+           std::uint32_t self, RankName name);
+  ~Messages() override;
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  base::Status start(std::size_t lane, const transport::Exchange& exchange,
+                     std::uint32_t outstanding) override;
+  void make_ready(std::size_t lane, base::PeerId peer) override;
+  base::Result<Event> await(std::span<const std::size_t> lanes) override;
+  void give_up() override;
+  bool ended() override;
+  void keep(std::shared_ptr<const void> memory) override;
+  std::uint64_t messages_sent() const override;
+
+ private:
+  base::Error error_of(int code) const;
+
+  UnendedMessages& unended_;
+  std::uint32_t self_;
+  RankName name_;
+  std::unique_ptr<MessagesInFlight> flight_;
+};
+
+}  // namespace alm::mpi
