@@ -44,9 +44,9 @@ std::uint64_t NodeBlocks::header_words(std::uint32_t host) const {
 void NodeBlocks::Sizes::copy_in(std::uint64_t, std::byte*) {
   const auto& memory = of_.node_.memory();
   std::copy(of_.send_.size.begin(), of_.send_.size.end(),
-            memory.sizes(of_.call_, true, memory.place()).begin());
+            memory.sizes(of_.call_, true, memory.local_rank()).begin());
   std::copy(of_.recv_.size.begin(), of_.recv_.size.end(),
-            memory.sizes(of_.call_, false, memory.place()).begin());
+            memory.sizes(of_.call_, false, memory.local_rank()).begin());
 }
 
 base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) {

@@ -12,8 +12,8 @@ namespace alm::mpi {
 
 // Null: `mine` has the reason, and no longer claims to have sockets.
 std::unique_ptr<node::NodeMemory> Communicator::lend_memory(PeerRecord& mine) const {
-  auto memory =
-      node::NodeMemory::create(node::node_shape(placement_, host_, node::kNodeSlabBytes), mine.key);
+  auto memory = node::NodeMemory::create(node::node_shape(placement_, host_, node::kNodeSlabBytes),
+                                         mine.key, {job_.liveness, job_.rank});
   if (!memory) {
     mine.udp = 0;
     set_cause(mine, memory.error().message);
@@ -34,7 +34,7 @@ std::string Communicator::attach(std::unique_ptr<node::NodeMemory>& memory) {
     const PeerRecord& leader = records_[placement_.leader(host_)];
     auto attached = node::NodeMemory::attach(
         node::node_shape(placement_, host_, node::kNodeSlabBytes), leader.key, leader.process,
-        leader.memory_file, placement_.place[self_]);
+        leader.memory_file, placement_.place[self_], {job_.liveness, job_.rank});
     if (attached) {
       memory = std::move(attached).value();
     } else {

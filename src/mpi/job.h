@@ -13,6 +13,7 @@
 #include "mpi/log.h"
 #include "mpi/ops.h"
 #include "mpi/stats.h"
+#include "node/liveness.h"
 #include "topology/cluster.h"
 #include "transport/io/driver.h"
 #include "tuning/decisions.h"
@@ -35,6 +36,7 @@ struct Job {
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
   tuning::JobShape shape;
+  node::LivenessFiles liveness;         // of the ranks that share a host with this one
   std::vector<tuning::Decision> known;  // of jobs of this shape; equal on all ranks
 
   // What a communicator has decided, for the decision file.

@@ -40,7 +40,9 @@ Node::Node(std::unique_ptr<NodeMemory> memory, std::vector<std::uint32_t> ranks,
       ranks_(std::move(ranks)),
       names_(std::move(names)),
       settings_(std::move(settings)),
-      watches_(ranks_.size()) {}
+      watches_(ranks_.size()) {
+  memory_->close_file();
+}
 
 SharedGate& Node::gate(Side side) const {
   auto& head = memory_->head();
@@ -55,25 +57,25 @@ SharedGate& Node::gate(Side side) const {
   return head.taken;
 }
 
-// The count of the steps of this parity at which all have come to `step`. Nobody is two ahead.
-std::uint64_t Node::wanted(Side side, std::uint64_t step) const {
+// The count of the turns of this parity at which all have come to `turn`. Nobody is two ahead.
+std::uint64_t Node::wanted(Side side, std::uint64_t turn) const {
   const std::uint64_t each = side == Side::kDelivered ? 1 : ranks_.size();
-  return each * (step / 2 + 1);
+  return each * (turn / 2 + 1);
 }
 
-void Node::reach(Side side, std::uint64_t step) {
+void Node::reach(Side side, std::uint64_t turn) {
   SharedGate& counted = gate(side);
-  if (counted.count[step % 2].fetch_add(1) + 1 == wanted(side, step)) wake_all(counted.event);
+  if (counted.count[turn % 2].fetch_add(1) + 1 == wanted(side, turn)) wake_all(counted.event);
 }
 
-base::Status Node::await(Side side, std::uint64_t step) {
+base::Status Node::await(Side side, std::uint64_t turn) {
   SharedGate& awaited = gate(side);
-  const auto reached = [&] { return awaited.count[step % 2].load() >= wanted(side, step); };
+  const auto reached = [&] { return awaited.count[turn % 2].load() >= wanted(side, turn); };
   base::Nanos last_progress = 0;
   base::Nanos last_look = 0;
   while (true) {
     const std::uint32_t seen = awaited.event.load();
-    // What has been reached counts, whatever has failed since: all ranks end in the same step.
+    // What has been reached counts, whatever has failed since: all ranks end in the same turn.
     if (reached()) return {};
     if (memory_->head().failed.load() == kFailed) return failed();
     const base::Nanos now = io::monotonic_now();
@@ -84,48 +86,48 @@ base::Status Node::await(Side side, std::uint64_t step) {
     }
     if (now - last_look >= kLookInterval) {
       last_look = now;
-      if (auto well = look_after(side, step, now); !well) return well;
+      if (auto well = look_after(side, turn, now); !well) return well;
     }
     sleep_on(awaited.event, seen);
   }
 }
 
-bool Node::awaited(Side side, std::uint64_t step, std::uint32_t place) const {
-  if (place == memory_->place()) return false;
-  const SharedSlot& slot = memory_->slot(place);
-  if (side == Side::kPosted) return slot.posted.load() <= step;
-  if (side == Side::kTaken) return slot.taken.load() <= step;
-  return place == 0;
+bool Node::awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) const {
+  if (local_rank == memory_->local_rank()) return false;
+  const SharedSlot& slot = memory_->slot(local_rank);
+  if (side == Side::kPosted) return slot.posted.load() <= turn;
+  if (side == Side::kTaken) return slot.taken.load() <= turn;
+  return local_rank == 0;
 }
 
-base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
-  for (std::uint32_t place = 0; place < ranks_.size(); ++place) {
-    if (!awaited(side, step, place)) continue;
-    const auto away = elsewhere(place);
-    const auto life = memory_->life_of(place);
-    if (away || life == NodeMemory::Life::kGone) {
+base::Status Node::look_after(Side side, std::uint64_t turn, base::Nanos now) {
+  for (std::uint32_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
+    if (!awaited(side, turn, local_rank)) continue;
+    const auto away = elsewhere(local_rank);
+    const auto life = memory_->life_of(local_rank);
+    if (away || life == Life::kGone) {
       // It may have done its part just before it went.
-      if (gate(side).count[step % 2].load() >= wanted(side, step)) return {};
-      if (!awaited(side, step, place)) continue;
-      return away ? part(place, *away) : lose(place, "its process has ended");
+      if (gate(side).count[turn % 2].load() >= wanted(side, turn)) return {};
+      if (!awaited(side, turn, local_rank)) continue;
+      return away ? part(local_rank, *away) : lose(local_rank, "its process has ended");
     }
-    Watch& watch = watches_[place];
-    if (life != NodeMemory::Life::kStopped) {
+    Watch& watch = watches_[local_rank];
+    if (life != Life::kStopped) {
       watch = {};
       continue;
     }
     if (watch.stopped_since == 0) watch.stopped_since = now;
     const base::Nanos stopped = now - watch.stopped_since;
     if (stopped >= settings_.peer_timeout) {
-      return lose(place,
+      return lose(local_rank,
                   fmt::format("stopped for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", seconds(stopped)));
     }
     if (stopped < settings_.peer_warning || watch.warned) continue;
     watch.warned = true;
     if (settings_.warn) {
-      settings_.warn(
-          fmt::format("{} stopped for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
-                      names_[ranks_[place]], seconds(stopped), seconds(settings_.peer_timeout)));
+      settings_.warn(fmt::format(
+          "{} stopped for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
+          names_[ranks_[local_rank]], seconds(stopped), seconds(settings_.peer_timeout)));
     }
   }
   return {};
@@ -133,9 +135,9 @@ base::Status Node::look_after(Side side, std::uint64_t step, base::Nanos now) {
 
 // A rank that sends by other means in the call this one is in, or in a later one: if this one
 // still waits for it, it does not come.
-std::optional<Node::Elsewhere> Node::elsewhere(std::uint32_t place) const {
-  const SharedSlot& slot = memory_->slot(place);
-  const std::uint64_t here = memory_->slot(memory_->place()).call.load();
+std::optional<Node::Elsewhere> Node::elsewhere(std::uint32_t local_rank) const {
+  const SharedSlot& slot = memory_->slot(local_rank);
+  const std::uint64_t here = memory_->slot(memory_->local_rank()).call.load();
   // The number on both sides of it: it may be in the next call already (begin()).
   const std::uint64_t call = slot.call.load();
   const std::uint64_t sends = slot.elsewhere.load();
@@ -143,69 +145,69 @@ std::optional<Node::Elsewhere> Node::elsewhere(std::uint32_t place) const {
   return Elsewhere{call == here ? std::optional(sends - 1) : std::nullopt};
 }
 
-base::Status Node::part(std::uint32_t place, const Elsewhere& from) {
-  const auto bytes = memory_->slot(memory_->place()).bytes.load();
-  return fail_for(place,
-                  base::bad_input(io::another_way_text(names_[ranks_[place]], from.sends,
-                                                       names_[ranks_[memory_->place()]], bytes)));
+base::Status Node::part(std::uint32_t local_rank, const Elsewhere& from) {
+  const auto bytes = memory_->slot(memory_->local_rank()).bytes.load();
+  return fail_for(local_rank, base::bad_input(io::another_way_text(
+                                  names_[ranks_[local_rank]], from.sends,
+                                  names_[ranks_[memory_->local_rank()]], bytes)));
 }
 
-base::Status Node::lose(std::uint32_t place, const std::string& why) {
-  const std::string text = fmt::format("{} is lost: {}", names_[ranks_[place]], why);
-  return fail_for(place, {base::ErrorCode::kPeerLost, text});
+base::Status Node::lose(std::uint32_t local_rank, const std::string& why) {
+  const std::string text = fmt::format("{} is lost: {}", names_[ranks_[local_rank]], why);
+  return fail_for(local_rank, {base::ErrorCode::kPeerLost, text});
 }
 
 // Another rank may be writing why it failed, or have died over it: then there is nothing to read.
-base::Status Node::fail_for(std::uint32_t place, const base::Error& error) {
-  fail(error, ranks_[place]);
+base::Status Node::fail_for(std::uint32_t local_rank, const base::Error& error) {
+  fail(error, ranks_[local_rank]);
   return failure() ? failed() : error;
 }
 
 void Node::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
-  SharedSlot& slot = memory_->slot(memory_->place());
+  SharedSlot& slot = memory_->slot(memory_->local_rank());
   slot.elsewhere.store(0);
   slot.call.store(call);
   if (elsewhere) slot.elsewhere.store(*elsewhere + 1);
 }
 
-base::Status Node::ready_to_post(std::uint64_t step) {
+base::Status Node::ready_to_post(std::uint64_t turn) {
   if (memory_->head().failed.load() == kFailed) return failed();
-  return step < 2 ? base::Status{} : await(Side::kTaken, step - 2);
+  return turn < 2 ? base::Status{} : await(Side::kTaken, turn - 2);
 }
 
-void Node::post(std::uint64_t step, const NodeCall& call) {
-  SharedSlot& slot = memory_->slot(memory_->place());
+void Node::post(std::uint64_t turn, const NodeCall& call) {
+  SharedSlot& slot = memory_->slot(memory_->local_rank());
   slot.kind = call.kind;
   slot.bytes = call.bytes;
-  slot.posted.store(step + 1);
-  reach(Side::kPosted, step);
+  slot.posted.store(turn + 1);
+  reach(Side::kPosted, turn);
 }
 
-base::Status Node::await_posts(std::uint64_t step, const NodeCall& call) {
-  if (auto all = await(Side::kPosted, step); !all) return all;
-  for (std::uint32_t place = 1; place < ranks_.size(); ++place) {
-    const SharedSlot& slot = memory_->slot(place);
+base::Status Node::await_posts(std::uint64_t turn, const NodeCall& call) {
+  if (auto all = await(Side::kPosted, turn); !all) return all;
+  for (std::uint32_t local_rank = 1; local_rank < ranks_.size(); ++local_rank) {
+    const SharedSlot& slot = memory_->slot(local_rank);
     if (slot.kind == call.kind && slot.bytes == call.bytes) continue;
     const auto what = [](std::uint64_t kind, std::uint64_t bytes) {
       if (kind == NodeCall::kBlocks) return std::string("blocks of any sizes");
       return fmt::format("{} bytes per pair", bytes);
     };
     // Other hosts are told of a rank that is lost, and end as well.
-    return fail_for(place,
-                    base::bad_input(fmt::format("{} exchanges {}, {} {}", names_[ranks_[0]],
-                                                what(call.kind, call.bytes), names_[ranks_[place]],
-                                                what(slot.kind, slot.bytes))));
+    return fail_for(local_rank,
+                    base::bad_input(fmt::format(
+                        "{} exchanges {}, {} {}", names_[ranks_[0]], what(call.kind, call.bytes),
+                        names_[ranks_[local_rank]], what(slot.kind, slot.bytes))));
   }
   return {};
 }
 
-void Node::deliver(std::uint64_t step) { reach(Side::kDelivered, step); }
+void Node::deliver(std::uint64_t turn) { reach(Side::kDelivered, turn); }
 
-base::Status Node::await_delivery(std::uint64_t step) { return await(Side::kDelivered, step); }
+base::Status Node::await_delivery(std::uint64_t turn) { return await(Side::kDelivered, turn); }
 
-void Node::take(std::uint64_t step) {
-  memory_->slot(memory_->place()).taken.store(step + 1);
-  reach(Side::kTaken, step);
+void Node::take(std::uint64_t turn) {
+  memory_->slot(memory_->local_rank()).taken.store(turn + 1);
+  reach(Side::kTaken, turn);
 }
 
 void Node::fail(const base::Error& error, std::optional<std::uint32_t> lost) {

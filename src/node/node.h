@@ -1,11 +1,11 @@
 // The ranks of a communicator on one host, and how they wait for each other. Their exchanges go in
-// steps, numbered from 0 over the life of the communicator:
+// turns, numbered from 0 over the life of the communicator:
 //
 //   post     a rank has put what it sends into the shared memory
-//   deliver  the leader has exchanged it with the other hosts
+//   deliver  the host leader has exchanged it with the other hosts
 //   take     a rank has copied what is for it
 //
-// Even and odd steps have buffers of their own: a rank may post step n once all have taken n - 2.
+// Even and odd turns have buffers of their own: a rank may post turn n once all have taken n - 2.
 // Waiting ranks sleep, let MPI proceed every millisecond and look every tenth of a second whether
 // those they wait for are alive, and not in another kind of exchange in this call. A failure found
 // by one ends the waiting of all.
@@ -39,26 +39,27 @@ class Node {
     std::function<void(const std::string&)> warn;
   };
 
-  // names[rank of the communicator]; `ranks` are those of this host, the leader first.
+  // names[rank of the communicator]; `ranks` are those of this host, the host leader first. All of
+  // them have the memory mapped.
   Node(std::unique_ptr<NodeMemory> memory, std::vector<std::uint32_t> ranks,
        std::vector<std::string> names, Settings settings);
 
-  bool leads() const { return memory_->place() == 0; }
-  std::uint32_t place() const { return memory_->place(); }
+  bool is_host_leader() const { return memory_->local_rank() == 0; }
+  std::uint32_t local_rank() const { return memory_->local_rank(); }
   const NodeMemory& memory() const { return *memory_; }
 
   // As UdpGroup's, for the ranks of this host.
   void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
 
-  // Before a step's data are written, and after.
-  base::Status ready_to_post(std::uint64_t step);
-  void post(std::uint64_t step, const NodeCall& call);
-  // By the leader: all have posted, with the same call. Then, when it has exchanged the data:
-  base::Status await_posts(std::uint64_t step, const NodeCall& call);
-  void deliver(std::uint64_t step);
-  // By the others. Then, when they have copied their data, the leader too:
-  base::Status await_delivery(std::uint64_t step);
-  void take(std::uint64_t step);
+  // Before a turn's data are written, and after.
+  base::Status ready_to_post(std::uint64_t turn);
+  void post(std::uint64_t turn, const NodeCall& call);
+  // By the host leader: all have posted, with the same call. Then, when it has exchanged the data:
+  base::Status await_posts(std::uint64_t turn, const NodeCall& call);
+  void deliver(std::uint64_t turn);
+  // By the others. Then, when they have copied their data, the host leader too:
+  base::Status await_delivery(std::uint64_t turn);
+  void take(std::uint64_t turn);
 
   // All ranks of the host fail with this error, now or when they next come. `lost`: the rank of the
   // communicator for want of which. The first failure stays.
@@ -77,25 +78,25 @@ class Node {
   };
 
   SharedGate& gate(Side side) const;
-  std::uint64_t wanted(Side side, std::uint64_t step) const;
-  void reach(Side side, std::uint64_t step);
-  base::Status await(Side side, std::uint64_t step);
-  bool awaited(Side side, std::uint64_t step, std::uint32_t place) const;
-  base::Status look_after(Side side, std::uint64_t step, base::Nanos now);
+  std::uint64_t wanted(Side side, std::uint64_t turn) const;
+  void reach(Side side, std::uint64_t turn);
+  base::Status await(Side side, std::uint64_t turn);
+  bool awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) const;
+  base::Status look_after(Side side, std::uint64_t turn, base::Nanos now);
   struct Elsewhere {
     std::optional<std::uint64_t> sends;  // to each rank; nothing: it is in a later call
   };
-  std::optional<Elsewhere> elsewhere(std::uint32_t place) const;
-  base::Status part(std::uint32_t place, const Elsewhere& from);
-  base::Status lose(std::uint32_t place, const std::string& why);
-  base::Status fail_for(std::uint32_t place, const base::Error& error);
+  std::optional<Elsewhere> elsewhere(std::uint32_t local_rank) const;
+  base::Status part(std::uint32_t local_rank, const Elsewhere& from);
+  base::Status lose(std::uint32_t local_rank, const std::string& why);
+  base::Status fail_for(std::uint32_t local_rank, const base::Error& error);
   base::Status failed() const;
 
   std::unique_ptr<NodeMemory> memory_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::string> names_;
   Settings settings_;
-  std::vector<Watch> watches_;  // [place]
+  std::vector<Watch> watches_;  // [local_rank]
 };
 
 }  // namespace alm::node

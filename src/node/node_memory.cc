@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <new>
-#include <type_traits>
+#include <utility>
 
 namespace alm::node {
 namespace {
@@ -33,31 +32,10 @@ base::Error failure(const std::string& what) {
   return base::io_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-struct flock byte_lock(short type, std::uint32_t place) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = place;
-  lock.l_len = 1;
-  return lock;
-}
-
-// The letter after the name in parentheses (proc(5)); the name may hold anything. 0: cannot tell.
-char state_letter(pid_t pid) {
-  const std::string path = fmt::format("/proc/{}/stat", pid);
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return 0;
-  char text[512];
-  const std::size_t length = std::fread(text, 1, sizeof text - 1, file);
-  std::fclose(file);
-  text[length] = '\0';
-  const char* end = std::strrchr(text, ')');
-  return end != nullptr && end[1] == ' ' ? end[2] : '\0';
-}
-
 }  // namespace
 
-NodeMemory::NodeMemory(const NodeShape& shape, std::uint32_t place) : shape_(shape), place_(place) {
+NodeMemory::NodeMemory(const NodeShape& shape, std::uint32_t local_rank)
+    : shape_(shape), local_rank_(local_rank) {
   slots_at_ = round_up(sizeof(SharedHead), kCacheLine);
   sizes_at_ = slots_at_ + shape.here * sizeof(SharedSlot);
   headers_at_ = sizes_at_ + 4 * sizeof(std::uint64_t) * shape.here * shape.ranks;
@@ -68,12 +46,21 @@ NodeMemory::NodeMemory(const NodeShape& shape, std::uint32_t place) : shape_(sha
 
 NodeMemory::~NodeMemory() {
   if (base_ != nullptr) ::munmap(base_, bytes_);
+  close_file();
+}
+
+void NodeMemory::close_file() {
   if (file_ >= 0) ::close(file_);
+  file_ = -1;
 }
 
 base::Result<std::unique_ptr<NodeMemory>> NodeMemory::create(const NodeShape& shape,
-                                                             const transport::Key& nonce) {
+                                                             const transport::Key& nonce,
+                                                             const Process& self) {
   std::unique_ptr<NodeMemory> made(new NodeMemory(shape, 0));
+  auto liveness = self.liveness.own(self.number);
+  if (!liveness) return liveness.error();
+  made->liveness_ = std::move(liveness).value();
   const int file = ::memfd_create("allemande", MFD_CLOEXEC);
   if (file < 0) return failure("memfd_create");
   made->file_ = file;
@@ -82,22 +69,25 @@ base::Result<std::unique_ptr<NodeMemory>> NodeMemory::create(const NodeShape& sh
   }
   if (auto mapped = made->map(file); !mapped) return mapped.error();
   auto* head = new (made->base_) SharedHead{};
-  for (std::uint32_t place = 0; place < shape.here; ++place) {
-    new (&made->slot(place)) SharedSlot{};
+  for (std::uint32_t local_rank = 0; local_rank < shape.here; ++local_rank) {
+    new (&made->slot(local_rank)) SharedSlot{};
   }
   head->nonce = nonce;
   head->lost = kNobody;
+  head->liveness_file = made->liveness_->file();
+  head->liveness_inode = made->liveness_->inode();
   head->magic = kMagic;
-  if (auto locked = made->lock(); !locked) return locked.error();
+  made->slot(0).number = self.number;
   return made;
 }
 
 base::Result<std::unique_ptr<NodeMemory>> NodeMemory::attach(const NodeShape& shape,
                                                              const transport::Key& nonce,
-                                                             pid_t leader, int file,
-                                                             std::uint32_t place) {
-  std::unique_ptr<NodeMemory> made(new NodeMemory(shape, place));
-  const std::string path = fmt::format("/proc/{}/fd/{}", leader, file);
+                                                             pid_t host_leader, int file,
+                                                             std::uint32_t local_rank,
+                                                             const Process& self) {
+  std::unique_ptr<NodeMemory> made(new NodeMemory(shape, local_rank));
+  const std::string path = fmt::format("/proc/{}/fd/{}", host_leader, file);
   const int own = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (own < 0) return failure(path);
   made->file_ = own;
@@ -106,10 +96,15 @@ base::Result<std::unique_ptr<NodeMemory>> NodeMemory::attach(const NodeShape& sh
     return base::io_error(path + " is not the memory of the rank that leads on this host");
   }
   if (auto mapped = made->map(own); !mapped) return mapped.error();
-  if (made->head().magic != kMagic || made->head().nonce != nonce) {
+  const SharedHead& head = made->head();
+  if (head.magic != kMagic || head.nonce != nonce) {
     return base::io_error(path + " is not the memory of the rank that leads on this host");
   }
-  if (auto locked = made->lock(); !locked) return locked.error();
+  auto liveness =
+      self.liveness.of(host_leader, head.liveness_file, head.liveness_inode, self.number);
+  if (!liveness) return liveness.error();
+  made->liveness_ = std::move(liveness).value();
+  made->slot(local_rank).number = self.number;
   return made;
 }
 
@@ -120,21 +115,15 @@ base::Status NodeMemory::map(int file) {
   return {};
 }
 
-base::Status NodeMemory::lock() const {
-  auto lock = byte_lock(F_WRLCK, place_);
-  if (::fcntl(file_, F_SETLK, &lock) != 0) return failure("a lock in the shared memory");
-  return {};
-}
-
-SharedSlot& NodeMemory::slot(std::uint32_t place) const {
-  return reinterpret_cast<SharedSlot*>(base_ + slots_at_)[place];
+SharedSlot& NodeMemory::slot(std::uint32_t local_rank) const {
+  return reinterpret_cast<SharedSlot*>(base_ + slots_at_)[local_rank];
 }
 
 std::span<std::uint64_t> NodeMemory::sizes(std::uint64_t call, bool send,
-                                           std::uint32_t place) const {
+                                           std::uint32_t local_rank) const {
   const std::uint64_t table = 2 * (call % 2) + (send ? 0 : 1);
   auto* words = reinterpret_cast<std::uint64_t*>(base_ + sizes_at_);
-  return {words + (table * shape_.here + place) * shape_.ranks, shape_.ranks};
+  return {words + (table * shape_.here + local_rank) * shape_.ranks, shape_.ranks};
 }
 
 std::span<std::uint64_t> NodeMemory::headers(bool send) const {
@@ -142,17 +131,13 @@ std::span<std::uint64_t> NodeMemory::headers(bool send) const {
   return {reinterpret_cast<std::uint64_t*>(base_ + headers_at_) + (send ? 0 : words), words};
 }
 
-std::byte* NodeMemory::slab(std::uint64_t step, bool send) const {
-  return base_ + slabs_at_ + (2 * (step % 2) + (send ? 0 : 1)) * shape_.slab_bytes;
+std::byte* NodeMemory::slab(std::uint64_t turn, bool send) const {
+  return base_ + slabs_at_ + (2 * (turn % 2) + (send ? 0 : 1)) * shape_.slab_bytes;
 }
 
-NodeMemory::Life NodeMemory::life_of(std::uint32_t place) const {
-  auto lock = byte_lock(F_WRLCK, place);
-  if (place == place_ || ::fcntl(file_, F_GETLK, &lock) != 0) return Life::kAlive;
-  if (lock.l_type == F_UNLCK) return Life::kGone;
-  // 0: in another PID namespace.
-  const char state = lock.l_pid > 0 ? state_letter(lock.l_pid) : '\0';
-  return state == 'T' || state == 't' ? Life::kStopped : Life::kAlive;
+Life NodeMemory::life_of(std::uint32_t local_rank) const {
+  if (local_rank == local_rank_) return Life::kAlive;
+  return liveness_->life_of(slot(local_rank).number.load());
 }
 
 }  // namespace alm::node

@@ -1,9 +1,8 @@
-// The memory that the ranks of a communicator on one host share. It has no name: the leader makes
-// an anonymous file, and the others open it through /proc, so that nothing can be left behind,
-// whatever way the processes end (docs/adr/0009-several-ranks-per-host.md).
-//
-// A rank holds a lock on its byte of the file for as long as it lives: the kernel drops it with the
-// process, so that the others can tell a dead rank from one that computes.
+// The memory that the ranks of a communicator on one host share. It has no name: the host leader
+// makes an anonymous file, and the others open it through /proc, so that nothing can be left
+// behind, whatever way the processes end (docs/adr/0009-several-ranks-per-host.md). When all have
+// it mapped, nobody keeps it open. Who is alive is seen by another file (liveness.h), of which this
+// memory says where it is.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +15,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "node/liveness.h"
 #include "transport/channel.h"
 
 namespace alm::node {
@@ -33,12 +33,13 @@ constexpr std::uint64_t kCacheLine = 64;
 
 // A count that others wait for: they sleep on `event`, which changes when the count is reached.
 struct alignas(kCacheLine) SharedGate {
-  std::atomic<std::uint64_t> count[2];  // of even and of odd steps
+  std::atomic<std::uint64_t> count[2];  // of even and of odd turns
   std::atomic<std::uint32_t> event;
 };
 
 struct alignas(kCacheLine) SharedSlot {      // of one rank
-  std::atomic<std::uint64_t> posted, taken;  // steps
+  std::atomic<std::uint64_t> posted, taken;  // turns
+  std::atomic<std::uint64_t> number;         // of its process, the byte of the liveness file
   std::atomic<std::uint64_t> kind, bytes;    // of the call it has come with
   std::atomic<std::uint64_t> call;           // of the program, begun last; equal on all ranks
   std::atomic<std::uint64_t> elsewhere;      // what it sends to each in it by other means, + 1
@@ -47,6 +48,8 @@ struct alignas(kCacheLine) SharedSlot {      // of one rank
 struct SharedHead {
   std::uint64_t magic;
   transport::Key nonce;
+  std::int32_t liveness_file;  // descriptor of the host leader
+  std::uint64_t liveness_inode;
   alignas(kCacheLine) SharedGate posted;
   SharedGate delivered;
   SharedGate taken;
@@ -61,40 +64,52 @@ class NodeMemory {
  public:
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-  // By the leader, which has place 0. `nonce` is what the others know it by.
+  // A process as the others of its host see it: the files it has open, and a number that no other
+  // of them has (its rank in the job).
+  struct Process {
+    LivenessFiles& liveness;
+    std::uint64_t number = 0;
+  };
+
+  // By the host leader, which has local rank 0. `nonce` is what the others know it by.
   static base::Result<std::unique_ptr<NodeMemory>> create(const NodeShape& shape,
-                                                          const transport::Key& nonce);
-  // By the others: descriptor `file` of process `leader`.
+                                                          const transport::Key& nonce,
+                                                          const Process& self);
+  // By the others: descriptor `file` of process `host_leader`.
   static base::Result<std::unique_ptr<NodeMemory>> attach(const NodeShape& shape,
-                                                          const transport::Key& nonce, pid_t leader,
-                                                          int file, std::uint32_t place);
+                                                          const transport::Key& nonce,
+                                                          pid_t host_leader, int file,
+                                                          std::uint32_t local_rank,
+                                                          const Process& self);
   ~NodeMemory();
   NodeMemory(const NodeMemory&) = delete;
   NodeMemory& operator=(const NodeMemory&) = delete;
 
+  // The host leader's descriptor, for the others to open; -1 when closed.
   int file() const { return file_; }
-  std::uint32_t place() const { return place_; }
+  // All have it mapped.
+  void close_file();
+  std::uint32_t local_rank() const { return local_rank_; }
   const NodeShape& shape() const { return shape_; }
 
   SharedHead& head() const { return *reinterpret_cast<SharedHead*>(base_); }
-  SharedSlot& slot(std::uint32_t place) const;
+  SharedSlot& slot(std::uint32_t local_rank) const;
   // What a rank sends to, or expects from, every rank, in this call and the one before.
-  std::span<std::uint64_t> sizes(std::uint64_t call, bool send, std::uint32_t place) const;
+  std::span<std::uint64_t> sizes(std::uint64_t call, bool send, std::uint32_t local_rank) const;
   // The sizes all hosts tell this one and are told by it: for each host a word and those sizes.
   std::span<std::uint64_t> headers(bool send) const;
-  std::byte* slab(std::uint64_t step, bool send) const;
+  std::byte* slab(std::uint64_t turn, bool send) const;
 
-  enum class Life { kAlive, kStopped, kGone };
-  Life life_of(std::uint32_t place) const;
+  Life life_of(std::uint32_t local_rank) const;
 
  private:
-  NodeMemory(const NodeShape& shape, std::uint32_t place);
+  NodeMemory(const NodeShape& shape, std::uint32_t local_rank);
   base::Status map(int file);
-  base::Status lock() const;
 
   NodeShape shape_;
-  std::uint32_t place_;
+  std::uint32_t local_rank_;
   int file_ = -1;
+  std::shared_ptr<const LivenessFile> liveness_;
   std::byte* base_ = nullptr;
   std::uint64_t slots_at_ = 0, sizes_at_ = 0, headers_at_ = 0, slabs_at_ = 0, bytes_ = 0;
 };

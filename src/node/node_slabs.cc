@@ -17,22 +17,22 @@ class Slabs {
     for (std::uint64_t slab = 0; slab < std::min<std::uint64_t>(2, slabs_); ++slab) {
       if (auto staged = stage(slab); !staged) return staged;
     }
-    return node_.leads() ? lead() : follow();
+    return node_.is_host_leader() ? lead() : follow();
   }
 
  private:
   base::Status stage(std::uint64_t slab) {
-    const std::uint64_t step = first_ + slab;
-    if (auto ready = node_.ready_to_post(step); !ready) return ready;
-    data_.copy_in(slab, node_.memory().slab(step, true));
-    node_.post(step, call_);
+    const std::uint64_t turn = first_ + slab;
+    if (auto ready = node_.ready_to_post(turn); !ready) return ready;
+    data_.copy_in(slab, node_.memory().slab(turn, true));
+    node_.post(turn, call_);
     return {};
   }
 
   base::Status finish(std::uint64_t slab) {
-    const std::uint64_t step = first_ + slab;
-    data_.copy_out(slab, node_.memory().slab(step, true), node_.memory().slab(step, false));
-    node_.take(step);
+    const std::uint64_t turn = first_ + slab;
+    data_.copy_out(slab, node_.memory().slab(turn, true), node_.memory().slab(turn, false));
+    node_.take(turn);
     return slab + 2 < slabs_ ? stage(slab + 2) : base::Status{};
   }
 
@@ -47,15 +47,15 @@ class Slabs {
   // One slab behind the others, so that the network does not wait for copies.
   base::Status lead() {
     for (std::uint64_t slab = 0; slab < slabs_; ++slab) {
-      const std::uint64_t step = first_ + slab;
-      if (auto posted = node_.await_posts(step, call_); !posted) return posted;
+      const std::uint64_t turn = first_ + slab;
+      if (auto posted = node_.await_posts(turn, call_); !posted) return posted;
       auto done =
-          data_.exchange(slab, node_.memory().slab(step, true), node_.memory().slab(step, false));
+          data_.exchange(slab, node_.memory().slab(turn, true), node_.memory().slab(turn, false));
       if (!done) {
         node_.fail(done.error(), std::nullopt);
         return done;
       }
-      node_.deliver(step);
+      node_.deliver(turn);
       if (slab == 0) continue;
       if (auto finished = finish(slab - 1); !finished) return finished;
     }
@@ -80,9 +80,9 @@ NodeShape node_shape(const plan::Placement& placement, std::uint32_t host,
 }
 
 base::Status run_slabs(Node& node, SlabData& data, std::uint64_t slabs, const NodeCall& call,
-                       std::uint64_t& step) {
-  auto done = Slabs(node, data, slabs, call, step).run();
-  step += slabs;
+                       std::uint64_t& turn) {
+  auto done = Slabs(node, data, slabs, call, turn).run();
+  turn += slabs;
   return done;
 }
 

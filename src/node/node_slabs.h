@@ -1,5 +1,5 @@
-// Data on their way through the memory of a host, slab after slab: while the leader exchanges one
-// with the other hosts, the other ranks take the one before and put in the one after.
+// Data on their way through the memory of a host, slab after slab: while the host leader
+// exchanges one with the other hosts, the other ranks take the one before and put in the one after.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ class SlabData {
  public:
   virtual ~SlabData() = default;
   virtual void copy_in(std::uint64_t slab, std::byte* send) = 0;
-  // By the leader, when all have copied in.
+  // By the host leader, when all have copied in.
   virtual base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) = 0;
   // `send` holds what ranks of the same host exchange.
   virtual void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) = 0;
 };
 
-// Takes `slabs` steps from `step` on, which moves. What fails for one rank of the host fails for
+// Takes `slabs` turns from `turn` on, which moves. What fails for one rank of the host fails for
 // all.
 base::Status run_slabs(Node& node, SlabData& data, std::uint64_t slabs, const NodeCall& call,
-                       std::uint64_t& step);
+                       std::uint64_t& turn);
 
 }  // namespace alm::node

@@ -34,10 +34,10 @@ struct Bootstrap {
   Entry entries[kRanksMax];
   std::atomic<std::uint32_t> come[8];
 
-  // Of all of `ranks`; each stage is used once.
+  // Of all of `ranks`, in any stage as often as they like.
   void meet(std::size_t stage, std::uint32_t ranks) {
-    ++come[stage];
-    while (come[stage] < ranks) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    const std::uint32_t all = (come[stage]++ / ranks + 1) * ranks;
+    while (come[stage] < all) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 };
 
@@ -79,16 +79,17 @@ class Processes {
     }
   }
 
-  // By a rank, once: its end of the memory of its host. Uses stage 0.
+  // By a rank: its end of the memory of its host. Uses stages 0 and 1.
   std::unique_ptr<Node> open_node(std::uint32_t rank, Node::Settings settings,
                                   std::uint64_t slab_bytes = kNodeSlabBytes) const {
     const std::uint32_t host = placement_.host_of[rank];
     const auto shape = node_shape(placement_, host, slab_bytes);
     const transport::Key nonce{host, 77};
     auto& mine = bootstrap_->entries[rank];
+    const NodeMemory::Process self{liveness_, rank};
     std::unique_ptr<NodeMemory> memory;
     if (placement_.leads(rank)) {
-      memory = NodeMemory::create(shape, nonce).value();
+      memory = NodeMemory::create(shape, nonce, self).value();
       mine.pid = ::getpid();
       mine.file = memory->file();
     }
@@ -96,7 +97,8 @@ class Processes {
     if (!memory) {
       const auto& leader = bootstrap_->entries[placement_.leader(host)];
       memory =
-          NodeMemory::attach(shape, nonce, leader.pid, leader.file, placement_.place[rank]).value();
+          NodeMemory::attach(shape, nonce, leader.pid, leader.file, placement_.place[rank], self)
+              .value();
     }
     bootstrap_->meet(1, placement_.rank_count());
     std::vector<std::string> names;
@@ -109,6 +111,7 @@ class Processes {
 
  private:
   plan::Placement placement_;
+  mutable LivenessFiles liveness_;  // each process has a copy
   Bootstrap* bootstrap_;
   std::vector<pid_t> pids_;
 };

@@ -1,0 +1,60 @@
+// How the ranks of a host see that one of them is dead: each holds a lock on a byte of a file for
+// as long as it lives, and the kernel drops the lock with the process, whatever way that ends. The
+// file is anonymous, so that nothing is left behind. One file serves all communicators that a
+// process leads on its host: descriptors do not grow with communicators
+// (docs/adr/0009-several-ranks-per-host.md).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/result.h"
+
+namespace alm::node {
+
+enum class Life { kAlive, kStopped, kGone };
+
+class LivenessFile {
+ public:
+  ~LivenessFile();
+  LivenessFile(const LivenessFile&) = delete;
+  LivenessFile& operator=(const LivenessFile&) = delete;
+
+  int file() const { return file_; }
+  std::uint64_t inode() const { return inode_; }
+  // Of the process that has locked this byte.
+  Life life_of(std::uint64_t byte) const;
+
+ private:
+  friend class LivenessFiles;
+  LivenessFile(int file, std::uint64_t inode) : file_(file), inode_(inode) {}
+  base::Status lock(std::uint64_t byte) const;
+
+  int file_;
+  std::uint64_t inode_;
+};
+
+// Those this process has open. It may open a file once only: the kernel drops the locks of a
+// process when any of its descriptors of the file is closed.
+class LivenessFiles {
+ public:
+  // Each locks byte `number`, which no other process of the host uses, and stays open for as long
+  // as somebody holds it. Any thread.
+  //
+  // This process's own, for the communicators it leads.
+  base::Result<std::shared_ptr<const LivenessFile>> own(std::uint64_t number);
+  // Descriptor `file` of process `host_leader`, which says that it is this inode.
+  base::Result<std::shared_ptr<const LivenessFile>> of(pid_t host_leader, int file,
+                                                       std::uint64_t inode, std::uint64_t number);
+
+ private:
+  std::mutex mutex_;
+  std::weak_ptr<const LivenessFile> own_;
+  std::map<std::uint64_t, std::weak_ptr<const LivenessFile>> open_;  // by inode
+};
+
+}  // namespace alm::node
