@@ -46,6 +46,16 @@ bool packs_to_itself(const Packing& packing, MPI_Datatype type, std::int64_t siz
   return position == size && std::memcmp(element.get(), element.get() + bytes, bytes) == 0;
 }
 
+int copy_nothing(MPI_Datatype, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int delete_nothing(MPI_Datatype, int, void*, void*) { return MPI_SUCCESS; }
+
+// What the attribute of a type says about packing it: one of these addresses.
+constexpr std::byte kToItself{}, kToOther{};
+
 // How a type was made.
 struct Constructor {
   int combiner = MPI_COMBINER_NAMED;
@@ -108,6 +118,12 @@ bool is_dense(const io::MpiApi& api, MPI_Datatype type) {
   }
 }
 
+bool look_into(const Packing& packing, const TypedBuffer& buffer) {
+  const auto type = from_opaque<MPI_Datatype>(buffer.type);
+  return buffer.size > kPortionBytes ? is_dense(packing.api, type)
+                                     : packs_to_itself(packing, type, buffer.size);
+}
+
 // Calls step(element pointer, elements, stream offset) for portions of every rank's block.
 template <class Step>
 int for_portions(const TypedBuffer& buffer, std::uint32_t ranks, Step step) {
@@ -160,6 +176,13 @@ class Grounded {
 
 }  // namespace
 
+int make_type_keyval(const io::MpiApi& api) {
+  int keyval = MPI_KEYVAL_INVALID;
+  return api.Type_create_keyval(copy_nothing, delete_nothing, &keyval, nullptr) == MPI_SUCCESS
+             ? keyval
+             : MPI_KEYVAL_INVALID;
+}
+
 bool is_usable(const Packing& packing, MPI_Datatype type) {
   if (is_named(packing.api, type)) return true;
   std::byte nothing{};
@@ -189,8 +212,16 @@ bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
     return false;
   if (true_lower != 0 || true_extent != buffer.size) return false;
   if (is_named(packing.api, type)) return true;
-  return buffer.size > kPortionBytes ? is_dense(packing.api, type)
-                                     : packs_to_itself(packing, type, buffer.size);
+  if (packing.known == MPI_KEYVAL_INVALID) return look_into(packing, buffer);
+  void* known = nullptr;
+  int found = 0;
+  if (packing.api.Type_get_attr(type, packing.known, &known, &found) == MPI_SUCCESS && found != 0) {
+    return known == &kToItself;
+  }
+  const bool to_itself = look_into(packing, buffer);
+  packing.api.Type_set_attr(type, packing.known,
+                            const_cast<std::byte*>(to_itself ? &kToItself : &kToOther));
+  return to_itself;
 }
 
 bool hold_type(const Packing& packing, TypedBuffer& buffer) {

@@ -14,7 +14,12 @@ namespace alm::mpi {
 struct Packing {
   const io::MpiApi& api;
   MPI_Comm comm;
+  int known = MPI_KEYVAL_INVALID;  // the attribute by which a type keeps what has been found out
 };
+
+// For Packing::known. MPI drops the attribute with the type, so that a handle used again is new.
+// Duplicates of a type do not have it.
+int make_type_keyval(const io::MpiApi& api);
 
 // False: not committed. The MPI library is to say so.
 bool is_usable(const Packing& packing, MPI_Datatype type);
@@ -24,7 +29,7 @@ int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Da
              TypedBuffer& buffer);
 
 // True when `count` elements are their own byte stream: no gaps, no overlap, and the bytes in the
-// order of the type's signature.
+// order of the type's signature. A type is looked into once.
 bool is_contiguous(const Packing& packing, const TypedBuffer& buffer);
 
 // Makes `buffer` describe the same elements by a type that stays when the user frees his. True: a

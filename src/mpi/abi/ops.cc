@@ -42,7 +42,8 @@ int class_of(base::ErrorCode code) {
 
 }  // namespace
 
-AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state)) : api_(api) {
+AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state))
+    : api_(api), type_keyval_(make_type_keyval(api)) {
   api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -299,6 +300,7 @@ void AbiOps::close() {
   api_.Wait(&never_, MPI_STATUS_IGNORE);
   api_.Comm_free(&private_self_);
   api_.Comm_free_keyval(&keyval_);
+  if (type_keyval_ != MPI_KEYVAL_INVALID) api_.Type_free_keyval(&type_keyval_);
 }
 
 }  // namespace alm::mpi

@@ -53,7 +53,7 @@ class AbiOps final : public MpiOps {
   void close() override;
 
   Sleepers& sleepers() { return sleepers_; }
-  Packing packing() const { return {api_, private_self_}; }
+  Packing packing() const { return {api_, private_self_, type_keyval_}; }
 
  private:
   // Until it is done, an MPI error code; nothing: `limit` has come first.
@@ -66,6 +66,7 @@ class AbiOps final : public MpiOps {
 
   const io::MpiApi& api_;
   int keyval_;
+  int type_keyval_;
   Sleepers sleepers_;
   UnendedMessages unended_;
   std::mutex error_mutex_;

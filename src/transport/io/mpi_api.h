@@ -71,6 +71,10 @@
   X(Type_create_hindexed)    \
   X(Type_commit)             \
   X(Type_free)               \
+  X(Type_create_keyval)      \
+  X(Type_free_keyval)        \
+  X(Type_set_attr)           \
+  X(Type_get_attr)           \
   X(Pack)                    \
   X(Unpack)
 
