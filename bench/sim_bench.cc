@@ -13,6 +13,7 @@
 
 #include "harness/simulation.h"
 #include "plan/plan.h"
+#include "plan/tune.h"
 #include "sim/random.h"
 #include "topology/cluster.h"
 
@@ -96,13 +97,11 @@ Measured measure(Cluster cluster, const Exchange& exchange) {
     config.packet_time = std::max<base::Nanos>(1, std::llround(tuning.packet_time_us * 1e3));
     return config;
   };
-  request.rounds = [&](std::uint32_t rank) -> base::Result<base::Rounds> {
-    auto plan = plan::make_plan({.ranks = cluster.host_count(),
-                                 .self = {rank},
-                                 .algorithm = exchange.algorithm,
-                                 .group_of = groups});
-    if (!plan) return plan.error();
-    return plan.value().rounds;
+  request.plan = [&](std::uint32_t rank) {
+    return plan::make_plan({.ranks = cluster.host_count(),
+                            .self = {rank},
+                            .algorithm = exchange.algorithm,
+                            .group_of = groups});
   };
   const double begin = cpu_seconds();
   auto result = harness::simulate(request);

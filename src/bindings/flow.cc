@@ -62,13 +62,13 @@ class Rounds {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       request.self = {rank};
       plan::Plan plan = value_or_raise(plan::make_plan(request));
-      count_ = std::max(count_, static_cast<std::uint32_t>(plan.rounds.count()));
+      count_ = std::max(count_, static_cast<std::uint32_t>(plan.rounds().count()));
       if (whole) {
         plans_.push_back(std::move(plan));
         continue;
       }
-      width_ = std::max(width_, plan.rounds.send_begin[1]);
-      for (const base::PeerId to : plan.rounds.send) {
+      width_ = std::max(width_, plan.rounds().send_begin[1]);
+      for (const base::PeerId to : plan.rounds().send) {
         sends_.push_back(static_cast<std::uint16_t>(to));
       }
     }
@@ -78,11 +78,11 @@ class Rounds {
 
   std::span<const base::Rank> sends(base::Rank rank, std::uint32_t round) {
     if (plans_.empty()) return packed(rank, round);
-    const base::Rounds& rounds = plans_[rank.value].rounds;
+    const base::Rounds& rounds = plans_[rank.value].rounds();
     return part(rounds.send, rounds.send_begin, round, sends_now_);
   }
   std::span<const base::Rank> receives(base::Rank rank, std::uint32_t round) {
-    const base::Rounds& rounds = plans_[rank.value].rounds;
+    const base::Rounds& rounds = plans_[rank.value].rounds();
     return part(rounds.recv, rounds.recv_begin, round, receives_now_);
   }
 
@@ -147,8 +147,10 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
   Options options(given);
   plan::Request plan;
   plan.ranks = cluster.host_count();
-  plan.algorithm =
-      value_or_raise(plan::parse_algorithm(options.take<std::string>("algorithm", "sync-shuffle")));
+  const auto name = options.take<std::string>("algorithm", "sync-shuffle");
+  auto named = value_or_raise(plan::parse_named(name));
+  plan.algorithm = named.algorithm;
+  plan.shape = std::move(named.shape);
   plan.permutation =
       value_or_raise(plan::parse_permutation(options.take<std::string>("permutation", "balanced")));
   plan.contention_aware = options.take("contention_aware", true);
@@ -174,6 +176,13 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
   request.packet_wire_bytes = std::min(size, payload) + around;
   if (size == 0) request.wire_bytes = 0;  // refused below, with the reason
 
+  plan::Request first = plan;
+  first.self = {0};
+  if (!value_or_raise(plan::make_plan(first)).phases.front().direct()) {
+    throw RaisedError{base::bad_input(fmt::format(
+        "flow level does not follow `{}`, which combines messages in phases; simulate packets",
+        name))};
+  }
   const bool one_round =
       plan.algorithm == plan::Algorithm::kDirect || plan.algorithm == plan::Algorithm::kSyncShuffle;
   std::unique_ptr<Rounds> rounds;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bindings/bindings.h"
+#include "plan/tune.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -23,8 +24,11 @@ Ranks slice(const Ranks& ranks, const std::vector<std::uint32_t>& begin, std::si
   return {ranks.begin() + begin[round], ranks.begin() + begin[round + 1]};
 }
 
-std::vector<std::pair<Ranks, Ranks>> rounds(const Plan& plan) {
-  const base::Rounds& made = plan.rounds;
+std::vector<std::pair<Ranks, Ranks>> rounds_of(const plan::Phase& phase) {
+  base::Rounds made = phase.rounds;
+  for (auto* peers : {&made.send, &made.recv}) {
+    for (base::PeerId& peer : *peers) peer = phase.rank_of(peer).value;
+  }
   std::vector<std::pair<Ranks, Ranks>> out;
   for (std::size_t round = 0; round < made.count(); ++round) {
     out.emplace_back(slice(made.send, made.send_begin, round),
@@ -33,16 +37,32 @@ std::vector<std::pair<Ranks, Ranks>> rounds(const Plan& plan) {
   return out;
 }
 
+using Blocks = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // (origin, destination)
+
+std::vector<std::pair<std::uint32_t, Blocks>> messages_of(const plan::Phase& phase) {
+  std::vector<std::pair<std::uint32_t, Blocks>> out;
+  plan::Move direct;
+  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
+    auto& [to, blocks] = out.emplace_back(phase.rank_of(phase.rounds.send[i]).value, Blocks());
+    for (const plan::Move& move : phase.sends(i, direct)) {
+      blocks.emplace_back(move.origin.value, move.destination.value);
+    }
+  }
+  return out;
+}
+
 Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorithm,
                std::string_view permutation, bool contention_aware, std::uint32_t omega,
                const std::vector<Ranks>& group_of) {
+  auto named = value_or_raise(plan::parse_named(algorithm));
   return value_or_raise(
       plan::make_plan({.ranks = ranks,
                        .self = {rank},
-                       .algorithm = value_or_raise(plan::parse_algorithm(algorithm)),
+                       .algorithm = named.algorithm,
                        .permutation = value_or_raise(plan::parse_permutation(permutation)),
                        .contention_aware = contention_aware,
                        .omega = omega,
+                       .shape = std::move(named.shape),
                        .group_of = group_of}));
 }
 
@@ -80,10 +100,23 @@ void bind_plan(nb::module_& m) {
       .def_ro("ranks", &Plan::ranks)
       .def_prop_ro("rank", [](const Plan& p) { return p.self.value; })
       .def_prop_ro(
-          "interleaved", [](const Plan& p) { return p.rounds.interleaved; },
+          "interleaved", [](const Plan& p) { return p.rounds().interleaved; },
           "Packets to the partners of a round alternate; else block after block.")
-      .def_prop_ro("rounds", rounds,
-                   "Per round the ranks to send to and the ranks to receive from, in step order.");
+      .def_ro("identity", &Plan::identity,
+              "What decision files and logs know the plan by: 'grid:8x4'.")
+      .def_prop_ro(
+          "rounds", [](const Plan& p) { return rounds_of(p.phases.front()); },
+          "Per round of the first phase the ranks to send to and the ranks to receive from, in "
+          "step order.")
+      .def_prop_ro(
+          "phases",
+          [](const Plan& p) {
+            std::vector<std::vector<std::pair<std::uint32_t, Blocks>>> out;
+            for (const plan::Phase& phase : p.phases) out.push_back(messages_of(phase));
+            return out;
+          },
+          "Per phase the messages this rank sends: to which rank, and the blocks in it, each as "
+          "(origin, destination).");
   m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",
         "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
         "group_of"_a = std::vector<Ranks>(),

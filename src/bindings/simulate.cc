@@ -8,6 +8,8 @@
 
 #include "bindings/bindings.h"
 #include "bindings/simulate_options.h"
+#include "plan/host_aggregation.h"
+#include "plan/tune.h"
 #include "plan/uneven.h"
 #include "topology/cluster.h"
 
@@ -59,26 +61,50 @@ transport::Config config_of(const SimulateOptions& options, const Cluster& clust
   return config;
 }
 
-bool in_steps(const SimulateOptions& options) {
-  return options.uneven_steps && options.algorithm == plan::Algorithm::kSyncShuffle &&
-         !options.matrix.empty() &&
-         plan::uneven_pays(options.matrix, static_cast<std::uint32_t>(options.hosts.size()));
+// What the hosts send each other: of the ranks on them, without what stays on a host.
+std::vector<std::uint64_t> host_matrix(const SimulateOptions& options) {
+  const std::size_t hosts = options.hosts.size();
+  std::vector<std::uint64_t> matrix(hosts * hosts);
+  for (std::uint32_t from = 0; from < options.ranks(); ++from) {
+    for (std::uint32_t to = 0; to < options.ranks(); ++to) {
+      const std::size_t a = from / options.ranks_per_host;
+      const std::size_t b = to / options.ranks_per_host;
+      if (a != b) matrix[a * hosts + b] += options.bytes(from, to);
+    }
+  }
+  return matrix;
 }
 
-void add_steps(base::Rounds& rounds, std::uint32_t rank, const SimulateOptions& options,
-               const transport::Config& config, double limit_seconds) {
+bool in_steps(const SimulateOptions& options, const std::vector<std::uint64_t>& of_hosts) {
+  return options.uneven_steps && options.algorithm == plan::Algorithm::kSyncShuffle &&
+         !options.matrix.empty() &&
+         plan::uneven_pays(of_hosts, static_cast<std::uint32_t>(options.hosts.size()));
+}
+
+void add_steps(base::Rounds& rounds, std::uint32_t host, const std::vector<std::uint64_t>& of_hosts,
+               const SimulateOptions& options, const transport::Config& config,
+               double limit_seconds) {
   constexpr double kNanos = 1e9;
   const double steps = limit_seconds * kNanos / static_cast<double>(config.packet_time);
   auto made = plan::make_uneven(
       {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
-       .self = {rank},
-       .bytes = options.matrix,
+       .self = {host},
+       .bytes = of_hosts,
        .packet_bytes = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
        .grain_packets = config.grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
   rounds.trains = std::move(made.send);
   rounds.arrivals = std::move(made.recv);
   rounds.steps = made.steps;
+}
+
+// Rank r is on the host of number r / ranks_per_host.
+plan::Placement placement_of(const SimulateOptions& options) {
+  std::vector<std::string> names;
+  for (std::uint32_t rank = 0; rank < options.ranks(); ++rank) {
+    names.push_back(fmt::format("{}", rank / options.ranks_per_host));
+  }
+  return plan::Placement::of(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 class Recorder final : public sim::TraceSink {
@@ -103,7 +129,7 @@ void check_trace(const SimulateOptions& options, const Cluster& cluster,
     if (host == options.hosts.front()) continue;
     longest = std::max(longest, routes.path(options.hosts.front().value, host.value, 0).size());
   }
-  const auto ranks = static_cast<std::uint32_t>(options.hosts.size());
+  const std::uint32_t ranks = options.ranks();
   double packets = 0;
   for (std::uint32_t from = 0; from < ranks; ++from) {
     for (std::uint32_t to = 0; to < ranks; ++to) {
@@ -145,15 +171,18 @@ nb::list ports_of(const harness::SimResult& result, const Cluster& cluster) {
 
 double limit_seconds(const SimulateOptions& options, const Cluster& cluster) {
   if (!options.matrix.empty()) {
-    return topology::traffic_limit_seconds(cluster, options.hosts, options.matrix);
+    return topology::traffic_limit_seconds(cluster, options.hosts, host_matrix(options));
   }
   if (!options.pairs.empty()) return 0;  // of a complete exchange; here there is none
-  return topology::alltoall_limit_seconds(cluster, options.hosts, options.size);
+  const std::uint64_t each = options.ranks_per_host;
+  return topology::alltoall_limit_seconds(cluster, options.hosts, each * each * options.size);
 }
 
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
                  const Cluster& cluster, const transport::Config& config) {
   nb::dict out;
+  std::string name(plan::name_of(options.algorithm));
+  if (!options.shape.empty()) name += ":" + plan::text_of_shape(options.shape);
   sim::Picos total = 0;
   nb::list exchanges;
   for (const sim::Picos time : result.exchange_time) {
@@ -163,8 +192,9 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
   const double time = seconds(total) / static_cast<double>(result.exchange_time.size());
   const double limit = limit_seconds(options, cluster);
   out["mode"] = "packet";
-  out["algorithm"] = plan::name_of(options.algorithm);
+  out["algorithm"] = name;
   out["hosts"] = options.hosts.size();
+  out["ranks"] = options.ranks();
   out["size"] = options.size;
   out["time_s"] = time;
   out["limit_s"] = limit;
@@ -202,10 +232,13 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   const auto group_of = groups_of(cluster, options.hosts);
 
   const double limit = limit_seconds(options, cluster);
-  const bool steps = in_steps(options);
+  const auto of_hosts =
+      options.matrix.empty() ? std::vector<std::uint64_t>() : host_matrix(options);
+  const bool steps = in_steps(options, of_hosts);
+  const plan::Placement placement = placement_of(options);
   harness::SimRequest request;
   request.cluster = &cluster;
-  request.hosts = options.hosts;
+  for (const std::uint32_t host : placement.host_of) request.hosts.push_back(options.hosts[host]);
   request.bytes = options.size;
   if (!options.complete()) {
     request.bytes_of = [&](std::uint32_t from, std::uint32_t to) {
@@ -218,18 +251,21 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.jitter = options.jitter;
   request.memory_max = options.memory_max;
   request.config = [&](std::uint32_t) { return config; };
-  request.rounds = [&](std::uint32_t rank) -> base::Result<base::Rounds> {
-    auto plan = plan::make_plan({.ranks = static_cast<std::uint32_t>(options.hosts.size()),
-                                 .self = {rank},
+  request.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
+    auto made = plan::make_plan({.ranks = placement.hosts(),
+                                 .self = {placement.host_of[rank]},
                                  .algorithm = options.algorithm,
                                  .permutation = options.permutation,
                                  .contention_aware = options.contention_aware,
                                  .omega = options.omega,
+                                 .shape = options.shape,
                                  .group_of = group_of});
-    if (!plan) return plan.error();
-    base::Rounds rounds = std::move(plan).value().rounds;
-    if (steps) add_steps(rounds, rank, options, config, limit);
-    return rounds;
+    if (!made) return made;
+    if (steps) {
+      add_steps(made.value().phases.front().rounds, placement.host_of[rank], of_hosts, options,
+                config, limit);
+    }
+    return plan::over_hosts(made.value(), placement, {rank});
   };
   Recorder recorder;
   if (options.trace) {

@@ -191,6 +191,7 @@ void read_pairs(Reader& reader, const topology::Cluster& cluster, SimulateOption
     }
     return static_cast<std::uint32_t>(found - out.hosts.begin());
   };
+  if (out.ranks_per_host > 1) refuse("options: `pairs` needs one rank per host");
   for (const auto& pair : names) {
     if (pair.size() != 2 || pair[0] == pair[1]) {
       refuse("options: `pairs` is no list of [from, to]");
@@ -199,13 +200,14 @@ void read_pairs(Reader& reader, const topology::Cluster& cluster, SimulateOption
   }
 }
 
+constexpr std::uint32_t kRanksPerHostMax = 1024;
 constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;
 
 void read_matrix(Reader& reader, SimulateOptions& out) {
   const nb::object given = reader.object("matrix");
   if (given.is_none()) return;
   if (!out.pairs.empty()) refuse("options: `matrix` and `pairs` both say who sends; give one");
-  out.matrix = read_traffic(given, out.hosts.size(), "options: `matrix`");
+  out.matrix = read_traffic(given, out.ranks(), "options: `matrix`");
   for (const std::uint64_t bytes : out.matrix) {
     if (bytes > kSizeMax) {
       refuse(fmt::format("options: `matrix` holds {} bytes; at most {} per pair", bytes, kSizeMax));
@@ -246,7 +248,9 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   SimulateOptions out;
   const std::string mode = reader.text("mode", "packet");
   if (mode != "packet") refuse(fmt::format("options: mode `{}`; expected packet", mode));
-  out.algorithm = value_or_raise(plan::parse_algorithm(reader.text("algorithm", "sync-shuffle")));
+  auto named = value_or_raise(plan::parse_named(reader.text("algorithm", "sync-shuffle")));
+  out.algorithm = named.algorithm;
+  out.shape = std::move(named.shape);
   out.permutation = value_or_raise(plan::parse_permutation(reader.text("permutation", "balanced")));
   out.contention_aware = reader.flag("contention_aware", true);
   out.omega = reader.count32("omega", 0);
@@ -263,6 +267,11 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   const std::uint64_t seed = reader.count("seed", 1, 0, UINT64_MAX);
   read_protocol(reader, out);
   read_hosts(reader, cluster, out, seed);
+  out.ranks_per_host = reader.count32("ranks_per_host", 1, 1);
+  if (out.ranks_per_host > kRanksPerHostMax) {
+    refuse(fmt::format("options: `ranks_per_host` is {}; expected 1 to {}", out.ranks_per_host,
+                       kRanksPerHostMax));
+  }
   read_pairs(reader, cluster, out);
   read_matrix(reader, out);
   read_jitter(reader, out, seed);

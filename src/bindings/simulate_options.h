@@ -18,8 +18,9 @@ struct SimulateOptions {
   plan::Permutation permutation = plan::Permutation::kBalanced;
   bool contention_aware = true;
   std::uint32_t omega = 0;
+  std::vector<std::uint32_t> shape;  // of a grid, or of Bruck's digits; empty: the best
   std::uint64_t size = 0;
-  std::vector<std::uint64_t> matrix;  // bytes, [sender * ranks + receiver]; empty: `size` each
+  std::vector<std::uint64_t> matrix;  // bytes, [sender * ranks() + receiver]; empty: `size` each
   bool uneven_steps = true;           // steps made for the matrix, where that pays (plan/uneven.h)
   std::uint32_t exchanges = 1;
   std::uint32_t window_packets = 0;  // 0: tune()
@@ -27,12 +28,14 @@ struct SimulateOptions {
   std::uint32_t grain_packets = 0;   // 0: tune()
   std::uint32_t datagram_bytes = 0;  // 0: what the MTU holds
   transport::Config config;          // what is not a matter of the network
-  std::vector<base::HostId> hosts;   // in rank order
+  std::vector<base::HostId> hosts;   // in the order of their ranks
+  std::uint32_t ranks_per_host = 1;
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(hosts.size()) * ranks_per_host; }
   // Who sends to whom, as ranks; empty: everybody to everybody.
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
   bool complete() const { return matrix.empty() && pairs.empty(); }
   std::uint64_t bytes(std::uint32_t from, std::uint32_t to) const {
-    if (!matrix.empty()) return matrix[from * hosts.size() + to];
+    if (!matrix.empty()) return matrix[from * std::size_t{ranks()} + to];
     return pairs.empty() || pairs.count({from, to}) > 0 ? size : 0;
   }
   sim::Options network;

@@ -1,45 +1,117 @@
 #include "carrier/message_group.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace alm::carrier {
+namespace {
 
-MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, std::uint32_t ranks,
-                           std::uint32_t self)
-    : messages_(std::move(messages)),
-      ranks_(ranks),
-      pairwise_(shift_rounds(ranks, self)),
-      one_round_(group_rounds(ranks, self)),
-      bruck_(plan::make_uniform_bruck(ranks, 2), self) {}
-
-MessageGroup::~MessageGroup() {
-  if (!messages_->ended()) {
-    messages_->keep(std::make_shared<const BruckBlocks>(std::move(bruck_)));
+// Each phase on a lane of its own. MPI knows ranks: what the plan says by peer is said by rank.
+class Phases final : public execute::Carrier {
+ public:
+  Phases(PointToPoint& messages, const plan::Plan& plan, std::uint32_t outstanding)
+      : messages_(messages), plan_(plan), outstanding_(outstanding) {
+    for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) lanes_.push_back(phase);
+    by_rank_.resize(plan.phases.size());
   }
+
+  base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
+    return messages_.start(phase, by_rank(phase, exchange), outstanding_);
+  }
+  void make_ready(std::size_t phase, base::PeerId peer) override {
+    messages_.make_ready(phase, plan_.phases[phase].rank_of(peer).value);
+  }
+  base::Result<Event> await() override {
+    const auto event = messages_.await(lanes_);
+    if (!event) return event.error();
+    const auto [phase, rank] = event.value();
+    if (!rank || plan_.phases[phase].members.empty()) return Event{phase, rank};
+    const auto& members = plan_.phases[phase].members;
+    const auto found = std::find(members.begin(), members.end(), base::Rank{*rank});
+    return Event{phase, static_cast<base::PeerId>(found - members.begin())};
+  }
+
+ private:
+  struct ByRank {
+    base::Rounds rounds;
+    std::vector<std::uint64_t> send_at, send_size, recv_at, recv_size;
+    std::vector<std::uint8_t> withheld;
+  };
+
+  transport::Exchange by_rank(std::size_t phase, const transport::Exchange& by_peer) {
+    const auto& members = plan_.phases[phase].members;
+    if (members.empty()) return by_peer;
+    ByRank& all = by_rank_[phase];
+    all.rounds = *by_peer.rounds;
+    for (auto* peers : {&all.rounds.send, &all.rounds.recv}) {
+      for (base::PeerId& peer : *peers) peer = members[peer].value;
+    }
+    for (auto* words : {&all.send_at, &all.send_size, &all.recv_at, &all.recv_size}) {
+      words->assign(plan_.ranks, 0);
+    }
+    all.withheld.assign(plan_.ranks, 0);
+    for (base::PeerId peer = 0; peer < members.size(); ++peer) {
+      const std::uint32_t rank = members[peer].value;
+      if (rank == plan_.self.value) continue;
+      all.send_at[rank] = static_cast<std::uint64_t>(by_peer.send.at(peer) - by_peer.send.base);
+      all.recv_at[rank] = static_cast<std::uint64_t>(by_peer.recv.at(peer) - by_peer.recv.base);
+      all.send_size[rank] = by_peer.send.size_of(peer);
+      all.recv_size[rank] = by_peer.recv.size_of(peer);
+      if (!by_peer.withheld.empty()) all.withheld[rank] = by_peer.withheld[peer];
+    }
+    transport::Exchange exchange = by_peer;
+    exchange.rounds = &all.rounds;
+    exchange.send = {by_peer.send.base, 0, 0, all.send_at, all.send_size};
+    exchange.recv = {by_peer.recv.base, 0, 0, all.recv_at, all.recv_size};
+    if (!by_peer.withheld.empty()) exchange.withheld = all.withheld;
+    return exchange;
+  }
+
+  PointToPoint& messages_;
+  const plan::Plan& plan_;
+  std::uint32_t outstanding_;
+  std::vector<std::size_t> lanes_;
+  std::vector<ByRank> by_rank_;  // by phase
+};
+
+}  // namespace
+
+MessageGroup::Way::Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding)
+    : execution(std::move(plan)),
+      carrier(std::make_unique<Phases>(messages, execution.plan(), outstanding)) {}
+
+MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan)
+    : messages_(std::move(messages)),
+      any_size_(*messages_, std::move(plan), PointToPoint::kFew),
+      ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {}
+
+// What messages are put together in may have to live on.
+MessageGroup::~MessageGroup() {
+  if (messages_->ended()) return;
+  for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
 }
 
-base::Status MessageGroup::run(const transport::Exchange& exchange) {
-  return messages_->run(exchange, PointToPoint::kFew);
+base::Status MessageGroup::run(const transport::ConstBlocks& send,
+                               const transport::MutableBlocks& recv,
+                               const execute::Amounts& amounts) {
+  return any_size_.execution.run(*any_size_.carrier, send, recv, amounts);
+}
+
+MessageGroup::Way& MessageGroup::way_of(plan::MessageOrder order) {
+  auto& way = ways_[static_cast<std::size_t>(order)];
+  if (!way) {
+    const std::uint32_t ranks = plan().ranks;
+    const bool all = order == plan::MessageOrder::kAll;
+    way = std::make_unique<Way>(*messages_, plan::plan_of(order, ranks, plan().self),
+                                all ? ranks : PointToPoint::kFew);
+  }
+  return *way;
 }
 
 base::Status MessageGroup::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
                                std::uint64_t bytes) {
-  if (order == plan::MessageOrder::kBruck) return run_bruck(send, recv, bytes);
-  transport::Exchange exchange;
-  exchange.rounds = order == plan::MessageOrder::kPairwise ? &pairwise_.rounds : &one_round_.rounds;
-  exchange.send = {send, bytes, bytes};
-  exchange.recv = {recv, bytes, bytes};
-  return messages_->run(exchange, order == plan::MessageOrder::kAll ? ranks_ : PointToPoint::kFew);
-}
-
-base::Status MessageGroup::run_bruck(const std::byte* send, std::byte* recv, std::uint64_t bytes) {
-  bruck_.begin(send, bytes);
-  for (std::size_t phase = 0; phase < bruck_.phases(); ++phase) {
-    if (auto done = messages_->run(bruck_.exchange(phase), PointToPoint::kFew); !done) return done;
-    bruck_.arrived(phase);
-  }
-  bruck_.finish(recv);
-  return {};
+  Way& way = way_of(order);
+  return way.execution.run(*way.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
+                           {.each = bytes});
 }
 
 }  // namespace alm::carrier

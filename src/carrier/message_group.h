@@ -1,30 +1,33 @@
-// The ranks of a communicator that exchange over MPI point-to-point messages, and the orders in
-// which MPI libraries themselves do so: whichever of them is best there can be matched.
+// The ranks of a communicator that exchange over MPI point-to-point messages, by any plan. Knows no
+// algorithms: execute::Execution carries the plans out.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "carrier/bruck_blocks.h"
-#include "carrier/plan_rounds.h"
 #include "carrier/point_to_point.h"
+#include "execute/execution.h"
 #include "plan/message_order.h"
+#include "plan/plan.h"
 
 namespace alm::carrier {
 
 class MessageGroup {
  public:
-  MessageGroup(std::unique_ptr<PointToPoint> messages, std::uint32_t ranks, std::uint32_t self);
-
+  // `plan` takes blocks of any size.
+  MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan);
   ~MessageGroup();
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
 
-  // In the rounds the exchange names.
-  base::Status run(const transport::Exchange& exchange);
-  // One block of `bytes` per rank; self's own is not copied.
+  const plan::Plan& plan() const { return any_size_.execution.plan(); }
+
+  // By the plan for any size. Blocks lie by rank; self's own is left alone.
+  base::Status run(const transport::ConstBlocks& send, const transport::MutableBlocks& recv,
+                   const execute::Amounts& amounts);
+  // In one of the orders in which MPI libraries do it, blocks of `bytes`.
   base::Status run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
                    std::uint64_t bytes);
 
@@ -37,12 +40,16 @@ class MessageGroup {
   std::uint64_t messages_sent() const { return messages_->messages_sent(); }
 
  private:
-  base::Status run_bruck(const std::byte* send, std::byte* recv, std::uint64_t bytes);
+  struct Way {
+    Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding);
+    execute::Execution execution;
+    std::unique_ptr<execute::Carrier> carrier;
+  };
+  Way& way_of(plan::MessageOrder order);
 
   std::unique_ptr<PointToPoint> messages_;
-  std::uint32_t ranks_;
-  PlanRounds pairwise_, one_round_;
-  BruckBlocks bruck_;
+  Way any_size_;
+  std::vector<std::unique_ptr<Way>> ways_;  // by MessageOrder, made when first taken
 };
 
 }  // namespace alm::carrier

@@ -22,13 +22,13 @@ class EqualBlocks final : public node::SlabData {
   };
 
   EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpGroup* group,
-              const User& user, std::optional<std::size_t> phased)
+              const User& user, std::optional<std::size_t> combining)
       : placement_(placement),
         self_(self),
         host_(placement.host_of[self]),
         group_(group),
         user_(user),
-        phased_(phased) {}
+        combining_(combining) {}
 
   void copy_in(std::uint64_t slab, std::byte* send) override {
     const Piece piece = piece_of(slab);
@@ -48,15 +48,23 @@ class EqualBlocks final : public node::SlabData {
   base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) override {
     const std::uint64_t here = placement_.count(host_);
     const std::uint64_t bytes = piece_of(slab).bytes;
-    if (phased_) return group_->run_phased(*phased_, send, recv, here * here * bytes);
-    std::vector<std::uint64_t> at, sizes;
+    std::vector<std::uint64_t> at, sizes, weights;
     for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
       at.push_back(here * placement_.first[host] * bytes);
       sizes.push_back(here * placement_.count(host) * bytes);
+      weights.push_back(placement_.count(host));
+    }
+    const transport::ConstBlocks out{send, 0, 0, at, sizes};
+    const transport::MutableBlocks in{recv, 0, 0, at, sizes};
+    if (combining_) {
+      if (!placement_.equal()) return group_->run_combining(*combining_, out, in, {bytes, weights});
+      const std::uint64_t block = here * here * bytes;
+      return group_->run_combining(*combining_, {send, block, block}, {recv, block, block},
+                                   {.each = block});
     }
     transport::Exchange exchange;
-    exchange.send = {send, 0, 0, at, sizes};
-    exchange.recv = {recv, 0, 0, at, sizes};
+    exchange.send = out;
+    exchange.recv = in;
     return group_->run(exchange);
   }
 
@@ -89,7 +97,7 @@ class EqualBlocks final : public node::SlabData {
   std::uint32_t self_, host_;
   UdpGroup* group_;
   User user_;
-  std::optional<std::size_t> phased_;
+  std::optional<std::size_t> combining_;
 };
 
 }  // namespace
@@ -104,9 +112,9 @@ std::uint64_t NodeExchange::piece_bytes() const {
 }
 
 base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                                    std::optional<std::size_t> phased) {
+                                    std::optional<std::size_t> combining) {
   const std::uint64_t piece = piece_bytes();
-  EqualBlocks data(placement_, self_, group_, {send, recv, bytes, piece}, phased);
+  EqualBlocks data(placement_, self_, group_, {send, recv, bytes, piece}, combining);
   return node::run_slabs(*node_, data, (bytes + piece - 1) / piece,
                          {node::NodeCall::kAlltoall, bytes}, step_);
 }

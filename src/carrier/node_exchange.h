@@ -24,9 +24,9 @@ class NodeExchange {
   NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement, std::uint32_t self,
                UdpGroup* group);
 
-  // Blocks of `bytes`, the rank's own left alone. `phased`: of the group.
+  // Blocks of `bytes`, the rank's own left alone. `combining`: a plan of the group.
   base::Status alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                        std::optional<std::size_t> phased);
+                        std::optional<std::size_t> combining);
   // Of any sizes. kBadInput: two ranks do not agree on one. All ranks end with it then, in this
   // call; where several pairs differ, not all name the same.
   base::Status alltoall_blocks(const transport::ConstBlocks& send,

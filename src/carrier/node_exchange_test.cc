@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
-#include "carrier/plan_rounds.h"
 #include "node/node_test_processes.h"
+#include "plan/combining.h"
 #include "transport/io/driver.h"
 
 namespace alm::carrier {
@@ -33,7 +33,7 @@ class Rank {
 
   NodeExchange& exchange() { return *exchange_; }
   std::optional<std::size_t> first_phased() const {
-    if (!group_ || group_->phased().empty()) return std::nullopt;
+    if (!group_ || !placement_.equal()) return std::nullopt;
     return 0;
   }
   // Peers may need what was sent last.
@@ -102,13 +102,13 @@ class Rank {
     auto& entries = processes.bootstrap().entries;
     // Sets are numbered alike everywhere: the group's, then those of the phases.
     const std::uint16_t set = driver_->reserve_set();
-    std::vector<plan::Phased> phased;
+    std::vector<plan::Plan> combining;
     std::vector<std::vector<std::vector<std::uint16_t>>> phase_sets;
     if (placement_.equal()) {
-      phased = plan::make_phased(placement_.hosts(), base::Rank{host}, {}, 1448);
-      for (const auto& one : phased) {
+      combining = plan::combining_plans(placement_.hosts(), base::Rank{host}, {}, 1448);
+      for (const auto& one : combining) {
         auto& sets = phase_sets.emplace_back();
-        for (std::size_t phase = 0; phase < plan::phases_of(one); ++phase) {
+        for (std::size_t phase = 0; phase < one.phases.size(); ++phase) {
           sets.emplace_back(placement_.hosts(), driver_->reserve_set());
         }
       }
@@ -125,9 +125,10 @@ class Rank {
           {io::make_address("127.0.0.1", entries[placement_.leader(peer)].port).value()});
       peers.names.push_back("host " + std::to_string(peer));
     }
-    group_ = std::make_unique<UdpGroup>(*driver_, std::move(peers),
-                                        group_rounds(placement_.hosts(), host), std::move(phased),
-                                        phase_sets, UdpGroup::Hooks{});
+    group_ = std::make_unique<UdpGroup>(
+        *driver_, std::move(peers),
+        plan::make_plan({.ranks = placement_.hosts(), .self = {host}}).value(),
+        std::move(combining), phase_sets, UdpGroup::Hooks{});
   }
 
   const plan::Placement& placement_;

@@ -5,26 +5,57 @@
 #include <algorithm>
 #include <utility>
 
-#include "carrier/bruck_exchange.h"
-#include "carrier/grid_exchange.h"
-
 namespace alm::carrier {
-
 namespace {
 
-std::unique_ptr<PhasedExchange> open(const plan::Phased& phased, io::Driver& driver,
-                                     const io::PeerSet& peers,
-                                     std::span<const std::vector<std::uint16_t>> sets) {
-  if (const auto* grid = std::get_if<plan::Grid>(&phased)) {
-    return std::make_unique<GridExchange>(*grid, driver, peers, sets);
+// The peers of one phase: those of the whole communicator that are members of it.
+io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
+                     std::span<const std::uint16_t> sets) {
+  io::PeerSet peers;
+  peers.config = all.config;
+  peers.identity.key = all.identity.key;
+  peers.identity.self = phase.self;
+  peers.names = all.names;
+  peers.family = all.family;
+  const std::size_t members = phase.members.empty() ? all.addresses.size() : phase.members.size();
+  for (base::PeerId peer = 0; peer < members; ++peer) {
+    const std::uint32_t member = phase.rank_of(peer).value;
+    peers.identity.remote_set.push_back(sets[member]);
+    peers.addresses.push_back(all.addresses[member]);
+    peers.numbers.push_back(all.numbers.empty() ? member : all.numbers[member]);
   }
-  return std::make_unique<BruckExchange>(std::get<plan::Bruck>(phased), driver, peers, sets);
+  peers.identity.local_set = peers.identity.remote_set[phase.self];
+  return peers;
 }
+
+// The phases of one plan, each over a set of peers of its own.
+class Phases final : public execute::Carrier {
+ public:
+  Phases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpGroup::Hooks& hooks)
+      : driver_(driver), sets_(std::move(sets)), hooks_(hooks) {}
+
+  base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
+    return driver_.start(sets_[phase], exchange);
+  }
+  void make_ready(std::size_t phase, base::PeerId peer) override {
+    driver_.make_ready(sets_[phase], peer);
+  }
+  base::Result<Event> await() override {
+    const auto event = driver_.await(sets_, hooks_.progress, hooks_.warn);
+    if (!event) return event.error();
+    return Event{event.value().index, event.value().arrived};
+  }
+
+ private:
+  io::Driver& driver_;
+  std::vector<std::uint16_t> sets_;  // by phase
+  const UdpGroup::Hooks& hooks_;
+};
 
 }  // namespace
 
-UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
-                   std::vector<plan::Phased> phased,
+UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
+                   std::vector<plan::Plan> combining,
                    std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks)
     : driver_(driver),
       members_(static_cast<std::uint32_t>(peers.addresses.size())),
@@ -32,13 +63,20 @@ UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
       set_(peers.identity.local_set),
       sets_{set_},
       config_(peers.config),
-      rounds_(std::move(rounds)),
-      plans_(std::move(phased)),
+      plan_(std::move(plan)),
+      plans_(std::move(combining)),
       hooks_(std::move(hooks)) {
   peers.family = set_;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    phased_.push_back(open(plans_[i], driver, peers, phase_sets[i]));
-    for (const std::uint16_t set : phased_.back()->sets()) sets_.push_back(set);
+    std::vector<std::uint16_t> sets;
+    for (std::size_t phase = 0; phase < plans_[i].phases.size(); ++phase) {
+      auto of_phase = peers_of(plans_[i].phases[phase], peers, phase_sets[i][phase]);
+      sets.push_back(of_phase.identity.local_set);
+      driver_.add_set(sets.back(), std::move(of_phase));
+    }
+    sets_.insert(sets_.end(), sets.begin(), sets.end());
+    executions_.emplace_back(plans_[i]);
+    carriers_.push_back(std::make_unique<Phases>(driver_, std::move(sets), hooks_));
   }
   driver_.add_set(set_, std::move(peers));
 }
@@ -52,7 +90,7 @@ std::uint32_t UdpGroup::packet_bytes() const {
 }
 
 base::Status UdpGroup::run(transport::Exchange exchange, base::Nanos deadline) {
-  if (exchange.rounds == nullptr) exchange.rounds = &rounds_.rounds;
+  if (exchange.rounds == nullptr) exchange.rounds = &plan_.rounds();
   return driver_.run(set_, exchange, hooks_.progress, hooks_.warn, deadline);
 }
 
@@ -62,22 +100,23 @@ base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::by
     gathered_.insert(gathered_.end(), mine.begin(), mine.end());
   }
   std::copy(mine.begin(), mine.end(), all.begin() + self_ * mine.size());
-  if (const auto phased = choose_phased(mine.size())) {
-    return run_phased(*phased, gathered_.data(), all.data(), mine.size());
-  }
   transport::Exchange exchange;
   exchange.send = {gathered_.data(), mine.size(), mine.size()};
   exchange.recv = {all.data(), mine.size(), mine.size()};
+  if (const auto index = choose_combining(mine.size())) {
+    return run_combining(*index, exchange.send, exchange.recv, {.each = mine.size()});
+  }
   return run(exchange);
 }
 
-std::optional<std::size_t> UdpGroup::choose_phased(std::uint64_t bytes) const {
-  return plan::choose_phased(plans_, bytes, packet_bytes());
+std::optional<std::size_t> UdpGroup::choose_combining(std::uint64_t bytes) const {
+  return plan::choose_combining(plans_, bytes, packet_bytes());
 }
 
-base::Status UdpGroup::run_phased(std::size_t index, const std::byte* send, std::byte* recv,
-                                  std::uint64_t bytes) {
-  return phased_[index]->run(send, recv, bytes, hooks_.progress, hooks_.warn);
+base::Status UdpGroup::run_combining(std::size_t index, const transport::ConstBlocks& send,
+                                     const transport::MutableBlocks& recv,
+                                     const execute::Amounts& amounts) {
+  return executions_[index].run(*carriers_[index], send, recv, amounts);
 }
 
 void UdpGroup::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {

@@ -1,5 +1,9 @@
-// The members of a communicator that exchange over UDP, once everybody has said hello: sockets,
-// rounds, and phases for small blocks. Knows nothing of MPI calls and datatypes.
+// The members of a communicator that exchange over UDP, once everybody has said hello: the plan for
+// large blocks, and those that combine small ones in phases. Knows nothing of MPI calls and
+// datatypes, nor of algorithms: execute::Execution carries the plans out.
+//
+// Each phase of a combining plan has a set of peers of its own, so that to the transport it is an
+// exchange like any other, and one call's phase acknowledges the same phase of the call before.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "carrier/phased_exchange.h"
-#include "carrier/plan_rounds.h"
-#include "plan/phased.h"
+#include "execute/execution.h"
+#include "plan/combining.h"
+#include "plan/plan.h"
 #include "transport/io/driver.h"
 
 namespace alm::carrier {
@@ -25,9 +29,10 @@ class UdpGroup {
   };
 
   // `peers` describes the members; the group registers it with the driver, which must live on until
-  // close(). phase_sets[i][phase][member]: the numbers reserved for the phases of phased[i].
-  UdpGroup(io::Driver& driver, io::PeerSet peers, PlanRounds rounds,
-           std::vector<plan::Phased> phased,
+  // close(). `plan` has one direct phase. phase_sets[i][phase][member]: the numbers reserved for
+  // the phases of combining[i].
+  UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
+           std::vector<plan::Plan> combining,
            std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks);
   // Ends its traffic and gives its numbers back. Peers have everything they need.
   void close();
@@ -35,21 +40,20 @@ class UdpGroup {
   std::uint32_t members() const { return members_; }
   std::uint32_t self() const { return self_; }
   const transport::Config& config() const { return config_; }
-  const PlanRounds& rounds() const { return rounds_; }
+  const plan::Plan& plan() const { return plan_; }
   std::uint32_t packet_bytes() const;
 
-  // Blocks of any size, in the rounds of the group where the exchange names none.
+  // Blocks of any size, by the plan for large ones, or in the rounds that the exchange names.
   base::Status run(transport::Exchange exchange, base::Nanos deadline = base::kNever);
 
   // As MPI_Allgather, for a few bytes.
   base::Status gather(std::span<const std::byte> mine, std::span<std::byte> all);
 
-  // One block of `bytes` per member, self's included in both.
-  std::span<const plan::Phased> phased() const { return plans_; }
-  // What the model takes for blocks of `bytes`; nothing: the direct exchange.
-  std::optional<std::size_t> choose_phased(std::uint64_t bytes) const;
-  base::Status run_phased(std::size_t index, const std::byte* send, std::byte* recv,
-                          std::uint64_t bytes);
+  // What the model takes for equal blocks of `bytes`; nothing: the plan for large ones.
+  std::optional<std::size_t> choose_combining(std::uint64_t bytes) const;
+  // By that plan. Blocks lie by member; self's own is left alone.
+  base::Status run_combining(std::size_t index, const transport::ConstBlocks& send,
+                             const transport::MutableBlocks& recv, const execute::Amounts& amounts);
 
   // The members' calls on all their exchanges are numbered alike. In this one `elsewhere` bytes go
   // to each by other means, or it enters exchanges.
@@ -73,9 +77,10 @@ class UdpGroup {
   std::uint16_t set_;
   std::vector<std::uint16_t> sets_;  // of all, its own first
   transport::Config config_;
-  PlanRounds rounds_;
-  std::vector<plan::Phased> plans_;
-  std::vector<std::unique_ptr<PhasedExchange>> phased_;  // in the same order
+  plan::Plan plan_;
+  std::vector<plan::Plan> plans_;                            // that combine
+  std::vector<execute::Execution> executions_;               // of them
+  std::vector<std::unique_ptr<execute::Carrier>> carriers_;  // of their phases
   Hooks hooks_;
   std::vector<std::byte> gathered_;  // what gather() sends
 };

@@ -129,12 +129,12 @@ void Counts::make_steps(std::span<const std::uint64_t> matrix) {
        .packet_bytes = group_.packet_bytes(),
        .grain_packets = group_.config().grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
-  stepped_ = group_.rounds().rounds;
+  stepped_ = group_.plan().rounds();
   stepped_.trains = std::move(made.send);
   stepped_.arrivals = std::move(made.recv);
   stepped_.steps = made.steps;
 }
 
-const base::Rounds& Counts::rounds() const { return planned_ ? stepped_ : group_.rounds().rounds; }
+const base::Rounds& Counts::rounds() const { return planned_ ? stepped_ : group_.plan().rounds(); }
 
 }  // namespace alm::carrier

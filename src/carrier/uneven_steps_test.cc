@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "plan/plan.h"
+#include "plan/tune.h"
 
 namespace alm::carrier {
 namespace {
@@ -29,7 +30,9 @@ queue_down_packets = 100
       .value();
 }
 
-PlanRounds shift(std::uint32_t self) { return group_rounds(kMembers, self); }
+plan::Plan plan_of(std::uint32_t self) {
+  return plan::make_plan({.ranks = kMembers, .self = {self}}).value();
+}
 
 using Matrix = std::vector<std::uint64_t>;  // [from * kMembers + to]
 
@@ -55,7 +58,7 @@ class CountsTest : public testing::Test {
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
       groups_.push_back(std::make_unique<UdpGroup>(
-          *drivers_[i], std::move(peers), shift(i), std::vector<plan::Phased>{},
+          *drivers_[i], std::move(peers), plan_of(i), std::vector<plan::Plan>{},
           std::span<const std::vector<std::vector<std::uint16_t>>>{},
           UdpGroup::Hooks{[] {}, [](const std::string&) {}}));
       counts_.push_back(std::make_unique<Counts>(

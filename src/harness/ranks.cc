@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace alm::harness {
 
@@ -11,6 +12,11 @@ using sim::Picos;
 namespace {
 
 constexpr std::uint64_t kPacketsMax = kLabelResent - 1;  // of a block; labels hold their numbers
+
+bool forwards(const plan::Plan& plan) {
+  return std::any_of(plan.phases.begin(), plan.phases.end(),
+                     [](const plan::Phase& phase) { return !phase.direct(); });
+}
 
 }  // namespace
 
@@ -24,40 +30,84 @@ base::Result<std::unique_ptr<Ranks>> Ranks::make(const SimRequest& request) {
   out->random_ = sim::Random(request.jitter.seed);
   out->exchange_end_.assign(request.exchanges, 0);
   out->source_routes_ = request.network.rule == routing::Rule::kSource;
-  out->rank_of_.assign(request.cluster->host_count(), sim::kNone);
+  out->ranks_on_.resize(request.cluster->host_count());
+  out->turn_.resize(request.cluster->host_count());
   out->ranks_.reserve(count);
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    const std::uint32_t host = request.hosts[rank].value;
-    if (out->rank_of_[host] != sim::kNone) {
-      return base::bad_input(fmt::format("host `{}` takes part twice; expected each host once",
-                                         request.cluster->hosts[host].name));
-    }
-    out->rank_of_[host] = rank;
-    out->host_of_.push_back(host);
-    Rank& made = out->ranks_.emplace_back(request.config(rank), rank, count);
-    auto rounds = request.rounds(rank);
-    if (!rounds) return rounds.error();
-    made.rounds = std::move(rounds).value();
-    made.starts_at = out->late();
-    if (request.bytes_of) {
-      for (std::uint32_t peer = 0; peer < count; ++peer) {
-        made.send_bytes.push_back(request.bytes_of(rank, peer));
-        made.recv_bytes.push_back(request.bytes_of(peer, rank));
-      }
-    }
-    for (std::uint32_t peer = 0; peer < count; ++peer) {
-      if (peer == rank) continue;
-      const std::uint64_t bytes = request.bytes_of ? made.recv_bytes[peer] : request.bytes;
-      if (bytes / made.engine.packet_bytes() >= kPacketsMax) {
+    if (auto added = out->add(request, rank); !added) return added.error();
+  }
+  if (auto checked = out->check_hosts(*request.cluster); !checked) return checked.error();
+  return out;
+}
+
+// Ranks of one host reach each other through its memory alone.
+base::Status Ranks::check_hosts(const topology::Cluster& cluster) const {
+  for (const Rank& rank : ranks_) {
+    const std::uint32_t host = host_of_[rank.course.plan().self.value];
+    for (const plan::Phase& phase : rank.course.plan().phases) {
+      for (const base::PeerId peer : phase.rounds.send) {
+        const bool same = host_of_[phase.rank_of(peer).value] == host;
+        if (same == (phase.via == plan::Via::kMemory)) continue;
         return base::bad_input(
-            fmt::format("{} bytes per pair are too many packets; at most {} are "
-                        "possible",
-                        bytes, kPacketsMax));
+            same ? fmt::format("host `{}` takes part twice; expected each host once, or a plan by "
+                               "hosts (ranks_per_host)",
+                               cluster.hosts[host].name)
+                 : fmt::format("a message from host `{}` to another goes through its memory",
+                               cluster.hosts[host].name));
       }
-      out->data_expected_ += made.engine.packets_of(bytes) * std::uint64_t{request.exchanges};
     }
   }
-  return out;
+  return {};
+}
+
+base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
+  const auto count = static_cast<std::uint32_t>(request.hosts.size());
+  const std::uint32_t host = request.hosts[rank].value;
+  ranks_on_[host].push_back(rank);
+  host_of_.push_back(host);
+  auto plan = request.plan(rank);
+  if (!plan) return plan.error();
+  const bool knows_all = forwards(plan.value()) && request.bytes_of;
+  Rank& made = ranks_.emplace_back(std::move(plan).value());
+  made.starts_at = late();
+  for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
+    made.send_bytes.push_back(request.bytes_of(rank, peer));
+    made.recv_bytes.push_back(request.bytes_of(peer, rank));
+  }
+  if (knows_all && all_bytes_.empty()) {
+    for (std::uint32_t from = 0; from < count; ++from) {
+      for (std::uint32_t to = 0; to < count; ++to) all_bytes_.push_back(request.bytes_of(from, to));
+    }
+  }
+  made.course.begin(amounts(made));
+  for (std::size_t lane = 0; lane < made.lanes.size(); ++lane) {
+    const plan::Phase& phase = made.course.plan().phases[lane];
+    if (phase.via == plan::Via::kMemory || !made.course.takes_part(lane)) continue;
+    const auto members =
+        phase.members.empty() ? count : static_cast<std::uint32_t>(phase.members.size());
+    auto engine = std::make_unique<transport::Engine>(request.config(rank), phase.self, members);
+    for (const base::PeerId peer : phase.rounds.recv) {
+      const std::uint64_t bytes = made.course.uniform_bytes(lane)
+                                      ? *made.course.uniform_bytes(lane)
+                                      : made.course.receive_bytes(lane)[peer];
+      if (bytes / engine->packet_bytes() >= kPacketsMax) {
+        return base::bad_input(fmt::format(
+            "{} bytes per pair are too many packets; at most {} are possible", bytes, kPacketsMax));
+      }
+      data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
+    }
+    made.lanes[lane].engine = std::move(engine);
+  }
+  return {};
+}
+
+execute::Amounts Ranks::amounts(const Rank& rank) const {
+  execute::Amounts amounts;
+  amounts.each = bytes_;
+  amounts.sends = rank.send_bytes;
+  amounts.receives = rank.recv_bytes;
+  amounts.all = all_bytes_;
+  return amounts;
 }
 
 Picos Ranks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean) : 0; }
@@ -65,16 +115,120 @@ Picos Ranks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean
 void Ranks::enter(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   self.starts_at = sim::kNever;
+  self.inside = true;
   ++self.entered;
-  self.engine.start(sim::to_nanos(now), self.rounds, {bytes_, self.send_bytes},
-                    {bytes_, self.recv_bytes});
-  for (const Held& held : self.held) self.engine.replay(held.peer, held.packet, held.length);
-  self.held.clear();
+  self.course.begin(amounts(self));
+  start_phases(rank, now);
+}
+
+void Ranks::start_phases(std::uint32_t rank, Picos now) {
+  Rank& self = ranks_[rank];
+  while (const auto lane = self.course.next_start()) {
+    self.lanes[*lane].running = true;
+    if (self.lanes[*lane].engine) {
+      start_on_network(self, *lane, now);
+    } else {
+      start_in_memory(rank, *lane);
+    }
+  }
+}
+
+void Ranks::start_on_network(Rank& self, std::size_t lane, Picos now) {
+  const execute::Course& course = self.course;
+  Lane& at = self.lanes[lane];
+  transport::BlockSizes send{0, course.send_bytes(lane)};
+  transport::BlockSizes recv{0, course.receive_bytes(lane)};
+  if (const auto bytes = course.uniform_bytes(lane)) send = recv = {*bytes, {}};
+  at.engine->start(sim::to_nanos(now), course.plan().phases[lane].rounds, send, recv,
+                   course.withheld(lane), course.feeds_later_phases(lane));
+  for (const Held& held : at.held) at.engine->replay(held.peer, held.packet, held.length);
+  at.held.clear();
+}
+
+void Ranks::start_in_memory(std::uint32_t rank, std::size_t lane) {
+  Rank& self = ranks_[rank];
+  Lane& at = self.lanes[lane];
+  const base::Rounds& rounds = self.course.plan().phases[lane].rounds;
+  const auto withheld = self.course.withheld(lane);
+  at.unsent = static_cast<std::uint32_t>(rounds.send.size());
+  at.missing = static_cast<std::uint32_t>(rounds.recv.size());
+  for (const base::PeerId peer : rounds.send) {
+    if (withheld.empty() || withheld[peer] == 0) hand_over(rank, lane, peer);
+  }
+  for (const base::PeerId peer : std::exchange(at.early, {})) {
+    deliveries_.push_back({rank, static_cast<std::uint32_t>(lane), peer});
+  }
+}
+
+void Ranks::hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
+  Rank& self = ranks_[rank];
+  const plan::Phase& phase = self.course.plan().phases[lane];
+  --self.lanes[lane].unsent;
+  deliveries_.push_back({phase.rank_of(peer).value, static_cast<std::uint32_t>(lane), phase.self});
+}
+
+void Ranks::arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
+  Rank& self = ranks_[rank];
+  ready_.clear();
+  self.course.arrived(lane, peer, ready_);
+  for (const auto& free : ready_) {
+    if (self.lanes[free.phase].engine) {
+      self.lanes[free.phase].engine->make_ready(free.peer);
+    } else {
+      hand_over(rank, free.phase, free.peer);
+    }
+  }
+}
+
+// True: a phase has come to its end, and others may begin.
+bool Ranks::complete_phases(Rank& self, Picos now) {
+  bool any = false;
+  for (std::size_t lane = 0; lane < self.lanes.size(); ++lane) {
+    Lane& at = self.lanes[lane];
+    if (!at.running) continue;
+    if (at.engine) {
+      if (!at.engine->complete()) continue;
+      at.engine->release(sim::to_nanos(now));
+    } else if (at.unsent > 0 || at.missing > 0) {
+      continue;
+    }
+    at.running = false;
+    self.course.completed(lane);
+    any = true;
+  }
+  return any;
+}
+
+// Whatever has come of a rank's phases, and of those of its neighbours through the memory of their
+// host.
+void Ranks::advance(std::uint32_t rank, Picos now) {
+  Rank& self = ranks_[rank];
+  if (!self.inside) return;
+  transport::PeerId peer = 0;
+  for (std::size_t lane = 0; lane < self.lanes.size(); ++lane) {
+    Lane& at = self.lanes[lane];
+    while (at.running && at.engine && at.engine->take_arrival(&peer)) arrived(rank, lane, peer);
+  }
+  start_phases(rank, now);
+  while (complete_phases(self, now)) start_phases(rank, now);
+  while (!deliveries_.empty()) {
+    const Delivery one = deliveries_.back();
+    deliveries_.pop_back();
+    Lane& lane = ranks_[one.rank].lanes[one.lane];
+    if (!lane.running) {
+      lane.early.push_back(one.from);
+      continue;
+    }
+    --lane.missing;
+    arrived(one.rank, one.lane, one.from);
+    advance(one.rank, now);
+  }
+  if (self.inside && self.course.done()) finish(rank, now);
 }
 
 void Ranks::finish(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
-  self.engine.release(sim::to_nanos(now));
+  self.inside = false;
   self.ended = now;
   Picos& end = exchange_end_[self.entered - 1];
   end = std::max(end, now);
@@ -86,36 +240,58 @@ void Ranks::finish(std::uint32_t rank, Picos now) {
 }
 
 bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {
-  const std::uint32_t rank = rank_of_[host];
-  if (rank == sim::kNone) return false;
+  const auto& here = ranks_on_[host];
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    const std::size_t turn = (turn_[host] + i) % here.size();
+    if (!pull_rank(here[turn], now, index, packet)) continue;
+    turn_[host] = here.size() > 1 ? turn + 1 : 0;
+    return true;
+  }
+  return false;
+}
+
+bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
   Rank& self = ranks_[rank];
   // A rank without anything to send or to receive is complete at once.
   while (self.starts_at <= now) {
     enter(rank, now);
-    if (self.engine.complete()) finish(rank, now);
+    advance(rank, now);
   }
-  const std::uint64_t resent_before = self.engine.counters().data_retransmitted;
-  if (!self.engine.next(sim::to_nanos(now), &emission_)) {
-    if (self.engine.complete()) finish(rank, now);
-    return false;
+  for (std::uint32_t lane = 0; lane < self.lanes.size(); ++lane) {
+    if (!self.lanes[lane].engine) continue;
+    transport::Engine& engine = *self.lanes[lane].engine;
+    const std::uint64_t resent_before = engine.counters().data_retransmitted;
+    if (!engine.next(sim::to_nanos(now), &emission_)) continue;
+    load(rank, lane, engine.counters().data_retransmitted != resent_before, index, packet);
+    // The last packet may be what completes the exchange.
+    advance(rank, now);
+    return true;
   }
+  advance(rank, now);
+  return false;
+}
+
+void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint32_t index,
+                 sim::Packet& packet) {
   if (index >= cargo_.size()) {
     cargo_.resize(index + index / 2 + 64);
     control_.resize(cargo_.size());
   }
-  const bool resent = self.engine.counters().data_retransmitted != resent_before;
+  const plan::Phase& phase = ranks_[rank].course.plan().phases[lane];
   Cargo& cargo = cargo_[index];
   cargo.header = emission_.header;
-  cargo.header.source = static_cast<std::uint16_t>(rank);
+  cargo.header.source = static_cast<std::uint16_t>(phase.self);
   cargo.length = emission_.length;
+  cargo.lane = lane;
+  cargo.rank = phase.rank_of(emission_.peer).value;
   cargo.control_bytes = emission_.control_bytes;
   if (emission_.control_bytes > 0) control_[index] = emission_.control;
 
-  packet.destination = host_of_[emission_.peer];
+  packet.destination = host_of_[cargo.rank];
   // Path 0 of a sender that chooses is that of destination tables.
   packet.flow = source_routes_
                     ? packet.destination + emission_.header.path
-                    : routing::flow_hash(host, packet.destination, emission_.header.path);
+                    : routing::flow_hash(host_of_[rank], packet.destination, emission_.header.path);
   packet.bytes = static_cast<std::uint32_t>(wire::kHeaderBytes) + emission_.length +
                  emission_.control_bytes + overhead_bytes_;
   ++packets_;
@@ -124,47 +300,58 @@ bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet
   } else {
     packet.label = emission_.header.type == wire::Type::kAck ? kLabelAck : kLabelProbe;
   }
-  // The last packet may be what completes the exchange.
-  if (self.engine.complete()) finish(rank, now);
-  return true;
 }
 
-void Ranks::receive(std::uint32_t host, Picos now, std::uint32_t index, const sim::Packet&) {
-  const std::uint32_t rank = rank_of_[host];
-  Rank& self = ranks_[rank];
+void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Packet&) {
   const Cargo& cargo = cargo_[index];
-  const std::uint64_t exchange = self.engine.expand(cargo.header.exchange);
-  const auto verdict = self.engine.on_packet(
+  const std::uint32_t rank = cargo.rank;
+  Lane& lane = ranks_[rank].lanes[cargo.lane];
+  const std::uint64_t exchange = lane.engine->expand(cargo.header.exchange);
+  const auto verdict = lane.engine->on_packet(
       sim::to_nanos(now), cargo.header, exchange, cargo.length,
       std::span<const std::byte>(control_[index].data(), cargo.control_bytes));
   if (verdict == transport::Verdict::kHold) {
-    self.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
+    lane.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
   }
-  if (self.engine.complete()) finish(rank, now);
+  advance(rank, now);
 }
 
 void Ranks::timer(std::uint32_t host, Picos now) {
-  const std::uint32_t rank = rank_of_[host];
-  Rank& self = ranks_[rank];
-  while (const auto silent = self.engine.check_peers(sim::to_nanos(now))) {
-    if (!silent->fatal) continue;
-    failure_ = silent;
-    failed_rank_ = rank;
-    return;
+  for (const std::uint32_t rank : ranks_on_[host]) {
+    for (Lane& lane : ranks_[rank].lanes) {
+      while (lane.engine) {
+        const auto silent = lane.engine->check_peers(sim::to_nanos(now));
+        if (!silent) break;
+        if (!silent->fatal) continue;
+        failure_ = silent;
+        failed_rank_ = rank;
+        return;
+      }
+    }
   }
 }
 
 Picos Ranks::deadline(std::uint32_t host) const {
-  const std::uint32_t rank = rank_of_[host];
-  if (rank == sim::kNone) return sim::kNever;
-  const Rank& self = ranks_[rank];
-  return std::min(self.starts_at, sim::from_nanos(self.engine.deadline()));
+  Picos earliest = sim::kNever;
+  for (const std::uint32_t rank : ranks_on_[host]) {
+    const Rank& self = ranks_[rank];
+    earliest = std::min(earliest, self.starts_at);
+    for (const Lane& lane : self.lanes) {
+      if (!lane.engine) continue;
+      earliest = std::min(earliest, sim::from_nanos(lane.engine->deadline()));
+    }
+  }
+  return earliest;
 }
 
 double Ranks::progress() const {
-  std::uint64_t received = 0;
-  for (const Rank& rank : ranks_) received += rank.engine.counters().data_received;
   if (data_expected_ == 0) return 1;
+  std::uint64_t received = 0;
+  for (const Rank& rank : ranks_) {
+    for (const Lane& lane : rank.lanes) {
+      if (lane.engine) received += lane.engine->counters().data_received;
+    }
+  }
   return static_cast<double>(received) / static_cast<double>(data_expected_);
 }
 
@@ -176,7 +363,9 @@ void Ranks::fill(SimResult& result) const {
   }
   for (const Rank& rank : ranks_) {
     result.rank_end.push_back(rank.ended);
-    result.counters += rank.engine.counters();
+    for (const Lane& lane : rank.lanes) {
+      if (lane.engine) result.counters += lane.engine->counters();
+    }
   }
   result.packets = packets_;
 }
@@ -184,10 +373,10 @@ void Ranks::fill(SimResult& result) const {
 std::size_t Ranks::bytes() const {
   std::size_t sum = cargo_.capacity() * sizeof(Cargo) + control_.capacity() * sizeof(Control);
   for (const Rank& rank : ranks_) {
-    sum += rank.engine.memory_bytes();
-    sum += (rank.rounds.send.capacity() + rank.rounds.recv.capacity() +
-            rank.rounds.send_begin.capacity() + rank.rounds.recv_begin.capacity()) *
-           sizeof(std::uint32_t);
+    sum += rank.course.bytes();
+    for (const Lane& lane : rank.lanes) {
+      if (lane.engine) sum += lane.engine->memory_bytes();
+    }
     sum += (rank.send_bytes.capacity() + rank.recv_bytes.capacity()) * sizeof(std::uint64_t);
   }
   return sum;

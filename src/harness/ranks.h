@@ -1,10 +1,14 @@
-// The ranks of a simulated exchange: an engine per host, and where each packet's header is.
+// The ranks of a simulated exchange: the course of each through its plan, an engine for each phase
+// that crosses the network, and where each packet's header is.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "execute/course.h"
 #include "harness/simulation.h"
 
 namespace alm::harness {
@@ -33,41 +37,73 @@ class Ranks final : public sim::Program {
     std::uint32_t packet;
     std::uint32_t length;
   };
+  // What a phase of one rank goes through: an engine, or the memory of its host.
+  struct Lane {
+    std::unique_ptr<transport::Engine> engine;
+    std::vector<Held> held;  // data of the next exchange
+    bool running = false;
+    // In memory: messages to send and to come, and those that came before the phase began.
+    std::uint32_t unsent = 0, missing = 0;
+    std::vector<base::PeerId> early;
+  };
   struct Rank {
-    Rank(const transport::Config& config, std::uint32_t self, std::uint32_t ranks)
-        : engine(config, self, ranks) {}
-    transport::Engine engine;
-    base::Rounds rounds;
-    std::vector<std::uint64_t> send_bytes, recv_bytes;  // empty: uniform
-    std::vector<Held> held;
-    std::uint32_t entered = 0;  // exchanges started
-    sim::Picos starts_at = 0;   // the next one; kNever while one runs
+    explicit Rank(plan::Plan plan) : course(std::move(plan)), lanes(course.phases()) {}
+    execute::Course course;
+    std::vector<Lane> lanes;                            // by phase
+    std::vector<std::uint64_t> send_bytes, recv_bytes;  // of its blocks; empty: all the same
+    std::uint32_t entered = 0;                          // exchanges started
+    bool inside = false;                                // of the latest of them
+    sim::Picos starts_at = 0;                           // the next one; kNever while one runs
     sim::Picos ended = 0;
   };
   // What the simulator does not look at. By packet index.
   struct Cargo {
     wire::Header header;
     std::uint32_t length = 0;
+    std::uint32_t lane = 0;
+    std::uint32_t rank = 0;  // that it is for
     std::uint8_t control_bytes = 0;
   };
   using Control = std::array<std::byte, wire::kAckBytesMax>;
+  // A message in the memory of a host that its receiver is to notice.
+  struct Delivery {
+    std::uint32_t rank = 0, lane = 0;
+    base::PeerId from = 0;
+  };
 
   Ranks() = default;
+  base::Status add(const SimRequest& request, std::uint32_t rank);
+  base::Status check_hosts(const topology::Cluster& cluster) const;
+  execute::Amounts amounts(const Rank& rank) const;
   void enter(std::uint32_t rank, sim::Picos now);
   void finish(std::uint32_t rank, sim::Picos now);
+  void start_phases(std::uint32_t rank, sim::Picos now);
+  void start_on_network(Rank& self, std::size_t lane, sim::Picos now);
+  void start_in_memory(std::uint32_t rank, std::size_t lane);
+  void hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer);
+  void arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer);
+  bool complete_phases(Rank& self, sim::Picos now);
+  void advance(std::uint32_t rank, sim::Picos now);
+  bool pull_rank(std::uint32_t rank, sim::Picos now, std::uint32_t index, sim::Packet& packet);
+  void load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint32_t index,
+            sim::Packet& packet);
   sim::Picos late();
 
   std::vector<Rank> ranks_;
-  std::vector<std::uint32_t> rank_of_;  // by host; kNone: takes no part
-  std::vector<std::uint32_t> host_of_;  // by rank
+  std::vector<std::vector<std::uint32_t>> ranks_on_;  // by host
+  std::vector<std::size_t> turn_;                     // by host: the rank that is pulled first
+  std::vector<std::uint32_t> host_of_;                // by rank
   std::vector<Cargo> cargo_;
   std::vector<Control> control_;
+  std::vector<Delivery> deliveries_;
+  std::vector<execute::Course::Ready> ready_;
   transport::Emission emission_;
+  std::vector<std::uint64_t> all_bytes_;  // [from * ranks + to], where blocks are forwarded
   std::uint64_t bytes_ = 0;
   std::uint32_t overhead_bytes_ = 0;
   std::uint32_t exchanges_ = 0;
   std::uint64_t data_expected_ = 0;
-  std::uint64_t packets_ = 0, resent_ = 0;
+  std::uint64_t packets_ = 0;
   bool source_routes_ = false;
   std::uint32_t ranks_done_ = 0;
   StartJitter jitter_;

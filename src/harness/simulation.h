@@ -9,7 +9,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "base/rounds.h"
+#include "plan/plan.h"
 #include "sim/options.h"
 #include "sim/simulator.h"
 #include "topology/cluster.h"
@@ -25,8 +25,9 @@ struct StartJitter {
 
 struct SimRequest {
   const topology::Cluster* cluster = nullptr;
-  std::vector<base::HostId> hosts;  // one rank each, in rank order; empty: every host
-  std::function<base::Result<base::Rounds>(std::uint32_t rank)> rounds;
+  std::vector<base::HostId> hosts;  // of each rank; empty: every host has one
+  // Of the ranks. What goes through the memory of a host takes no time.
+  std::function<base::Result<plan::Plan>(std::uint32_t rank)> plan;
   std::uint64_t bytes = 0;  // per pair
   // Instead of `bytes`, for matrices that differ.
   std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;

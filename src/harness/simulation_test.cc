@@ -12,14 +12,9 @@ using ::testing::HasSubstr;
 using topology::Cluster;
 
 // Synchronous shuffle by shift (000 Alg 1).
-base::Rounds shift_rounds(std::uint32_t rank, std::uint32_t ranks) {
-  base::Rounds rounds;
-  for (std::uint32_t step = 1; step < ranks; ++step) {
-    rounds.send.push_back((rank + step) % ranks);
-    rounds.recv.push_back((rank + ranks - step) % ranks);
-  }
-  rounds.send_begin = rounds.recv_begin = {0, ranks - 1};
-  return rounds;
+plan::Plan shift_plan(std::uint32_t rank, std::uint32_t ranks) {
+  return plan::make_plan({.ranks = ranks, .self = {rank}, .permutation = plan::Permutation::kShift})
+      .value();
 }
 
 transport::Config config(std::uint32_t window) {
@@ -34,7 +29,7 @@ SimRequest request(const Cluster& cluster, std::uint64_t bytes, std::uint32_t wi
   out.cluster = &cluster;
   out.bytes = bytes;
   const std::uint32_t ranks = cluster.host_count();
-  out.rounds = [ranks](std::uint32_t rank) { return shift_rounds(rank, ranks); };
+  out.plan = [ranks](std::uint32_t rank) { return shift_plan(rank, ranks); };
   out.config = [window](std::uint32_t) { return config(window); };
   return out;
 }
@@ -104,7 +99,7 @@ TEST(Simulate, HostsTakePartInAnyOrderAndNumber) {
   const Cluster cluster = topology::build_tree(topology::TreeSpec{.groups = {4, 4}});
   SimRequest wanted = request(cluster, 4 * kPayload, 16);
   wanted.hosts = {{6}, {1}, {4}};
-  wanted.rounds = [](std::uint32_t rank) { return shift_rounds(rank, 3); };
+  wanted.plan = [](std::uint32_t rank) { return shift_plan(rank, 3); };
   const SimResult result = run(wanted);
   EXPECT_EQ(result.rank_end.size(), 3u);
   EXPECT_EQ(result.counters.data_received, 3u * 2 * 4);

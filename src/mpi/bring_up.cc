@@ -182,8 +182,8 @@ bool Communicator::reserve(io::Driver& driver, PeerRecord& mine) const {
   mine.set = driver.reserve_set();
   bool all = mine.set != 0;
   std::size_t next = 0;
-  for (const plan::Phased& phased : phased_) {
-    for (std::size_t phase = 0; phase < plan::phases_of(phased); ++phase) {
+  for (const plan::Plan& phased : phased_) {
+    for (std::size_t phase = 0; phase < phased.phases.size(); ++phase) {
       mine.phase_sets[next] = driver.reserve_set();
       all = all && mine.phase_sets[next++] != 0;
     }
@@ -220,8 +220,8 @@ std::unique_ptr<carrier::UdpGroup> Communicator::make_group(io::Driver& driver,
   }
   std::vector<std::vector<std::vector<std::uint16_t>>> phase_sets;
   std::size_t next = 0;
-  for (const plan::Phased& phased : phased_) {
-    auto& sets = phase_sets.emplace_back(plan::phases_of(phased));
+  for (const plan::Plan& phased : phased_) {
+    auto& sets = phase_sets.emplace_back(phased.phases.size());
     for (auto& of_phase : sets) {
       for (const PeerRecord& record : leaders) of_phase.push_back(record.phase_sets[next]);
       ++next;
@@ -274,11 +274,11 @@ std::uint64_t Communicator::say_hello() {
 std::string Communicator::open_messages() {
   auto rounds = make_rounds(job_.options, groups_of_ranks(groups_, placement_), ranks_, self_);
   if (!rounds) return rounds.error().message;
-  message_rounds_ = std::move(rounds).value();
   auto made = job_.ops.make_point_to_point(
       comm_, [this](std::uint32_t rank) { return name_of_rank(rank); });
   if (!made) return made.error().message;
-  messages_ = std::make_unique<carrier::MessageGroup>(std::move(made).value(), ranks_, self_);
+  messages_ =
+      std::make_unique<carrier::MessageGroup>(std::move(made).value(), std::move(rounds).value());
   return {};
 }
 

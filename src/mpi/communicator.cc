@@ -89,7 +89,8 @@ base::Status Communicator::take(tuning::Way way, const Staging& staged, std::uin
                            phased ? std::optional<std::size_t>(way.index) : std::nullopt);
   }
   if (way.kind == tuning::Way::Kind::kPhased) {
-    return group_->run_phased(way.index, staged.send(), staged.recv(), bytes);
+    return group_->run_combining(way.index, {staged.send(), bytes, bytes},
+                                 {staged.recv(), bytes, bytes}, {.each = bytes});
   }
   if (way.kind != tuning::Way::Kind::kMessages) return run(equal_blocks(staged, bytes));
   return over_messages([&] {
@@ -100,8 +101,11 @@ base::Status Communicator::take(tuning::Way way, const Staging& staged, std::uin
 
 base::Status Communicator::run(transport::Exchange exchange) {
   if (mode_ != Mode::kMessages) return group_->run(exchange);
-  exchange.rounds = &message_rounds_.rounds;
-  return over_messages([&] { return messages_->run(exchange); });
+  execute::Amounts amounts;
+  amounts.each = exchange.send.bytes;
+  amounts.sends = exchange.send.size;
+  amounts.receives = exchange.recv.size;
+  return over_messages([&] { return messages_->run(exchange.send, exchange.recv, amounts); });
 }
 
 base::Status Communicator::over_messages(const std::function<base::Status()>& send) {
@@ -121,7 +125,7 @@ bool Communicator::has_phases(std::uint64_t bytes) const {
 // Equal on all ranks, those that have no part of their own in the group included.
 std::optional<std::size_t> Communicator::choose_phased(std::uint64_t bytes) const {
   if (!has_phases(bytes)) return std::nullopt;
-  return plan::choose_phased(phased_, host_block(bytes), packet_bytes_);
+  return plan::choose_combining(phased_, host_block(bytes), packet_bytes_);
 }
 
 // Of what the ranks of a host send those of another in one exchange.

@@ -200,9 +200,8 @@ class Communicator {
   std::optional<plan::Tuning> tuning_;
   std::vector<base::HostId> hosts_;              // [host] in the cluster file; empty without one
   Groups groups_;                                // of the hosts
-  carrier::PlanRounds rounds_;                   // of hosts, over UDP
-  carrier::PlanRounds message_rounds_;           // of ranks, over messages
-  std::vector<plan::Phased> phased_;             // of hosts, where all have as many ranks
+  plan::Plan rounds_;                            // of hosts, over UDP
+  std::vector<plan::Plan> phased_;               // of hosts, where all have as many ranks
   std::uint32_t packet_bytes_ = 0;               // of blocks, over UDP
   std::unique_ptr<carrier::UdpGroup> group_;     // of hosts; the leader's
   std::unique_ptr<carrier::Counts> counts_;      // of hosts, where steps can be made of them

@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "mpi/agreement.h"
-#include "plan/phased.h"
+#include "plan/combining.h"
 #include "plan/placement.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
@@ -21,15 +21,13 @@ namespace alm::mpi {
 
 constexpr std::size_t kPathsMax = 8;
 constexpr std::size_t kCauseBytes = 160;
-constexpr std::size_t kPhaseSetsMax = 2 + 3 + 4 + 5;  // one for each number of phases
-static_assert(plan::kGridDimensionsMax == 5 && plan::kBruckPhasesMax == 5);
 
 // Trivially copyable: it travels by MPI_Allgather on the communicator.
 struct PeerRecord {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;
-  std::array<std::uint16_t, kPhaseSetsMax> phase_sets{};  // of all plans in phases, phase by phase
+  std::array<std::uint16_t, plan::kCombiningPhasesMax> phase_sets{};  // of all plans in phases, phase by phase
   std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
   std::uint8_t paths = 0;
   std::uint8_t family = 0;

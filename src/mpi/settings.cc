@@ -34,11 +34,11 @@ Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement)
   return groups;
 }
 
-std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,
-                                      std::uint32_t ranks, std::uint32_t self) {
+std::vector<plan::Plan> make_phased(const base::Options& options, const Groups& groups,
+                                    std::uint32_t ranks, std::uint32_t self) {
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) return {};
   constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
-  return plan::make_phased(ranks, base::Rank{self}, groups, kPacketBytes);
+  return plan::combining_plans(ranks, base::Rank{self}, groups, kPacketBytes);
 }
 
 bool wants_threads(const base::Options& options) {
@@ -90,8 +90,8 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   return config;
 }
 
-base::Result<carrier::PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
-                                              std::uint32_t ranks, std::uint32_t self) {
+base::Result<plan::Plan> make_rounds(const base::Options& options, const Groups& groups,
+                                     std::uint32_t ranks, std::uint32_t self) {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
   if (options.algorithm != kAutomatic && options.algorithm != kGrid) {
     const auto named = plan::parse_algorithm(options.algorithm);
@@ -108,9 +108,7 @@ base::Result<carrier::PlanRounds> make_rounds(const base::Options& options, cons
   request.permutation = permutation.value();
   request.omega = options.omega;
   request.group_of = groups;
-  const auto plan = plan::make_plan(request);
-  if (!plan) return plan.error();
-  return carrier::rounds_of(plan.value());
+  return plan::make_plan(request);
 }
 
 }  // namespace alm::mpi

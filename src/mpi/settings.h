@@ -11,10 +11,10 @@
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
-#include "carrier/plan_rounds.h"
-#include "plan/phased.h"
+#include "plan/combining.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
+#include "plan/tune.h"
 #include "topology/cluster.h"
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
@@ -47,10 +47,10 @@ base::Result<Groups> group_of(const topology::Cluster* cluster,
 Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement);
 
 // None where the options exclude them or ranks are few.
-std::vector<plan::Phased> make_phased(const base::Options& options, const Groups& groups,
-                                      std::uint32_t ranks, std::uint32_t self);
+std::vector<plan::Plan> make_phased(const base::Options& options, const Groups& groups,
+                                    std::uint32_t ranks, std::uint32_t self);
 
-base::Result<carrier::PlanRounds> make_rounds(const base::Options& options, const Groups& groups,
-                                              std::uint32_t ranks, std::uint32_t self);
+base::Result<plan::Plan> make_rounds(const base::Options& options, const Groups& groups,
+                                     std::uint32_t ranks, std::uint32_t self);
 
 }  // namespace alm::mpi

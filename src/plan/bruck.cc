@@ -1,9 +1,13 @@
 #include "plan/bruck.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <map>
 #include <optional>
+
+#include "plan/rounds.h"
 
 namespace alm::plan {
 namespace {
@@ -140,14 +144,90 @@ std::vector<Bruck> make_brucks(std::uint32_t ranks) {
   return brucks;
 }
 
-Traffic bruck_traffic(const Bruck& bruck, std::uint64_t bytes, std::uint32_t packet_bytes) {
-  Traffic sum;
-  for (const auto& phase : bruck.phases) {
-    for (std::size_t i = 0; i < phase.shift.size(); ++i) {
-      sum += message_traffic(1, bytes * (phase.begin[i + 1] - phase.begin[i]), packet_bytes);
+namespace {
+
+// A block has gone the shifts of the phases before, from its origin.
+void append_phases(Plan& plan, const Bruck& bruck) {
+  const std::uint32_t ranks = plan.ranks;
+  const auto before = [&](std::uint32_t rank, std::uint32_t distance) {
+    return base::Rank{(rank + ranks - distance) % ranks};
+  };
+  std::vector<std::uint32_t> gone(ranks);  // by distance
+  for (const Bruck::Phase& of_bruck : bruck.phases) {
+    Phase& phase = plan.phases.emplace_back();
+    phase.self = plan.self.value;
+    for (std::size_t i = 0; i < of_bruck.shift.size(); ++i) {
+      const std::uint32_t shift = of_bruck.shift[i];
+      const auto message = [&](std::uint32_t sender) {
+        std::vector<Move> moves;
+        for (std::uint32_t b = of_bruck.begin[i]; b < of_bruck.begin[i + 1]; ++b) {
+          const std::uint32_t distance = of_bruck.block[b];
+          const base::Rank origin = before(sender, gone[distance]);
+          moves.push_back({origin, {(origin.value + distance) % ranks}});
+        }
+        return moves;
+      };
+      append_send(phase, (plan.self.value + shift) % ranks, message(plan.self.value));
+      const std::uint32_t from = before(plan.self.value, shift).value;
+      append_receive(phase, from, message(from));
+    }
+    for (std::size_t i = 0; i < of_bruck.shift.size(); ++i) {
+      for (std::uint32_t b = of_bruck.begin[i]; b < of_bruck.begin[i + 1]; ++b) {
+        std::uint32_t& far = gone[of_bruck.block[b]];
+        far = (far + of_bruck.shift[i]) % ranks;
+      }
     }
   }
-  return sum;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> shape_of(const Bruck& bruck) {
+  std::vector<std::uint32_t> shape;
+  for (const auto& phase : bruck.phases) {
+    shape.push_back(static_cast<std::uint32_t>(phase.shift.size()) + 1);
+  }
+  return shape;
+}
+
+base::Status plan_bruck(const Request& request, Plan& plan) {
+  if (request.shape.empty()) {
+    auto brucks = make_brucks(request.ranks);
+    const Bruck bruck =
+        brucks.empty() ? make_bruck(request.ranks, {}, true) : std::move(brucks.front());
+    plan.shape = shape_of(bruck);
+    append_phases(plan, bruck);
+    return {};
+  }
+  // The radix of the first digit is odd; that many partners and 1 are as many, or one more.
+  std::vector<std::uint32_t> radices(request.shape.begin(), request.shape.end() - 1);
+  if (!radices.empty()) radices.front() -= radices.front() % 2 == 0 ? 1 : 0;
+  const bool odd = std::all_of(radices.begin(), radices.end(),
+                               [](std::uint32_t radix) { return radix % 2 == 1 && radix >= 3; });
+  if (odd && radices.size() < kBruckPhasesMax) {
+    const Bruck bruck = make_bruck(request.ranks, radices, true);
+    plan.shape = shape_of(bruck);
+    if (plan.shape == request.shape) {
+      append_phases(plan, bruck);
+      return {};
+    }
+  }
+  return base::bad_input(
+      fmt::format("`bruck:{}` does not fit {} ranks; expected up to {} numbers: odd ones of 3 or "
+                  "more, and last "
+                  "what they leave to do{}",
+                  text_of_shape(request.shape), request.ranks, kBruckPhasesMax,
+                  odd ? ", as in `bruck:" + text_of_shape(plan.shape) + "`" : ""));
+}
+
+base::Status plan_one_way_bruck(const Request& request, Plan& plan) {
+  const std::uint32_t radix = request.shape.empty() ? 2 : request.shape.front();
+  if (radix < 2) {
+    return base::bad_input(fmt::format("`one-way-bruck:{}`: expected a radix of 2 or more", radix));
+  }
+  plan.shape = {radix};
+  append_phases(plan, make_uniform_bruck(request.ranks, radix));
+  return {};
 }
 
 }  // namespace alm::plan

@@ -13,8 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "plan/traffic.h"
-
 namespace alm::plan {
 
 constexpr std::size_t kBruckPhasesMax = 5;
@@ -41,7 +39,7 @@ Bruck make_uniform_bruck(std::uint32_t ranks, std::uint32_t radix);
 // messages.
 std::vector<Bruck> make_brucks(std::uint32_t ranks);
 
-// What a rank sends for blocks of `bytes`, with `packet_bytes` of them in a packet.
-Traffic bruck_traffic(const Bruck& bruck, std::uint64_t bytes, std::uint32_t packet_bytes);
+// Partners and 1, by phase: so many values a digit takes.
+std::vector<std::uint32_t> shape_of(const Bruck& bruck);
 
 }  // namespace alm::plan

@@ -42,7 +42,11 @@ void check_both_ways(const Bruck& bruck) {
   }
 }
 
-std::uint64_t messages(const Bruck& bruck) { return bruck_traffic(bruck, 1, 1u << 20).packets; }
+std::uint64_t messages(const Bruck& bruck) {
+  std::uint64_t sum = 0;
+  for (const auto& phase : bruck.phases) sum += phase.shift.size();
+  return sum;
+}
 
 TEST(Bruck, EveryBlockArrivesForEveryRadix) {
   for (std::uint32_t ranks = 1; ranks <= 70; ++ranks) {

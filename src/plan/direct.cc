@@ -6,13 +6,17 @@
 
 namespace alm::plan {
 
-void plan_direct(Plan& plan) {
-  plan.rounds.interleaved = false;
+base::Status plan_direct(const Request&, Plan& plan) {
+  Phase& phase = plan.phases.emplace_back();
+  phase.self = plan.self.value;
+  base::Rounds& rounds = phase.rounds;
+  rounds.interleaved = false;
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    if (rank != plan.self.value) plan.rounds.send.push_back(rank);
+    if (rank != plan.self.value) rounds.send.push_back(rank);
   }
-  plan.rounds.recv = plan.rounds.send;
-  plan.rounds.send_begin = plan.rounds.recv_begin = {0, plan.ranks - 1};
+  rounds.recv = rounds.send;
+  rounds.send_begin = rounds.recv_begin = {0, plan.ranks - 1};
+  return {};
 }
 
 }  // namespace alm::plan

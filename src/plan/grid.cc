@@ -1,8 +1,12 @@
 #include "plan/grid.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+
+#include "plan/rounds.h"
 
 namespace alm::plan {
 namespace {
@@ -71,6 +75,11 @@ class GridSearch {
   std::tuple<std::uint32_t, bool, std::size_t> least_;
 };
 
+// Within a line all exchange with all.
+base::Rounds line_order(std::uint32_t length, base::PeerId self) {
+  return make_plan({.ranks = length, .self = {self}}).value().rounds();
+}
+
 }  // namespace
 
 std::uint32_t Grid::stride(std::size_t dimension) const {
@@ -102,12 +111,81 @@ std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
   return grids;
 }
 
-Traffic grid_traffic(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes) {
-  Traffic sum;
-  for (const std::uint32_t length : grid.lengths) {
-    sum += message_traffic(length - 1, bytes * (grid.at.size() / length), packet_bytes);
+namespace {
+
+// Blocks stand at places of the grid: between two phases at the place whose coordinates along the
+// dimensions done are those of their destination, along the others those of their origin. Held
+// blocks are numbered by the other half of both. The block of number `held` at
+// `place`, where `done` places differ along the dimensions done:
+Move block_at(const Grid& grid, std::uint32_t place, std::uint32_t held, std::uint32_t done) {
+  const std::uint32_t origin = held % done + place / done * done;
+  const std::uint32_t destination = place % done + held / done * done;
+  return {grid.at[origin], grid.at[destination]};
+}
+
+// What the rank at `from` hands the rank at `to`, which differs from it along one dimension alone.
+std::vector<Move> message(const Grid& grid, std::uint32_t from, std::uint32_t to,
+                          std::size_t dimension) {
+  const std::uint32_t stride = grid.stride(dimension);
+  const std::uint32_t length = grid.lengths[dimension];
+  const std::uint32_t others = static_cast<std::uint32_t>(grid.at.size()) / length;
+  const std::uint32_t coordinate = grid.coordinate(to, dimension);
+  std::vector<Move> moves;
+  moves.reserve(others);
+  for (std::uint32_t i = 0; i < others; ++i) {
+    const std::uint32_t held = i / stride * stride * length + coordinate * stride + i % stride;
+    moves.push_back(block_at(grid, from, held, stride));
   }
-  return sum;
+  return moves;
+}
+
+base::Result<Grid> grid_for(const Request& request) {
+  if (request.shape.empty()) {
+    auto grids = make_grids(request.ranks, request.self, request.group_of);
+    if (!grids.empty()) return std::move(grids.front());
+    return base::bad_input(fmt::format(
+        "{} ranks make no grid: they have no divisor; take another algorithm, as `bruck`",
+        request.ranks));
+  }
+  std::uint64_t places = 1;
+  for (const std::uint32_t length : request.shape) places *= length;
+  const bool sides = std::all_of(request.shape.begin(), request.shape.end(),
+                                 [](std::uint32_t length) { return length >= 2; });
+  if (!sides || places != request.ranks || request.shape.size() > kGridDimensionsMax) {
+    return base::bad_input(
+        fmt::format("`grid:{}` is no grid of {} ranks; expected up to {} sides of 2 or more whose "
+                    "product it is",
+                    text_of_shape(request.shape), request.ranks, kGridDimensionsMax));
+  }
+  Grid grid{request.shape, by_hierarchy(request.ranks, request.group_of), 0};
+  grid.place = static_cast<std::uint32_t>(std::find(grid.at.begin(), grid.at.end(), request.self) -
+                                          grid.at.begin());
+  return grid;
+}
+
+}  // namespace
+
+base::Status plan_grid(const Request& request, Plan& plan) {
+  const auto made = grid_for(request);
+  if (!made) return made.error();
+  const Grid& grid = made.value();
+  plan.shape = grid.lengths;
+  for (std::size_t dimension = 0; dimension < grid.dimensions(); ++dimension) {
+    Phase& phase = plan.phases.emplace_back();
+    phase.members = grid.line(dimension);
+    phase.self = grid.coordinate(grid.place, dimension);
+    const auto place_of = [&](base::PeerId peer) {
+      return grid.place + (peer - phase.self) * grid.stride(dimension);
+    };
+    const auto order = line_order(grid.lengths[dimension], phase.self);
+    for (const base::PeerId peer : order.send) {
+      append_send(phase, peer, message(grid, grid.place, place_of(peer), dimension));
+    }
+    for (const base::PeerId peer : order.recv) {
+      append_receive(phase, peer, message(grid, place_of(peer), grid.place, dimension));
+    }
+  }
+  return {};
 }
 
 }  // namespace alm::plan

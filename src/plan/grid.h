@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "plan/traffic.h"
 
 namespace alm::plan {
 
@@ -39,8 +38,5 @@ struct Grid {
 // within one leaf switch, then the longest. `group_of` as in Request.
 std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
                              std::span<const std::vector<std::uint32_t>> group_of);
-
-// What a rank sends for blocks of `bytes`, with `packet_bytes` of them in a packet.
-Traffic grid_traffic(const Grid& grid, std::uint64_t bytes, std::uint32_t packet_bytes);
 
 }  // namespace alm::plan

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "plan/combining.h"
+
 namespace alm::plan {
 namespace {
 
@@ -77,10 +79,37 @@ TEST(Grid, EveryLineHasSelfInItsPlaceAndAllRanksAgree) {
 }
 
 TEST(Grid, MoreDimensionsMeanFewerMessages) {
-  const auto grids = make_grids(32, Rank{0}, leaves(4, 8));
-  EXPECT_EQ(grids.size(), 4u);
-  EXPECT_EQ(grid_traffic(grids[0], 100, kPacketBytes).packets, 7u + 3u);
-  EXPECT_EQ(grid_traffic(grids[3], 1, kPacketBytes).packets, 5u);
+  const auto packets = [](const Lengths& shape, std::uint64_t bytes) {
+    const auto plan = make_plan({.ranks = 32,
+                                 .self = {0},
+                                 .algorithm = Algorithm::kGrid,
+                                 .shape = shape,
+                                 .group_of = leaves(4, 8)});
+    return traffic_of(plan.value(), bytes, kPacketBytes).packets;
+  };
+  EXPECT_EQ(packets({}, 100), 7u + 3u);
+  EXPECT_EQ(packets({2, 2, 2, 2, 2}, 1), 5u);
+}
+
+TEST(Grid, IsKnownByItsSides) {
+  const auto plan =
+      make_plan({.ranks = 32, .self = {5}, .algorithm = Algorithm::kGrid, .group_of = leaves(4, 8)})
+          .value();
+  EXPECT_EQ(plan.identity, "grid:8x4");
+  EXPECT_EQ(text_of(plan), "grid 8 x 4");
+  const auto named = parse_named(plan.identity).value();
+  EXPECT_EQ(named.shape, (Lengths{8, 4}));
+}
+
+TEST(Grid, ShapesThatDoNotFitAreRefused) {
+  const auto message = [](std::uint32_t ranks, const Lengths& shape) {
+    const auto plan =
+        make_plan({.ranks = ranks, .self = {0}, .algorithm = Algorithm::kGrid, .shape = shape});
+    return plan ? std::string() : plan.error().message;
+  };
+  EXPECT_THAT(message(31, {}), testing::HasSubstr("31 ranks make no grid"));
+  EXPECT_THAT(message(32, {8, 5}), testing::HasSubstr("`grid:8x5` is no grid of 32 ranks"));
+  EXPECT_THAT(message(32, {32, 1}), testing::HasSubstr("sides of 2 or more"));
 }
 
 }  // namespace

@@ -14,8 +14,13 @@ std::uint32_t default_omega(std::uint32_t ranks) {
   return log2_up + 1 < ranks - 1 ? log2_up + 1 : ranks - 1;
 }
 
-void plan_group_shuffle(Plan& plan, const schedule::Schedule& schedule, std::uint32_t omega) {
-  append_rounds(plan, schedule, omega);
+base::Status plan_group_shuffle(const Request& request, Plan& plan) {
+  const auto schedule = make_schedule(request, request.permutation);
+  if (!schedule) return schedule.error();
+  const std::uint32_t omega = request.omega > 0 ? request.omega : default_omega(request.ranks);
+  plan.shape = {omega};
+  append_direct_phase(plan, *schedule.value(), omega);
+  return {};
 }
 
 }  // namespace alm::plan

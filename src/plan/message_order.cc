@@ -16,4 +16,14 @@ std::string_view name_of(MessageOrder order) {
   return "";
 }
 
+Plan plan_of(MessageOrder order, std::uint32_t ranks, base::Rank self) {
+  Request request;
+  request.ranks = ranks;
+  request.self = self;
+  request.permutation = Permutation::kShift;
+  if (order == MessageOrder::kPairwise) request.algorithm = Algorithm::kShiftExchange;
+  if (order == MessageOrder::kBruck) request.algorithm = Algorithm::kOneWayBruck;
+  return make_plan(request).value();
+}
+
 }  // namespace alm::plan

@@ -1,8 +1,12 @@
-// The orders in which an exchange goes over MPI messages.
+// The orders in which an exchange goes over MPI messages: those in which MPI libraries do it
+// themselves, so that whichever of them is best somewhere can be matched.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "base/ids.h"
+#include "plan/plan.h"
 
 namespace alm::plan {
 
@@ -14,5 +18,6 @@ enum class MessageOrder : std::uint8_t {
 };
 
 std::string_view name_of(MessageOrder order);  // "pairwise", "few at a time", ...
+Plan plan_of(MessageOrder order, std::uint32_t ranks, base::Rank self);
 
 }  // namespace alm::plan

@@ -1,5 +1,8 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <charconv>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -11,13 +14,43 @@ namespace {
 template <class T>
 using Name = std::pair<T, std::string_view>;
 
-constexpr Name<Algorithm> kAlgorithms[] = {
-    {Algorithm::kDirect, "direct"},
-    {Algorithm::kShiftExchange, "shift-exchange"},
-    {Algorithm::kPairwise, "pairwise"},
-    {Algorithm::kGroupShuffle, "group-shuffle"},
-    {Algorithm::kSyncShuffle, "sync-shuffle"},
+// What may stand after the name and a colon.
+enum class Shape { kNone, kNumber, kNumbers };
+
+struct Entry {
+  Algorithm algorithm;
+  std::string_view name;
+  Shape shape;
 };
+
+constexpr Entry kEntries[] = {
+#define ALM_ALGORITHM(enumerator, name, maker, shape) {Algorithm::enumerator, name, shape},
+#include "plan/algorithms.def"
+#undef ALM_ALGORITHM
+};
+
+constexpr Name<Algorithm> kAlgorithms[] = {
+#define ALM_ALGORITHM(enumerator, name, maker, shape) {Algorithm::enumerator, name},
+#include "plan/algorithms.def"
+#undef ALM_ALGORITHM
+};
+
+constexpr std::size_t kShapeMax = 8;  // numbers
+
+// "8x4"; nothing: it is no shape.
+std::optional<std::vector<std::uint32_t>> parse_shape(std::string_view text) {
+  std::vector<std::uint32_t> shape;
+  while (true) {
+    std::uint32_t number = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (wrong != std::errc() || number == 0 || shape.size() == kShapeMax) return std::nullopt;
+    shape.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return shape;
+    if (text.front() != 'x') return std::nullopt;
+    text.remove_prefix(1);
+  }
+}
 
 constexpr Name<Permutation> kPermutations[] = {
     {Permutation::kShift, "shift"},
@@ -61,6 +94,39 @@ std::string_view name_of(Algorithm algorithm) {
 
 std::string_view name_of(Permutation permutation) {
   return find_name<Permutation>(kPermutations, permutation);
+}
+
+base::Result<Named> parse_named(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto algorithm = parse_algorithm(text.substr(0, colon));
+  if (!algorithm) return algorithm.error();
+  Named named{algorithm.value(), {}};
+  if (colon == std::string_view::npos) return named;
+  const Shape allowed = kEntries[static_cast<std::size_t>(named.algorithm)].shape;
+  const auto shape = parse_shape(text.substr(colon + 1));
+  const std::size_t most = allowed == Shape::kNone ? 0 : allowed == Shape::kNumber ? 1 : kShapeMax;
+  if (!shape || shape->size() > most) {
+    constexpr std::string_view kExpected[] = {"no number after it", "one number, as in `{}:4`",
+                                              "numbers, as in `{}:8x4`"};
+    const auto expected = fmt::format(fmt::runtime(kExpected[static_cast<std::size_t>(allowed)]),
+                                      name_of(named.algorithm));
+    return base::bad_input(
+        fmt::format("`{}`: `{}` takes {}", text, name_of(named.algorithm), expected));
+  }
+  named.shape = *shape;
+  return named;
+}
+
+std::string text_of_shape(std::span<const std::uint32_t> shape) {
+  return fmt::format("{}", fmt::join(shape, "x"));
+}
+
+std::string text_of(const Plan& plan) {
+  const auto name = name_of(plan.algorithm);
+  if (!plan.phases.front().direct())
+    return fmt::format("{} {}", name, fmt::join(plan.shape, " x "));
+  if (plan.algorithm == Algorithm::kDirect) return std::string(name);
+  return fmt::format("{} ({})", name, name_of(plan.permutation));
 }
 
 }  // namespace alm::plan

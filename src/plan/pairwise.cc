@@ -6,9 +6,14 @@
 
 namespace alm::plan {
 
-void plan_pairwise(Plan& plan, const schedule::Schedule& pairing) {
-  plan.rounds.interleaved = false;
-  append_rounds(plan, pairing, 1);
+base::Status plan_pairwise(const Request& request, Plan& plan) {
+  plan.permutation =
+      request.permutation == Permutation::kXor ? Permutation::kXor : Permutation::kEdgeColouring;
+  const auto pairing = make_schedule(request, plan.permutation);
+  if (!pairing) return pairing.error();
+  append_direct_phase(plan, *pairing.value(), 1);
+  plan.phases.front().rounds.interleaved = false;
+  return {};
 }
 
 }  // namespace alm::plan

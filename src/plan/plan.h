@@ -1,8 +1,14 @@
-// A plan says, for one rank, rounds of partners (design section 2). Pure: the same request gives
-// the same plan on every rank, without communication, in O(partners) per rank.
+// A plan says what one rank does in a complete exchange: a list of phases, in each of them rounds
+// of partners, and which blocks travel in which message (docs/design.md section 2). Pure: the same
+// request gives the same plan on every rank, without communication, in O(ranks) time and memory.
+//
+// A block is what one rank, its origin, has for another, its destination. Most algorithms have one
+// phase, in which every block goes to its destination directly. Those that combine messages have
+// several: a message then holds blocks of other ranks, too, which came in earlier phases.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,77 +17,114 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/rounds.h"
-#include "topology/cluster.h"
 
 namespace alm::plan {
 
-enum class Algorithm {
-  kDirect,         // one uncoordinated round: everybody posts everything
-  kShiftExchange,  // 002: rounds of (r+i, r-i)
-  kPairwise,       // 000 Alg 3: rounds of one edge-colour partner
-  kGroupShuffle,   // 002: rounds of omega partners
-  kSyncShuffle,    // 000 Alg 1, 2: one round of p-1 partners
+enum class Algorithm : std::uint8_t {
+#define ALM_ALGORITHM(enumerator, name, maker, shape) enumerator,
+#include "plan/algorithms.def"
+#undef ALM_ALGORITHM
 };
 
-enum class Permutation { kShift, kXor, kEdgeColouring, kBalanced };
+enum class Permutation : std::uint8_t { kShift, kXor, kEdgeColouring, kBalanced };
+
+// Position of each rank's host in the network: leaf_of[l][rank], l = 0 the leaf switch, then the
+// levels above it (topology::Hierarchy of the participants). Empty: one switch.
+using LeafOf = std::vector<std::vector<std::uint32_t>>;
 
 struct Request {
   std::uint32_t ranks = 0;
-  base::Rank self;
+  base::Rank self = {};
   Algorithm algorithm = Algorithm::kSyncShuffle;
   // Of the shuffles. Shift exchange is made of shift alone, direct of none; pairwise needs pairs:
   // kXor, and kEdgeColouring for any other.
   Permutation permutation = Permutation::kBalanced;
   bool contention_aware = true;  // remap by the hierarchy (000 Eq 5); kBalanced knows it by itself
   std::uint32_t omega = 0;       // group shuffle: partners per round; 0: default_omega(ranks)
-  // Position of each rank's host: group_of[l][rank], l=0 the leaf (topology::Hierarchy of the
-  // participants). Empty: one switch.
-  std::vector<std::vector<std::uint32_t>> group_of;
+  // Grid: the lengths of its sides. Bruck: the radices of all digits but the last. Empty: those
+  // with the fewest messages in two phases.
+  std::vector<std::uint32_t> shape = {};
+  LeafOf group_of = {};
+};
+
+// Part of a block in a message: all of it, unless it says otherwise.
+struct Move {
+  static constexpr std::uint64_t kToTheEnd = std::numeric_limits<std::uint64_t>::max();
+
+  base::Rank origin, destination;
+  std::uint64_t offset = 0;  // in the block, in bytes
+  std::uint64_t length = kToTheEnd;
+
+  friend bool operator==(const Move&, const Move&) = default;
+};
+
+// What brings the messages of a phase across.
+enum class Via : std::uint8_t {
+  kNetwork,
+  kMemory,  // of the host: the members share it
+};
+
+// The part of one rank in a phase. Members are numbered as peers, 0 .. members - 1; rounds name
+// peers. Messages lie in the order of rounds.send and rounds.recv.
+struct Phase {
+  Via via = Via::kNetwork;
+  std::vector<base::Rank> members;  // by peer; empty: all ranks, by number
+  base::PeerId self = 0;
+  base::Rounds rounds;
+  // The message to rounds.send[i] holds out[out_begin[i] .. out_begin[i + 1]) in this order, that
+  // from rounds.recv[i] in[in_begin[i] .. in_begin[i + 1]). All four empty: every message is the
+  // block that its sender has for its receiver.
+  std::vector<Move> out, in;
+  std::vector<std::uint32_t> out_begin, in_begin;
+
+  bool direct() const { return out_begin.empty() && in_begin.empty(); }
+  base::Rank rank_of(base::PeerId peer) const {
+    return members.empty() ? base::Rank{peer} : members[peer];
+  }
+  // Of one message. `direct` is storage for the one move of a direct phase.
+  std::span<const Move> sends(std::size_t message, Move& direct) const;
+  std::span<const Move> receives(std::size_t message, Move& direct) const;
 };
 
 struct Plan {
   Algorithm algorithm = Algorithm::kSyncShuffle;
-  Permutation permutation = Permutation::kBalanced;  // the one used; of no meaning for kDirect
+  Permutation permutation = Permutation::kBalanced;  // the one used, where one is
+  // What decision files, logs and exporters know the plan by: the algorithm, its shape and its
+  // permutation, "grid:8x4", "group-shuffle:5@balanced". The same on all ranks. It never changes
+  // for a plan that does the same.
+  std::string identity;
+  std::vector<std::uint32_t> shape;  // of a grid, or partners and 1 by phase
   std::uint32_t ranks = 0;
   base::Rank self;
-  // Idle steps and rounds without partners are left out. Over all rounds each other rank appears
-  // once in send and once in recv.
-  base::Rounds rounds;
+  // As many on every rank. A rank that has no part in a phase has no partners in it.
+  std::vector<Phase> phases;
+
+  // Of a plan with one direct phase.
+  const base::Rounds& rounds() const { return phases.front().rounds; }
 };
 
+// Errors (kBadInput): no ranks, a rank out of range, positions that do not nest, a shape that does
+// not fit the ranks.
 base::Result<Plan> make_plan(const Request& request);
 
 // ceil(log2 p) + 1, at most p-1: gives the 5 and 4 that 002 found best for 16 and 8 hosts.
 std::uint32_t default_omega(std::uint32_t ranks);
 
+// An algorithm as users name it: "pairwise", "group-shuffle:5", "grid:8x4", "bruck:3x3".
+struct Named {
+  Algorithm algorithm{};
+  std::vector<std::uint32_t> shape;
+};
+
 // Unknown names give an error that lists the valid ones.
+base::Result<Named> parse_named(std::string_view text);
 base::Result<Algorithm> parse_algorithm(std::string_view name);
 base::Result<Permutation> parse_permutation(std::string_view name);
 std::string_view name_of(Algorithm algorithm);      // "sync-shuffle", ...
 std::string_view name_of(Permutation permutation);  // "balanced", ...
-
-// What the transport needs to know about the network, from the cluster file (reference section 3).
-// Every port in the network that packets of the exchange queue at is looked at; the one that allows
-// the smallest window counts. A host's own queue is left out: it stops its sender, it loses
-// nothing.
-struct Tuning {
-  double nu = 1;  // packets per step towards the most contended port (Eq 3)
-  // The window to use. floor(B_L / nu) (Eq 4), acks riding on data. Where nu * c1 > c2 the uplink
-  // itself is the limit and everything outstanding can gather at it: then floor(B_L / d1). Ports
-  // that cannot fill up do not count (tune.cc).
-  std::uint32_t window_packets = 1;
-  // An exchange in which no rank sends more packets than this needs no window: it fits the queues.
-  std::uint32_t burst_packets = 0;
-  std::uint32_t window_with_acks = 1;    // floor(B_L / 2 nu): every packet acknowledged by one
-  std::uint32_t window_packets_min = 1;  // ceil(L / g): below it the window costs bandwidth
-  std::uint32_t grain_packets = 1;       // train length from rate and window
-  double host_rate_mbit_s = 0;           // the slowest participant's host link
-  double packet_time_us = 0;             // one full frame on that link
-  std::uint32_t mtu_bytes = 1500;
-  double latency_us = 0;              // L: one full frame over the longest way, idle network
-  std::string contended_port;         // "leaf0 -> core", with the queue that gives the window
-  std::vector<std::string> warnings;  // where window and network do not go together
-};
-Tuning tune(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
+// "8x4"
+std::string text_of_shape(std::span<const std::uint32_t> shape);
+// "grid 8 x 4", "sync-shuffle (balanced)": for people.
+std::string text_of(const Plan& plan);
 
 }  // namespace alm::plan

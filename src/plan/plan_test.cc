@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Groups = std::vector<std::vector<std::uint32_t>>;
 
+// Those with one direct phase; check_test.cc has all.
 constexpr Algorithm kAlgorithms[] = {Algorithm::kDirect, Algorithm::kShiftExchange,
                                      Algorithm::kPairwise, Algorithm::kGroupShuffle,
                                      Algorithm::kSyncShuffle};
@@ -46,15 +47,15 @@ void expect_complete(const Plan& plan) {
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     if (rank != plan.self.value) others.push_back(rank);
   }
-  EXPECT_THAT(plan.rounds.send, testing::UnorderedElementsAreArray(others));
-  EXPECT_THAT(plan.rounds.recv, testing::UnorderedElementsAreArray(others));
+  EXPECT_THAT(plan.rounds().send, testing::UnorderedElementsAreArray(others));
+  EXPECT_THAT(plan.rounds().recv, testing::UnorderedElementsAreArray(others));
   if (plan.ranks == 1) return;
-  ASSERT_EQ(plan.rounds.send_begin.size(), plan.rounds.recv_begin.size());
-  EXPECT_EQ(plan.rounds.send_begin.front(), 0u);
-  EXPECT_EQ(plan.rounds.send_begin.back(), plan.rounds.send.size());
-  EXPECT_EQ(plan.rounds.recv_begin.back(), plan.rounds.recv.size());
-  EXPECT_TRUE(std::is_sorted(plan.rounds.send_begin.begin(), plan.rounds.send_begin.end()));
-  EXPECT_TRUE(std::is_sorted(plan.rounds.recv_begin.begin(), plan.rounds.recv_begin.end()));
+  ASSERT_EQ(plan.rounds().send_begin.size(), plan.rounds().recv_begin.size());
+  EXPECT_EQ(plan.rounds().send_begin.front(), 0u);
+  EXPECT_EQ(plan.rounds().send_begin.back(), plan.rounds().send.size());
+  EXPECT_EQ(plan.rounds().recv_begin.back(), plan.rounds().recv.size());
+  EXPECT_TRUE(std::is_sorted(plan.rounds().send_begin.begin(), plan.rounds().send_begin.end()));
+  EXPECT_TRUE(std::is_sorted(plan.rounds().recv_begin.begin(), plan.rounds().recv_begin.end()));
 }
 
 TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
@@ -86,27 +87,27 @@ TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
 TEST(Plan, SyncShuffleIsOneRoundInStepOrder) {
   const Plan plan =
       plan_of({.ranks = 5, .self = {1}, .permutation = Permutation::kShift, .group_of = {}});
-  EXPECT_EQ(plan.rounds.count(), 1u);
-  EXPECT_THAT(plan.rounds.send, ElementsAre(2, 3, 4, 0));
-  EXPECT_THAT(plan.rounds.recv, ElementsAre(0, 4, 3, 2));
-  EXPECT_TRUE(plan.rounds.interleaved);
+  EXPECT_EQ(plan.rounds().count(), 1u);
+  EXPECT_THAT(plan.rounds().send, ElementsAre(2, 3, 4, 0));
+  EXPECT_THAT(plan.rounds().recv, ElementsAre(0, 4, 3, 2));
+  EXPECT_TRUE(plan.rounds().interleaved);
 }
 
 TEST(Plan, RemapGoesThereAndBack) {
   // 2 leaves of 3: logical order 0 3 1 4 2 5, so the successor of 4 is 2.
   const Plan plan = plan_of(
       {.ranks = 6, .self = {4}, .permutation = Permutation::kShift, .group_of = leaves({3, 3})});
-  EXPECT_THAT(plan.rounds.send, ElementsAre(2, 5, 0, 3, 1));
-  EXPECT_THAT(plan.rounds.recv, ElementsAre(1, 3, 0, 5, 2));
+  EXPECT_THAT(plan.rounds().send, ElementsAre(2, 5, 0, 3, 1));
+  EXPECT_THAT(plan.rounds().recv, ElementsAre(1, 3, 0, 5, 2));
 }
 
 TEST(Plan, ShiftExchangeHasOnePartnerEachWayPerRound) {
   const Plan plan =
       plan_of({.ranks = 4, .self = {0}, .algorithm = Algorithm::kShiftExchange, .group_of = {}});
-  EXPECT_EQ(plan.rounds.count(), 3u);
+  EXPECT_EQ(plan.rounds().count(), 3u);
   EXPECT_EQ(plan.permutation, Permutation::kShift);
-  EXPECT_THAT(plan.rounds.send, ElementsAre(1, 2, 3));
-  EXPECT_THAT(plan.rounds.recv, ElementsAre(3, 2, 1));
+  EXPECT_THAT(plan.rounds().send, ElementsAre(1, 2, 3));
+  EXPECT_THAT(plan.rounds().recv, ElementsAre(3, 2, 1));
 }
 
 TEST(Plan, PairwisePairsEvenWhenAskedForAnotherPermutation) {
@@ -117,8 +118,8 @@ TEST(Plan, PairwisePairsEvenWhenAskedForAnotherPermutation) {
                                  .algorithm = Algorithm::kPairwise,
                                  .permutation = permutation,
                                  .group_of = {}});
-      EXPECT_EQ(plan.rounds.count(), ranks - 1);
-      EXPECT_EQ(plan.rounds.send, plan.rounds.recv);
+      EXPECT_EQ(plan.rounds().count(), ranks - 1);
+      EXPECT_EQ(plan.rounds().send, plan.rounds().recv);
       EXPECT_EQ(plan.permutation,
                 permutation == Permutation::kXor ? Permutation::kXor : Permutation::kEdgeColouring);
     }
@@ -132,14 +133,15 @@ TEST(Plan, GroupShuffleCutsRoundsOfOmega) {
                              .permutation = Permutation::kShift,
                              .omega = 4,
                              .group_of = {}});
-  EXPECT_THAT(plan.rounds.send_begin, ElementsAre(0, 4, 8, 12, 15));
-  EXPECT_TRUE(plan.rounds.interleaved);
+  EXPECT_THAT(plan.rounds().send_begin, ElementsAre(0, 4, 8, 12, 15));
+  EXPECT_TRUE(plan.rounds().interleaved);
   EXPECT_EQ(plan_of({.ranks = 16,
                      .self = {3},
                      .algorithm = Algorithm::kGroupShuffle,
                      .permutation = Permutation::kShift,
                      .group_of = {}})
-                .rounds.count(),
+                .rounds()
+                .count(),
             3u);
 }
 
@@ -153,15 +155,15 @@ TEST(Plan, DefaultOmegaIsThePublishedOne) {
 TEST(Plan, OneRankHasNothingToDo) {
   for (const Algorithm algorithm : kAlgorithms) {
     EXPECT_EQ(
-        plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .group_of = {}}).rounds.count(),
+        plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .group_of = {}}).rounds().count(),
         0u);
   }
 }
 
 TEST(Plan, SameRequestSamePlan) {
   const Request request{.ranks = 23, .self = {9}, .group_of = leaves({9, 8, 6})};
-  EXPECT_EQ(plan_of(request).rounds.send, plan_of(request).rounds.send);
-  EXPECT_EQ(plan_of(request).rounds.recv, plan_of(request).rounds.recv);
+  EXPECT_EQ(plan_of(request).rounds().send, plan_of(request).rounds().send);
+  EXPECT_EQ(plan_of(request).rounds().recv, plan_of(request).rounds().recv);
 }
 
 TEST(Plan, RefusesBadRequests) {
@@ -187,11 +189,40 @@ TEST(Names, ParseWhatTheyPrint) {
 }
 
 TEST(Names, UnknownOnesListTheValidOnes) {
-  EXPECT_EQ(parse_algorithm("bruck").error().message,
-            "unknown algorithm `bruck`; expected one of: direct, shift-exchange, pairwise, "
-            "group-shuffle, sync-shuffle");
+  EXPECT_EQ(parse_algorithm("ring").error().message,
+            "unknown algorithm `ring`; expected one of: direct, shift-exchange, pairwise, "
+            "group-shuffle, sync-shuffle, grid, bruck, one-way-bruck");
   EXPECT_EQ(parse_permutation("").error().message,
             "unknown permutation ``; expected one of: shift, xor, edge-colouring, balanced");
+}
+
+TEST(Names, MayCarryAShape) {
+  EXPECT_EQ(parse_named("grid:8x4").value().shape, (std::vector<std::uint32_t>{8, 4}));
+  EXPECT_EQ(parse_named("group-shuffle:5").value().shape, std::vector<std::uint32_t>{5});
+  EXPECT_TRUE(parse_named("pairwise").value().shape.empty());
+  EXPECT_EQ(parse_named("pairwise:3").error().message,
+            "`pairwise:3`: `pairwise` takes no number after it");
+  EXPECT_EQ(parse_named("grid:8xx4").error().message,
+            "`grid:8xx4`: `grid` takes numbers, as in `grid:8x4`");
+  EXPECT_EQ(parse_named("group-shuffle:4x2").error().message,
+            "`group-shuffle:4x2`: `group-shuffle` takes one number, as in `group-shuffle:4`");
+}
+
+TEST(Plan, IsKnownByAlgorithmShapeAndPermutation) {
+  const auto identity = [](Request request) {
+    request.ranks = 16;
+    request.self = {3};
+    return plan_of(request).identity;
+  };
+  EXPECT_EQ(identity({}), "sync-shuffle@balanced");
+  EXPECT_EQ(identity({.algorithm = Algorithm::kDirect}), "direct");
+  EXPECT_EQ(identity({.algorithm = Algorithm::kPairwise}), "pairwise@edge-colouring");
+  EXPECT_EQ(identity({.algorithm = Algorithm::kGroupShuffle, .permutation = Permutation::kShift}),
+            "group-shuffle:5@shift");
+  EXPECT_EQ(identity({.permutation = Permutation::kXor, .contention_aware = false}),
+            "sync-shuffle@xor-plain");
+  EXPECT_EQ(identity({.algorithm = Algorithm::kBruck}), "bruck:4x5");
+  EXPECT_EQ(identity({.algorithm = Algorithm::kOneWayBruck}), "one-way-bruck:2");
 }
 
 double seconds(const Request& request) {

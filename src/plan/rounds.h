@@ -1,21 +1,30 @@
-// Inside the module: from the steps of a schedule to the rounds of a plan.
+// Inside the module: what makes the phases of one rank's plan, one per line of algorithms.def. Each
+// is in a file of its own. plan.algorithm, permutation, ranks and self are set, ranks >= 2; the
+// maker adds the phases and the shape.
 #pragma once
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "plan/plan.h"
 #include "schedule/schedule.h"
 
 namespace alm::plan {
 
-// Rounds of `steps_per_round` consecutive steps each, for plan.self.
-void append_rounds(Plan& plan, const schedule::Schedule& schedule, std::uint32_t steps_per_round);
+#define ALM_ALGORITHM(enumerator, name, maker, shape) \
+  base::Status maker(const Request& request, Plan& plan);
+#include "plan/algorithms.def"
+#undef ALM_ALGORITHM
 
-// One per algorithm, each in a file of its own. plan.ranks and plan.self are set, ranks >= 2.
-void plan_direct(Plan& plan);
-void plan_shift_exchange(Plan& plan, const schedule::Schedule& shift);
-void plan_pairwise(Plan& plan, const schedule::Schedule& pairing);
-void plan_group_shuffle(Plan& plan, const schedule::Schedule& schedule, std::uint32_t omega);
-void plan_sync_shuffle(Plan& plan, const schedule::Schedule& schedule);
+// The permutation the request asks for, mapped to the switch hierarchy.
+base::Result<schedule::SchedulePtr> make_schedule(const Request& request, Permutation permutation);
+
+// A direct phase: rounds of `steps_per_round` consecutive steps each, for plan.self.
+void append_direct_phase(Plan& plan, const schedule::Schedule& schedule,
+                         std::uint32_t steps_per_round);
+
+// The moves of one message more, which goes to or comes from a peer in the one round of `phase`.
+void append_send(Phase& phase, base::PeerId peer, const std::vector<Move>& moves);
+void append_receive(Phase& phase, base::PeerId peer, const std::vector<Move>& moves);
 
 }  // namespace alm::plan

@@ -5,9 +5,13 @@
 
 namespace alm::plan {
 
-void plan_shift_exchange(Plan& plan, const schedule::Schedule& shift) {
-  plan.rounds.interleaved = false;
-  append_rounds(plan, shift, 1);
+base::Status plan_shift_exchange(const Request& request, Plan& plan) {
+  plan.permutation = Permutation::kShift;
+  const auto shift = make_schedule(request, plan.permutation);
+  if (!shift) return shift.error();
+  append_direct_phase(plan, *shift.value(), 1);
+  plan.phases.front().rounds.interleaved = false;
+  return {};
 }
 
 }  // namespace alm::plan

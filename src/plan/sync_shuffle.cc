@@ -5,8 +5,11 @@
 
 namespace alm::plan {
 
-void plan_sync_shuffle(Plan& plan, const schedule::Schedule& schedule) {
-  append_rounds(plan, schedule, schedule.steps());
+base::Status plan_sync_shuffle(const Request& request, Plan& plan) {
+  const auto schedule = make_schedule(request, request.permutation);
+  if (!schedule) return schedule.error();
+  append_direct_phase(plan, *schedule.value(), schedule.value()->steps());
+  return {};
 }
 
 }  // namespace alm::plan

@@ -14,6 +14,8 @@
 // cannot fill up left out whatever their switch (an input buffer holds the packets of one host
 // only). Switches joined by several paths: the trunks of one switch are taken to share its traffic
 // evenly.
+#include "plan/tune.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +23,6 @@
 #include <queue>
 #include <utility>
 
-#include "plan/plan.h"
 #include "topology/graph.h"
 
 namespace alm::plan {

@@ -1,8 +1,9 @@
 // The windows of 000 (section 4, Figures 7-10) and what follows from the same rule elsewhere.
+#include "plan/tune.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plan/plan.h"
 #include "topology/cluster.h"
 
 namespace alm::plan {

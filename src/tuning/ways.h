@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plan/message_order.h"
-#include "plan/phased.h"
+#include "plan/combining.h"
 #include "tuning/trial.h"
 
 namespace alm::tuning {
@@ -41,7 +41,7 @@ struct WaysWanted {
   std::uint32_t ranks = 0;
   std::uint64_t bytes = 0;  // per pair
   std::uint32_t packet_bytes = 0;
-  std::span<const plan::Phased> phased;  // over UDP; empty without it
+  std::span<const plan::Plan> phased;  // over UDP; empty without it
   std::optional<std::size_t> model;      // which of them the model takes; nothing: the rounds
   // Over UDP, where it is hosts that exchange; 0: as above.
   std::uint32_t members = 0;

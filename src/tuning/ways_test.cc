@@ -16,12 +16,12 @@ constexpr Way kPairwise = message_way(plan::MessageOrder::kPairwise);
 constexpr Way kBruck = message_way(plan::MessageOrder::kBruck);
 
 std::vector<Way> ways(std::uint32_t ranks, std::uint64_t bytes, bool udp = true) {
-  static std::vector<plan::Phased> phased;
-  phased = plan::make_phased(ranks, base::Rank{0}, {}, kPacketBytes);
+  static std::vector<plan::Plan> phased;
+  phased = plan::combining_plans(ranks, base::Rank{0}, {}, kPacketBytes);
   WaysWanted wanted{ranks, bytes, kPacketBytes, {}, {}};
   if (udp) {
     wanted.phased = phased;
-    wanted.model = plan::choose_phased(phased, bytes, kPacketBytes);
+    wanted.model = plan::choose_combining(phased, bytes, kPacketBytes);
   }
   return ways_to_try(wanted);
 }

@@ -139,7 +139,8 @@ TEST(MessageGroup, TheMemoryOfItsPhasesStaysUntilMpiIsDoneWithIt) {
 
   MpiTestLibrary::act_as(0);
   {
-    carrier::MessageGroup group(make(api, unended, 0), 2, 0);
+    carrier::MessageGroup group(make(api, unended, 0),
+                                plan::make_plan({.ranks = 2, .self = {0}}).value());
     library.fail(0, "Testsome", 1);
     Call call(0, 50);
     EXPECT_FALSE(group.run(plan::MessageOrder::kBruck, call.send.data(), call.recv.data(), 50));

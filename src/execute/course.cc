@@ -1,0 +1,240 @@
+#include "execute/course.h"
+
+#include <algorithm>
+#include <cassert>
+#include <unordered_map>
+
+namespace alm::execute {
+namespace {
+
+using plan::Move;
+using plan::Phase;
+
+struct Key {
+  std::uint32_t origin, destination;
+  std::uint64_t offset;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct HashKey {
+  std::size_t operator()(const Key& key) const {
+    constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15u;
+    const std::uint64_t pair = std::uint64_t{key.origin} << 32 | key.destination;
+    return static_cast<std::size_t>(((pair * kMix) ^ key.offset) * kMix);
+  }
+};
+
+Key key_of(const Move& move) { return {move.origin.value, move.destination.value, move.offset}; }
+
+std::uint32_t peers_of(const Phase& phase, std::uint32_t ranks) {
+  return phase.members.empty() ? ranks : static_cast<std::uint32_t>(phase.members.size());
+}
+
+// The number of whole blocks in every message; 0: they differ.
+std::uint32_t equal_moves(const Phase& phase) {
+  if (phase.direct()) return 1;
+  const auto whole = [](const Move& move) {
+    return move.offset == 0 && move.length == Move::kToTheEnd;
+  };
+  if (!std::all_of(phase.out.begin(), phase.out.end(), whole)) return 0;
+  if (!std::all_of(phase.in.begin(), phase.in.end(), whole)) return 0;
+  if (phase.out_begin.size() < 2) return 0;
+  const std::uint32_t first = phase.out_begin[1];
+  for (const auto* begin : {&phase.out_begin, &phase.in_begin}) {
+    for (std::size_t i = 1; i < begin->size(); ++i) {
+      if ((*begin)[i] - (*begin)[i - 1] != first) return 0;
+    }
+  }
+  // Everybody is a partner, so that no peer has less.
+  const bool all = phase.rounds.send.size() + 1 == phase.members.size() &&
+                   phase.rounds.recv.size() + 1 == phase.members.size();
+  return all ? first : 0;
+}
+
+}  // namespace
+
+std::uint64_t Amounts::of(const plan::Plan& plan, base::Rank origin, base::Rank destination) const {
+  if (!all.empty()) return all[std::size_t{origin.value} * plan.ranks + destination.value];
+  if (!weights.empty()) return each * weights[origin.value] * weights[destination.value];
+  if (sends.empty()) return each;
+  if (origin == plan.self) return sends[destination.value];
+  assert(destination == plan.self && "a rank that forwards has to know all sizes");
+  return receives[origin.value];
+}
+
+std::uint64_t bytes_of(const plan::Plan& plan, const Amounts& amounts, const Move& move) {
+  const std::uint64_t block = amounts.of(plan, move.origin, move.destination);
+  return std::min(block - std::min(block, move.offset), move.length);
+}
+
+Course::Course(plan::Plan plan) : plan_(std::move(plan)) { resolve(); }
+
+bool Course::takes_part(std::size_t phase) const {
+  const base::Rounds& rounds = plan_.phases[phase].rounds;
+  return !rounds.send.empty() || !rounds.recv.empty();
+}
+
+// Finds, for every move that is sent, the message it comes in; O(moves).
+void Course::resolve() {
+  struct Held {
+    std::uint32_t phase, message, move;
+  };
+  std::unordered_map<Key, Held, HashKey> held;
+  for (std::size_t p = 0; p < plan_.phases.size(); ++p) {
+    const Phase& phase = plan_.phases[p];
+    Step& step = steps_.emplace_back();
+    step.peers = peers_of(phase, plan_.ranks);
+    step.equal_moves = equal_moves(phase);
+    if (phase.direct()) continue;
+    step.feeds.resize(phase.rounds.recv.size());
+    step.waits_for.resize(phase.rounds.send.size());
+    step.sources.resize(phase.out.size());
+    step.from.resize(step.peers);
+    std::vector<std::uint64_t> waited;  // phase and message
+    for (std::uint32_t i = 0; i < phase.rounds.send.size(); ++i) {
+      waited.clear();
+      for (std::uint32_t m = phase.out_begin[i]; m < phase.out_begin[i + 1]; ++m) {
+        if (phase.out[m].origin == plan_.self) continue;
+        const auto found = held.find(key_of(phase.out[m]));
+        assert(found != held.end() && "a block is sent on that has not come");
+        const Held& from = found->second;
+        step.sources[m] = {from.phase, from.move};
+        waited.push_back(std::uint64_t{from.phase} << 32 | from.message);
+      }
+      std::sort(waited.begin(), waited.end());
+      waited.erase(std::unique(waited.begin(), waited.end()), waited.end());
+      step.waits_for[i] = static_cast<std::uint32_t>(waited.size());
+      for (const std::uint64_t one : waited) {
+        Step& before = steps_[one >> 32];
+        before.feeds_any = true;
+        before.feeds[one & 0xFFFFFFFFu].push_back({static_cast<std::uint32_t>(p), i});
+      }
+    }
+    for (std::uint32_t j = 0; j < phase.rounds.recv.size(); ++j) {
+      step.from[phase.rounds.recv[j]] = j;
+      for (std::uint32_t m = phase.in_begin[j]; m < phase.in_begin[j + 1]; ++m) {
+        if (phase.in[m].destination == plan_.self) continue;
+        held[key_of(phase.in[m])] = {static_cast<std::uint32_t>(p), j, m};
+      }
+    }
+  }
+}
+
+void Course::measure(Step& step, const Phase& phase, const Amounts& amounts) {
+  step.uniform.reset();
+  if (amounts.uniform() && step.equal_moves > 0) {
+    step.uniform = amounts.each * step.equal_moves;
+  }
+  // The common case, kept small: peers are ranks, and one number says it all.
+  step.send_bytes.clear();
+  step.receive_bytes.clear();
+  if (step.uniform && phase.direct() && phase.members.empty()) return;
+  step.send_bytes.assign(step.peers, 0);
+  step.receive_bytes.assign(step.peers, 0);
+  Move direct;
+  const auto sum = [&](std::span<const Move> moves) {
+    std::uint64_t bytes = 0;
+    for (const Move& move : moves) bytes += bytes_of(plan_, amounts, move);
+    return bytes;
+  };
+  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
+    step.send_bytes[phase.rounds.send[i]] = step.uniform.value_or(sum(phase.sends(i, direct)));
+  }
+  for (std::size_t i = 0; i < phase.rounds.recv.size(); ++i) {
+    step.receive_bytes[phase.rounds.recv[i]] =
+        step.uniform.value_or(sum(phase.receives(i, direct)));
+  }
+}
+
+void Course::begin(const Amounts& amounts) {
+  left_ = 0;
+  for (std::size_t p = 0; p < steps_.size(); ++p) {
+    const Phase& phase = plan_.phases[p];
+    Step& step = steps_[p];
+    step.started = step.complete = !takes_part(p);
+    if (!step.complete) ++left_;
+    measure(step, phase, amounts);
+    step.waiting = step.waits_for;
+    step.withheld.clear();
+    step.ready = static_cast<std::uint32_t>(phase.rounds.send.size());
+    for (std::size_t i = 0; i < step.waiting.size(); ++i) {
+      if (step.waiting[i] == 0) continue;
+      if (step.withheld.empty()) step.withheld.assign(step.peers, 0);
+      step.withheld[phase.rounds.send[i]] = 1;
+      --step.ready;
+    }
+  }
+  // Of a message without bytes nobody is told.
+  for (std::uint32_t p = 0; p < steps_.size(); ++p) {
+    for (std::uint32_t j = 0; steps_[p].feeds_any && j < steps_[p].feeds.size(); ++j) {
+      if (steps_[p].receive_bytes[plan_.phases[p].rounds.recv[j]] == 0) set_free({p, j}, nullptr);
+    }
+  }
+}
+
+std::optional<std::size_t> Course::next_start() {
+  bool begun = true;  // the phases before
+  for (std::size_t p = 0; p < steps_.size(); ++p) {
+    Step& step = steps_[p];
+    if (step.started) continue;
+    // A rank that only receives listens from the beginning of the phase before on.
+    if (!begun || (step.ready == 0 && !plan_.phases[p].rounds.send.empty())) {
+      begun = false;
+      continue;
+    }
+    step.started = true;
+    return p;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> Course::uniform_bytes(std::size_t phase) const {
+  return steps_[phase].uniform;
+}
+std::span<const std::uint64_t> Course::send_bytes(std::size_t phase) const {
+  return steps_[phase].send_bytes;
+}
+std::span<const std::uint64_t> Course::receive_bytes(std::size_t phase) const {
+  return steps_[phase].receive_bytes;
+}
+std::span<const std::uint8_t> Course::withheld(std::size_t phase) const {
+  return steps_[phase].withheld;
+}
+
+void Course::set_free(Message from, std::vector<Ready>* ready) {
+  for (const Message& message : steps_[from.phase].feeds[from.index]) {
+    Step& step = steps_[message.phase];
+    assert(step.waiting[message.index] > 0);
+    if (--step.waiting[message.index] > 0) continue;
+    const base::PeerId peer = plan_.phases[message.phase].rounds.send[message.index];
+    step.withheld[peer] = 0;
+    ++step.ready;
+    if (step.started && ready != nullptr) ready->push_back({message.phase, peer});
+  }
+}
+
+void Course::arrived(std::size_t phase, base::PeerId peer, std::vector<Ready>& ready) {
+  Step& step = steps_[phase];
+  if (step.feeds_any) set_free({static_cast<std::uint32_t>(phase), step.from[peer]}, &ready);
+}
+
+void Course::completed(std::size_t phase) {
+  assert(steps_[phase].started && !steps_[phase].complete);
+  steps_[phase].complete = true;
+  --left_;
+}
+
+std::size_t Course::bytes() const {
+  std::size_t sum = 0;
+  for (const Phase& phase : plan_.phases) {
+    sum += (phase.out.size() + phase.in.size()) * sizeof(Move);
+    sum += 2 * (phase.rounds.send.size() + phase.rounds.recv.size()) * sizeof(base::PeerId);
+  }
+  for (const Step& step : steps_) {
+    sum += step.sources.size() * sizeof(Source) + step.withheld.size();
+    sum += (step.send_bytes.size() + step.receive_bytes.size()) * sizeof(std::uint64_t);
+  }
+  return sum;
+}
+
+}  // namespace alm::execute

@@ -1,0 +1,32 @@
+// Proves a plan: takes the plans of all ranks of an exchange and carries every block through them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace alm::plan {
+
+// What crosses from one part of a level of the network to another.
+struct Crossings {
+  std::uint64_t messages = 0;
+  std::uint64_t blocks = 0;  // whole ones, or parts
+
+  friend bool operator==(const Crossings&, const Crossings&) = default;
+};
+
+struct Proof {
+  // The first thing wrong, with the phase and the ranks it concerns; empty: every block arrives,
+  // whole and once, and all ranks take each message for the same.
+  std::string wrong;
+  std::vector<Crossings> crossings;  // by level of `group_of`
+  std::uint64_t messages = 0;        // all of them, in memory too
+};
+
+// `plans` lie [rank]. O(ranks^2) memory.
+Proof prove(std::span<const Plan> plans, const LeafOf& group_of = {});
+
+}  // namespace alm::plan
