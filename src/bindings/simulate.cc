@@ -107,6 +107,18 @@ plan::Placement placement_of(const SimulateOptions& options) {
   return plan::Placement::of(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
+plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& group_of,
+                         std::uint32_t host) {
+  return {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
+          .self = {host},
+          .algorithm = options.algorithm,
+          .permutation = options.permutation,
+          .contention_aware = options.contention_aware,
+          .omega = options.omega,
+          .shape = options.shape,
+          .group_of = group_of};
+}
+
 class Recorder final : public sim::TraceSink {
  public:
   void on(const sim::TraceRecord& record) override { records_.push_back(record); }
@@ -169,17 +181,20 @@ nb::list ports_of(const harness::SimResult& result, const Cluster& cluster) {
   return out;
 }
 
-double limit_seconds(const SimulateOptions& options, const Cluster& cluster) {
+// Messages that hold several blocks share packets, those of hosts with several ranks do so anyway.
+double limit_seconds(const SimulateOptions& options, const Cluster& cluster, bool combines) {
+  const auto packing = combines ? topology::Packing::kShared : topology::Packing::kPerMessage;
   if (!options.matrix.empty()) {
-    return topology::traffic_limit_seconds(cluster, options.hosts, host_matrix(options));
+    return topology::traffic_limit_seconds(cluster, options.hosts, host_matrix(options), packing);
   }
   if (!options.pairs.empty()) return 0;  // of a complete exchange; here there is none
   const std::uint64_t each = options.ranks_per_host;
-  return topology::alltoall_limit_seconds(cluster, options.hosts, each * each * options.size);
+  return topology::alltoall_limit_seconds(cluster, options.hosts, each * each * options.size,
+                                          packing);
 }
 
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
-                 const Cluster& cluster, const transport::Config& config) {
+                 const Cluster& cluster, const transport::Config& config, double limit) {
   nb::dict out;
   std::string name(plan::name_of(options.algorithm));
   if (!options.shape.empty()) name += ":" + plan::text_of_shape(options.shape);
@@ -190,7 +205,6 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
     exchanges.append(seconds(time));
   }
   const double time = seconds(total) / static_cast<double>(result.exchange_time.size());
-  const double limit = limit_seconds(options, cluster);
   out["mode"] = "packet";
   out["algorithm"] = name;
   out["hosts"] = options.hosts.size();
@@ -231,7 +245,8 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   const transport::Config config = config_of(options, cluster, tuning);
   const auto group_of = groups_of(cluster, options.hosts);
 
-  const double limit = limit_seconds(options, cluster);
+  const auto made = value_or_raise(plan::make_plan(request_of(options, group_of, 0)));
+  const double limit = limit_seconds(options, cluster, !made.phases.front().direct());
   const auto of_hosts =
       options.matrix.empty() ? std::vector<std::uint64_t>() : host_matrix(options);
   const bool steps = in_steps(options, of_hosts);
@@ -252,14 +267,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.memory_max = options.memory_max;
   request.config = [&](std::uint32_t) { return config; };
   request.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
-    auto made = plan::make_plan({.ranks = placement.hosts(),
-                                 .self = {placement.host_of[rank]},
-                                 .algorithm = options.algorithm,
-                                 .permutation = options.permutation,
-                                 .contention_aware = options.contention_aware,
-                                 .omega = options.omega,
-                                 .shape = options.shape,
-                                 .group_of = group_of});
+    auto made = plan::make_plan(request_of(options, group_of, placement.host_of[rank]));
     if (!made) return made;
     if (steps) {
       add_steps(made.value().phases.front().rounds, placement.host_of[rank], of_hosts, options,
@@ -289,7 +297,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     return harness::simulate(request);
   }();
   if (raised) std::rethrow_exception(raised);
-  nb::dict out = dict_of(value_or_raise(std::move(result)), options, cluster, config);
+  nb::dict out = dict_of(value_or_raise(std::move(result)), options, cluster, config, limit);
   if (options.trace) out["trace"] = recorder.take();
   return out;
 }

@@ -121,8 +121,10 @@ void Ranks::enter(std::uint32_t rank, Picos now) {
   start_phases(rank, now);
 }
 
-void Ranks::start_phases(std::uint32_t rank, Picos now) {
+// True: one has begun.
+bool Ranks::start_phases(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
+  bool any = false;
   while (const auto lane = self.course.next_start()) {
     self.lanes[*lane].running = true;
     if (self.lanes[*lane].engine) {
@@ -130,7 +132,9 @@ void Ranks::start_phases(std::uint32_t rank, Picos now) {
     } else {
       start_in_memory(rank, *lane);
     }
+    any = true;
   }
+  return any;
 }
 
 void Ranks::start_on_network(Rank& self, std::size_t lane, Picos now) {
@@ -200,17 +204,17 @@ bool Ranks::complete_phases(Rank& self, Picos now) {
 }
 
 // Whatever has come of a rank's phases, and of those of its neighbours through the memory of their
-// host.
-void Ranks::advance(std::uint32_t rank, Picos now) {
+// host. True: a phase has begun, so that there may be something to send.
+bool Ranks::advance(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
-  if (!self.inside) return;
+  if (!self.inside) return false;
   transport::PeerId peer = 0;
   for (std::size_t lane = 0; lane < self.lanes.size(); ++lane) {
     Lane& at = self.lanes[lane];
     while (at.running && at.engine && at.engine->take_arrival(&peer)) arrived(rank, lane, peer);
   }
-  start_phases(rank, now);
-  while (complete_phases(self, now)) start_phases(rank, now);
+  bool begun = start_phases(rank, now);
+  while (complete_phases(self, now)) begun = start_phases(rank, now) || begun;
   while (!deliveries_.empty()) {
     const Delivery one = deliveries_.back();
     deliveries_.pop_back();
@@ -221,9 +225,10 @@ void Ranks::advance(std::uint32_t rank, Picos now) {
     }
     --lane.missing;
     arrived(one.rank, one.lane, one.from);
-    advance(one.rank, now);
+    begun = advance(one.rank, now) || begun;
   }
   if (self.inside && self.course.done()) finish(rank, now);
+  return begun;
 }
 
 void Ranks::finish(std::uint32_t rank, Picos now) {
@@ -241,33 +246,50 @@ void Ranks::finish(std::uint32_t rank, Picos now) {
 
 bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {
   const auto& here = ranks_on_[host];
-  for (std::size_t i = 0; i < here.size(); ++i) {
-    const std::size_t turn = (turn_[host] + i) % here.size();
-    if (!pull_rank(here[turn], now, index, packet)) continue;
-    turn_[host] = here.size() > 1 ? turn + 1 : 0;
-    return true;
+  // What one rank does may give its neighbours something to send.
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const std::size_t turn = (turn_[host] + i) % here.size();
+      again = enter_when_due(here[turn], now) || again;
+      if (pull_rank(here[turn], now, index, packet)) {
+        turn_[host] = here.size() > 1 ? turn + 1 : 0;
+        return true;
+      }
+      again = advance(here[turn], now) || again;
+    }
+    again = again && here.size() > 1;
   }
   return false;
 }
 
-bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
-  Rank& self = ranks_[rank];
-  // A rank without anything to send or to receive is complete at once.
+// True: it has entered an exchange. A rank without anything to send or to receive is complete at
+// once.
+bool Ranks::enter_when_due(std::uint32_t rank, Picos now) {
+  const Rank& self = ranks_[rank];
+  bool entered = false;
   while (self.starts_at <= now) {
     enter(rank, now);
     advance(rank, now);
+    entered = true;
   }
-  for (std::uint32_t lane = 0; lane < self.lanes.size(); ++lane) {
-    if (!self.lanes[lane].engine) continue;
-    transport::Engine& engine = *self.lanes[lane].engine;
-    const std::uint64_t resent_before = engine.counters().data_retransmitted;
-    if (!engine.next(sim::to_nanos(now), &emission_)) continue;
-    load(rank, lane, engine.counters().data_retransmitted != resent_before, index, packet);
-    // The last packet may be what completes the exchange.
-    advance(rank, now);
-    return true;
-  }
-  advance(rank, now);
+  return entered;
+}
+
+bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
+  Rank& self = ranks_[rank];
+  do {
+    for (std::uint32_t lane = 0; lane < self.lanes.size(); ++lane) {
+      if (!self.lanes[lane].engine) continue;
+      transport::Engine& engine = *self.lanes[lane].engine;
+      const std::uint64_t resent_before = engine.counters().data_retransmitted;
+      if (!engine.next(sim::to_nanos(now), &emission_)) continue;
+      load(rank, lane, engine.counters().data_retransmitted != resent_before, index, packet);
+      // The last packet may be what completes the exchange.
+      advance(rank, now);
+      return true;
+    }
+  } while (advance(rank, now));
   return false;
 }
 

@@ -77,13 +77,14 @@ class Ranks final : public sim::Program {
   execute::Amounts amounts(const Rank& rank) const;
   void enter(std::uint32_t rank, sim::Picos now);
   void finish(std::uint32_t rank, sim::Picos now);
-  void start_phases(std::uint32_t rank, sim::Picos now);
+  bool start_phases(std::uint32_t rank, sim::Picos now);
   void start_on_network(Rank& self, std::size_t lane, sim::Picos now);
   void start_in_memory(std::uint32_t rank, std::size_t lane);
   void hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer);
   void arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer);
   bool complete_phases(Rank& self, sim::Picos now);
-  void advance(std::uint32_t rank, sim::Picos now);
+  bool advance(std::uint32_t rank, sim::Picos now);
+  bool enter_when_due(std::uint32_t rank, sim::Picos now);
   bool pull_rank(std::uint32_t rank, sim::Picos now, std::uint32_t index, sim::Packet& packet);
   void load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint32_t index,
             sim::Packet& packet);

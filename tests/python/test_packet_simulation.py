@@ -127,3 +127,33 @@ def test_an_interrupt_in_the_watcher_ends_the_run(text: str) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         _core.simulate(text, {"size": 1_000_000}, stop)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "packets"),
+    [("sync-shuffle", 16 * 15), ("grid", 16 * 6), ("grid:2x8", 16 * 8), ("bruck", 16 * 7)],
+)
+def test_combining_plans_send_one_packet_for_each_message(
+    text: str, algorithm: str, packets: int
+) -> None:
+    result = simulate(text, algorithm=algorithm, size=100, exchanges=2)
+    assert result["data_packets"] == 2 * packets
+    assert result["retransmitted"] == 0
+    assert result["algorithm"] == algorithm
+
+
+def test_ranks_of_a_host_share_a_message_for_each_other_host() -> None:
+    text = clusters.find_cluster_file("tam-8x1").read_text()
+    result = simulate(text, size=100, ranks_per_host=4)
+    assert result["ranks"] == 32
+    # 16 blocks of 100 bytes for each other host: two packets.
+    assert result["data_packets"] == 8 * 7 * 2
+    assert 0.9 < result["fraction_of_limit"] < 1
+
+
+def test_unequal_blocks_are_combined_too(text: str) -> None:
+    matrix = [[(sender * 5 + receiver) % 7 * 10 for receiver in range(16)] for sender in range(16)]
+    combined = simulate(text, algorithm="grid", matrix=matrix)
+    direct = simulate(text, algorithm="sync-shuffle", matrix=matrix)
+    assert combined["data_packets"] == 16 * 6
+    assert combined["data_packets"] < direct["data_packets"] / 2

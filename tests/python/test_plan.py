@@ -49,7 +49,7 @@ def test_the_permutation_used_is_told() -> None:
 
 def test_unknown_names_list_the_valid_ones() -> None:
     with pytest.raises(BadInput, match="direct, shift-exchange, pairwise"):
-        make_plan(8, 0, "bruck")
+        make_plan(8, 0, "ring")
     with pytest.raises(BadInput, match="shift, xor, edge-colouring, balanced"):
         make_plan(8, 0, permutation="random")
     with pytest.raises(BadInput, match="rank below 8"):
