@@ -143,7 +143,7 @@ def test_combining_plans_send_one_packet_for_each_message(
 
 
 def test_ranks_of_a_host_share_a_message_for_each_other_host() -> None:
-    text = clusters.find_cluster_file("tam-8x1").read_text()
+    text = cluster_files.find_cluster_file("tam-8x1").read_text()
     result = simulate(text, size=100, ranks_per_host=4)
     assert result["ranks"] == 32
     # 16 blocks of 100 bytes for each other host: two packets.
