@@ -25,6 +25,9 @@ _BY_KEY = {option.key: option for option in OPTIONS}
 _TRUE = {"on", "true", "yes", "1"}
 _FALSE = {"off", "false", "no", "0"}
 
+# Values that have another name now.
+_RENAMED_VALUES = {("algorithm", "grid"): "combine"}
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -46,6 +49,9 @@ def check_value(option: Option, where: str, text: str) -> str:
         raise _bad_value(where, text, "on or off")
     if option.kind == "choice":
         choices = option.valid.split("|")
+        if (option.key, text) in _RENAMED_VALUES:
+            new_name = _RENAMED_VALUES[option.key, text]
+            raise _bad_value(where, text, f"its new name, {new_name}")
         if text not in choices:
             raise _bad_value(where, text, f"one of {', '.join(choices)}")
     return text

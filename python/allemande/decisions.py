@@ -9,7 +9,8 @@ from typing import Any
 
 from allemande.errors import BadInput
 
-FORMAT = 1
+FORMAT = 2
+FORMAT_WITHOUT_KEYS = 1  # of earlier versions: a way is known by its name
 ONE_SIZE = "MPI_Alltoall"  # the calls whose blocks are all of one size
 
 
@@ -17,7 +18,8 @@ ONE_SIZE = "MPI_Alltoall"  # the calls whose blocks are all of one size
 class Way:
     """One candidate of a trial."""
 
-    name: str
+    key: str  # the same in every version
+    name: str  # for people
     time_us: float | None  # of the slowest rank; None: not tried
     seen: int
     packets: int | None  # the model's figure for a rank; None: it has none
@@ -35,7 +37,7 @@ class Decision:
     hosts: int
     least_bytes: int  # per pair; of calls of any size: at the fullest rank
     most_bytes: int
-    chosen: str
+    chosen: str  # the name of a way
     why: str
     ways: tuple[Way, ...]
 
@@ -75,17 +77,24 @@ class _Table:
         return [_Table(one, f"{self.where}: {key} {i + 1}") for i, one in enumerate(value)]
 
 
-def _read_way(table: _Table) -> Way:
+def _read_way(table: _Table, has_keys: bool) -> Way:
+    name = table.text("name")
     return Way(
-        name=table.text("name"),
+        key=table.text("key") if has_keys else name,
+        name=name,
         time_us=table.microseconds("time_us") or None,
         seen=table.integer("seen", 0),
         packets=table.integer("packets", 0) or None,
     )
 
 
-def _read_decision(table: _Table) -> Decision:
-    decision = Decision(
+def _read_decision(table: _Table, has_keys: bool) -> Decision:
+    key = table.text("chosen")
+    ways = tuple(_read_way(way, has_keys) for way in table.tables("way"))
+    chosen = next((way.name for way in ways if way.key == key), None)
+    if chosen is None:
+        raise BadInput(f"{table.where}: `chosen` names none of its ways")
+    return Decision(
         version=table.text("version"),
         mpi=table.text("mpi"),
         configuration=table.text("configuration"),
@@ -94,13 +103,10 @@ def _read_decision(table: _Table) -> Decision:
         hosts=table.integer("hosts", 1),
         least_bytes=table.integer("least_bytes", 1),
         most_bytes=table.integer("most_bytes", 1),
-        chosen=table.text("chosen"),
+        chosen=chosen,
         why=table.text("why"),
-        ways=tuple(_read_way(way) for way in table.tables("way")),
+        ways=ways,
     )
-    if all(way.name != decision.chosen for way in decision.ways):
-        raise BadInput(f"{table.where}: `chosen` names none of its ways")
-    return decision
 
 
 def _order(one: Decision) -> tuple[str, int, int, str, int]:
@@ -111,9 +117,11 @@ def _parse_decisions(text: str, name: str) -> list[Decision]:
     """Reads the text of a decision file called `name`; raises BadInput for anything else."""
     try:
         root = _Table(tomllib.loads(text), name)
-        if root.table.get("decisions") != FORMAT:
+        file_format = root.table.get("decisions")
+        if file_format not in (FORMAT, FORMAT_WITHOUT_KEYS):
             raise BadInput(f"it does not say `decisions = {FORMAT}`")
-        found = [_read_decision(table) for table in root.tables("decision")]
+        has_keys = file_format != FORMAT_WITHOUT_KEYS
+        found = [_read_decision(table, has_keys) for table in root.tables("decision")]
     except (tomllib.TOMLDecodeError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{name} is no decision file of allemande: {error}. Expected what a job with "

@@ -42,9 +42,9 @@ OPTIONS: tuple[Option, ...] = (
         key="algorithm",
         kind="choice",
         default="auto",
-        valid="auto|sync-shuffle|grid|group-shuffle|pairwise|shift-exchange|direct|native",
+        valid="auto|sync-shuffle|combine|group-shuffle|pairwise|shift-exchange|direct|native",
         shared=True,
-        help="How the exchange is ordered. `auto` takes `grid`, which combines blocks into fewer packets, where they are small, else `sync-shuffle`. `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
+        help="How the exchange is ordered. `auto` takes `combine`, which packs blocks of several pairs into one packet in a few phases, where they are small, else `sync-shuffle`. `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
     ),
     Option(
         key="trials",

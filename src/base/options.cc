@@ -83,11 +83,22 @@ Status assign_flag(std::string_view where, std::string_view text, bool& out) {
   return bad_value(where, text, "on or off");
 }
 
+// Values that have another name now.
+struct RenamedValue {
+  std::string_view key, before, now;
+};
+constexpr std::array kRenamedValues = {RenamedValue{"algorithm", "grid", "combine"}};
+
 Status assign_text(const OptionInfo& info, std::string_view where, std::string_view text,
                    std::string& out) {
   if (info.kind == OptionKind::kChoice) {
     bool known = false;
     for (const std::string_view choice : split(info.valid, '|')) known = known || text == choice;
+    for (const RenamedValue& renamed : kRenamedValues) {
+      if (info.key == renamed.key && text == renamed.before) {
+        return bad_value(where, text, fmt::format("its new name, {}", renamed.now));
+      }
+    }
     if (!known) {
       return bad_value(where, text,
                        fmt::format("one of {}", fmt::join(split(info.valid, '|'), ", ")));

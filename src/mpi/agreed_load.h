@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "mpi/ops.h"
 
@@ -16,8 +17,9 @@ class AgreedLoad {
  public:
   // Collective, before every exchange. `send` and `recv`: bytes to and from each rank, its own
   // among them. `limit`: what the links need for such an exchange, where this rank knows; else 0.
-  void prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint64_t> send,
-               std::span<const std::uint64_t> recv, std::uint32_t self, base::Nanos limit);
+  // An error: this rank alone does not know what the others have agreed on.
+  base::Status prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint64_t> send,
+                       std::span<const std::uint64_t> recv, std::uint32_t self, base::Nanos limit);
 
   // As last agreed on; 1 or more.
   std::uint64_t bytes() const { return bytes_; }

@@ -5,32 +5,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "mpi/ops.h"
-#include "mpi/staging.h"
+#include "base/byte_store.h"
+#include "mpi/calls.h"
 #include "transport/channel.h"
 
 namespace alm::mpi {
 
-// Blocks lie [rank], their bases displaced already.
-struct BlockCall {
-  const char* name = "";  // of the MPI function
-  CommHandle comm = 0;
-  bool in_place = false;
-  std::span<const TypedBuffer> send;  // as `recv` when in place
-  std::span<const TypedBuffer> recv;
-  std::function<int()> native;  // the same call, by the MPI library; its error code
-};
-
 class BlockStaging {
  public:
   // Afterwards send() and recv() describe every block of the call. An MPI error code.
-  int begin(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int begin(MpiOps& ops, const BlockCall& call, std::uint32_t self);
   // Puts what has come into the user's memory, where it is not there yet. An MPI error code.
-  int finish(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int finish(MpiOps& ops, const BlockCall& call, std::uint32_t self);
   void release();
 
   transport::ConstBlocks send() const { return {send_.lowest, 0, 0, send_.at, send_.size}; }
@@ -49,7 +38,7 @@ class BlockStaging {
     void measure();
   };
 
-  int copy_own(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int copy_own(MpiOps& ops, const BlockCall& call, std::uint32_t self);
 
   Side send_, recv_;
   base::ByteStore own_;

@@ -2,276 +2,290 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <exception>
 #include <new>
+#include <utility>
+
+#include "mpi/bring_up.h"
 
 namespace alm::mpi {
 namespace {
 
-transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
-  transport::Exchange exchange;
-  exchange.send.base = staging.send();
-  exchange.recv.base = staging.recv();
-  exchange.send.stride = exchange.recv.stride = bytes;
-  exchange.send.bytes = exchange.recv.bytes = bytes;
-  return exchange;
+base::Status packed(int code) {
+  if (code == kMpiSuccess) return {};
+  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
+}
+
+base::Error error_of(const std::exception& thrown) {
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
+    return base::io_error("no memory for a copy of what is exchanged");
+  }
+  return base::io_error(thrown.what());
 }
 
 }  // namespace
 
 Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::uint32_t self)
-    : job_(job), comm_(comm), ranks_(ranks), self_(self) {}
-
-std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
-  settle();
-  if (!accelerates()) return std::nullopt;
-  if (mode_ == Mode::kFailed) return raise_failure();
-  begin_call();
-  // Nothing for the library either; but others may have something for this rank.
-  if (call.bytes() == 0) {
-    note_way(0);
-    return std::nullopt;
-  }
-  announce(call.bytes());
-  return or_withdraw(call.name, [&] {
-    return on_trial() ? try_out(call) : accelerate(call, model_way(call.bytes()));
-  });
+    : job_(job),
+      comm_(comm),
+      ways_(members_),
+      courier_(job, comm, members_, ways_),
+      report_(job, members_, ways_, courier_),
+      trials_(job, comm, members_, ways_, report_),
+      failure_(job, comm, members_, courier_),
+      queue_(job.ops, comm, dead_) {
+  members_.ranks = ranks;
+  members_.self = self;
 }
 
-// Equal on correct programs.
-base::Status Communicator::begin(Staging& staging, const AlltoallCall& call) const {
+std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, std::uint32_t ranks,
+                                                   std::uint32_t self) {
+  auto made = std::make_unique<Communicator>(job, comm, ranks, self);
+  made->bring_up();
+  return made;
+}
+
+void Communicator::bring_up(std::string_view refusal) {
+  auto result = BringUp(job_, comm_, members_, ways_, courier_).run(refusal);
+  open_ = result.accelerates;
+  obstacle_ = std::move(result.obstacle);
+}
+
+void Communicator::pass_through(std::string reason) {
+  obstacle_ = std::move(reason);
+  if (members_.self != 0) return;
+  job_.log.info(fmt::format("communicator of {} ranks: {}; its MPI_Alltoall passes through",
+                            members_.ranks, obstacle_));
+}
+
+// --- MPI_Alltoall
+
+std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
+  queue_.settle();
+  if (!accelerates()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  courier_.begin_call();
+  // Nothing for the library either; but others may have something for this rank.
+  if (call.bytes() == 0) {
+    courier_.goes_elsewhere(0);
+    return std::nullopt;
+  }
+  report_.announce(call.bytes());
+  return or_withdraw(call.name, [&] { return exchange(call); });
+}
+
+int Communicator::exchange(const AlltoallCall& call) {
+  if (trials_.on()) return exchange_on_trial(call);
+  return stage_and_carry(call, ways_.model_way(call.bytes()));
+}
+
+int Communicator::exchange_on_trial(const AlltoallCall& call) {
+  Tried& tried = trials_.of(call.bytes(), messages_refused_);
+  while (tried.way().kind == tuning::Way::Kind::kMessages && !has_messages()) {
+    tried.trial.rule_out(tried.trial.way());
+  }
+  const tuning::Way way = tried.way();
+  if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
+  const base::Nanos begin = io::monotonic_now();
+  const int code = way == tuning::kNativeWay ? by_library(call.native) : stage_and_carry(call, way);
+  return note_time(call.name, tried, begin, code);
+}
+
+// All ranks come here in the same call, the first that is to take messages: a communicator that is
+// used once or twice takes nothing of the library's for it.
+bool Communicator::has_messages() {
+  if (!courier_.has_messages() && !messages_refused_) {
+    messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
+  }
+  return courier_.has_messages();
+}
+
+int Communicator::by_library(const std::function<int()>& native) {
+  const int code = native();
+  job_.stats.update([](StatsRecord& stats) { ++stats.native; });
+  return code;
+}
+
+// A call that ends with an error on this rank alone counts as well: the others go on with the
+// trial.
+int Communicator::note_time(const char* function, Tried& tried, base::Nanos begin, int code) {
+  if (failed()) return code;
+  const auto noted = trials_.took(tried, io::monotonic_now() - begin);
+  return noted ? code : withdraw(function, noted.error());
+}
+
+int Communicator::stage_and_carry(const AlltoallCall& call, tuning::Way way) {
+  if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
+  courier_.uses(staging_);
+  return raise(carry(call, *staging_, way));
+}
+
+base::Status Communicator::stage(Staging& staging, const AlltoallCall& call) const {
+  // Equal on correct programs.
   if (call.recv.bytes() != call.bytes()) {
     return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
                                        call.bytes(), call.recv.bytes()));
   }
-  return packed(staging.begin(job_.ops, call, ranks_, self_));
+  return packed(staging.begin(job_.ops, call, members_.ranks, members_.self));
 }
 
-base::Status Communicator::packed(int code) {
-  if (code == kMpiSuccess) return {};
-  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
+Outcome Communicator::carry(const AlltoallCall& call, Staging& staged, tuning::Way way) {
+  if (const auto done = courier_.alltoall(way, staged, call.bytes()); !done) {
+    return {kMpiSuccess, failure_.give_up(call.name, done.error())};
+  }
+  return {staged.finish(job_.ops, call, members_.ranks), {}};
 }
 
-int Communicator::accelerate(const AlltoallCall& call, tuning::Way way) {
-  if (const auto ready = begin(staging_, call); !ready) return withdraw(call.name, ready.error());
-  if (const auto done = exchange(staging_, call.bytes(), way); !done) {
-    return fail(call.name, done.error());
+// --- MPI_Alltoallv, MPI_Alltoallw
+
+std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
+  queue_.settle();
+  if (!accelerates()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  report_.announce_blocks(call.name);
+  courier_.begin_call();
+  return or_withdraw(call.name, [&] { return exchange_blocks(call); });
+}
+
+int Communicator::exchange_blocks(const BlockCall& call) {
+  return trials_.on_for_blocks() ? exchange_blocks_on_trial(call) : stage_and_carry(call, false);
+}
+
+int Communicator::exchange_blocks_on_trial(const BlockCall& call) {
+  const base::Nanos begin = io::monotonic_now();
+  const auto known = load_.learn(job_.ops, call, members_.self, courier_,
+                                 [this](std::uint64_t load) { return trials_.takes_ours(load); });
+  if (!known) return withdraw(call.name, known.error());
+  Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
+  int code = kMpiSuccess;
+  if (tried.way() == tuning::kNativeWay) {
+    code = by_library(call.native);
+  } else {
+    code = stage_and_carry(call, courier_.tells_counts());
+    load_.exchanged();
   }
-  if (const int code = staging_.finish(job_.ops, call, ranks_); code != kMpiSuccess) {
-    return job_.ops.raise_code(comm_, code);
+  return note_time(call.name, tried, begin, code);
+}
+
+int Communicator::stage_and_carry(const BlockCall& call, bool counts_told) {
+  if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
+  courier_.uses(blocks_);
+  return raise(carry(call, *blocks_, counts_told));
+}
+
+base::Status Communicator::stage(BlockStaging& staging, const BlockCall& call) const {
+  return packed(staging.begin(job_.ops, call, members_.self));
+}
+
+Outcome Communicator::carry(const BlockCall& call, BlockStaging& staged, bool counts_told) {
+  if (const auto done = courier_.alltoall_blocks(staged, counts_told); !done) {
+    return {kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
+  return {staged.finish(job_.ops, call, members_.self), {}};
+}
+
+// --- Nonblocking
+
+std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& request) {
+  if (!accelerates()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  const auto way = trials_.decided(call.bytes());
+  courier_.begin_call();
+  if (!way) return std::nullopt;
+  return or_withdraw(call.name, [&] { return queue(call, *way, request); });
+}
+
+int Communicator::queue(const AlltoallCall& call, tuning::Way way, RequestHandle& request) {
+  auto queued = std::make_shared<QueuedAlltoall>(job_.ops, call);
+  if (const auto ready = stage(queued->staging, call); !ready) {
+    return withdraw(call.name, ready.error());
+  }
+  const auto carried = [this, queued, way] {
+    report_.announce(queued->call.bytes());
+    courier_.uses(queued);
+    Outcome outcome = carry(queued->call, queued->staging, way);
+    courier_.uses(nullptr);
+    return outcome;
+  };
+  return enqueue(call.name, carried, request);
+}
+
+std::optional<int> Communicator::start_blocks(const BlockCall& call, RequestHandle& request) {
+  if (!accelerates() || !courier_.has_udp()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  courier_.begin_call();
+  return or_withdraw(call.name, [&] { return queue(call, request); });
+}
+
+int Communicator::queue(const BlockCall& call, RequestHandle& request) {
+  auto queued = std::make_shared<QueuedBlocks>(job_.ops, call);
+  if (const auto ready = stage(queued->staging, call); !ready) {
+    return withdraw(call.name, ready.error());
+  }
+  queued->detach();
+  const auto carried = [this, queued] {
+    report_.announce_blocks(queued->call.name);
+    courier_.uses(queued);
+    Outcome outcome = carry(queued->call, queued->staging, false);
+    courier_.uses(nullptr);
+    return outcome;
+  };
+  return enqueue(call.name, carried, request);
+}
+
+template <class Carry>
+int Communicator::enqueue(const char* function, Carry carry, RequestHandle& request) {
+  const auto added = queue_.add(
+      [this, function, carry]() -> Outcome {
+        if (failed()) return {kMpiSuccess, failure_.error()};
+        try {
+          return carry();
+        } catch (const std::exception& thrown) {
+          return {kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
+        }
+      },
+      request);
+  if (!added) return withdraw(function, added.error());
+  job_.stats.update([](StatsRecord& stats) { ++stats.nonblocking; });
   return kMpiSuccess;
 }
 
-base::Status Communicator::exchange(const Staging& staged, std::uint64_t bytes, tuning::Way way) {
-  auto done = take(way, staged, bytes);
-  // Ranks whose size sends them over messages wait for this one there.
-  if (!done && mode_ == Mode::kUdp && tuning::kin_of(way) == tuning::Kin::kUdp && messages_ &&
-      done.error().code == base::ErrorCode::kBadInput) {
-    messages_->give_up();
-  }
-  const auto more = count();
-  job_.stats.update([&](StatsRecord& stats) {
-    ++stats.exchanges;
-    auto& line = stats.size(bytes);
-    ++line.exchanges;
-    line.packets += more.data_sent;
-    line.retransmitted += more.data_retransmitted;
-  });
-  return done;
+// --- Failing
+
+int Communicator::raise(const Outcome& outcome) {
+  if (!outcome.failure.message.empty()) return failure_.raise();
+  return outcome.code == kMpiSuccess ? kMpiSuccess : job_.ops.raise_code(comm_, outcome.code);
 }
 
-base::Status Communicator::take(tuning::Way way, const Staging& staged, std::uint64_t bytes) {
-  if (node_ && tuning::kin_of(way) == tuning::Kin::kUdp) {
-    const bool phased = way.kind == tuning::Way::Kind::kPhased;
-    return node_->alltoall(staged.send(), staged.recv(), bytes,
-                           phased ? std::optional<std::size_t>(way.index) : std::nullopt);
-  }
-  if (way.kind == tuning::Way::Kind::kPhased) {
-    return group_->run_combining(way.index, {staged.send(), bytes, bytes},
-                                 {staged.recv(), bytes, bytes}, {.each = bytes});
-  }
-  if (way.kind != tuning::Way::Kind::kMessages) return run(equal_blocks(staged, bytes));
-  return over_messages([&] {
-    const auto order = static_cast<plan::MessageOrder>(way.index);
-    return messages_->run(order, staged.send(), staged.recv(), bytes);
-  });
-}
-
-base::Status Communicator::run(transport::Exchange exchange) {
-  if (mode_ != Mode::kMessages) return group_->run(exchange);
-  execute::Amounts amounts;
-  amounts.each = exchange.send.bytes;
-  amounts.sends = exchange.send.size;
-  amounts.receives = exchange.recv.size;
-  return over_messages([&] { return messages_->run(exchange.send, exchange.recv, amounts); });
-}
-
-base::Status Communicator::over_messages(const std::function<base::Status()>& send) {
-  const std::uint64_t before = messages_->messages_sent();
-  auto done = send();
-  if (!done) tell_others(done.error());
-  job_.stats.update(
-      [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
-  return done;
-}
-
-// Where ranks share hosts, what is too much for their memory goes in slabs, without phases.
-bool Communicator::has_phases(std::uint64_t bytes) const {
-  return mode_ == Mode::kUdp && !phased_.empty() && !(node_ && bytes > node_->piece_bytes());
-}
-
-// Equal on all ranks, those that have no part of their own in the group included.
-std::optional<std::size_t> Communicator::choose_phased(std::uint64_t bytes) const {
-  if (!has_phases(bytes)) return std::nullopt;
-  return plan::choose_combining(phased_, host_block(bytes), packet_bytes_);
-}
-
-// Of what the ranks of a host send those of another in one exchange.
-std::uint64_t Communicator::host_block(std::uint64_t bytes) const {
-  const std::uint64_t each = placement_.count(host_);
-  return each * each * bytes;
-}
-
-tuning::Way Communicator::model_way(std::uint64_t bytes) const {
-  if (const auto chosen = choose_phased(bytes)) return tuning::phased_way(*chosen);
-  const bool named = job_.options.algorithm == kGrid && has_phases(bytes);
-  return named ? tuning::phased_way(0) : tuning::Way{};
-}
-
-// What the group has done since it was last asked.
-transport::Counters Communicator::count() {
-  if (!group_) return {};
-  const auto now = group_->counters();
-  auto more = now;
-  more.data_sent -= counted_.data_sent;
-  more.data_retransmitted -= counted_.data_retransmitted;
-  counted_ = now;
-  return more;
-}
-
-// A failed exchange leaves the ranks in different states: the communicator is given up for good.
-int Communicator::fail(const char* function, const base::Error& error) {
-  give_up(function, error);
-  return raise_failure();
-}
-
-int Communicator::raise_failure() { return job_.ops.raise(comm_, failure_); }
-
-const base::Error& Communicator::give_up(const char* function, const base::Error& error) {
-  const std::string text = fmt::format("{} failed: {}", function, error.message);
-  job_.log.error(text);
-  const std::lock_guard lock(release_mutex_);
-  failure_ = {error.code, "allemande: " + text};
-  mode_ = Mode::kFailed;
-  share_failure();
-  release();
-  return failure_;
-}
-
-// What fails here alone: the others are under way and would wait for this rank, which is alive.
 int Communicator::withdraw(const char* function, const base::Error& error) {
-  settle();
-  if (mode_ != Mode::kFailed) tell_and_give_up(function, error);
-  return raise_failure();
-}
-
-const base::Error& Communicator::tell_and_give_up(const char* function, const base::Error& error) {
-  const base::Error named{error.code, name_of_rank(self_) + ": " + error.message};
-  tell_others(named);
-  return give_up(function, named);
-}
-
-void Communicator::tell_others(const base::Error& error) {
-  if (node_) node_->node().fail(error, self_);
-  if (group_) group_->give_up(error.message, self_);
-  if (messages_) messages_->give_up();
+  queue_.settle();
+  failure_.withdraw(function, error);
+  return failure_.raise();
 }
 
 int Communicator::or_withdraw(const char* function, const std::function<int()>& work) {
   try {
     return work();
-  } catch (const std::bad_alloc&) {
-    return withdraw(function, base::io_error("no memory for a copy of what is exchanged"));
-  } catch (const std::exception& failure) {
-    return withdraw(function, base::io_error(failure.what()));
+  } catch (const std::exception& thrown) {
+    return withdraw(function, error_of(thrown));
+  }
+}
+
+void Communicator::raise_late_failure() {
+  if (!accelerates() || failed() || dead()) return;
+  if (const auto late = courier_.late_failure(); !late) {
+    failure_.give_up("MPI_Alltoallv", late.error());
+    static_cast<void>(failure_.raise());  // MPI_Finalize goes on
   }
 }
 
 void Communicator::close() {
-  worker_.reset();
-  record_decisions();
-  mode_ = Mode::kClosed;
-  release();
-}
-
-void Communicator::release() {
-  if (group_) {
-    const auto sum = group_->counters();
-    job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
-    group_->close();
-  }
-  // Where messages could not be ended, MPI may still use what they were sent from and come into.
-  if (messages_ && !messages_->ended()) {
-    messages_->keep(std::make_shared<Staging>(std::move(staging_)));
-    messages_->keep(std::make_shared<BlockStaging>(std::move(blocks_)));
-    messages_->keep(queued_);
-  }
-  node_.reset();
-  counts_.reset();
-  group_.reset();
-  messages_.reset();
-  staging_.release();
-  blocks_.release();
-  records_.clear();
-  tried_.clear();
-  tried_blocks_.clear();
-}
-
-void Communicator::announce(std::uint64_t bytes) {
-  if (self_ != 0 || !job_.log.shows(LogLevel::kInfo)) return;
-  const tuning::Way way = model_way(bytes);
-  const auto size_class = static_cast<int>(std::bit_width(bytes));
-  if (!announced_.insert({size_class, way.kind, way.index}).second) return;
-  job_.log.info(size_class_text(bytes) + way_text(way));
-}
-
-void Communicator::announce_blocks(const char* function) {
-  if (self_ != 0 || blocks_announced_ || !job_.log.shows(LogLevel::kInfo)) return;
-  blocks_announced_ = true;
-  job_.log.info(fmt::format("{} on {} ranks: {}", function, ranks_, way_text(tuning::Way{})));
-}
-
-std::string Communicator::size_class_text(std::uint64_t bytes) const {
-  const auto size_class = static_cast<int>(std::bit_width(bytes));
-  return fmt::format("MPI_Alltoall on {} ranks, {} to {} bytes per pair: ", ranks_,
-                     std::uint64_t{1} << (size_class - 1), (std::uint64_t{1} << size_class) - 1);
-}
-
-std::string Communicator::way_name(tuning::Way way) const {
-  constexpr std::string_view kOverMessages = " over MPI point-to-point messages";
-  switch (way.kind) {
-    case tuning::Way::Kind::kNative:
-      return "the MPI library";
-    case tuning::Way::Kind::kMessages:
-      return fmt::format("{}{}", name_of(static_cast<plan::MessageOrder>(way.index)),
-                         kOverMessages);
-    case tuning::Way::Kind::kPhased:
-      return plan::text_of(phased_[way.index]) + " over UDP";
-    case tuning::Way::Kind::kRounds:
-      break;
-  }
-  return fmt::format("{} ({}){}", plan::name_of(rounds_.algorithm),
-                     plan::name_of(rounds_.permutation),
-                     mode_ == Mode::kUdp ? " over UDP" : kOverMessages);
-}
-
-std::string Communicator::way_text(tuning::Way way) const {
-  const bool udp = mode_ == Mode::kUdp && tuning::kin_of(way) == tuning::Kin::kUdp;
-  if (!udp) return way_name(way);
-  return fmt::format("{}, {}{}", way_name(way), group_->settings_text(),
-                     node_ ? ", " + placement_.text() : "");
+  queue_.end();
+  if (!failed()) trials_.record();
+  open_ = false;
+  courier_.close();
+  staging_->release();
+  blocks_->release();
 }
 
 }  // namespace alm::mpi

@@ -15,9 +15,9 @@ tuning::Decision decision(std::uint64_t least) {
           32,
           least,
           2 * least - 1,
-          "the MPI library",
+          "library",
           "the fastest of 1",
-          {{"the MPI library", 14'200'000, 8, 0}}};
+          {{"library", "the MPI library", 14'200'000, 8, 0}}};
 }
 
 class DecisionFile : public testing::Test {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mpi/membership.h"
+#include "mpi/peer_record.h"
 #include "mpi/settings.h"
 
 namespace alm::mpi {

@@ -12,6 +12,7 @@
 #include "mpi/agreement.h"
 #include "mpi/log.h"
 #include "mpi/ops.h"
+#include "mpi/random_key.h"
 #include "mpi/stats.h"
 #include "node/liveness.h"
 #include "topology/cluster.h"
@@ -28,6 +29,7 @@ struct Job {
   // an endpoint each, and what is in the way is the communicator's obstacle().
   bool has_native = true;
   base::Options options;
+  RandomBytes random_bytes = system_random_bytes;  // for keys
   Log log;
   std::optional<topology::Cluster> cluster;
   std::string host;

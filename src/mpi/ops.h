@@ -59,28 +59,31 @@ class MpiOps {
  public:
   virtual ~MpiOps() = default;
 
+  // What a call returns may not be ignored: a collective that fails on one rank alone leaves the
+  // ranks apart (safe_collectives.h).
+
   virtual std::string library() const = 0;  // "Open MPI v5.0.8"
   virtual CommHandle world() const = 0;
-  virtual int comm_size(CommHandle comm, int& size) const = 0;
-  virtual int comm_rank(CommHandle comm, int& rank) const = 0;
-  virtual int is_intercommunicator(CommHandle comm, bool& inter) const = 0;
+  [[nodiscard]] virtual int comm_size(CommHandle comm, int& size) const = 0;
+  [[nodiscard]] virtual int comm_rank(CommHandle comm, int& rank) const = 0;
+  [[nodiscard]] virtual int is_intercommunicator(CommHandle comm, bool& inter) const = 0;
   // False where some ranks are of another MPI_COMM_WORLD (spawned, connected).
-  virtual int is_within_world(CommHandle comm, bool& within) const = 0;
+  [[nodiscard]] virtual int is_within_world(CommHandle comm, bool& within) const = 0;
 
   // Collective over `comm`. Every rank contributes bytes.size() bytes; `all` holds ranks times
   // that.
-  virtual int allgather(CommHandle comm, std::span<const std::byte> bytes,
-                        std::span<std::byte> all) = 0;
+  [[nodiscard]] virtual int allgather(CommHandle comm, std::span<const std::byte> bytes,
+                                      std::span<std::byte> all) = 0;
   // One word for each rank from each rank.
-  virtual int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
-                       std::span<std::uint64_t> in) = 0;
+  [[nodiscard]] virtual int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
+                                     std::span<std::uint64_t> in) = 0;
   // Word by word.
-  virtual int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) = 0;
-  int allreduce_min(CommHandle comm, std::uint64_t& value) {
+  [[nodiscard]] virtual int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) = 0;
+  [[nodiscard]] int allreduce_min(CommHandle comm, std::uint64_t& value) {
     return allreduce_min(comm, std::span(&value, 1));
   }
 
-  int allreduce_max(CommHandle comm, std::span<std::uint64_t> values) {
+  [[nodiscard]] int allreduce_max(CommHandle comm, std::span<std::uint64_t> values) {
     for (std::uint64_t& value : values) value = ~value;
     const int code = allreduce_min(comm, values);
     for (std::uint64_t& value : values) value = ~value;
@@ -96,7 +99,7 @@ class MpiOps {
 
   // A pointer cached on a communicator. When the communicator is freed `on_delete` is called with
   // it, from inside MPI: it may not call MPI.
-  virtual int set_state(CommHandle comm, void* state) = 0;
+  [[nodiscard]] virtual int set_state(CommHandle comm, void* state) = 0;
   virtual void* state(CommHandle comm) = 0;
 
   // Lets MPI's own traffic proceed; any thread, returns at once (design section 5, Progress).
@@ -106,8 +109,10 @@ class MpiOps {
   // are.
   virtual bool is_contiguous(const TypedBuffer& buffer) = 0;
   // All blocks, `ranks` times count elements, to and from the plain byte stream of their signature.
-  virtual int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) = 0;
-  virtual int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) = 0;
+  [[nodiscard]] virtual int pack(const TypedBuffer& buffer, std::uint32_t ranks,
+                                 std::byte* out) = 0;
+  [[nodiscard]] virtual int unpack(const std::byte* in, std::uint32_t ranks,
+                                   const TypedBuffer& buffer) = 0;
 
   // Makes `buffer` describe its elements by a type that stays when the user frees his. True: by a
   // new one, to be released.
@@ -126,13 +131,13 @@ class MpiOps {
 
   // Raises an error with this text through the communicator's error handler; returns its code. It
   // has been logged: where errors are fatal, the job ends without another word.
-  virtual int raise(CommHandle comm, const base::Error& error) = 0;
+  [[nodiscard]] virtual int raise(CommHandle comm, const base::Error& error) = 0;
 
   // The code such an error has, without raising it.
-  virtual int error_code(const base::Error& error) = 0;
+  [[nodiscard]] virtual int error_code(const base::Error& error) = 0;
 
   // The same for a code that a function above has returned.
-  virtual int raise_code(CommHandle comm, int code) = 0;
+  [[nodiscard]] virtual int raise_code(CommHandle comm, int code) = 0;
 
   // Before PMPI_Finalize: lets go of everything made inside MPI.
   virtual void close() = 0;

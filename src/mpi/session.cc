@@ -9,6 +9,10 @@
 #include <fstream>
 #include <iterator>
 #include <thread>
+#include <utility>
+
+#include "mpi/safe_collectives.h"
+#include "mpi/settings.h"
 
 namespace alm::mpi {
 namespace {
@@ -40,47 +44,70 @@ base::Result<std::string> read_file(const std::string& path) {
 
 std::unique_ptr<Session> Session::start(MpiOps& ops) {
   std::unique_ptr<Session> session(new Session(ops));
-  Job& job = session->job_;
-  int ranks = 0;
-  int rank = 0;
-  ops.comm_size(ops.world(), ranks);
-  ops.comm_rank(ops.world(), rank);
-  job.rank = static_cast<std::uint32_t>(rank);
-  job.host = host_name();
-
+  session->identify();
   JobRecord record;
-  set_host(record.host, job.host);
   session->read_configuration(record);
   session->await_everybody();
+  if (!session->compare(record)) return session;
+  const Job& job = session->job_;
+  session->accelerating_ =
+      job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  if (session->accelerating_) session->load_decisions();
+  session->warn_of_progress();
+  // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
+  Communicator* world = nullptr;
+  if (session->starting() && session->find_or_create(ops.world(), world) != kMpiSuccess) {
+    job.log.warning("MPI_COMM_WORLD cannot be asked about; nonblocking calls pass through");
+  }
+  return session;
+}
 
+// What fails here fails before anything could be agreed on: the others would wait for this rank.
+void Session::identify() {
+  int ranks = 0;
+  int rank = 0;
+  job_.host = host_name();
+  if (job_.ops.comm_size(job_.ops.world(), ranks) != kMpiSuccess ||
+      job_.ops.comm_rank(job_.ops.world(), rank) != kMpiSuccess) {
+    Log(fmt::format("a rank on {}", job_.host), "warning")
+        .error("MPI_Comm_size or MPI_Comm_rank failed on MPI_COMM_WORLD; the job ends here");
+    job_.ops.abort(job_.ops.world(), kAbortCode);
+  }
+  job_.rank = static_cast<std::uint32_t>(rank);
+  job_.records.resize(static_cast<std::size_t>(ranks));
+}
+
+bool Session::compare(JobRecord& record) {
+  set_host(record.host, job_.host);
   const auto addresses = interface_addresses();
   record.address_count =
       static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
   std::copy_n(addresses.begin(), record.address_count, record.addresses.begin());
-  job.records.resize(static_cast<std::size_t>(ranks));
-  if (ops.allgather(ops.world(), std::as_bytes(std::span(&record, 1)),
-                    std::as_writable_bytes(std::span(job.records))) != kMpiSuccess) {
-    return session;
+  SafeCollectives collectives(job_.ops, job_.ops.world());
+  if (const auto gathered = collectives.gather(record, job_.records); !gathered) {
+    if (job_.rank == 0) {
+      job_.log.warning("MPI_COMM_WORLD: " + gathered.error().message +
+                       "; every call passes through");
+    }
+    return false;
   }
-  job.agreement = agree(job.records);
-  if (rank == 0 && !job.agreement.warning.empty()) job.log.warning(job.agreement.warning);
-  if (rank == 0 && job.agreement.accelerate && !job.agreement.threads &&
-      wants_threads(job.options)) {
-    job.log.warning(
+  job_.agreement = agree(job_.records);
+  if (job_.rank == 0 && !job_.agreement.warning.empty()) job_.log.warning(job_.agreement.warning);
+  return true;
+}
+
+void Session::warn_of_progress() const {
+  if (job_.rank != 0 || !wants_threads(job_.options)) return;
+  if (job_.agreement.accelerate && !job_.agreement.threads) {
+    job_.log.warning(
         "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
         "this one does not on every rank; nonblocking calls pass through");
   }
-  session->accelerating_ =
-      job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
-  if (session->accelerating_) session->load_decisions();
-  if (rank == 0 && job.agreement.device_memory && wants_threads(job.options)) {
-    job.log.warning(
+  if (job_.agreement.device_memory) {
+    job_.log.warning(
         "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
         "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
   }
-  // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
-  if (session->starting()) session->find_or_create(ops.world());
-  return session;
 }
 
 void Session::read_configuration(JobRecord& record) {
@@ -127,7 +154,7 @@ std::optional<int> Session::alltoall(const AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
-  return on_communicator(call.comm, buffers,
+  return on_communicator(call.comm, call.name, buffers,
                          [&](Communicator& found) { return found.alltoall(call); });
 }
 
@@ -135,18 +162,26 @@ std::optional<int> Session::alltoall(const AlltoallCall& call) {
 std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const TypedBuffer>, 2> buffers{call.recv, call.send};
-  return on_communicator(call.comm, buffers,
+  return on_communicator(call.comm, call.name, buffers,
                          [&](Communicator& found) { return found.alltoall_blocks(call); });
 }
 
 template <class Buffers, class Exchange>
-std::optional<int> Session::on_communicator(CommHandle comm, const Buffers& buffers,
-                                            Exchange exchange) {
+std::optional<int> Session::on_communicator(CommHandle comm, const char* function,
+                                            const Buffers& buffers, Exchange exchange) {
   reap();
-  Communicator* communicator = find_or_create(comm);
+  Communicator* communicator = nullptr;
+  if (const int code = find_or_create(comm, communicator); code != kMpiSuccess) {
+    return code;  // the library has raised it
+  }
   std::optional<int> code;
-  if (communicator != nullptr && communicator->accelerates() && in_host_memory(comm, buffers)) {
-    code = exchange(*communicator);
+  bool everywhere = true;  // in host memory
+  if (communicator != nullptr && communicator->accelerates()) {
+    if (in_host_memory(comm, buffers, everywhere) != kMpiSuccess) {
+      return communicator->withdraw(
+          function, base::io_error("MPI_Allreduce on where buffers lie has failed"));
+    }
+    if (everywhere) code = exchange(*communicator);
   }
   if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
   return code;
@@ -176,44 +211,63 @@ std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
 // Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
 // agree before each call.
 template <class Buffers>
-bool Session::in_host_memory(CommHandle comm, const Buffers& buffers) {
-  if (!job_.agreement.device_memory) return true;
+int Session::in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere) {
+  if (!job_.agreement.device_memory) return kMpiSuccess;
   std::uint64_t all = 1;
   for (const std::span<const TypedBuffer> side : buffers) {
     for (const TypedBuffer& buffer : side) {
       if (buffer.bytes() > 0 && device_memory_.contains(buffer.base)) all = 0;
     }
   }
-  return job_.ops.allreduce_min(comm, all) == kMpiSuccess && all != 0;
+  const int code = job_.ops.allreduce_min(comm, all);
+  everywhere = all != 0;
+  return code;
 }
 
-Communicator* Session::find_or_create(CommHandle comm) {
-  if (void* state = job_.ops.state(comm)) return static_cast<Communicator*>(state);
-  bool inter = false;
-  int ranks = 0;
-  int rank = 0;
-  if (job_.ops.is_intercommunicator(comm, inter) != kMpiSuccess) return nullptr;
-  if (job_.ops.comm_size(comm, ranks) != kMpiSuccess || (ranks < 2 && !inter)) return nullptr;
-  if (job_.ops.comm_rank(comm, rank) != kMpiSuccess) return nullptr;
-  bool within = false;
-  if (!inter && job_.ops.is_within_world(comm, within) != kMpiSuccess) return nullptr;
-  const auto size = static_cast<std::uint32_t>(ranks);
-  const auto self = static_cast<std::uint32_t>(rank);
-  std::unique_ptr<Communicator> made;
-  if (inter) {
-    made = Communicator::pass_through(job_, comm, size, self, "it is an intercommunicator");
-  } else if (!within) {
-    // They may run without allemande: nothing can be agreed on with them.
-    made = Communicator::pass_through(job_, comm, size, self, "it has ranks of another job");
-  } else {
-    made = Communicator::create(job_, comm, size, self);
+// What is known of it must be known on all ranks: where the library does not tell, the call fails
+// rather than to go another way than on the others.
+int Session::describe(CommHandle comm, Shape& shape) const {
+  const MpiOps& ops = job_.ops;
+  if (const int code = ops.is_intercommunicator(comm, shape.inter); code != kMpiSuccess)
+    return code;
+  if (const int code = ops.comm_size(comm, shape.ranks); code != kMpiSuccess) return code;
+  if (const int code = ops.comm_rank(comm, shape.self); code != kMpiSuccess) return code;
+  return shape.inter ? kMpiSuccess : ops.is_within_world(comm, shape.within_world);
+}
+
+int Session::find_or_create(CommHandle comm, Communicator*& found) {
+  if (void* state = job_.ops.state(comm)) {
+    found = static_cast<Communicator*>(state);
+    return kMpiSuccess;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (not_kept_.count(comm) != 0) return kMpiSuccess;
+  }
+  Shape shape;
+  if (const int code = describe(comm, shape); code != kMpiSuccess) return code;
+  if (shape.ranks >= 2 || shape.inter) found = open(comm, shape);
+  return kMpiSuccess;
+}
+
+Communicator* Session::open(CommHandle comm, const Shape& shape) {
+  auto made = std::make_unique<Communicator>(job_, comm, static_cast<std::uint32_t>(shape.ranks),
+                                             static_cast<std::uint32_t>(shape.self));
   Communicator* communicator = made.get();
+  const bool kept = job_.ops.set_state(comm, communicator) == kMpiSuccess;
   {
     const std::lock_guard lock(mutex_);
     communicators_.push_back(std::move(made));
+    if (!kept) not_kept_.insert(comm);
   }
-  job_.ops.set_state(comm, communicator);
+  if (shape.inter) {
+    communicator->pass_through("it is an intercommunicator");
+  } else if (!shape.within_world) {
+    // They may run without allemande: nothing can be agreed on with them.
+    communicator->pass_through("it has ranks of another job");
+  } else {
+    communicator->bring_up(kept ? "" : "MPI does not keep what belongs to the communicator");
+  }
   return communicator;
 }
 

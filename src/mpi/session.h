@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "mpi/communicator.h"
@@ -43,16 +44,33 @@ class Session {
  private:
   explicit Session(MpiOps& ops) : job_(ops) {}
 
+  // Of a communicator.
+  struct Shape {
+    bool inter = false, within_world = true;
+    int ranks = 0, self = 0;
+  };
+
+  // The parts of start(), in this order.
+  void identify();
   void read_configuration(JobRecord& record);
   void await_everybody();
+  bool compare(JobRecord& record);  // collective; false: nothing can be agreed on
+  void warn_of_progress() const;
+
   // `buffers` holds spans of TypedBuffer.
   template <class Buffers, class Exchange>
-  std::optional<int> on_communicator(CommHandle comm, const Buffers& buffers, Exchange exchange);
+  std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
+                                     Exchange exchange);
+  // An MPI error code.
   template <class Buffers>
-  bool in_host_memory(CommHandle comm, const Buffers& buffers);
+  int in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere);
   template <class Start>
   std::optional<int> on_open_communicator(CommHandle comm, Start start);
-  Communicator* find_or_create(CommHandle comm);
+  // Collective where `comm` is new. An MPI error code; `found` may stay null: the call passes
+  // through.
+  int find_or_create(CommHandle comm, Communicator*& found);
+  int describe(CommHandle comm, Shape& shape) const;
+  Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
   void write_stats(base::Nanos patience);
   // session_decisions.cc
@@ -66,6 +84,7 @@ class Session {
   std::vector<tuning::Decision> in_file_;  // on rank 0
   std::mutex mutex_;                       // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
+  std::set<CommHandle> not_kept_;  // MPI does not keep their state: they pass through
 };
 
 }  // namespace alm::mpi

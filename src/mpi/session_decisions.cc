@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mpi/decision_file.h"
+#include "mpi/safe_collectives.h"
 #include "mpi/session.h"
 
 namespace alm::mpi {
@@ -15,18 +16,18 @@ namespace {
 constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
 
 // Rank 0's words on every rank: the others have none that are less.
-int broadcast(MpiOps& ops, bool mine, std::span<std::uint64_t> words) {
+base::Status broadcast(SafeCollectives& collectives, bool mine, std::span<std::uint64_t> words) {
   if (!mine) std::fill(words.begin(), words.end(), kNothing);
-  return ops.allreduce_min(ops.world(), words);
+  return collectives.least(words);
 }
 
 // Empty where it fails, which it does on all ranks or none.
-std::string broadcast(MpiOps& ops, bool mine, const std::string& text) {
+std::string broadcast(SafeCollectives& collectives, bool mine, const std::string& text) {
   std::uint64_t size = text.size();
-  if (broadcast(ops, mine, std::span(&size, 1)) != kMpiSuccess) return {};
+  if (!broadcast(collectives, mine, std::span(&size, 1))) return {};
   std::vector<std::uint64_t> words((size + sizeof size - 1) / sizeof size);
   if (mine) std::memcpy(words.data(), text.data(), text.size());
-  if (words.empty() || broadcast(ops, mine, words) != kMpiSuccess) return {};
+  if (words.empty() || !broadcast(collectives, mine, words)) return {};
   std::string all(size, ' ');
   std::memcpy(all.data(), words.data(), size);
   return all;
@@ -54,7 +55,8 @@ void Session::load_decisions() {
                       read.error().message));
     }
   }
-  const std::string text = broadcast(job_.ops, job_.rank == 0, mine);
+  SafeCollectives collectives(job_.ops, job_.ops.world());
+  const std::string text = broadcast(collectives, job_.rank == 0, mine);
   if (auto known = tuning::parse_decisions(text, "the decision file"); !text.empty() && known) {
     job_.known = std::move(known).value();
   }

@@ -36,13 +36,17 @@ Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement)
 
 std::vector<plan::Plan> make_phased(const base::Options& options, const Groups& groups,
                                     std::uint32_t ranks, std::uint32_t self) {
-  if (options.algorithm != kAutomatic && options.algorithm != kGrid) return {};
+  if (options.algorithm != kAutomatic && options.algorithm != kCombine) return {};
   constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
   return plan::combining_plans(ranks, base::Rank{self}, groups, kPacketBytes);
 }
 
 bool wants_threads(const base::Options& options) {
   return options.progress == "thread" && !options.disable && options.algorithm != "native";
+}
+
+bool wants_trials(const base::Options& options) {
+  return options.trials && options.algorithm == kAutomatic;
 }
 
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
@@ -93,7 +97,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
 base::Result<plan::Plan> make_rounds(const base::Options& options, const Groups& groups,
                                      std::uint32_t ranks, std::uint32_t self) {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
-  if (options.algorithm != kAutomatic && options.algorithm != kGrid) {
+  if (options.algorithm != kAutomatic && options.algorithm != kCombine) {
     const auto named = plan::parse_algorithm(options.algorithm);
     if (!named) return named.error();
     algorithm = named.value();

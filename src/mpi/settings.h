@@ -28,10 +28,13 @@ constexpr std::uint32_t kDefaultWindowPackets = 32;
 
 // Values of the option `algorithm` that are more than the name of one.
 constexpr std::string_view kAutomatic = "auto";
-constexpr std::string_view kGrid = "grid";
+constexpr std::string_view kCombine = "combine";
 
 // Nonblocking calls are carried out by threads of ours; MPI is called by several at once then.
 bool wants_threads(const base::Options& options);
+
+// Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
+bool wants_trials(const base::Options& options);
 
 // `tuning` is null without a cluster file.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "mpi/communicator.h"
-
 namespace alm::mpi {
 
 int Staging::begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, std::uint32_t self) {

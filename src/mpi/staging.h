@@ -7,18 +7,17 @@
 #include <memory>
 
 #include "base/byte_store.h"
-#include "mpi/ops.h"
+#include "mpi/calls.h"
 
 namespace alm::mpi {
-
-struct AlltoallCall;
 
 class Staging {
  public:
   // Afterwards send() and recv() point at ranks blocks of call.bytes() each. An MPI error code.
-  int begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, std::uint32_t self);
+  [[nodiscard]] int begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
+                          std::uint32_t self);
   // Puts what has come into the user's buffer, if it is not there yet. An MPI error code.
-  int finish(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
+  [[nodiscard]] int finish(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
   void release();
 
   const std::byte* send() const { return send_; }

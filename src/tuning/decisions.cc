@@ -13,7 +13,8 @@
 namespace alm::tuning {
 namespace {
 
-constexpr std::int64_t kFormat = 1;
+// Format 1 knew ways by their names alone, which are worded anew from time to time.
+constexpr std::int64_t kFormat = 2;
 constexpr std::size_t kDecisionsMax = 1024;
 constexpr std::size_t kTextMax = 200;
 constexpr std::size_t kWaysMax = 16;
@@ -106,24 +107,49 @@ Decision read(const toml::table& table, std::string& wrong) {
     }
     auto& way = decision.ways.emplace_back();
     Reader of_way(*one, wrong);
+    of_way.text("key", way.key);
     of_way.text("name", way.name);
     of_way.microseconds("time_us", way.time);
     of_way.integer("seen", 0, way.seen);
     of_way.integer("packets", 0, way.packets);
   }
   const bool known = std::any_of(decision.ways.begin(), decision.ways.end(), [&](const auto& way) {
-    return way.name == decision.chosen && way.time > 0;
+    return way.key == decision.chosen && way.time > 0;
   });
-  if (!known) reader.complain("chosen", "the name of a way that was tried");
+  if (!known) reader.complain("chosen", "the key of a way that was tried");
   return decision;
 }
 
 }  // namespace
 
+std::string why_chosen(const Trial& trial) {
+  std::size_t fastest = trial.chosen();
+  std::size_t seen = 0;
+  std::size_t hopeless = 0;
+  for (std::size_t way = 0; way < trial.ways(); ++way) {
+    if (trial.time(way) == 0) {
+      if (trial.cannot_win(way)) ++hopeless;
+      continue;
+    }
+    ++seen;
+    if (trial.time(way) < trial.time(fastest)) fastest = way;
+  }
+  if (trial.at_limit() && fastest == trial.chosen()) return "as fast as the links allow";
+  std::string text = fmt::format("the fastest of {}", seen);
+  if (fastest != trial.chosen()) {
+    text = fmt::format("preferred, and none of {} is clearly faster", seen);
+  }
+  if (hopeless > 0) text += fmt::format("; of {} the packets alone take longer", hopeless);
+  if (const std::size_t dear = trial.ways() - seen - hopeless; dear > 0) {
+    text += fmt::format("; {} too dear to be tried yet", dear);
+  }
+  return text;
+}
+
 bool same_subject(const Decision& a, const Decision& b) {
   return a.shape == b.shape && a.calls == b.calls && a.ranks == b.ranks && a.hosts == b.hosts &&
          a.least_bytes == b.least_bytes && !a.ways.empty() && !b.ways.empty() &&
-         a.ways.front().name == b.ways.front().name;
+         a.ways.front().key == b.ways.front().key;
 }
 
 void merge(std::vector<Decision>& all, Decision decision) {
@@ -147,9 +173,10 @@ std::string format_decisions(std::span<const Decision> all) {
         toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
         toml_text(one.chosen), toml_text(one.why));
     for (const auto& way : one.ways) {
-      text += fmt::format("  {{ name = {}, time_us = {:.3f}, seen = {}, packets = {} }},\n",
-                          toml_text(way.name), static_cast<double>(way.time) / 1e3, way.seen,
-                          way.packets);
+      text +=
+          fmt::format("  {{ key = {}, name = {}, time_us = {:.3f}, seen = {}, packets = {} }},\n",
+                      toml_text(way.key), toml_text(way.name), static_cast<double>(way.time) / 1e3,
+                      way.seen, way.packets);
     }
     text += "]\n";
   }
@@ -169,7 +196,14 @@ base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::
                               parsed.error().description()));
   }
   const toml::table& root = parsed.table();
-  if (root["decisions"].value_exact<std::int64_t>() != kFormat) {
+  const auto format = root["decisions"].value_exact<std::int64_t>();
+  if (format && *format > 0 && *format < kFormat) {
+    return base::bad_input(fmt::format(
+        "{} has format {} of an earlier version, which this one does not read; expected "
+        "`decisions = {}`. Remove it, or name another file",
+        file, *format, kFormat));
+  }
+  if (format != kFormat) {
     return refuse(fmt::format("it does not say `decisions = {}`", kFormat));
   }
   std::vector<Decision> all;

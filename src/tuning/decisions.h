@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "tuning/trial.h"
 
 namespace alm::tuning {
 
@@ -31,7 +32,8 @@ constexpr std::string_view kCallsOfAnySize = "MPI_Alltoallv and MPI_Alltoallw";
 
 struct Decision {
   struct Way {
-    std::string name;
+    std::string key;       // "udp grid:8x4", "mpi pairwise", "library": the same in every version
+    std::string name;      // for people: "grid 8 x 4 over UDP"; may be worded anew
     base::Nanos time = 0;  // of the slowest rank; 0: not tried
     std::uint32_t seen = 0;
     std::uint64_t packets = 0;  // the model's figure for a rank; 0: it has none
@@ -43,11 +45,15 @@ struct Decision {
   std::uint32_t ranks = 0, hosts = 0;
   // Per pair; of calls of any size: sent or received by the fullest rank.
   std::uint64_t least_bytes = 0, most_bytes = 0;
-  std::string chosen, why;
+  std::string chosen;     // the key of a way
+  std::string why;        // for people
   std::vector<Way> ways;  // in order of preference; the first is the model's
 
   bool operator==(const Decision&) const = default;
 };
+
+// Why the trial's way is the one chosen, for people.
+std::string why_chosen(const Trial& trial);
 
 // Of the same exchanges: what one says replaces what the other says.
 bool same_subject(const Decision& a, const Decision& b);

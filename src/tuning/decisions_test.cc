@@ -17,11 +17,11 @@ Decision decision(std::uint64_t least = 128, std::uint32_t ranks = 32) {
           ranks,
           least,
           2 * least - 1,
-          "the MPI library",
+          "library",
           "the fastest of 2",
-          {{"grid 8 x 4 over UDP", 15'600'000, 8, 10},
-           {"the MPI library", 14'200'000, 8, 0},
-           {"pairwise over MPI point-to-point messages", 0, 0, 0}}};
+          {{"udp grid:8x4", "grid 8 x 4 over UDP", 15'600'000, 8, 10},
+           {"library", "the MPI library", 14'200'000, 8, 0},
+           {"mpi pairwise", "pairwise over MPI point-to-point messages", 0, 0, 0}}};
 }
 
 TEST(Decisions, ComeBackAsTheyWent) {
@@ -45,7 +45,7 @@ TEST(Decisions, NamesMayHoldAnything) {
 TEST(Decisions, ANewOneReplacesThatOfTheSameSubject) {
   std::vector<Decision> all = {decision(), decision(256)};
   Decision newer = decision();
-  newer.chosen = newer.ways[0].name;
+  newer.chosen = newer.ways[0].key;
   merge(all, newer);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1], newer);
@@ -57,20 +57,44 @@ TEST(Decisions, ANewOneReplacesThatOfTheSameSubject) {
   EXPECT_EQ(all.size(), 4u);
 }
 
+TEST(Decisions, NamesMayBeWordedAnew) {
+  std::vector<Decision> all = {decision()};
+  Decision newer = decision();
+  newer.ways[0].name = "a grid of 8 by 4, over UDP";
+  EXPECT_TRUE(same_subject(all[0], newer));
+  newer.ways[0].key = "udp grid:4x8";
+  EXPECT_FALSE(same_subject(all[0], newer));
+}
+
+TEST(Decisions, AFileOfAnEarlierFormatIsRefusedByThatName) {
+  const auto old = parse_decisions("decisions = 1\n[[decision]]\nranks = 3\n", "d.toml");
+  ASSERT_FALSE(old);
+  EXPECT_THAT(old.error().message, HasSubstr("d.toml has format 1 of an earlier version"));
+}
+
+TEST(Decisions, AWayIsChosenBecauseItIsTheFastest) {
+  Trial trial({Kin::kUdp, Kin::kLibrary});
+  while (!trial.decided()) {
+    trial.took(trial.way() == 0 ? 50 : 40);
+    if (trial.due()) trial.agree(std::vector<base::Nanos>(trial.times()));
+  }
+  EXPECT_EQ(why_chosen(trial), "the fastest of 2");
+}
+
 TEST(Decisions, WhatIsNoDecisionFileSaysWhy) {
   const auto message = [](std::string_view text) {
     const auto parsed = parse_decisions(text, "d.toml");
     return parsed ? "taken" : parsed.error().message;
   };
   EXPECT_THAT(message("name = \"x\"\n"), HasSubstr("d.toml is no decision file"));
-  EXPECT_THAT(message("name = \"x\"\n"), HasSubstr("decisions = 1"));
-  EXPECT_THAT(message("decisions = 2\n"), HasSubstr("decisions = 1"));
+  EXPECT_THAT(message("name = \"x\"\n"), HasSubstr("decisions = 2"));
+  EXPECT_THAT(message("decisions = 3\n"), HasSubstr("decisions = 2"));
   EXPECT_THAT(message("decisions = \n"), HasSubstr("line 1"));
-  EXPECT_THAT(message("decisions = 1\ndecision = 5\n"), HasSubstr("array of tables"));
-  EXPECT_THAT(message("decisions = 1\n[[decision]]\nranks = 3\n"), HasSubstr("`version`"));
+  EXPECT_THAT(message("decisions = 2\ndecision = 5\n"), HasSubstr("array of tables"));
+  EXPECT_THAT(message("decisions = 2\n[[decision]]\nranks = 3\n"), HasSubstr("`version`"));
   EXPECT_THAT(message(std::string(2 << 20, '#')), HasSubstr("1 MiB"));
   std::string text = format_decisions(std::vector{decision()});
-  text.replace(text.find("chosen = \"the"), 13, "chosen = \"xxx");
+  text.replace(text.find("chosen = \"lib"), 13, "chosen = \"xxx");
   EXPECT_THAT(message(text), HasSubstr("`chosen`"));
 }
 

@@ -10,51 +10,18 @@
 #include <optional>
 #include <span>
 
+#include "tuning/trial_rules.h"
+
 namespace alm::tuning {
 namespace {
 
-// Clearly behind: so many times as long as the best, from so many sightings on. On busy hosts one
-// call may take any time, because a process was woken late.
-struct Behind {
-  std::size_t sightings;
-  double times;
-};
-constexpr std::array<Behind, 6> kBehind = {
-    {{2, 2}, {3, 1.6}, {4, 1.4}, {6, 1.25}, {8, 1.2}, {16, 1.1}}};
-// Shorter calls are slowed down by what another way has left behind: acknowledgements, threads that
-// still run, processes that the scheduler has put elsewhere (half as long again on busy hosts, for
-// fifty calls). So they are seen in runs, ever longer, of which the first half does not count; and
-// a way is known by its latest run.
-constexpr base::Nanos kShort = 20 * base::kMillisecond;
-constexpr std::array<Behind, 4> kShortBehind = {{{4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
-// From so many sightings on, ways so close together need no more of them.
-constexpr std::size_t kSettled = 8;
-constexpr double kAsFast = 1.05;
-// The ranks agree after 1, 2, 3, 4, 6, 8, 12, 16 and 24 sightings of a way, of short calls after 1,
-// 4, 8, 16 and 32: agreeing is a collective.
-constexpr std::size_t kOneByOne = 4;
-// Of the sightings of a way, one of so many is left out, the slowest.
-constexpr std::size_t kLeftOut = 8;
-constexpr std::size_t kShortLeftOut = 4;
-constexpr std::size_t kLibrarys = 1;  // the library's own way
-// The way preferred is kept unless another takes less than this part of its time.
-constexpr double kClearly = 0.97;
-// After a decision the ranks compare at calls 64, 256, 1024, ...
-constexpr std::uint64_t kFirstLook = 64;
-constexpr std::uint64_t kLookGrowth = 4;
-constexpr double kDrift = 1.5;
-constexpr std::ptrdiff_t kConfirming = 8;
-// What takes less than this part of the least the links allow has other links than was said.
-constexpr double kImpossible = 0.95;
-constexpr base::Nanos kSmoothing = 16;
-constexpr std::uint64_t kSettling = 16;  // calls before the smoothed time counts
-constexpr base::Nanos kSpike = 4;        // one call that takes longer than this is no drift
+using Rules = TrialRules;
 
 // Of the sightings of a way, without the slowest.
 base::Nanos known_by(std::vector<base::Nanos> seen) {
   if (seen.size() == 1) return seen.front();
   std::sort(seen.begin(), seen.end());
-  const std::size_t one_of = seen.front() < kShort ? kShortLeftOut : kLeftOut;
+  const std::size_t one_of = seen.front() < Rules::kShort ? Rules::kShortLeftOut : Rules::kLeftOut;
   seen.resize(seen.size() - (seen.size() + one_of - 1) / one_of);
   return std::accumulate(seen.begin(), seen.end(), base::Nanos{0}) /
          static_cast<base::Nanos>(seen.size());
@@ -116,19 +83,22 @@ base::Nanos Trial::least() const {
 // The best way takes so many times what the links need, or less.
 bool Trial::within(double factor) const {
   const double longer = ratio(least(), limit_);
-  return limit_ > 0 && longer >= kImpossible && longer <= factor;
+  return limit_ > 0 && longer >= Rules::kImpossible && longer <= factor;
 }
 
 // A short call may seem so because its ranks came to it at different times, or not because it is
 // cold: it is seen again before any other way is.
-bool Trial::at_limit() const { return within(kAtLimit) && (!is_short() || seen_often(fastest())); }
+bool Trial::at_limit() const {
+  return within(Rules::kAtLimit) && (!is_short() || seen_often(fastest()));
+}
 
-bool Trial::seen_often(std::size_t way) const { return ways_[way].seen.size() >= kOneByOne; }
+bool Trial::seen_often(std::size_t way) const { return ways_[way].seen.size() >= Rules::kOneByOne; }
 
 // Calls that trying may count on.
 std::uint64_t Trial::taken_as_made() const {
-  if (!within(kNearLimit)) return std::max(calls_, kHorizon);
-  return std::max(calls_, std::min(kHorizon, static_cast<std::uint64_t>(kSpan / least())));
+  if (!within(Rules::kNearLimit)) return std::max(calls_, Rules::kHorizon);
+  return std::max(calls_,
+                  std::min(Rules::kHorizon, static_cast<std::uint64_t>(Rules::kSpan / least())));
 }
 
 void Trial::took(base::Nanos time) {
@@ -142,7 +112,7 @@ void Trial::took(base::Nanos time) {
     return;
   }
   time = std::min(time, spike_);
-  recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / kSmoothing;
+  recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / Rules::kSmoothing;
   if (calls_ - decided_at_ >= look_ && ways_.size() > 1) {
     come_to_agree();
   } else if (turn_has_come()) {
@@ -161,18 +131,18 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   agreement_ = -slowest.back();
   agreements_ += agreement_;
   const base::Nanos recent = slowest[slowest.size() - 2];
-  const bool drifted = recent > 0 && ratio(recent, time(chosen_)) > kDrift;
+  const bool drifted = recent > 0 && ratio(recent, time(chosen_)) > Rules::kDrift;
   due_ = false;
   times_.clear();
   if (doubted_) return confirm(slowest);
   if (!batch_.empty()) {
     recent_ = 0;  // said once; what it is held against may be another run's time next
-    if (calls_ - batch_.size() - decided_at_ >= kSettling) follow(recent);
+    if (calls_ - batch_.size() - decided_at_ >= Rules::kSettling) follow(recent);
     count(slowest);
     drop();
     return drifted ? doubt() : plan();
   }
-  while (look_ <= calls_ - decided_at_) look_ *= kLookGrowth;
+  while (look_ <= calls_ - decided_at_) look_ *= Rules::kLookGrowth;
   if (drifted) return doubt();
   follow(recent);
   await_turn();
@@ -183,14 +153,14 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
 // just been seen to take is not forgotten over it.
 void Trial::doubt() {
   doubted_ = true;
-  batch_.assign(kConfirming, {chosen_, true});
+  batch_.assign(Rules::kConfirming, {chosen_, true});
 }
 
 void Trial::confirm(std::span<const base::Nanos> slowest) {
   doubted_ = false;
-  std::vector<base::Nanos> seen(slowest.begin(), slowest.begin() + kConfirming);
+  std::vector<base::Nanos> seen(slowest.begin(), slowest.begin() + Rules::kConfirming);
   const base::Nanos now = known_by(seen);
-  if (ratio(now, time(chosen_)) > kDrift) return reopen(now);
+  if (ratio(now, time(chosen_)) > Rules::kDrift) return reopen(now);
   batch_.clear();
   recent_ = 0;
   if (turn_has_come()) return plan();
@@ -208,12 +178,7 @@ void Trial::follow(base::Nanos recent) {
 
 // The agreement just made has to be paid for first.
 void Trial::await_turn() {
-  turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost_) / kBudget)) + 1;
-}
-
-void Trial::cannot_agree() {
-  due_ = false;
-  times_.clear();
+  turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost_) / Rules::kBudget)) + 1;
 }
 
 void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
@@ -226,7 +191,7 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
 
 void Trial::choose(std::size_t way) {
   chosen_ = way;
-  spike_ = kSpike * std::max<base::Nanos>(time(way), 1);
+  spike_ = Rules::kSpike * std::max<base::Nanos>(time(way), 1);
 }
 
 void Trial::rule_out(std::size_t way) {
@@ -243,28 +208,28 @@ void Trial::needs(std::size_t way, base::Nanos least) { ways_[way].least = least
 
 bool Trial::cannot_win(std::size_t way) const {
   const base::Nanos needs = ways_[way].least;
-  const bool known = limit_ > 0 && ratio(least(), limit_) >= kImpossible;
+  const bool known = limit_ > 0 && ratio(least(), limit_) >= Rules::kImpossible;
   const bool undercut = time(way) > 0 && time(way) < needs;
-  return known && !undercut && way != fastest() && ratio(needs, least()) > kClearly;
+  return known && !undercut && way != fastest() && ratio(needs, least()) > Rules::kClearly;
 }
 
 void Trial::opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
 
 bool Trial::librarys_own(std::size_t way) const {
-  return way == kLibrarys && ways_[way].kin == Kin::kLibrary;
+  return way == Rules::kLibrarys && ways_[way].kin == Kin::kLibrary;
 }
 
 bool Trial::to_warm(std::size_t way) const {
   return (librarys_own(way) || ways_[way].opening > 0) && ways_[way].first == 0;
 }
 
-bool Trial::is_short() const { return least() < kShort; }
+bool Trial::is_short() const { return least() < Rules::kShort; }
 
 // Sightings of the way in a row, the next time.
 std::size_t Trial::run(std::size_t way) const {
   const std::size_t seen = ways_[way].seen.size();
   if (seen == 0) return 1;
-  if (seen < kOneByOne) return is_short() && !aside(way) ? kOneByOne - seen : 1;
+  if (seen < Rules::kOneByOne) return is_short() && !aside(way) ? Rules::kOneByOne - seen : 1;
   return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
 }
 
@@ -327,12 +292,13 @@ double Trial::agreement() const { return ratio(agreement_, least()); }
 // The best may be so by luck, as long as it has been seen a few times only.
 void Trial::drop() {
   const std::size_t best = fastest();
-  const std::span<const Behind> behind =
-      is_short() ? std::span<const Behind>(kShortBehind) : kBehind;
+  const std::span<const Rules::Behind> behind =
+      is_short() ? std::span<const Rules::Behind>(Rules::kShortBehind) : Rules::kBehind;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     const std::size_t seen = std::min(ways_[way].seen.size(), ways_[best].seen.size());
-    const auto limit = std::find_if(behind.rbegin(), behind.rend(),
-                                    [&](const Behind& one) { return seen >= one.sightings; });
+    const auto limit = std::find_if(behind.rbegin(), behind.rend(), [&](const Rules::Behind& one) {
+      return seen >= one.sightings;
+    });
     if (limit == behind.rend()) continue;
     if (ratio(time(way), time(best)) > limit->times) ways_[way].out = true;
   }
@@ -344,14 +310,14 @@ double Trial::expected(std::size_t way) const {
   const Candidate& candidate = ways_[way];
   if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
   if (librarys_own(way) && candidate.first != 0) {
-    return std::max(0.0, ratio(candidate.first, best) / kWarming - 1);
+    return std::max(0.0, ratio(candidate.first, best) / Rules::kWarming - 1);
   }
   double kins = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
     if (ways_[other].kin != candidate.kin || time(other) == 0) continue;
     kins = std::min(kins, ratio(time(other), best));
   }
-  return (std::isinf(kins) ? kUnseen : std::max(kUnseen, kins)) - 1;
+  return (std::isinf(kins) ? Rules::kUnseen : std::max(Rules::kUnseen, kins)) - 1;
 }
 
 // Of the next run, and what it needs besides.
@@ -364,22 +330,23 @@ double Trial::cost(std::size_t way) const {
 bool Trial::contends(std::size_t way) const { return !ways_[way].out && !cannot_win(way); }
 
 bool Trial::again(std::size_t way) const {
-  return contends(way) && ways_[way].seen.size() < (is_short() ? kShortSightings : kSightings);
+  return contends(way) &&
+         ways_[way].seen.size() < (is_short() ? Rules::kShortSightings : Rules::kSightings);
 }
 
 // What has been seen once and took long, or has to open connections first: the calls made must pay.
 bool Trial::aside(std::size_t way) const {
   if (ways_[way].opening > 0 && ways_[way].first == 0) return true;
-  return ways_[way].seen.size() == 1 && ratio(time(way), least()) > kAside;
+  return ways_[way].seen.size() == 1 && ratio(time(way), least()) > Rules::kAside;
 }
 
 // All that are left are about as fast as each other.
 bool Trial::settled() const {
   const base::Nanos best = least();
-  const std::size_t enough = is_short() ? 2 * kSettled : kSettled;
+  const std::size_t enough = is_short() ? 2 * Rules::kSettled : Rules::kSettled;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (!contends(way)) continue;
-    if (ways_[way].seen.size() < enough || ratio(time(way), best) > kAsFast) return false;
+    if (ways_[way].seen.size() < enough || ratio(time(way), best) > Rules::kAsFast) return false;
   }
   return true;
 }
@@ -390,10 +357,10 @@ void Trial::plan() {
   std::size_t contenders = 0;
   for (std::size_t way = 0; way < ways_.size(); ++way) contenders += contends(way) ? 1 : 0;
   if (contenders <= 1 || at_limit() || settled()) return decide(0);
-  if (is_short() && within(kNearLimit) && !seen_often(fastest())) return add(fastest());
+  if (is_short() && within(Rules::kNearLimit) && !seen_often(fastest())) return add(fastest());
   // What costs nothing, because agreeing took no time, can always be afforded.
   const auto paid_by = [this](std::uint64_t calls) {
-    return std::max(0.0, kBudget * static_cast<double>(calls) - spent());
+    return std::max(0.0, Rules::kBudget * static_cast<double>(calls) - spent());
   };
   const double to_come = paid_by(taken_as_made());
   const double made = paid_by(calls_);
@@ -424,14 +391,14 @@ void Trial::decide(double postponed_cost) {
   std::optional<std::size_t> best;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     if (ways_[way].seen.empty() || ways_[way].out) continue;
-    if (!best || ratio(time(way), time(*best)) < kClearly) best = way;
+    if (!best || ratio(time(way), time(*best)) < Rules::kClearly) best = way;
   }
   choose(best.value_or(chosen_));
   has_decided_ = true;
   postponed_cost_ = postponed_cost;
   await_turn();
   decided_at_ = calls_;
-  look_ = kFirstLook;
+  look_ = Rules::kFirstLook;
   recent_ = 0;
 }
 

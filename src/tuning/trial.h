@@ -1,32 +1,54 @@
-// Never slower: which of a few ways the exchanges of one communicator and size class take. The
-// first calls take them in turn and are timed; the ranks agree on the times of the slowest (the
-// caller reduces them), hence on everything that follows:
+// Never slower: which of a few ways the exchanges of one communicator and size class take.
 //
+// The first calls take the ways in turn and are timed. The ranks then agree on the times of the
+// slowest rank (the caller reduces them), hence on everything that follows. The figures that rule a
+// trial, with what they mean and why, are in trial_rules.h.
+//
+//             +----------+  batch complete: agree   +---------+
+//   start --> |  trying  | -----------------------> | plan or |
+//             | (batch)  | <----------------------- | decide? |
+//             +----------+   another sighting pays  +---------+
+//                  ^                                   |   ^
+//    drift is real |                    nothing pays:  |   | a postponed way's
+//    (all tried    |                    decide         v   | turn has come
+//    anew)         |                               +-----------+
+//             +------------+  seems slower: agree  |  decided  |<--+ look after 64, 256, ...
+//             |  doubting  | <-------------------- | (no batch)|---+ calls: agree
+//             | (its batch)| --------------------> +-----------+
+//             +------------+  drift is refuted           ^
+//                                                        |
+//   adopt(): a decision known from elsewhere ------------+
+//
+//   trying    The next calls are a batch: sightings of one way or of a few. way() says which.
+//   decided   All calls take the way chosen. From time to time the ranks compare how long it takes
+//             now. A way that was too dear to be seen again waits until the calls made pay for it.
+//   doubting  The way chosen seems to have become slower. A batch of it alone tells whether it has.
+//
+// What is a sighting:
 //   - The first call takes the first way and is not timed: ranks come to it at different times, and
 //     memory is touched for the first time. The first call of the library's own way (the second)
 //     does not count either: it takes up to nine times as long as the next.
-//   - Each way is seen once, then those not clearly behind again and again, up to kSightings times.
-//     One sighting puts a way aside from kAside times the best on: it is seen again when the calls
-//     made, not those to come, pay for it. Two and more rule it out.
-//     What counts is the mean of its sightings without the slowest: a late rank spoils one, but a
-//     way that stalls now and then is to be known by it.
-//   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
-//     stays within kBudget of all calls, the first kHorizon taken as made: a way that would exceed
-//     it waits for its turn. One not yet seen is expected to take kUnseen times as long as the
-//     best, or as long as the fastest of its kin. Not reckoned are the first two agreements (what
-//     one took is known with the next), the first call of ours and of the library's own, and the
-//     slowest sightings.
-//   - The first way is kept unless another is clearly faster, and so on down the list.
-//   - Where the least time the links allow is known, a way within kAtLimit of it is kept at once,
-//     since no other can be clearly faster. And while one is within kNearLimit, so little can be
-//     gained that no more than kSpan of calls is taken as made: programs have few calls that take a
-//     second. A way that needs as long as the best takes, because every block is a packet of its
-//     own, is not tried.
+//   - Each way is seen once, then those not clearly behind again and again. One slow sighting puts
+//     a way aside: it is seen again when the calls made, not those to come, pay for it. Two and
+//     more rule it out.
+//   - The time of a way is the mean of its sightings without the slowest: a late rank spoils one,
+//     but a way that stalls now and then is to be known by it.
 //
-// From time to time the ranks compare again how long it takes now: a way that has become faster
-// than it was seen is known by that; drift reopens the trial, once the way chosen has been seen
-// again. Pure: every rank makes the same calls in the same order, so that all of them stand at the
-// same point.
+// What trying may cost:
+//   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
+//     stays within a part of all calls. A way that would exceed it waits for its turn.
+//   - Not reckoned are the first two agreements (what one took is known with the next), the first
+//     call of ours and of the library's own, and the slowest sightings.
+//
+// What is chosen:
+//   - The first way is kept unless another is clearly faster, and so on down the list.
+//   - Where the least time the links allow is known, a way close to it is kept at once, since no
+//     other can be clearly faster.
+//   - A way that needs as long as the best takes, because every block is a packet of its own, is
+//     not tried.
+//
+// Pure: every rank makes the same calls in the same order, so that all of them stand at the same
+// point.
 #pragma once
 
 #include <cstddef>
@@ -43,17 +65,6 @@ enum class Kin : std::uint8_t { kUdp, kLibrary };
 
 class Trial {
  public:
-  static constexpr double kBudget = 0.04;  // with what is not reckoned, 5 % of 200 calls
-  static constexpr std::uint64_t kHorizon = 200;
-  static constexpr std::size_t kSightings = 24;
-  static constexpr std::size_t kShortSightings = 32;
-  static constexpr double kUnseen = 3;
-  static constexpr double kAside = 4;
-  static constexpr double kWarming = 4;  // the library's first call to its second, expected
-  static constexpr double kAtLimit = 1.05;
-  static constexpr double kNearLimit = 1.25;
-  static constexpr base::Nanos kSpan = 20 * base::kSecond;
-
   // Ours (way 0) and the MPI library's own (way 1). `limit`: no call can take less; 0: not known.
   explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
   // In order of preference. At least one.
@@ -78,8 +89,6 @@ class Trial {
   void agree(const std::vector<base::Nanos>& slowest);
   // That took so long on this rank.
   void agreed(base::Nanos time) { agreeing_ = time; }
-  // They could not: the calls are made again.
-  void cannot_agree();
 
   // The first call of the way, which is no sighting of it, is expected to take so much longer,
   // because connections are opened. Before it is taken.

@@ -54,7 +54,7 @@ TEST(Trial, AgreeingHasToBePaidFor) {
         // What the first calls of ours and of the library's own take is not reckoned, nor the first
         // agreement, which is known at the end of the second.
         const base::Nanos besides = times[0] + times[1] - 2 * best + 2 * agreeing;
-        const auto budget = static_cast<base::Nanos>(Trial::kBudget * std::max(i + 1, 200));
+        const auto budget = static_cast<base::Nanos>(TrialRules::kBudget * std::max(i + 1, 200));
         EXPECT_LE(total, (budget + 1) * best + besides) << round;
       }
       EXPECT_LE(times[trial.chosen()], best * 21 / 20) << round;
@@ -109,21 +109,21 @@ TEST(Trial, CostsLittleOverTwoHundredCalls) {
 
 TEST(Trial, StaysWithinTheBudget) {
   std::mt19937 random(11);
-  std::uniform_real_distribution<double> slower(1, Trial::kUnseen);
+  std::uniform_real_distribution<double> slower(1, TrialRules::kUnseen);
   for (int round = 0; round < 2000; ++round) {
     const base::Nanos ours = (1 + static_cast<base::Nanos>(random() % 50)) * kMs;
     Times times = {ours};
     while (times.size() < 6) {
       times.push_back(static_cast<base::Nanos>(static_cast<double>(ours) * slower(random)));
     }
-    EXPECT_LE(excess(six(), times), Trial::kBudget) << "round " << round;
+    EXPECT_LE(excess(six(), times), TrialRules::kBudget) << "round " << round;
   }
 }
 
 // A best one that is found late shows that those before it were dear.
 TEST(Trial, TryingStaysWithinTheBudgetWhicheverIsBest) {
   std::mt19937 random(13);
-  std::uniform_real_distribution<double> slower(1, Trial::kUnseen);
+  std::uniform_real_distribution<double> slower(1, TrialRules::kUnseen);
   for (int round = 0; round < 2000; ++round) {
     Times times;
     while (times.size() < 6) {
@@ -132,8 +132,8 @@ TEST(Trial, TryingStaysWithinTheBudgetWhicheverIsBest) {
     const auto best = std::min_element(times.begin(), times.end()) - times.begin();
     Trial trial = six();
     calls(trial, 200, times);
-    const double part = best < 2 ? Trial::kBudget : 0.075;
-    EXPECT_LE(trial.spent(), part * static_cast<double>(Trial::kHorizon)) << "round " << round;
+    const double part = best < 2 ? TrialRules::kBudget : 0.075;
+    EXPECT_LE(trial.spent(), part * static_cast<double>(TrialRules::kHorizon)) << "round " << round;
   }
 }
 

@@ -135,12 +135,12 @@ TEST(Trial, OnlyTheCloseOnesAreSeenAgain) {
   Trial trial = six();
   calls(trial, 1000, {40 * kMs, 125 * kMs, 41 * kMs, 70 * kMs, 52 * kMs, 43 * kMs});
   EXPECT_TRUE(trial.decided());
-  EXPECT_GE(trial.sightings(0), Trial::kSightings);
+  EXPECT_GE(trial.sightings(0), TrialRules::kSightings);
   EXPECT_EQ(trial.sightings(1), 2u);
-  EXPECT_GE(trial.sightings(2), Trial::kSightings);
+  EXPECT_GE(trial.sightings(2), TrialRules::kSightings);
   EXPECT_EQ(trial.sightings(3), 3u);
   EXPECT_LE(trial.sightings(4), 6u);
-  EXPECT_GE(trial.sightings(5), Trial::kSightings);
+  EXPECT_GE(trial.sightings(5), TrialRules::kSightings);
 }
 
 TEST(Trial, AsFastAsEachOtherIsEnough) {
@@ -215,18 +215,6 @@ TEST(Trial, TheTimeThatReopensIsNoLastingSighting) {
   calls(trial, 600, {1000 * kMs, 850 * kMs});
   EXPECT_GE(trial.reopened(), 1u);
   EXPECT_EQ(trial.way(), 1u);
-}
-
-TEST(Trial, WhatCannotBeAgreedOnIsDoneAgain) {
-  Trial trial;
-  trial.took(5);
-  while (!trial.due()) trial.took(5);
-  const std::size_t calls_made = trial.times().size() - 2;
-  trial.cannot_agree();
-  EXPECT_EQ(trial.way(), 0u);
-  std::size_t again = 0;
-  for (; !trial.due(); ++again) trial.took(5);
-  EXPECT_EQ(again, calls_made);
 }
 
 // A turn that comes is not refused: that would begin the watch on drift anew, at this call.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tuning/trial.h"
+#include "tuning/trial_rules.h"
 
 namespace alm::tuning {
 

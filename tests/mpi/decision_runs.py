@@ -21,7 +21,9 @@ def decide(
     bench.run("repeat", "200", "20000", slots=slots, env=env).check()
     text, found = re.subn(f"(name = .{way}., time_us =) [0-9.]+", r"\1 9.5", file.read_text())
     assert found == 1, text
-    file.write_text(re.sub("chosen = .*", f"chosen = '{way}'", text))
+    key = re.search(f"key = .([^\"']*)., name = .{way}.", text)
+    assert key, text
+    file.write_text(re.sub("chosen = .*", f"chosen = '{key[1]}'", text))
     return env
 
 

@@ -54,14 +54,14 @@ def test_every_algorithm(bench: Bench, algorithm: str) -> None:
 
 @pytest.mark.parametrize("what", ["sizes", "types", "communicators"])
 def test_every_byte_by_the_grid(bench: Bench, what: str) -> None:
-    done = bench.run("correct", what, env={"ALLEMANDE_ALGORITHM": "grid"})
+    done = bench.run("correct", what, env={"ALLEMANDE_ALGORITHM": "combine"})
     done.check()
     assert done.stats["exchanges"] > 0
 
 
 def test_small_blocks_are_combined(bench: Bench) -> None:
     calls = 5
-    settings = {"ALLEMANDE_LOG": "info", "ALLEMANDE_ALGORITHM": "grid"}
+    settings = {"ALLEMANDE_LOG": "info", "ALLEMANDE_ALGORITHM": "combine"}
     done = bench.run("repeat", str(calls), "100", env=settings)
     done.check()
     told = [line for line in done.warnings if "64 to 127 bytes per pair" in line]

@@ -38,7 +38,7 @@ def cut_link(job: Job) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "fault"),
-    [("sync-shuffle", kill), ("sync-shuffle", stop), ("sync-shuffle", cut_link), ("grid", kill)],
+    [("sync-shuffle", kill), ("sync-shuffle", stop), ("sync-shuffle", cut_link), ("combine", kill)],
 )
 def test_every_other_rank_ends_naming_the_host(
     own_bench: Bench, fault: Callable[[Job], None], algorithm: str

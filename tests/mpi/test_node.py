@@ -89,7 +89,7 @@ def test_more_than_the_memory_holds(node: Bench) -> None:
     assert done.stats["exchanges"] == 2 * sum(UNEQUAL)
 
 
-@pytest.mark.parametrize("algorithm", ["grid", "group-shuffle", "pairwise", "direct"])
+@pytest.mark.parametrize("algorithm", ["combine", "group-shuffle", "pairwise", "direct"])
 def test_every_algorithm(node: Bench, algorithm: str) -> None:
     check_udp(node.run("correct", "sizes", slots=EQUAL, env={"ALLEMANDE_ALGORITHM": algorithm}))
 

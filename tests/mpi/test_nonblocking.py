@@ -30,7 +30,7 @@ def test_untouched_unless_asked_for(bench: Bench, what: str) -> None:
 
 
 def test_combined_blocks(bench: Bench) -> None:
-    done = bench.run("nonblocking", "calls", env={**THREAD, "ALLEMANDE_ALGORITHM": "grid"})
+    done = bench.run("nonblocking", "calls", env={**THREAD, "ALLEMANDE_ALGORITHM": "combine"})
     done.check()
     assert done.stats["nonblocking"] > 0
 

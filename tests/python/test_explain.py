@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from allemande import cli
 
 DECISION = """\
-decisions = 1
+decisions = 2
 
 [[decision]]
 version = "0.1.0"
@@ -23,12 +24,12 @@ ranks = 32
 hosts = 32
 least_bytes = 128
 most_bytes = 255
-chosen = "the MPI library"
+chosen = "library"
 why = "the fastest of 2; 1 too dear to be tried yet"
 way = [
-  { name = "grid 8 x 4 over UDP", time_us = 15600.000, seen = 8, packets = 10 },
-  { name = "the MPI library", time_us = 14200.000, seen = 8, packets = 0 },
-  { name = "pairwise over MPI point-to-point messages", time_us = 0.000, seen = 0, packets = 0 },
+  { key = "udp grid:8x4", name = "grid 8 x 4 over UDP", time_us = 15600.0, seen = 8, packets = 10 },
+  { key = "library", name = "the MPI library", time_us = 14200.000, seen = 8, packets = 0 },
+  { key = "mpi few", name = "few at a time over messages", time_us = 0.0, seen = 0, packets = 0 },
 ]
 """
 
@@ -50,7 +51,7 @@ def test_the_table_tells_what_over_what_and_why(
     assert "the MPI library" in chosen and "14.2" in chosen and "the fastest of 2" in chosen
     first = next(line for line in lines if "grid 8 x 4" in line)
     assert "128 to 255" in first and "15.6" in first
-    assert "not tried" in next(line for line in lines if "pairwise" in line)
+    assert "not tried" in next(line for line in lines if "few at a time" in line)
     assert first.index("grid") == chosen.index("the MPI")
 
 
@@ -66,11 +67,26 @@ def test_json_and_csv_hold_every_way(
     assert rows[0]["least_bytes"] == "128" and rows[0]["packets"] == "10"
 
 
+def test_files_of_earlier_versions_are_shown_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "old.toml"
+    without_keys = re.sub(r'key = "[^"]*", ', "", DECISION)
+    path.write_text(
+        without_keys.replace("decisions = 2", "decisions = 1").replace(
+            'chosen = "library"', 'chosen = "the MPI library"'
+        )
+    )
+    assert cli.main(["explain", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "the MPI library" in next(line for line in lines if "*" in line)
+
+
 def test_an_empty_decision_file_says_that_nothing_is_decided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "empty.toml"
-    path.write_text("decisions = 1\n")
+    path.write_text("decisions = 2\n")
     assert cli.main(["explain", str(path)]) == 0
     assert "No decision" in capsys.readouterr().out
 
@@ -78,14 +94,14 @@ def test_an_empty_decision_file_says_that_nothing_is_decided(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("name = 'tam-8x4'\n", "decisions = 1"),
+        ("name = 'tam-8x4'\n", "decisions = 2"),
         ("decisions = \n", "line 1"),
-        ("decisions = 1\ndecision = 3\n", "array of tables"),
-        ("decisions = 1\ndecision = [3]\n", "decision 1 is not a table"),
+        ("decisions = 2\ndecision = 3\n", "array of tables"),
+        ("decisions = 2\ndecision = [3]\n", "decision 1 is not a table"),
         (DECISION.replace("ranks = 32", "ranks = true"), "`ranks`"),
         (DECISION.replace("seen = 8", "seen = -8"), "`seen`"),
-        (DECISION.replace("15600.000", "nan"), "`time_us`"),
-        (DECISION.replace('chosen = "the', 'chosen = "another'), "`chosen`"),
+        (DECISION.replace("15600.0", "nan"), "`time_us`"),
+        (DECISION.replace('chosen = "lib', 'chosen = "another'), "`chosen`"),
     ],
 )
 def test_a_file_that_holds_no_decisions_is_bad_input(

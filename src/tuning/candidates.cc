@@ -1,4 +1,4 @@
-#include "tuning/ways.h"
+#include "tuning/candidates.h"
 
 namespace alm::tuning {
 namespace {
@@ -10,12 +10,12 @@ constexpr double kClose = 1.5;
 constexpr std::uint64_t kManyOrdersMax = 128u << 10;
 constexpr std::uint64_t kBruckMax = 1024;
 
-std::optional<Way> runner_up(const WaysWanted& wanted) {
-  if (wanted.phased.empty()) return std::nullopt;
+std::optional<Way> runner_up(const CandidatesWanted& wanted) {
+  if (wanted.combining.empty()) return std::nullopt;
   const std::uint32_t members = wanted.members != 0 ? wanted.members : wanted.ranks;
   const std::uint64_t bytes = wanted.member_bytes != 0 ? wanted.member_bytes : wanted.bytes;
   const auto cost = [&](std::size_t index) {
-    return plan::cost_of(wanted.phased[index], bytes, wanted.packet_bytes);
+    return plan::cost_of(wanted.combining[index], bytes, wanted.packet_bytes);
   };
   const std::uint64_t direct = plan::direct_cost(members, bytes, wanted.packet_bytes);
   const std::uint64_t chosen = wanted.model ? cost(*wanted.model) : direct;
@@ -25,7 +25,7 @@ std::optional<Way> runner_up(const WaysWanted& wanted) {
     best = Way{};
     least = direct;
   }
-  for (std::size_t i = 0; i < wanted.phased.size(); ++i) {
+  for (std::size_t i = 0; i < wanted.combining.size(); ++i) {
     if (i == wanted.model || cost(i) > least) continue;
     best = phased_way(i);
     least = cost(i);
@@ -35,9 +35,17 @@ std::optional<Way> runner_up(const WaysWanted& wanted) {
 
 }  // namespace
 
-Kin kin_of(Way way) {
-  return way.kind == Way::Kind::kNative || way.kind == Way::Kind::kMessages ? Kin::kLibrary
-                                                                            : Kin::kUdp;
+Kin kin_of(Way way, Carrier rounds) {
+  switch (way.kind) {
+    case Way::Kind::kPhased:
+      return Kin::kUdp;
+    case Way::Kind::kRounds:
+      return rounds == Carrier::kUdp ? Kin::kUdp : Kin::kLibrary;
+    case Way::Kind::kNative:
+    case Way::Kind::kMessages:
+      break;
+  }
+  return Kin::kLibrary;
 }
 
 bool combines(Way way) {
@@ -45,7 +53,7 @@ bool combines(Way way) {
          way == message_way(plan::MessageOrder::kBruck);
 }
 
-std::vector<Way> ways_to_try(const WaysWanted& wanted) {
+std::vector<Way> candidates(const CandidatesWanted& wanted) {
   std::vector<Way> ways = {wanted.model ? phased_way(*wanted.model) : Way{}, kNativeWay};
   if (const auto second = runner_up(wanted)) ways.push_back(*second);
   if (wanted.ranks <= 2) return ways;  // one partner: nothing to order
@@ -56,6 +64,20 @@ std::vector<Way> ways_to_try(const WaysWanted& wanted) {
     ways.push_back(message_way(plan::MessageOrder::kAll));
   }
   return ways;
+}
+
+std::string_view key_of(plan::MessageOrder order) {
+  switch (order) {
+    case plan::MessageOrder::kPairwise:
+      return "pairwise";
+    case plan::MessageOrder::kFew:
+      return "few";
+    case plan::MessageOrder::kAll:
+      return "all";
+    case plan::MessageOrder::kBruck:
+      break;
+  }
+  return "bruck";
 }
 
 }  // namespace alm::tuning

@@ -1,4 +1,4 @@
-#include "mpi/hello.h"
+#include "mpi/hello_exchange.h"
 
 #include <algorithm>
 

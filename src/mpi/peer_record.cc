@@ -1,4 +1,4 @@
-#include "mpi/membership.h"
+#include "mpi/peer_record.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -27,8 +27,10 @@ struct PeerRecord {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;
-  std::array<std::uint16_t, plan::kCombiningPhasesMax> phase_sets{};  // of all plans in phases, phase by phase
-  std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
+  std::array<std::uint16_t, plan::kCombiningPhasesMax>
+      phase_sets{};          // of all plans in phases, phase by phase
+  std::uint8_t refuses = 0;  // 1: this rank cannot take part, and `cause` says why
+  std::uint8_t udp = 0;      // 1: the sockets are open and the fields about them count
   std::uint8_t paths = 0;
   std::uint8_t family = 0;
   std::array<std::uint8_t, 16> address{};
@@ -36,7 +38,7 @@ struct PeerRecord {
   // Of the leader of a host with several ranks: the memory they are to share (node_memory.h).
   std::int32_t process = 0, memory_file = -1;
   std::array<char, kHostNameBytes> host{};
-  std::array<char, kCauseBytes> cause{};  // udp == 0: why not; else a warning about the sockets
+  std::array<char, kCauseBytes> cause{};  // why not; where udp is 1, a warning about the sockets
 };
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart = false);

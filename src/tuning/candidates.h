@@ -1,20 +1,22 @@
-// The ways an MPI_Alltoall may take, and which of them are worth a trial. Pure: equal on all ranks.
+// The ways an MPI_Alltoall may take, and which of them are candidates for a trial. Pure: equal on
+// all ranks.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "plan/message_order.h"
 #include "plan/combining.h"
+#include "plan/message_order.h"
 #include "tuning/trial.h"
 
 namespace alm::tuning {
 
 struct Way {
   enum class Kind : std::uint8_t {
-    kRounds,    // in the rounds of the communicator's plan
+    kRounds,    // in the rounds of the communicator's plan, over UDP or MPI messages
     kPhased,    // over UDP in phases; `index` among the plans there are
     kNative,    // the MPI library's own
     kMessages,  // over MPI messages; `index` is a plan::MessageOrder
@@ -33,16 +35,21 @@ constexpr Way message_way(plan::MessageOrder order) {
   return {Way::Kind::kMessages, static_cast<std::uint32_t>(order)};
 }
 
-Kin kin_of(Way way);
+// What carries the rounds of a communicator.
+enum class Carrier : std::uint8_t { kUdp, kMessages };
+
+// Whether calls of this way go over UDP. What goes by MPI messages costs what the library's own way
+// costs.
+Kin kin_of(Way way, Carrier rounds);
 // Blocks of several pairs may travel in one packet. Of the library's own nothing is known.
 bool combines(Way way);
 
-struct WaysWanted {
+struct CandidatesWanted {
   std::uint32_t ranks = 0;
   std::uint64_t bytes = 0;  // per pair
   std::uint32_t packet_bytes = 0;
-  std::span<const plan::Plan> phased;  // over UDP; empty without it
-  std::optional<std::size_t> model;      // which of them the model takes; nothing: the rounds
+  std::span<const plan::Plan> combining;  // over UDP; empty without it
+  std::optional<std::size_t> model;       // which of them the model takes; nothing: the rounds
   // Over UDP, where it is hosts that exchange; 0: as above.
   std::uint32_t members = 0;
   std::uint64_t member_bytes = 0;
@@ -50,6 +57,9 @@ struct WaysWanted {
 
 // In order of preference: what the model takes, the library's own, what the model finds nearly as
 // good, and messages in the orders that may suit the size.
-std::vector<Way> ways_to_try(const WaysWanted& wanted);
+std::vector<Way> candidates(const CandidatesWanted& wanted);
+
+// Of a way over MPI messages, in decision files: it stays when texts change.
+std::string_view key_of(plan::MessageOrder order);
 
 }  // namespace alm::tuning

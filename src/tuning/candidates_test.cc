@@ -1,7 +1,10 @@
-#include "tuning/ways.h"
+#include "tuning/candidates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
 
 namespace alm::tuning {
 namespace {
@@ -18,15 +21,15 @@ constexpr Way kBruck = message_way(plan::MessageOrder::kBruck);
 std::vector<Way> ways(std::uint32_t ranks, std::uint64_t bytes, bool udp = true) {
   static std::vector<plan::Plan> phased;
   phased = plan::combining_plans(ranks, base::Rank{0}, {}, kPacketBytes);
-  WaysWanted wanted{ranks, bytes, kPacketBytes, {}, {}};
+  CandidatesWanted wanted{ranks, bytes, kPacketBytes, {}, {}};
   if (udp) {
-    wanted.phased = phased;
+    wanted.combining = phased;
     wanted.model = plan::choose_combining(phased, bytes, kPacketBytes);
   }
-  return ways_to_try(wanted);
+  return candidates(wanted);
 }
 
-TEST(Ways, TheModelsChoiceComesFirstThenTheLibrarysOwn) {
+TEST(Candidates, TheModelsChoiceComesFirstThenTheLibrarysOwn) {
   for (const std::uint64_t bytes : {1u, 100u, 300u, 1000u, 65536u, 10'000'000u}) {
     const auto all = ways(32, bytes);
     EXPECT_EQ(all[0].kind == Way::Kind::kPhased, bytes <= 300) << bytes;
@@ -38,39 +41,54 @@ TEST(Ways, TheModelsChoiceComesFirstThenTheLibrarysOwn) {
   }
 }
 
-TEST(Ways, BothSidesOfTheBoundaryAreTriedNearIt) {
+TEST(Candidates, BothSidesOfTheBoundaryAreTriedNearIt) {
   EXPECT_THAT(ways(32, 250), Contains(kRounds));
   EXPECT_THAT(ways(32, 250), Contains(phased_way(0)));
   EXPECT_THAT(ways(32, 65536), Not(Contains(phased_way(0))));
 }
 
-TEST(Ways, CombiningMessagesIsForTinyBlocks) {
+TEST(Candidates, CombiningMessagesIsForTinyBlocks) {
   EXPECT_THAT(ways(32, 8), Contains(kBruck));
   EXPECT_THAT(ways(32, 4096), Not(Contains(kBruck)));
 }
 
-TEST(Ways, LargeBlocksHaveFew) {
+TEST(Candidates, LargeBlocksHaveFew) {
   EXPECT_THAT(ways(32, 1 << 20), ElementsAre(kRounds, kNativeWay, kPairwise));
 }
 
-TEST(Ways, TwoRanksHaveNothingToOrder) {
+TEST(Candidates, TwoRanksHaveNothingToOrder) {
   EXPECT_THAT(ways(2, 8), ElementsAre(kRounds, kNativeWay));
 }
 
-TEST(Ways, WithoutUdp) {
+TEST(Candidates, WithoutUdp) {
   const auto all = ways(32, 8, false);
   EXPECT_EQ(all.front(), kRounds);
   EXPECT_THAT(all, Not(Contains(phased_way(0))));
 }
 
-TEST(Ways, KinIsWhoCarriesIt) {
-  EXPECT_EQ(kin_of(kRounds), Kin::kUdp);
-  EXPECT_EQ(kin_of(phased_way(1)), Kin::kUdp);
-  EXPECT_EQ(kin_of(kNativeWay), Kin::kLibrary);
-  EXPECT_EQ(kin_of(kPairwise), Kin::kLibrary);
+TEST(Candidates, RoundsAndPhasesOverUdpAreOfOneKin) {
+  EXPECT_EQ(kin_of(kRounds, Carrier::kUdp), Kin::kUdp);
+  EXPECT_EQ(kin_of(phased_way(1), Carrier::kUdp), Kin::kUdp);
+  EXPECT_EQ(kin_of(kNativeWay, Carrier::kUdp), Kin::kLibrary);
+  EXPECT_EQ(kin_of(kPairwise, Carrier::kUdp), Kin::kLibrary);
 }
 
-TEST(Ways, OnesThatCombineBlocks) {
+TEST(Candidates, RoundsOverMessagesAreTheLibrarysKin) {
+  EXPECT_EQ(kin_of(kRounds, Carrier::kMessages), Kin::kLibrary);
+  EXPECT_EQ(kin_of(kNativeWay, Carrier::kMessages), Kin::kLibrary);
+  EXPECT_EQ(kin_of(kBruck, Carrier::kMessages), Kin::kLibrary);
+}
+
+TEST(Candidates, MessageOrdersHaveKeysOfTheirOwn) {
+  std::set<std::string_view> keys;
+  for (const auto order : {plan::MessageOrder::kPairwise, plan::MessageOrder::kFew,
+                           plan::MessageOrder::kAll, plan::MessageOrder::kBruck}) {
+    EXPECT_TRUE(keys.insert(key_of(order)).second) << key_of(order);
+    EXPECT_EQ(key_of(order).find(' '), std::string_view::npos);
+  }
+}
+
+TEST(Candidates, OnesThatCombineBlocks) {
   EXPECT_TRUE(combines(phased_way(0)));
   EXPECT_TRUE(combines(kNativeWay)) << "it may";
   EXPECT_TRUE(combines(message_way(plan::MessageOrder::kBruck)));

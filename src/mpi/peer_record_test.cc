@@ -1,8 +1,8 @@
-#include "mpi/membership.h"
+#include "mpi/peer_record.h"
 
 #include <gmock/gmock.h>
 
-#include "mpi/hello.h"
+#include "mpi/hello_exchange.h"
 
 namespace alm::mpi {
 namespace {

@@ -1,0 +1,77 @@
+// How a communicator comes to be accelerated, at its first MPI_Alltoall. Every step ends in a
+// collective on the user's communicator of which all ranks learn how it has ended
+// (safe_collectives.h), so that all of them take the same way:
+//
+//   1. Allgather of host names: several hosts, all named in the cluster file? Else pass through.
+//   2. Allgather of sockets and set numbers. A host without sockets: MPI messages for all.
+//   3. Where ranks share hosts, they attach to the memory of their leaders, and the minimum of the
+//      outcomes. One that cannot: MPI messages for all.
+//   4. Hello over UDP between the leaders of the hosts, and the minimum of the outcomes. A second
+//      try has packets that fit any path IPv6 allows; then MPI messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mpi/courier.h"
+#include "mpi/job.h"
+#include "mpi/members.h"
+#include "mpi/peer_record.h"
+#include "mpi/repertoire.h"
+#include "mpi/reserved_sets.h"
+#include "mpi/safe_collectives.h"
+
+namespace alm::mpi {
+
+class BringUp {
+ public:
+  // What it fills. `members` holds ranks and self.
+  BringUp(Job& job, CommHandle comm, Members& members, Repertoire& ways, Courier& courier)
+      : job_(job), collectives_(job.ops, comm), members_(members), ways_(ways), courier_(courier) {}
+
+  struct Result {
+    bool accelerates = false;
+    std::string obstacle;  // what is in the way of UDP, equal on all ranks; empty: nothing
+  };
+  // Collective. Never fails: where something is in the way, all ranks agree on MPI messages or on
+  // passing through, and rank 0 says why. `refusal`: why this rank cannot take part, if it cannot.
+  Result run(std::string_view refusal);
+
+  // Collective. Messages where UDP is in use, for ways that need them. False on all ranks: some
+  // cannot.
+  bool add_messages();
+
+ private:
+  // Each returns the reason why it cannot be, equal on all ranks; empty: done.
+  std::string join(std::string_view refusal);
+  std::string open_udp();
+  std::string open_messages();
+  std::string share_memory(std::unique_ptr<node::NodeMemory>& memory);
+  std::string say_hello(ReservedSets& sets, std::uint32_t datagram_bytes);
+  std::string say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
+                                const std::string& reason);
+
+  // On the leaders of hosts. What is wrong is in `mine`.
+  void open_sockets(PeerRecord& mine, ReservedSets& sets);
+  std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
+  void reserve(PeerRecord& mine, ReservedSets& sets);
+  void open_group(ReservedSets& sets, std::uint32_t datagram_bytes);
+
+  base::Status gather(const PeerRecord& mine);
+  void warn(const std::string& reason, std::string_view consequence) const;
+
+  Job& job_;
+  SafeCollectives collectives_;
+  Members& members_;
+  Repertoire& ways_;
+  Courier& courier_;
+  std::vector<PeerRecord> records_;  // [rank]
+  std::vector<PeerRecord> leaders_;  // [host]
+  io::Driver* driver_ = nullptr;     // on the leaders of hosts
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,40 @@
+// How a communicator fails: once, for good. A failed exchange leaves the ranks in different states,
+// so nothing runs after it; every later call raises the same error.
+#pragma once
+
+#include <atomic>
+
+#include "base/result.h"
+#include "mpi/courier.h"
+#include "mpi/job.h"
+#include "mpi/members.h"
+
+namespace alm::mpi {
+
+class Failure {
+ public:
+  Failure(Job& job, CommHandle comm, const Members& members, Courier& courier)
+      : job_(job), comm_(comm), members_(members), courier_(courier) {}
+
+  bool happened() const { return happened_.load(); }
+  const base::Error& error() const { return error_; }  // once it has happened
+
+  // An exchange has failed, on other ranks too or for want of one. Those who may not have heard of
+  // it are told. Any thread; only the first counts.
+  const base::Error& give_up(const char* function, const base::Error& error);
+  // What fails here alone: the others are under way and would wait for this rank, which is alive.
+  const base::Error& withdraw(const char* function, const base::Error& error);
+
+  // In the program's thread, through the communicator's error handler; the error's code.
+  int raise() const { return job_.ops.raise(comm_, error_); }
+
+ private:
+  Job& job_;
+  CommHandle comm_;
+  const Members& members_;
+  Courier& courier_;
+  base::Error error_;  // set before happened_ tells of it
+  std::atomic<bool> happened_{false};
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,34 @@
+#include "mpi/members.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+namespace alm::mpi {
+
+std::uint64_t Members::host_block(std::uint64_t bytes) const {
+  const std::uint64_t each = placement.count(host);
+  return each * each * bytes;
+}
+
+std::string Members::name_of(std::uint32_t rank) const {
+  return fmt::format("rank {} on {}", rank, host_names[rank]);
+}
+
+std::vector<std::string> Members::rank_names() const {
+  std::vector<std::string> names;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) names.push_back(name_of(rank));
+  return names;
+}
+
+std::string Members::host_text(std::uint32_t of) const {
+  constexpr std::size_t kShown = 4;
+  const std::span<const std::uint32_t> here = placement.ranks[of];
+  return fmt::format("{} (ranks {}{})", host_names[here.front()],
+                     fmt::join(here.first(std::min(here.size(), kShown)), ", "),
+                     here.size() > kShown ? ", ..." : "");
+}
+
+}  // namespace alm::mpi

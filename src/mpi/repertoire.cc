@@ -1,0 +1,120 @@
+#include "mpi/repertoire.h"
+
+#include <fmt/format.h>
+
+#include "mpi/settings.h"
+
+namespace alm::mpi {
+namespace {
+
+std::string_view carrier_key(tuning::Carrier carrier) {
+  return carrier == tuning::Carrier::kUdp ? "udp" : "mpi";
+}
+
+}  // namespace
+
+base::Status Repertoire::plan(const base::Options& options) {
+  const plan::Placement& placement = members_.placement;
+  auto rounds = make_rounds(options, members_.groups, placement.hosts(), members_.host);
+  if (!rounds) return rounds.error();
+  plan_ = std::move(rounds).value();
+  if (placement.equal()) {
+    combining_ = make_phased(options, members_.groups, placement.hosts(), members_.host);
+  }
+  always_combines_ = options.algorithm == kCombine;
+  return {};
+}
+
+base::Status Repertoire::plan_messages(const base::Options& options) {
+  auto rounds = make_rounds(options, groups_of_ranks(members_.groups, members_.placement),
+                            members_.ranks, members_.self);
+  if (!rounds) return rounds.error();
+  message_plan_ = std::move(rounds).value();
+  return {};
+}
+
+void Repertoire::take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max) {
+  carrier_ = tuning::Carrier::kUdp;
+  packet_bytes_ = packet_bytes;
+  phases_bytes_max_ = phases_bytes_max;
+}
+
+std::size_t Repertoire::phases() const {
+  std::size_t count = 0;
+  for (const plan::Plan& combining : combining_) count += combining.phases.size();
+  return count;
+}
+
+bool Repertoire::has_phases(std::uint64_t bytes) const {
+  return carrier_ == tuning::Carrier::kUdp && !combining_.empty() && bytes <= phases_bytes_max_;
+}
+
+// Equal on all ranks, those that have no part of their own in the exchange of hosts included.
+std::optional<std::size_t> Repertoire::choose_combining(std::uint64_t bytes) const {
+  if (!has_phases(bytes)) return std::nullopt;
+  return plan::choose_combining(combining_, members_.host_block(bytes), packet_bytes_);
+}
+
+tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
+  if (const auto chosen = choose_combining(bytes)) return tuning::phased_way(*chosen);
+  return always_combines_ && has_phases(bytes) ? tuning::phased_way(0) : tuning::Way{};
+}
+
+std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
+  tuning::CandidatesWanted wanted;
+  wanted.ranks = members_.ranks;
+  wanted.bytes = bytes;
+  if (has_phases(bytes)) {
+    wanted.packet_bytes = packet_bytes_;
+    wanted.members = members_.placement.hosts();
+    wanted.member_bytes = members_.host_block(bytes);
+    wanted.combining = combining_;
+    wanted.model = choose_combining(bytes);
+  }
+  return tuning::candidates(wanted);
+}
+
+std::uint64_t Repertoire::packets_of(tuning::Way way, std::uint64_t bytes) const {
+  if (!goes_over_udp(way)) return 0;
+  const std::uint64_t block = members_.host_block(bytes);
+  return way.kind == tuning::Way::Kind::kPhased
+             ? plan::traffic_of(combining_[way.index], block, packet_bytes_).packets
+             : plan::direct_traffic(members_.placement.hosts(), block, packet_bytes_).packets;
+}
+
+const plan::Plan& Repertoire::plan_in_use() const {
+  return carrier_ == tuning::Carrier::kUdp ? plan_ : message_plan_;
+}
+
+std::string Repertoire::key_of(tuning::Way way) const {
+  switch (way.kind) {
+    case tuning::Way::Kind::kNative:
+      return "library";
+    case tuning::Way::Kind::kMessages:
+      return fmt::format("mpi {}", tuning::key_of(static_cast<plan::MessageOrder>(way.index)));
+    case tuning::Way::Kind::kPhased:
+      return "udp " + combining_[way.index].identity;
+    case tuning::Way::Kind::kRounds:
+      break;
+  }
+  return fmt::format("{} {}", carrier_key(carrier_), plan_in_use().identity);
+}
+
+std::string Repertoire::name_of(tuning::Way way) const {
+  constexpr std::string_view kOverMessages = " over MPI point-to-point messages";
+  switch (way.kind) {
+    case tuning::Way::Kind::kNative:
+      return "the MPI library";
+    case tuning::Way::Kind::kMessages:
+      return fmt::format("{}{}", plan::name_of(static_cast<plan::MessageOrder>(way.index)),
+                         kOverMessages);
+    case tuning::Way::Kind::kPhased:
+      return plan::text_of(combining_[way.index]) + " over UDP";
+    case tuning::Way::Kind::kRounds:
+      break;
+  }
+  return plan::text_of(plan_in_use()) +
+         std::string(carrier_ == tuning::Carrier::kUdp ? " over UDP" : kOverMessages);
+}
+
+}  // namespace alm::mpi

@@ -1,0 +1,62 @@
+// All the ways the exchanges of a communicator may go: the plans, and what the model says of them.
+// Data that follow from the members and the options; equal on all ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "mpi/members.h"
+#include "plan/combining.h"
+#include "tuning/candidates.h"
+
+namespace alm::mpi {
+
+class Repertoire {
+ public:
+  explicit Repertoire(const Members& members) : members_(members) {}
+
+  // Once the members are known. Errors are the same on all ranks.
+  base::Status plan(const base::Options& options);
+  base::Status plan_messages(const base::Options& options);
+
+  // What bringing up has found. `phases_bytes_max`: blocks of more go without phases.
+  void take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max);
+  void take_messages() { carrier_ = tuning::Carrier::kMessages; }
+
+  const plan::Plan& plan_of_hosts() const { return plan_; }             // of hosts, over UDP
+  const plan::Plan& message_plan() const { return message_plan_; }      // of ranks
+  std::span<const plan::Plan> combining() const { return combining_; }  // of hosts
+  std::size_t phases() const;  // of all plans in phases together
+
+  // The model's choice for blocks of `bytes`.
+  tuning::Way model_way(std::uint64_t bytes) const;
+  std::vector<tuning::Way> candidates(std::uint64_t bytes) const;
+  tuning::Kin kin_of(tuning::Way way) const { return tuning::kin_of(way, carrier_); }
+  bool goes_over_udp(tuning::Way way) const { return kin_of(way) == tuning::Kin::kUdp; }
+  // The model's figure for a rank; 0: it has none.
+  std::uint64_t packets_of(tuning::Way way, std::uint64_t bytes) const;
+
+  // "udp grid:8x4", "mpi pairwise", "library": the same in every version.
+  std::string key_of(tuning::Way way) const;
+  // For people: "grid 8 x 4 over UDP".
+  std::string name_of(tuning::Way way) const;
+
+ private:
+  bool has_phases(std::uint64_t bytes) const;
+  std::optional<std::size_t> choose_combining(std::uint64_t bytes) const;
+  const plan::Plan& plan_in_use() const;
+
+  const Members& members_;
+  tuning::Carrier carrier_ = tuning::Carrier::kMessages;
+  bool always_combines_ = false;  // the option says so
+  plan::Plan plan_, message_plan_;
+  std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
+  std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP
+  std::uint64_t phases_bytes_max_ = 0;
+};
+
+}  // namespace alm::mpi

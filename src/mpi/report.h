@@ -1,0 +1,46 @@
+// What rank 0 of a communicator logs about the ways its exchanges take.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "mpi/courier.h"
+#include "mpi/job.h"
+#include "mpi/members.h"
+#include "mpi/repertoire.h"
+#include "mpi/tried.h"
+#include "tuning/size_class.h"
+
+namespace alm::mpi {
+
+class Report {
+ public:
+  Report(const Job& job, const Members& members, const Repertoire& ways, const Courier& courier)
+      : job_(job), members_(members), ways_(ways), courier_(courier) {}
+
+  // Before an exchange, by the model's way; once for each size class and way.
+  void announce(std::uint64_t bytes);
+  void announce_blocks(const char* function);
+
+  // A trial takes over what an earlier job has decided.
+  void adopted(const Tried& tried, tuning::Way way, const std::string& why) const;
+  // After the ranks have agreed on times. Tells decisions that are new, and trials begun anew.
+  void tell(Tried& tried) const;
+
+ private:
+  bool shows() const;
+  std::string class_text(std::uint64_t bytes) const;
+  std::string subject_text(const Tried& tried) const;
+  std::string way_text(tuning::Way way) const;  // and with what settings
+
+  const Job& job_;
+  const Members& members_;
+  const Repertoire& ways_;
+  const Courier& courier_;
+  bool blocks_announced_ = false;
+  std::set<std::tuple<tuning::SizeClass, tuning::Way::Kind, std::uint32_t>> announced_;
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,34 @@
+// Set numbers of a driver that peers are told of before the sets themselves are made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/io/driver.h"
+
+namespace alm::mpi {
+
+// Gives the numbers back unless their sets have been made.
+class ReservedSets {
+ public:
+  ReservedSets() = default;
+  ReservedSets(io::Driver& driver, std::size_t count);
+  ~ReservedSets() { give_back(); }
+  ReservedSets(ReservedSets&& other) noexcept;
+  ReservedSets& operator=(ReservedSets&& other) noexcept;
+
+  // Empty where there were not as many left as wanted.
+  std::span<const std::uint16_t> numbers() const { return numbers_; }
+  // The sets have been made: who has made them removes them.
+  void hand_over() { numbers_.clear(); }
+
+ private:
+  void give_back();
+
+  io::Driver* driver_ = nullptr;
+  std::vector<std::uint16_t> numbers_;
+};
+
+}  // namespace alm::mpi

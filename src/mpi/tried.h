@@ -1,0 +1,28 @@
+// One size class of a communicator's exchanges on trial.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tuning/candidates.h"
+#include "tuning/decisions.h"
+#include "tuning/trial.h"
+
+namespace alm::mpi {
+
+struct Tried {
+  std::uint64_t bytes = 0;  // of the first call
+  bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
+  std::vector<tuning::Way> ways;
+  tuning::Trial trial;
+  std::optional<tuning::Decision> kept;  // before the trial was last reopened
+
+  // What has been told of it (report.h).
+  std::uint32_t told_reopened = 0;
+  std::optional<std::size_t> told_way;
+
+  tuning::Way way() const { return ways[trial.way()]; }  // of the next call
+};
+
+}  // namespace alm::mpi

@@ -1,0 +1,29 @@
+// Sizes that are tried and decided on together: those whose bytes have the same bit width, 1, 2 to
+// 3, 4 to 7, 8 to 15, ... The limits are powers of two, so that a class needs no table.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <compare>
+#include <cstdint>
+
+namespace alm::tuning {
+
+class SizeClass {
+ public:
+  // At least one byte: exchanges of nothing are in no class.
+  constexpr explicit SizeClass(std::uint64_t bytes)
+      : width_(static_cast<int>(std::bit_width(bytes))) {
+    assert(bytes > 0);
+  }
+
+  constexpr std::uint64_t least() const { return std::uint64_t{1} << (width_ - 1); }
+  constexpr std::uint64_t most() const { return least() - 1 + least(); }
+
+  friend constexpr auto operator<=>(const SizeClass&, const SizeClass&) = default;
+
+ private:
+  int width_;
+};
+
+}  // namespace alm::tuning
