@@ -161,6 +161,7 @@ bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);
 }
+void Channel::was_deaf(base::Nanos time) { impl_->engine.was_deaf(time); }
 std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const { return impl_->engine.ahead(peer); }
 
 base::Nanos Channel::not_entered_at(PeerId peer) const {

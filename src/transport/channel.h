@@ -113,6 +113,8 @@ class Channel {
 
   // A peer silent for peer_warning or peer_timeout while we wait for it.
   std::optional<PeerFailure> check_peers(base::Nanos now);
+  // For so long nobody looked at what arrived: no peer was silent in that time.
+  void was_deaf(base::Nanos time);
 
   // Set when two ranks do not agree on the size of a block: nothing more can be exchanged.
   const std::optional<Mismatch>& mismatch() const;

@@ -49,6 +49,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   ++entered_;
   running_ = true;
   started_ = now;
+  listening_since_ = listened(now);
   next_check_ = now;
   rounds_ = &rounds;
   send_sizes_ = send;

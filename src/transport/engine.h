@@ -120,6 +120,8 @@ class Engine {
   base::Nanos deadline() const { return std::min(next_timer_, next_step_at_); }
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
+  // For so long nobody looked at what arrived: no peer was silent in that time.
+  void was_deaf(base::Nanos time) { deaf_ += time; }
 
   // Set once two ranks are known not to agree: this engine has given up then, and tells the others.
   const std::optional<Mismatch>& mismatch() const { return mismatch_; }
@@ -162,7 +164,7 @@ class Engine {
   struct Peer {
     SendWindow send;
     ReceiveWindow recv;
-    base::Nanos heard = 0;        // last authentic packet
+    base::Nanos heard = 0;        // last authentic packet, in time listened
     base::Nanos quiet_since = 0;  // last send, ack progress or probe: the sender's probe timer
     base::Nanos wait_since = 0;   // last data or probe: the receiver's probe timer
     base::Nanos owed_since = base::kNever;  // first data not yet acknowledged
@@ -200,20 +202,19 @@ class Engine {
   bool compare(PeerId id, std::uint64_t exchange, const wire::ProbeBody& theirs);
   bool fits_early(PeerId id, const ReceiveWindow& early) const;
   std::uint32_t expected_length(PeerId id, std::uint32_t packet) const;
-  template <class Body>
-  bool refused(const std::optional<Body>& body);
-  void on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-              std::span<const std::byte> body);
-  void on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-                std::span<const std::byte> body);
-  void on_lost(base::Nanos now, PeerId id, std::span<const std::byte> body);
-  void on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange,
-                    std::span<const std::byte> body);
-  void on_mismatch(std::span<const std::byte> body);
+  void on_mismatch(const wire::MismatchBody& told);
   void give_up(const Mismatch& mismatch);
   std::optional<wire::ProbeBody> sizes_with(PeerId id, std::uint64_t exchange) const;
 
   // engine_receive.cc
+  template <class Body, class Handler>
+  void decoded(const std::optional<Body>& body, const Handler& handle);
+  void on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+              const wire::AckBody& ack);
+  void on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                const wire::ProbeBody& probe);
+  void on_lost(base::Nanos now, PeerId id, std::uint32_t number);
+  void on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange, const Elsewhere& elsewhere);
   Verdict on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                   std::uint32_t length);
   bool accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std::uint64_t bytes);
@@ -278,6 +279,7 @@ class Engine {
   base::Nanos probe_delay(const Peer& peer) const;
   base::Nanos wait_delay(const Peer& peer) const;
   base::Nanos waited_since(const Peer& peer) const;
+  base::Nanos listened(base::Nanos now) const { return now - deaf_; }
   void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
 
   std::uint64_t current() const { return entered_ - 1; }  // running, or the latest one
@@ -355,6 +357,8 @@ class Engine {
   std::optional<Elsewhere> elsewhere_;
 
   base::Nanos started_ = 0;
+  base::Nanos deaf_ = 0;             // in all
+  base::Nanos listening_since_ = 0;  // the start, in time listened
   std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner
   base::Nanos cycle_ = 0;            // measured, at least the nominal one
   base::Nanos nominal_cycle_ = 0;

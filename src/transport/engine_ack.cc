@@ -227,11 +227,4 @@ bool Engine::emit_elsewhere(Emission* out) {
   return true;
 }
 
-bool Engine::next(base::Nanos now, Emission* out) {
-  if (abandoned_) return emit_notice(out);
-  if (now >= next_timer_) scan_timers(now);
-  return emit_ack(out) || emit_elsewhere(out) || emit_resend(now, out) || emit_probe(now, out) ||
-         emit_data(now, out);
-}
-
 }  // namespace alm::transport

@@ -58,13 +58,12 @@ bool Engine::compare(PeerId id, std::uint64_t exchange, const wire::ProbeBody& t
   return true;
 }
 
-void Engine::on_mismatch(std::span<const std::byte> body) {
-  const auto told = wire::decode_mismatch(body);
-  if (!told || told->from >= peers_.size() || told->to >= peers_.size()) {
+void Engine::on_mismatch(const wire::MismatchBody& told) {
+  if (told.from >= peers_.size() || told.to >= peers_.size()) {
     ++counters_.rejected_malformed;
     return;
   }
-  give_up({told->from, told->to, told->sent, told->expected});
+  give_up({told.from, told.to, told.sent, told.expected});
 }
 
 void Engine::note_ahead(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint64_t sends) {

@@ -10,6 +10,16 @@ constexpr std::uint32_t kBankWindows = 4;
 
 }  // namespace
 
+// Counts what does not decode; everything else goes to its handler.
+template <class Body, class Handler>
+void Engine::decoded(const std::optional<Body>& body, const Handler& handle) {
+  if (body) {
+    handle(*body);
+  } else {
+    ++counters_.rejected_malformed;
+  }
+}
+
 Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                           std::uint32_t length, std::span<const std::byte> body) {
   const PeerId id = header.source;
@@ -24,19 +34,23 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
     case wire::Type::kData:
       break;
     case wire::Type::kAck:
-      on_ack(now, header, exchange, body);
+      decoded(wire::decode_ack(body),
+              [&](const wire::AckBody& ack) { on_ack(now, header, exchange, ack); });
       return Verdict::kNothing;
     case wire::Type::kProbe:
-      on_probe(now, header, exchange, body);
+      decoded(wire::decode_probe(body),
+              [&](const wire::ProbeBody& probe) { on_probe(now, header, exchange, probe); });
       return Verdict::kNothing;
     case wire::Type::kLost:
-      on_lost(now, id, body);
+      decoded(wire::decode_number(body), [&](std::uint32_t lost) { on_lost(now, id, lost); });
       return Verdict::kNothing;
     case wire::Type::kMismatch:
-      on_mismatch(body);
+      decoded(wire::decode_mismatch(body),
+              [&](const wire::MismatchBody& found) { on_mismatch(found); });
       return Verdict::kNothing;
     case wire::Type::kElsewhere:
-      on_elsewhere(now, id, exchange, body);
+      decoded(wire::decode_elsewhere(body),
+              [&](const Elsewhere& elsewhere) { on_elsewhere(now, id, exchange, elsewhere); });
       return Verdict::kNothing;
   }
   heard(now, id);
@@ -45,59 +59,45 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
   return on_data(now, header, exchange, length);
 }
 
-// Counts what does not decode.
-template <class Body>
-bool Engine::refused(const std::optional<Body>& body) {
-  if (!body) ++counters_.rejected_malformed;
-  return !body;
-}
-
-void Engine::on_lost(base::Nanos now, PeerId id, std::span<const std::byte> body) {
-  const auto number = wire::decode_number(body);
-  if (refused(number) || told_) return;
-  told_ = PeerFailure{.peer = id, .silent = 0, .fatal = true, .told = *number};
+void Engine::on_lost(base::Nanos now, PeerId id, std::uint32_t number) {
+  if (told_) return;
+  told_ = PeerFailure{.peer = id, .silent = 0, .fatal = true, .told = number};
   next_check_ = now;
 }
 
 void Engine::on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange,
-                          std::span<const std::byte> body) {
-  const auto elsewhere = wire::decode_elsewhere(body);
-  if (refused(elsewhere)) return;
+                          const Elsewhere& elsewhere) {
   heard(now, id);
   if (running_ && exchange == current()) asides_[id].elsewhere = elsewhere;
 }
 
 void Engine::on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-                    std::span<const std::byte> body) {
+                    const wire::AckBody& ack) {
   const PeerId id = header.source;
-  const auto ack = wire::decode_ack(body);
-  if (refused(ack)) return;
   heard(now, id);
   // As said of an exchange that its sender has not entered (emit_ack()). One it has completed is
   // acknowledged as a whole.
-  if (running_ && exchange == current() && ack->echo == 0 && ack->seen == 0 &&
+  if (running_ && exchange == current() && ack.echo == 0 && ack.seen == 0 &&
       header.acknowledged != wire::kAcknowledgedAll) {
     asides_[id].not_entered_at = now;
   }
-  const bool past = header.acknowledged == wire::kAcknowledgedAll && ack->echo != 0;
+  const bool past = header.acknowledged == wire::kAcknowledgedAll && ack.echo != 0;
   if (past && running_ && exchange == current() && !peers_[id].send.exhausted()) {
     // Too far ahead to know what it expected.
     return give_up({self_, id, send_sizes_.of(id), Mismatch::kUnknown});
   }
-  apply_ack(now, id, exchange, header.acknowledged, &*ack);
+  apply_ack(now, id, exchange, header.acknowledged, &ack);
 }
 
 void Engine::on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-                      std::span<const std::byte> body) {
+                      const wire::ProbeBody& probe) {
   const PeerId id = header.source;
-  const auto probe = wire::decode_probe(body);
-  if (refused(probe)) return;
   heard(now, id);
-  note_ahead(now, id, exchange, probe->sends);
-  if (!compare(id, exchange, *probe)) return;
+  note_ahead(now, id, exchange, probe.sends);
+  if (!compare(id, exchange, probe)) return;
   implied_ack(now, id, exchange);
   apply_ack(now, id, exchange, header.acknowledged, nullptr);
-  reply(id, exchange, probe->number);
+  reply(id, exchange, probe.number);
   if (elsewhere_ && exchange == entered_ && elsewhere_queue_.size() < peers_.size()) {
     elsewhere_queue_.push_back(id);
   }
@@ -109,7 +109,7 @@ void Engine::on_probe(base::Nanos now, const wire::Header& header, std::uint64_t
 }
 
 void Engine::heard(base::Nanos now, PeerId id) {
-  peers_[id].heard = now;
+  peers_[id].heard = listened(now);
   peers_[id].warned = false;
 }
 

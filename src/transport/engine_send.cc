@@ -1,10 +1,17 @@
-// The schedule and the send rule: which data packet goes next, and whether it may.
+// What goes out next; for data, the schedule and the send rule: which packet, and whether it may.
 #include <cassert>
 #include <limits>
 
 #include "transport/engine.h"
 
 namespace alm::transport {
+
+bool Engine::next(base::Nanos now, Emission* out) {
+  if (abandoned_) return emit_notice(out);
+  if (now >= next_timer_) scan_timers(now);
+  return emit_ack(out) || emit_elsewhere(out) || emit_resend(now, out) || emit_probe(now, out) ||
+         emit_data(now, out);
+}
 
 bool Engine::may_send() const {
   const bool by_receive_clock = eta_ < window_;

@@ -89,7 +89,7 @@ std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {
     const bool awaited = !peer.recv.complete() || disputed(id, current()) ||
                          asides_[id].tail.outstanding() > 0 || peer.send.outstanding() > 0;
     if (!awaited) continue;
-    const base::Nanos silent = now - std::max(peer.heard, started_);
+    const base::Nanos silent = listened(now) - std::max(peer.heard, listening_since_);
     const bool fatal = silent >= config_.peer_timeout;
     if (!fatal && (peer.warned || silent < config_.peer_warning)) continue;
     peer.warned = true;

@@ -20,6 +20,8 @@ namespace {
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
 constexpr std::chrono::milliseconds kTurnInterval{1};
+// Shorter times in which nobody reads are part of life.
+constexpr base::Nanos kDeafMin = 20 * base::kMillisecond;
 constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
@@ -70,7 +72,8 @@ base::Result<std::unique_ptr<Driver>> Driver::create(std::unique_ptr<Endpoint> e
   if (driver->impl_->driver_wake.fd() < 0 || driver->impl_->responder_poll.fd() < 0) {
     return base::io_error(fmt::format("cannot open an eventfd: {}", std::strerror(errno)));
   }
-  if (responder) driver->impl_->start_responder();
+  if (!responder) return driver;
+  if (base::Status started = driver->impl_->start_responder(); !started) return started.error();
   return driver;
 }
 
@@ -123,9 +126,11 @@ base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchang
   SetEntry* entry = self.sets.find(set);
   if (base::Status fit = self.startable(entry, set); !fit) return fit;
   const base::Nanos now = monotonic_now();
+  self.note_deafness(now);
   entry->running = true;
   entry->finished = false;
-  entry->begun = entry->last_progress = now;
+  entry->begun = now;
+  entry->next_progress = now + kProgressInterval;
   entry->next_check = now + kCheckInterval;
   entry->channel.start(now, exchange);
   self.attend(*entry);
@@ -175,7 +180,7 @@ base::Result<Driver::Event> Driver::await(std::span<const std::uint16_t> sets,
     if (entry->failure) failed = entry;
     if (!entry->running) continue;
     runs = true;
-    call.last_progress = std::max(call.last_progress, entry->last_progress);
+    call.next_progress = std::max(call.next_progress, entry->next_progress);
   }
   if (failed != nullptr) {
     self.fail(call, *failed, *failed->failure, failed->lost);
@@ -186,10 +191,23 @@ base::Result<Driver::Event> Driver::await(std::span<const std::uint16_t> sets,
   self.begin_call();
   self.now = monotonic_now();
   self.serve(lock, call);
-  for (const std::uint16_t set : sets) self.sets.find(set)->last_progress = call.last_progress;
+  for (const std::uint16_t set : sets) self.sets.find(set)->next_progress = call.next_progress;
   self.end_call(self.now);
   if (!call.status) return call.status.error();
   return *call.event;
+}
+
+void Driver::begin(std::span<const std::uint16_t> sets, std::uint64_t call,
+                   std::optional<std::uint64_t> elsewhere) {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  for (const std::uint16_t set : sets) {
+    SetEntry* entry = impl_->sets.find(set);
+    if (entry == nullptr) continue;
+    entry->call = call;
+    entry->channel.be_elsewhere(
+        elsewhere ? std::optional(transport::Engine::Elsewhere{call, *elsewhere}) : std::nullopt);
+  }
 }
 
 base::Status Driver::trouble(std::uint16_t set) {
@@ -207,7 +225,7 @@ bool Driver::settle(base::Nanos deadline, const Progress& progress) {
   self.begin_call();
   self.now = monotonic_now();
   const Warn silent;
-  Call call{{}, progress, silent, deadline, self.now};
+  Call call{{}, progress, silent, deadline, self.now + kProgressInterval};
   self.serve(lock, call);
   self.end_call(self.now);
   return self.all_settled();
@@ -227,19 +245,45 @@ void Driver::Impl::end_call(base::Nanos at) {
   responder_wake.notify_one();
 }
 
+// The caller's functions may take long: they are called without the lock and without the turn, so
+// that another thread can drive meanwhile.
 void Driver::Impl::serve(Lock& lock, Call& call) {
   while (!call.over) {
-    if (driving) {
+    if (owes(call)) {
+      pay(lock, call);
+    } else if (driving) {
       await_turn(lock, call);
-      continue;
+    } else {
+      driving = true;
+      drive(lock, call);
+      driving = false;
+      if (waiting > 0) turn_over.notify_all();
     }
-    driving = true;
-    drive(lock, call);
-    driving = false;
-    if (waiting > 0) turn_over.notify_all();
   }
+  // Arrivals may come so fast that there is no wait between them.
+  if (call.event && call.event->arrived && owes(call)) pay(lock, call);
 }
 
+bool Driver::Impl::owes(const Call& call) const {
+  return !call.warnings.empty() || (call.progress && now >= call.next_progress);
+}
+
+void Driver::Impl::pay(Lock& lock, Call& call) {
+  const bool progress = call.progress && now >= call.next_progress;
+  const base::Nanos begin = now;
+  const std::vector<std::string> warnings = std::exchange(call.warnings, {});
+  lock.unlock();
+  if (progress) call.progress();
+  for (const std::string& text : warnings) {
+    if (call.warn) call.warn(text);
+  }
+  lock.lock();
+  now = monotonic_now();
+  // A library that takes its time gets half of it.
+  if (progress) call.next_progress = now + std::max(kProgressInterval, now - begin);
+}
+
+// Until the call is over, or its thread owes its caller something.
 void Driver::Impl::drive(Lock& lock, Call& call) {
   bool read = true;
   while (true) {
@@ -247,12 +291,12 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
     if (read) receive();
     const bool more = pump();
     finish_complete();
-    update(lock, call);
-    if (call.over) return;
+    update(call);
+    if (call.over || owes(call)) return;
     read = true;
     if (more) continue;
     base::Nanos until = std::min({earliest_deadline(), call.deadline, next_check(call)});
-    if (call.progress) until = std::min(until, call.last_progress + kProgressInterval);
+    if (call.progress) until = std::min(until, call.next_progress);
     block(lock, until, driver_wake, &read);
   }
 }
@@ -265,10 +309,22 @@ void Driver::Impl::await_turn(Lock& lock, Call& call) {
   turn_over.wait_for(lock, kTurnInterval, [&] { return !driving || find_event(call); });
   --waiting;
   now = monotonic_now();
-  update(lock, call);
+  update(call);
 }
 
-void Driver::Impl::receive() { endpoint->receive(sink); }
+void Driver::Impl::receive() {
+  note_deafness(now);
+  endpoint->receive(sink);
+}
+
+// Peers may have asked in vain while nobody read, because the machine was busy or a callback took
+// long.
+void Driver::Impl::note_deafness(base::Nanos at) {
+  if (at - listened_until > kDeafMin) {
+    for (SetEntry* entry : sets.live()) entry->channel.was_deaf(at - listened_until);
+  }
+  listened_until = std::max(listened_until, at);
+}
 
 void Driver::Impl::route(std::span<const std::byte> datagram) {
   SetEntry* entry = nullptr;
@@ -370,15 +426,10 @@ bool Driver::Impl::find_event(Call& call) {
   return false;
 }
 
-// Whether the call is over, and what its thread owes its caller: progress, warnings, a look at the
-// peers.
-void Driver::Impl::update(Lock& lock, Call& call) {
+// Whether the call is over; looks at the peers.
+void Driver::Impl::update(Call& call) {
   call.over = call.sets.empty() ? all_settled() : find_event(call);
-  if (call.over) {
-    // Arrivals may come so fast that there is no wait between them.
-    if (call.event && call.event->arrived) make_progress(lock, call);
-    return;
-  }
+  if (call.over) return;
   for (const std::uint16_t set : call.sets) {
     SetEntry& entry = *sets.find(set);
     notice_mismatch(entry);
@@ -395,31 +446,21 @@ void Driver::Impl::update(Lock& lock, Call& call) {
     }
     return;
   }
-  make_progress(lock, call);
   for (const std::uint16_t set : call.sets) {
-    check_peers(lock, call, *sets.find(set));
+    check_peers(call, *sets.find(set));
     if (call.over) return;
   }
 }
 
-void Driver::Impl::make_progress(Lock& lock, Call& call) {
-  if (!call.progress || now - call.last_progress < kProgressInterval) return;
-  call.last_progress = now;
-  lock.unlock();
-  call.progress();
-  lock.lock();
-  now = monotonic_now();
-}
-
-void Driver::Impl::check_peers(Lock& lock, Call& call, SetEntry& entry) {
+void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
   if (now < entry.next_check || !entry.running || entry.finished) return;
+  if (now - listened_until > kDeafMin) return;  // whoever reads next checks
   entry.next_check = now + kCheckInterval;
   // Before what others have found: who sees it himself knows the sizes.
   if (const std::string disorder = notice_disorder(entry); !disorder.empty()) {
     return fail(call, entry, {base::ErrorCode::kBadInput, disorder},
                 entry.numbers[entry.channel.identity().self]);
   }
-  std::vector<std::string> warnings;
   const transport::Config& config = entry.channel.config();
   while (const auto failure = entry.channel.check_peers(now)) {
     const std::string who = entry.name_of(entry.numbers[failure->peer]);
@@ -438,14 +479,10 @@ void Driver::Impl::check_peers(Lock& lock, Call& call, SetEntry& entry) {
                                seconds(failure->silent))},
                   entry.numbers[failure->peer]);
     }
-    warnings.push_back(
+    call.warnings.push_back(
         fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
                     who, seconds(failure->silent), seconds(config.peer_timeout)));
   }
-  if (warnings.empty() || !call.warn) return;
-  lock.unlock();
-  for (const std::string& text : warnings) call.warn(text);
-  lock.lock();
 }
 
 // Ends all exchanges of the call.
@@ -530,12 +567,17 @@ void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) 
   if (!poll_read) until = std::min(until, begin + kProgressInterval);  // should it never drain
   const WaitPlan plan = endpoint->plan_wait(begin, until, want_write, wake.fd(), poll_read);
   wake.sleep();
+  listened_until = std::max(begin, until);
   lock.unlock();
   const Ready ready = endpoint->block(plan);
   lock.lock();
   wake.awake();
   if (ready.error) endpoint->clear_errors();
   *read = ready.readable || !poll_read;
+  // What came after the end of the wait has been looked at by nobody. Nothing did, if nothing is
+  // there.
+  const base::Nanos end = monotonic_now();
+  listened_until = *read ? std::min(end, std::max(begin, until)) : end;
   may_send = !want_write || ready.writable || ready.error;
 }
 

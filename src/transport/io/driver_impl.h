@@ -43,9 +43,10 @@ struct Call {
   const Driver::Progress& progress;
   const Driver::Warn& warn;
   base::Nanos deadline;
-  base::Nanos last_progress = 0;
+  base::Nanos next_progress = 0;
   std::optional<Driver::Event> event{};
   base::Status status{};
+  std::vector<std::string> warnings{};  // for `warn`
   bool over = false;
 };
 
@@ -63,16 +64,18 @@ struct Driver::Impl {
   void await_turn(Lock& lock, Call& call);
   bool pump();
   void receive();
+  void note_deafness(base::Nanos at);
   void route(std::span<const std::byte> datagram);
   void finish_complete();
   base::Nanos earliest_deadline() const;
   bool all_settled() const;
-  void update(Lock& lock, Call& call);
+  void update(Call& call);
   base::Status startable(SetEntry* entry, std::uint16_t set);
   bool wants_attention(const Call& call) const;
   bool find_event(Call& call);
-  void make_progress(Lock& lock, Call& call);
-  void check_peers(Lock& lock, Call& call, SetEntry& entry);
+  bool owes(const Call& call) const;
+  void pay(Lock& lock, Call& call);
+  void check_peers(Call& call, SetEntry& entry);
   base::Nanos next_check(const Call& call) const;
   bool notice_mismatch(SetEntry& entry);
   std::string notice_disorder(const SetEntry& entry) const;
@@ -85,7 +88,7 @@ struct Driver::Impl {
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
 
   // responder.cc
-  void start_responder();
+  base::Status start_responder();
   void stop_responder();
   void respond();
   void respond_while_away(Lock& lock);
@@ -100,6 +103,8 @@ struct Driver::Impl {
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // the set that is pulled first
   bool news = false;     // a block has arrived that is to be reported
+  // Until then what arrived has been looked at, or a thread waits for it.
+  base::Nanos listened_until = 0;
   pid_t owner;
 
   bool driving = false;

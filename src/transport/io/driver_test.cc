@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <map>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "transport/io/set_table.h"
 
@@ -498,6 +501,91 @@ TEST(Driver, DeadlineEndsTheExchange) {
       0, [] {}, {}, monotonic_now() + 50 * base::kMillisecond);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, base::ErrorCode::kTimeout);
+}
+
+// The caller falls back to other means; its signals are as they were.
+TEST(Driver, WithoutAThreadForTheResponderNoDriverIsMade) {
+  pthread_attr_t usual, impossible;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_getattr_default_np(&impossible), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&impossible, std::size_t{1} << 46), 0);
+  sigset_t before, after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  auto endpoint = open_endpoint();
+  ASSERT_EQ(::pthread_setattr_default_np(&impossible), 0);
+  const auto driver = Driver::create(std::move(endpoint));
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  ASSERT_FALSE(driver);
+  EXPECT_EQ(driver.error().code, base::ErrorCode::kIo);
+  EXPECT_THAT(driver.error().message, testing::HasSubstr("thread"));
+  for (int signal = 1; signal < NSIG; ++signal) {
+    EXPECT_EQ(::sigismember(&before, signal), ::sigismember(&after, signal)) << signal;
+  }
+}
+
+// PMPI_Test may yield to whoever spins, or take long for other reasons.
+TEST(Driver, AThreadWhoseProgressTakesLongHoldsNobodyUp) {
+  transport::Config config;
+  config.peer_warning = 300 * base::kMillisecond;
+  Cluster cluster(2, 3, config, false);
+  std::atomic<int> slow_calls = 0, warnings = 0;
+  const Driver::Warn warn = [&](const std::string&) { ++warnings; };
+  std::vector<std::thread> threads;
+  std::atomic<bool> others_done = false;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {  // the peer comes when the others are through
+      Side side(cluster, rank, 20'000, 0);
+      while (rank == 1 && !others_done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const auto slow = [&] {
+        ++slow_calls;
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      };
+      EXPECT_TRUE(side.run(0, slow, warn));
+      EXPECT_TRUE(side.check(0));
+    });
+  }
+  while (slow_calls == 0) std::this_thread::yield();
+  const base::Nanos begin = monotonic_now();
+  std::vector<std::thread> quick;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    for (std::size_t s = 1; s < 3; ++s) {
+      quick.emplace_back([&, rank, s] {
+        Side side(cluster, rank, 20'000, s);
+        for (unsigned i = 0; i < 5; ++i) {
+          EXPECT_TRUE(side.run(
+              i, [] {}, warn));
+          EXPECT_TRUE(side.check(i));
+        }
+      });
+    }
+  }
+  for (std::thread& thread : quick) thread.join();
+  EXPECT_LT(monotonic_now() - begin, 900 * base::kMillisecond);  // nobody waited for the slow call
+  others_done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(warnings, 0);
+}
+
+// Peers that were late are not silent for the time in which nobody looked.
+TEST(Driver, WhatNobodyListenedToWasNotSilence) {
+  transport::Config config;
+  config.peer_warning = 300 * base::kMillisecond;
+  Cluster cluster(2, 1, config, false);
+  std::atomic<int> warnings = 0;
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    Side side(cluster, 1, 1000);
+    EXPECT_TRUE(side.run(0));
+  });
+  Side side(cluster, 0, 1000);
+  bool first = true;
+  const auto absent = [&] {
+    if (std::exchange(first, false)) std::this_thread::sleep_for(std::chrono::seconds(1));
+  };
+  EXPECT_TRUE(side.run(0, absent, [&](const std::string&) { ++warnings; }));
+  late.join();
+  EXPECT_EQ(warnings, 0);
 }
 
 TEST(Driver, UnknownAndBusySetsAreRefused) {

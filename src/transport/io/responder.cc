@@ -4,12 +4,12 @@
 // the call. So it sleeps in short timed waits while calls are frequent, looks at the sockets only
 // when the program has been away for kAway, and sleeps without a timer through a call that has
 // outlasted a tick: the end of such a call wakes it.
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <chrono>
+#include <system_error>
 
+#include "base/blocked_signals.h"
 #include "transport/io/driver_impl.h"
 
 namespace alm::io {
@@ -20,13 +20,14 @@ constexpr base::Nanos kAway = 5 * base::kMillisecond;
 
 }  // namespace
 
-void Driver::Impl::start_responder() {
-  // Signals belong to the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  responder = std::thread([this] { respond(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+base::Status Driver::Impl::start_responder() {
+  const base::BlockedSignals blocked;
+  try {
+    responder = std::thread([this] { respond(); });
+  } catch (const std::system_error& error) {
+    return base::io_error(fmt::format("cannot start a thread: {}", error.what()));
+  }
+  return {};
 }
 
 void Driver::Impl::stop_responder() {

@@ -34,7 +34,7 @@ struct SetEntry {
   // Of the running exchange.
   base::Nanos begun = 0;
   base::Nanos next_check = 0;          // of the peers
-  base::Nanos last_progress = 0;       // of the thread that awaits it
+  base::Nanos next_progress = 0;       // of the thread that awaits it
   std::optional<base::Error> failure;  // final: the set cannot run again
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 

@@ -63,17 +63,4 @@ std::string another_way_text(const std::string& peer, std::optional<std::uint64_
       peer, sends ? fmt::format("sends {} bytes and ", *sends) : "", self, bytes);
 }
 
-void Driver::begin(std::span<const std::uint16_t> sets, std::uint64_t call,
-                   std::optional<std::uint64_t> elsewhere) {
-  if (!impl_->in_owner()) return;
-  const Lock lock(impl_->mutex);
-  for (const std::uint16_t set : sets) {
-    SetEntry* entry = impl_->sets.find(set);
-    if (entry == nullptr) continue;
-    entry->call = call;
-    entry->channel.be_elsewhere(
-        elsewhere ? std::optional(transport::Engine::Elsewhere{call, *elsewhere}) : std::nullopt);
-  }
-}
-
 }  // namespace alm::io
