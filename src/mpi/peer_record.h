@@ -19,7 +19,7 @@
 
 namespace alm::mpi {
 
-constexpr std::size_t kPathsMax = 8;
+using io::kPathsMax;
 constexpr std::size_t kCauseBytes = 160;
 
 // Trivially copyable: it travels by MPI_Allgather on the communicator.

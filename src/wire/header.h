@@ -29,7 +29,9 @@ namespace alm::wire {
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kChecksumOffset = 16;
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kPathMax = 7;
+// Paths between two hosts: the header has three bits for them, a process one socket for each.
+constexpr std::uint8_t kPathsMax = 8;
+constexpr std::uint8_t kPathMax = kPathsMax - 1;
 
 enum class Type : std::uint8_t {
   kData = 0,      // payload: the bytes of one packet of the block for the receiver

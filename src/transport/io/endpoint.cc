@@ -147,9 +147,16 @@ std::uint32_t Endpoint::datagram_bytes() const { return impl_->datagram_bytes; }
 std::vector<std::string> Endpoint::warnings() const { return impl_->warnings; }
 const EndpointCounters& Endpoint::counters() const { return impl_->counters; }
 
-std::uint32_t Endpoint::receive_buffer_packets() const {
-  return impl_->sockets.front().receive_buffer_bytes() /
-         kernel_bytes_per_packet(impl_->datagram_bytes);
+std::uint32_t Endpoint::receive_buffer_bytes() const {
+  std::uint32_t bytes = impl_->sockets.front().receive_buffer_bytes();
+  for (const UdpSocket& socket : impl_->sockets) {
+    bytes = std::min(bytes, socket.receive_buffer_bytes());
+  }
+  return bytes;
+}
+
+std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagram_bytes) {
+  return buffer_bytes / kernel_bytes_per_packet(datagram_bytes);
 }
 
 // Packets that sit in a queueing discipline (or a real NIC's ring) are still charged to the socket.

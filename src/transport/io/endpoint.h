@@ -13,10 +13,11 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "transport/io/address.h"
+#include "wire/header.h"
 
 namespace alm::io {
 
-constexpr std::uint32_t kPathsMax = 8;  // the header has three bits
+using wire::kPathsMax;
 
 struct EndpointOptions {
   // Numeric IPv4 or IPv6; empty: choose_local_address("", "").
@@ -26,8 +27,8 @@ struct EndpointOptions {
   std::uint32_t mtu_bytes = 0;
   // 0: two trains or 1 ms of pace_mbit_s, whichever is more.
   std::uint32_t send_buffer_packets = 0;
-  // Of kernel memory: a 1472-byte packet takes 2304. A warning when the kernel grants too little
-  // for receive_packets_min.
+  // Of kernel memory, see packets_that_fit(). A warning when the kernel grants too little for
+  // receive_packets_min.
   std::uint32_t receive_buffer_bytes = 4u << 20;
   std::uint32_t receive_packets_min = 128;
   // The link's rate, for pacing in user space where the kernel gives no back-pressure; 0: never.
@@ -37,6 +38,10 @@ struct EndpointOptions {
 };
 
 constexpr std::uint32_t kMtuBytesDefaultMax = 9000;  // loopback would offer 65536
+
+// How many datagrams with so many bytes of payload a socket buffer of so much kernel memory holds.
+// Windows stay below.
+std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagram_bytes);
 
 struct EndpointCounters {
   std::uint64_t datagrams_sent = 0, datagrams_received = 0;
@@ -86,8 +91,8 @@ class Endpoint {
   Address local(std::uint32_t path = 0) const;
   std::uint32_t paths() const;
   std::uint32_t datagram_bytes() const;  // largest UDP payload of one packet on the interface
-  std::uint32_t receive_buffer_packets()
-      const;  // what the granted receive buffer holds; windows stay below
+  // Of kernel memory, as granted, in each socket.
+  std::uint32_t receive_buffer_bytes() const;
   std::vector<std::string> warnings() const;  // kernel buffers too small: the sysctl to set
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken.

@@ -144,8 +144,37 @@ TEST(Endpoint, SmallKernelBufferNamesTheSysctl) {
   auto endpoint = Endpoint::open(options).value();
   ASSERT_EQ(endpoint->warnings().size(), 1U);
   EXPECT_THAT(endpoint->warnings()[0], testing::HasSubstr("sysctl -w net.core.rmem_max="));
-  EXPECT_EQ(endpoint->receive_buffer_packets(), (64u << 10) / 2304);
+  EXPECT_EQ(endpoint->receive_buffer_bytes(), 64u << 10);
 }
+
+// As many as the kernel takes when nobody reads, and not many fewer.
+class BufferRoom : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(BufferRoom, PacketsThatFitAreKept) {
+  auto options = loopback();
+  options.mtu_bytes = GetParam();
+  options.receive_buffer_bytes = 1u << 20;
+  options.receive_packets_min = 1;
+  auto from = Endpoint::open(options).value();
+  auto to = Endpoint::open(options).value();
+  const std::uint32_t fit = packets_that_fit(to->receive_buffer_bytes(), to->datagram_bytes());
+  const auto bytes = pattern(to->datagram_bytes(), 1);
+  const Address address = to->local();
+  const SendItem item{&address, 0, bytes, {}};
+  for (std::uint32_t i = 0; i < 2 * fit; ++i) {
+    while (from->send(monotonic_now(), {&item, 1}) == 0) {
+      from->wait(monotonic_now(), monotonic_now() + base::kMillisecond, true);
+    }
+  }
+  std::size_t kept = 0;
+  while (const std::size_t more = to->receive([](const Address&, std::span<const std::byte>) {})) {
+    kept += more;
+  }
+  EXPECT_GE(kept, fit);
+  EXPECT_LE(kept, fit + fit / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mtu, BufferRoom, testing::Values(1500u, 9000u));
 
 TEST(Endpoint, OversizedDatagramIsDroppedAndCounted) {
   auto a = Endpoint::open(loopback()).value();
