@@ -250,25 +250,4 @@ Result<std::uint32_t> interface_mtu(const Address& local) {
   return base::bad_input(fmt::format("no interface that is up has the address {}", wanted));
 }
 
-Result<std::uint32_t> route_mtu(const Address& local, const Address& peer) {
-  const Fd probe(::socket(peer.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  Address from = local;
-  if (from.family() == AF_INET) {
-    reinterpret_cast<sockaddr_in*>(&from.storage)->sin_port = 0;
-  } else {
-    reinterpret_cast<sockaddr_in6*>(&from.storage)->sin6_port = 0;
-  }
-  int mtu = 0;
-  socklen_t length = sizeof mtu;
-  const bool v6 = peer.family() == AF_INET6;
-  if (probe.fd < 0 || ::bind(probe.fd, from.get(), from.length) != 0 ||
-      ::connect(probe.fd, peer.get(), peer.length) != 0 ||
-      ::getsockopt(probe.fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu,
-                   &length) != 0) {
-    return base::io_error(fmt::format("no route from {} to {}: {}", to_numeric_string(local),
-                                      to_string(peer), std::strerror(errno)));
-  }
-  return static_cast<std::uint32_t>(mtu);
-}
-
 }  // namespace alm::io

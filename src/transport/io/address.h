@@ -36,8 +36,4 @@ base::Result<std::string> choose_local_address(const std::string& interface,
 // MTU of the interface that carries `local`.
 base::Result<std::uint32_t> interface_mtu(const Address& local);
 
-// MTU of the route from `local` to `peer`: the interface's, or less where the routing table or an
-// ICMP message says so.
-base::Result<std::uint32_t> route_mtu(const Address& local, const Address& peer);
-
 }  // namespace alm::io
