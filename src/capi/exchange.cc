@@ -2,17 +2,14 @@
 
 #include <allemande/allemande.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <thread>
 #include <utility>
 
-#include "mpi/settings.h"
+#include "mpi/job_setup.h"
 
 namespace alm::capi {
 namespace {
@@ -20,12 +17,6 @@ namespace {
 constexpr base::Nanos kSettleMax = 10 * base::kSecond;
 // The last acknowledgement may be lost as well: a peer asks again within a few milliseconds.
 constexpr std::chrono::milliseconds kLinger{20};
-
-std::string host_name() {
-  std::array<char, mpi::kHostNameBytes> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 // Travels first: who is where, and whether everybody means the same exchange.
 struct Introduction {
@@ -61,7 +52,6 @@ Exchange::Exchange(Settings settings)
       job_(ops_) {
   job_.has_native = false;
   job_.rank = settings_.self;
-  job_.host = settings_.host.empty() ? host_name() : settings_.host;
 }
 
 // A rank may still miss what this one has sent last.
@@ -102,52 +92,35 @@ int Exchange::open() {
   return ALM_OK;
 }
 
+// Errors are returned to the program, which has the last word on them.
+mpi::Log Exchange::make_log(const std::string& who, const std::string& level) const {
+  const mpi::Log standard_error(who, level);
+  return {who, level, [this, standard_error](mpi::LogLevel severity, std::string_view text) {
+            if (severity == mpi::LogLevel::kError) return;
+            const bool warning = severity == mpi::LogLevel::kWarning;
+            if (settings_.log) {
+              settings_.log(warning ? ALM_LOG_WARNING : ALM_LOG_INFO, std::string(text));
+            } else if (warning) {
+              standard_error.warning(text);
+            } else {
+              standard_error.info(text);
+            }
+          }};
+}
+
 std::string Exchange::configure(mpi::JobRecord& record) {
-  mpi::set_host(record.host, job_.host);
-  if (job_.host.size() >= mpi::kHostNameBytes) {
-    return fmt::format("the host name `{}` is longer than {} bytes", job_.host,
-                       mpi::kHostNameBytes - 1);
-  }
-  auto options = base::load_options();
-  if (!options) return options.error().message;
-  job_.options = std::move(options).value();
-  for (const std::string& assignment : settings_.options) {
-    if (const auto set = base::set_option(job_.options, assignment); !set) {
-      return set.error().message;
-    }
-  }
-  if (!settings_.cluster_file.empty()) job_.options.cluster = settings_.cluster_file;
-
-  const std::string who = fmt::format("rank {} ({})", job_.rank, job_.host);
-  const mpi::Log standard_error(who, job_.options.log);
-  // Errors are returned to the program, which has the last word on them.
-  job_.log = mpi::Log(
-      who, job_.options.log, [this, standard_error](mpi::LogLevel level, std::string_view text) {
-        if (level == mpi::LogLevel::kError) return;
-        const bool warning = level == mpi::LogLevel::kWarning;
-        if (settings_.log) {
-          settings_.log(warning ? ALM_LOG_WARNING : ALM_LOG_INFO, std::string(text));
-        } else if (warning) {
-          standard_error.warning(text);
-        } else {
-          standard_error.info(text);
-        }
-      });
-
-  std::string text;
-  if (!job_.options.cluster.empty()) {
-    std::ifstream file(job_.options.cluster, std::ios::binary);
-    if (!file) return fmt::format("cannot read the cluster file {}", job_.options.cluster);
-    text.assign(std::istreambuf_iterator<char>(file), {});
-    auto cluster = topology::parse_cluster(text, job_.options.cluster);
-    if (!cluster) return cluster.error().message;
-    job_.cluster = std::move(cluster).value();
-  }
+  mpi::JobSettings settings;
+  settings.host = settings_.host;
+  settings.options = settings_.options;
+  settings.cluster_file = settings_.cluster_file;
+  settings.make_log = [this](const std::string& who, const std::string& level) {
+    return make_log(who, level);
+  };
+  if (const auto done = mpi::set_up(job_, record, settings); !done) return done.error().message;
   if (job_.options.transport == "mpi") {
+    record.usable = 0;
     return "the option transport is `mpi`, and there is no MPI library here: expected auto or udp";
   }
-  record.usable = 1;
-  record.configuration = mpi::configuration_hash(base::shared_options_text(job_.options), text);
   // There is nothing to compare with, and nothing to fall back to.
   job_.options.transport = "udp";
   job_.options.trials = false;
@@ -156,12 +129,7 @@ std::string Exchange::configure(mpi::JobRecord& record) {
 
 int Exchange::compare(const mpi::JobRecord& mine, const std::string& wrong_here) {
   std::vector<Introduction> all(settings_.ranks);
-  Introduction introduction{mine, settings_.ranks, settings_.self};
-  const auto addresses = mpi::interface_addresses();
-  auto& record = introduction.job;
-  record.address_count =
-      static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
-  std::copy_n(addresses.begin(), record.address_count, record.addresses.begin());
+  const Introduction introduction{mine, settings_.ranks, settings_.self};
   if (settings_.ranks == 1) {
     all.front() = introduction;
   } else if (ops_.allgather(BootstrapOps::kComm, std::as_bytes(std::span(&introduction, 1)),

@@ -72,6 +72,7 @@ class Exchange {
   };
 
  private:
+  mpi::Log make_log(const std::string& who, const std::string& level) const;
   std::string configure(mpi::JobRecord& record);  // what is wrong; empty: nothing
   int compare(const mpi::JobRecord& mine, const std::string& wrong_here);
   int check_switches();

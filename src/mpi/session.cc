@@ -1,16 +1,15 @@
 #include "mpi/session.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fstream>
 #include <iterator>
 #include <thread>
 #include <utility>
 
+#include "mpi/job_setup.h"
 #include "mpi/safe_collectives.h"
 #include "mpi/settings.h"
 
@@ -24,21 +23,9 @@ constexpr int kAbortCode = 1;
 constexpr std::chrono::milliseconds kAbortStagger{20};
 constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 
-std::string host_name() {
-  std::array<char, kHostNameBytes> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
-
 // A rank that is lost does not come to MPI_Finalize either. Until then the responder tells those
 // who have not heard of it.
 constexpr base::Nanos kPatienceAfterLoss = 3 * base::kSecond;
-
-base::Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return base::bad_input("ALLEMANDE_CLUSTER: cannot read " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 }  // namespace
 
@@ -66,10 +53,9 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
 void Session::identify() {
   int ranks = 0;
   int rank = 0;
-  job_.host = host_name();
   if (job_.ops.comm_size(job_.ops.world(), ranks) != kMpiSuccess ||
       job_.ops.comm_rank(job_.ops.world(), rank) != kMpiSuccess) {
-    Log(fmt::format("a rank on {}", job_.host), "warning")
+    Log("a rank", "warning")
         .error("MPI_Comm_size or MPI_Comm_rank failed on MPI_COMM_WORLD; the job ends here");
     job_.ops.abort(job_.ops.world(), kAbortCode);
   }
@@ -78,11 +64,6 @@ void Session::identify() {
 }
 
 bool Session::compare(JobRecord& record) {
-  set_host(record.host, job_.host);
-  const auto addresses = interface_addresses();
-  record.address_count =
-      static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
-  std::copy_n(addresses.begin(), record.address_count, record.addresses.begin());
   SafeCollectives collectives(job_.ops, job_.ops.world());
   if (const auto gathered = collectives.gather(record, job_.records); !gathered) {
     if (job_.rank == 0) {
@@ -111,24 +92,14 @@ void Session::warn_of_progress() const {
 }
 
 void Session::read_configuration(JobRecord& record) {
-  const std::string who = fmt::format("rank {} ({})", job_.rank, job_.host);
-  job_.log = Log(who, "warning");
-  auto options = base::load_options();
-  if (!options) return job_.log.error(options.error().message);
-  job_.options = std::move(options).value();
-  job_.log = Log(who, job_.options.log);
-
-  std::string text;
-  if (!job_.options.cluster.empty()) {
-    auto file = read_file(job_.options.cluster);
-    if (!file) return job_.log.error(file.error().message);
-    text = std::move(file).value();
-    auto cluster = topology::parse_cluster(text, job_.options.cluster);
-    if (!cluster) return job_.log.error(cluster.error().message);
-    job_.cluster = std::move(cluster).value();
+  JobSettings settings;
+  settings.unreadable = "ALLEMANDE_CLUSTER: cannot read ";
+  settings.make_log = [](const std::string& who, const std::string& level) {
+    return Log(who, level);
+  };
+  if (const auto done = set_up(job_, record, settings); !done) {
+    return job_.log.error(done.error().message);
   }
-  record.usable = 1;
-  record.configuration = configuration_hash(base::shared_options_text(job_.options), text);
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
   record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ranks.h"
+#include "forked_ranks.h"
 
 static double now_s(void) {
   struct timespec now;

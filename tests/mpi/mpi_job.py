@@ -51,7 +51,7 @@ ALWAYS_OURS = {"ALLEMANDE_TRIALS": "off"}
 def build_programs(platform: Platform, folder: Path) -> None:
     folder.mkdir(parents=True)
     for source in sorted(SOURCES.glob("*.c")):
-        if source.stem == "others" and not platform.sessions:
+        if source.stem == "not_accelerated" and not platform.sessions:
             continue
         command: list[str | Path] = [
             platform.compiler,

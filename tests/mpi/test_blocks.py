@@ -13,7 +13,7 @@ WHAT = ["sizes", "types", "in_place", "sparse", "bottom", "communicators"]
 
 
 @pytest.mark.parametrize("what", WHAT)
-def test_blocks(bench: Bench, what: str) -> None:
+def test_every_byte_is_right(bench: Bench, what: str) -> None:
     done = bench.run("blocks", what)
     done.check()
     assert done.stats["exchanges"] > 0
@@ -23,7 +23,7 @@ def test_blocks(bench: Bench, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", WHAT)
-def test_blocks_by_messages(bench: Bench, what: str) -> None:
+def test_every_byte_is_right_by_messages(bench: Bench, what: str) -> None:
     done = bench.run("blocks", what, env={"ALLEMANDE_TRANSPORT": "mpi"})
     done.check()
     assert done.stats["exchanges"] > 0
@@ -36,7 +36,7 @@ def test_the_programs_agree_with_the_library_alone(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["group-shuffle", "pairwise", "shift-exchange", "direct"])
-def test_blocks_by_every_algorithm(bench: Bench, algorithm: str) -> None:
+def test_every_algorithm_exchanges_sparse_blocks(bench: Bench, algorithm: str) -> None:
     done = bench.run("blocks", "sparse", env={"ALLEMANDE_ALGORITHM": algorithm})
     done.check()
     assert done.stats["exchanges"] == 60 * len(bench.lab.hosts)
@@ -51,7 +51,7 @@ def test_intercommunicators_pass_through(bench: Bench) -> None:
     assert len(told) == 2, done.err  # one of each group
 
 
-def test_threads_on_communicators_of_their_own(bench: Bench) -> None:
+def test_threads_on_communicators_of_their_own_exchange(bench: Bench) -> None:
     done = bench.run("blocks", "threads")
     done.check()
     assert done.stats["exchanges"] == 3 * 40 * len(bench.lab.hosts)
@@ -79,7 +79,7 @@ rate_mbit_s = 100000
 
 
 @pytest.mark.slow
-def test_more_than_2_31_bytes(programs: Path, mpi: str, tmp_path: Path) -> None:
+def test_blocks_of_more_than_2_31_bytes_are_right(programs: Path, mpi: str, tmp_path: Path) -> None:
     cluster = tmp_path / "two-fast-hosts.toml"
     cluster.write_text(LARGE_CLUSTER)
     with Lab.boot(cluster, force=True) as lab:

@@ -7,7 +7,7 @@ from tests.mpi.mpi_job import Bench
 
 
 @pytest.mark.parametrize("what", ["sizes", "types", "communicators", "children"])
-def test_correct(bench: Bench, what: str) -> None:
+def test_every_byte_is_right(bench: Bench, what: str) -> None:
     done = bench.run("correct", what)
     done.check()
     assert done.stats["exchanges"] > 0
@@ -15,7 +15,7 @@ def test_correct(bench: Bench, what: str) -> None:
     assert not done.warnings
 
 
-def test_threads_on_communicators_of_their_own(bench: Bench) -> None:
+def test_threads_on_communicators_of_their_own_exchange(bench: Bench) -> None:
     done = bench.run("correct", "threads")
     done.check()
     assert done.stats["exchanges"] == 120 * len(bench.lab.hosts)
@@ -39,14 +39,14 @@ def test_intercommunicators_pass_through(bench: Bench) -> None:
     assert done.stats["exchanges"] == 0
 
 
-def test_without_a_cluster_file(bench: Bench) -> None:
+def test_without_a_cluster_file_every_byte_is_right(bench: Bench) -> None:
     done = bench.run("correct", "sizes", env={"ALLEMANDE_CLUSTER": ""})
     done.check()
     assert done.stats["communicators_udp"] == len(bench.lab.hosts)
 
 
 @pytest.mark.parametrize("algorithm", ["group-shuffle", "pairwise", "shift-exchange", "direct"])
-def test_every_algorithm(bench: Bench, algorithm: str) -> None:
+def test_every_byte_is_right_by_every_algorithm(bench: Bench, algorithm: str) -> None:
     done = bench.run("repeat", "5", "30000", env={"ALLEMANDE_ALGORITHM": algorithm})
     done.check()
     assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
@@ -71,7 +71,7 @@ def test_small_blocks_are_combined(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("setting", ["DISABLE=on", "ALGORITHM=native"])
-def test_switched_off(bench: Bench, setting: str) -> None:
+def test_switched_off_calls_pass_through(bench: Bench, setting: str) -> None:
     key, value = setting.split("=")
     done = bench.run("repeat", "3", "1000", env={f"ALLEMANDE_{key}": value})
     done.check()

@@ -66,7 +66,9 @@ def test_who_fails_alone_tells_the_others(bench: Bench, culprit: int) -> None:
 # One chunk or several, shorter or longer than the others'.
 @pytest.mark.parametrize("size", [10000, 30000, 65536, 70000])
 @pytest.mark.parametrize("transport", ["udp", "mpi"])
-def test_a_rank_with_blocks_of_its_own_size(bench: Bench, size: int, transport: str) -> None:
+def test_a_rank_with_blocks_of_its_own_size_is_named(
+    bench: Bench, size: int, transport: str
+) -> None:
     env = {"ALLEMANDE_TRANSPORT": transport, "ALLEMANDE_ALGORITHM": "sync-shuffle"}
     done = bench.run("errors", "blocks", "4", str(size), str(size), env=env)
     ranks = range(len(bench.lab.hosts))
@@ -79,14 +81,16 @@ def test_a_rank_with_blocks_of_its_own_size(bench: Bench, size: int, transport: 
 
 
 # It has nothing to wait for and goes on, up to MPI_Finalize.
-def test_a_rank_that_gives_nothing(bench: Bench) -> None:
+def test_a_rank_that_gives_nothing_is_named(bench: Bench) -> None:
     done = bench.run("errors", "blocks", "4", "0", "0")
     expect_missed(done.out, 4, len(bench.lab.hosts))
 
 
 # The others' blocks go directly, its own are combined in phases: they are on different sets, each
 # alive and waiting for the other.
-def test_a_rank_whose_blocks_go_another_way(programs: Path, mpi: str, tmp_path: Path) -> None:
+def test_a_rank_whose_blocks_go_another_way_is_named(
+    programs: Path, mpi: str, tmp_path: Path
+) -> None:
     with Lab.boot(find_cluster_file("tam-16x1"), force=True) as lab:
         done = Bench(lab, programs / mpi, mpi, tmp_path).run("errors", "blocks", "4", "40", "40")
     for rank in range(16):
@@ -101,13 +105,15 @@ def test_a_rank_whose_blocks_go_another_way(programs: Path, mpi: str, tmp_path: 
 
 # The others' calls go to the MPI library, its own go over UDP. Nothing ends the library's calls but
 # the end of the job.
-def test_a_rank_that_the_others_do_not_meet_over_udp(bench: Bench, tmp_path: Path) -> None:
+def test_a_rank_that_the_others_do_not_meet_over_udp_ends_the_job(
+    bench: Bench, tmp_path: Path
+) -> None:
     env = decide(bench, tmp_path / "decisions.toml", "the MPI library")
     told = end_by_error(bench, 4, env)
     assert re.search(another_way(4), told), told
 
 
-def test_a_rank_that_the_others_expect_over_messages(bench: Bench, tmp_path: Path) -> None:
+def test_a_rank_that_the_others_expect_over_messages_is_named(bench: Bench, tmp_path: Path) -> None:
     way = "pairwise over MPI point-to-point messages"
     env = decide(bench, tmp_path / "decisions.toml", way)
     done = bench.run("errors", "blocks", "4", "40", "40", env=env)

@@ -6,7 +6,7 @@ from tests.mpi.mpi_job import Bench
 from tests.mpi.udp_filters import drop_large_udp, drop_udp
 
 
-def test_udp_blocked_on_one_host(own_bench: Bench) -> None:
+def test_udp_blocked_on_one_host_takes_messages(own_bench: Bench) -> None:
     drop_udp(own_bench.lab, "h4")
     done = own_bench.run("correct", "sizes", env={"ALLEMANDE_HELLO_TIMEOUT_MS": "1000"})
     done.check()
@@ -19,7 +19,7 @@ def test_udp_blocked_on_one_host(own_bench: Bench) -> None:
     assert done.stats["mpi_messages"] > 0
 
 
-def test_udp_blocked_everywhere_for_every_datatype(own_bench: Bench) -> None:
+def test_udp_blocked_everywhere_every_datatype_is_right(own_bench: Bench) -> None:
     for host in own_bench.lab.hosts:
         drop_udp(own_bench.lab, host)
     done = own_bench.run("correct", "types", env={"ALLEMANDE_HELLO_TIMEOUT_MS": "300"})
@@ -40,7 +40,7 @@ def test_udp_demanded_but_blocked_passes_through(own_bench: Bench) -> None:
     assert done.stats["passed_through"] == 3 * len(own_bench.lab.hosts)
 
 
-def test_a_smaller_mtu_on_the_way(own_bench: Bench) -> None:
+def test_a_smaller_mtu_on_the_way_makes_packets_smaller(own_bench: Bench) -> None:
     drop_large_udp(own_bench.lab, "h2", 1400)
     done = own_bench.run("correct", "sizes", env={"ALLEMANDE_HELLO_TIMEOUT_MS": "1000"})
     done.check()
@@ -50,7 +50,7 @@ def test_a_smaller_mtu_on_the_way(own_bench: Bench) -> None:
     assert done.stats["communicators_udp"] == len(own_bench.lab.hosts)
 
 
-def test_messages_by_choice(bench: Bench) -> None:
+def test_messages_by_choice_send_no_datagram(bench: Bench) -> None:
     done = bench.run("correct", "communicators", env={"ALLEMANDE_TRANSPORT": "mpi"})
     done.check()
     assert not done.warnings
@@ -58,7 +58,7 @@ def test_messages_by_choice(bench: Bench) -> None:
     assert done.stats["datagrams_sent"] == 0
 
 
-def test_an_interface_that_is_not_there(bench: Bench) -> None:
+def test_an_interface_that_is_not_there_is_named(bench: Bench) -> None:
     done = bench.run("repeat", "3", "1000", env={"ALLEMANDE_INTERFACE": "eth77"})
     done.check()
     assert len(done.warnings) == 1

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
 from tests.mpi.fault_job import running
+from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
 from tests.mpi.mpi_job import Bench, Done, wait_for
 
 from allemande.lab import Lab
@@ -53,18 +53,18 @@ def check_udp(done: Done) -> None:
 
 @pytest.mark.parametrize("slots", SLOTS, ids=name_of)
 @pytest.mark.parametrize("what", ["sizes", "types", "communicators", "children"])
-def test_equal_blocks(node: Bench, what: str, slots: Sequence[int]) -> None:
+def test_equal_blocks_are_right(node: Bench, what: str, slots: Sequence[int]) -> None:
     check_udp(node.run("correct", what, slots=slots))
 
 
 @pytest.mark.parametrize("slots", SLOTS, ids=name_of)
 @pytest.mark.parametrize("what", ["sizes", "types", "in_place", "sparse", "communicators"])
-def test_blocks_of_any_size(node: Bench, what: str, slots: Sequence[int]) -> None:
+def test_blocks_of_any_size_are_right(node: Bench, what: str, slots: Sequence[int]) -> None:
     check_udp(node.run("blocks", what, slots=slots))
 
 
 @pytest.mark.parametrize(("program", "what"), [("correct", "communicators"), ("blocks", "types")])
-def test_by_messages(node: Bench, program: str, what: str) -> None:
+def test_every_byte_is_right_by_messages(node: Bench, program: str, what: str) -> None:
     done = node.run(program, what, slots=UNEQUAL, env={"ALLEMANDE_TRANSPORT": "mpi"})
     done.check()
     assert done.stats["mpi_messages"] > 0
@@ -73,7 +73,7 @@ def test_by_messages(node: Bench, program: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("program", ["correct", "blocks"])
-def test_threads_on_communicators_of_their_own(node: Bench, program: str) -> None:
+def test_threads_on_communicators_of_their_own_exchange(node: Bench, program: str) -> None:
     check_udp(node.run(program, "threads", slots=UNEQUAL))
 
 
@@ -83,14 +83,22 @@ def test_a_late_rank_is_waited_for(node: Bench) -> None:
     assert done.stats["exchanges"] == 2 * sum(EQUAL)
 
 
-def test_more_than_the_memory_holds(node: Bench) -> None:
+@pytest.mark.slow
+def test_more_communicators_than_descriptors_share_memory(node: Bench) -> None:
+    few = node.script("few", f'ulimit -n 128; exec {node.program("correct")} "$@"')
+    done = node.run(few, "many_communicators", slots=EQUAL)
+    check_udp(done)
+    assert done.stats["exchanges"] == 2 * 300 * sum(EQUAL)
+
+
+def test_blocks_that_the_memory_does_not_hold_go_in_slabs(node: Bench) -> None:
     done = node.run("repeat", "2", "1000000", slots=UNEQUAL)
     check_udp(done)
     assert done.stats["exchanges"] == 2 * sum(UNEQUAL)
 
 
 @pytest.mark.parametrize("algorithm", ["combine", "group-shuffle", "pairwise", "direct"])
-def test_every_algorithm(node: Bench, algorithm: str) -> None:
+def test_every_algorithm_is_right(node: Bench, algorithm: str) -> None:
     check_udp(node.run("correct", "sizes", slots=EQUAL, env={"ALLEMANDE_ALGORITHM": algorithm}))
 
 
@@ -101,7 +109,7 @@ def test_both_ways_are_tried(node: Bench) -> None:
 
 
 @pytest.mark.parametrize("slots", SLOTS, ids=name_of)
-def test_blocks_of_any_size_on_trial(node: Bench, slots: Sequence[int]) -> None:
+def test_blocks_of_any_size_on_trial_are_right(node: Bench, slots: Sequence[int]) -> None:
     env = {"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"}
     done = node.run("blocks", "repeated", slots=slots, env=env)
     done.check()
@@ -176,14 +184,14 @@ def test_who_fails_alone_tells_the_others(node: Bench, culprit: int) -> None:
 
 
 @pytest.mark.parametrize("odd", [0, 1])
-def test_a_rank_that_gives_nothing(node: Bench, odd: int) -> None:
+def test_a_rank_that_gives_nothing_is_named(node: Bench, odd: int) -> None:
     done = node.run("errors", "blocks", str(odd), "0", "0", slots=UNEQUAL)
     expect_missed(done.out, odd, sum(UNEQUAL))
 
 
 # The others' calls go to the MPI library: the leader waits for the follower, or it for the leader.
 @pytest.mark.parametrize("odd", [0, 1])
-def test_a_rank_that_the_others_of_its_host_do_not_meet(
+def test_a_rank_that_the_others_of_its_host_do_not_meet_ends_the_job(
     node: Bench, tmp_path: Path, odd: int
 ) -> None:
     env = decide(node, tmp_path / "decisions.toml", "the MPI library", UNEQUAL)

@@ -58,15 +58,15 @@ def on_this_host(mpi: str, case: str, **more: str) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_ranks_of_one_host(mpi: str, case: str) -> None:
+def test_ranks_of_one_host_exchange(mpi: str, case: str) -> None:
     assert "leaked" not in on_this_host(mpi, case)
 
 
-def test_switched_off(mpi: str) -> None:
+def test_switched_off_the_mpi_library_exchanges(mpi: str) -> None:
     on_this_host(mpi, "switched_off", ALLEMANDE_DISABLE="on")
 
 
-def test_mpi4py_is_missing() -> None:
+def test_without_mpi4py_the_error_says_how_to_get_it() -> None:
     code = "import sys; sys.modules['mpi4py'] = None; import allemande; allemande.alltoall(1, 2, 3)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "mpi4py cannot be imported" in done.stderr
@@ -74,6 +74,6 @@ def test_mpi4py_is_missing() -> None:
 
 
 @pytest.mark.parametrize("case", ["equal", "vector", "progress"])
-def test_in_a_cluster(shared_lab: Lab, mpi: str, case: str) -> None:
+def test_ranks_in_a_cluster_exchange(shared_lab: Lab, mpi: str, case: str) -> None:
     argv = [sys.executable, str(PROGRAM), case]
     check(shared_lab.mpi_command(mpi, None, argv, env=settings(mpi)))

@@ -23,11 +23,6 @@ constexpr int kEmptyPollsBeforeSleep = 200;
 constexpr std::chrono::microseconds kSleep{50};
 constexpr int kEmptyPollsPerLook = 16;  // for notices
 
-// Others may be elsewhere: what is under way is waited for so long, and, when nothing is any more,
-// those whose messages may still come.
-constexpr std::chrono::seconds kGivingUp{1};
-constexpr std::chrono::milliseconds kStayForOthers{200};
-
 int class_of(const MpiApi& api, int code) {
   int error_class = MPI_ERR_UNKNOWN;
   api.Error_class(code, &error_class);
@@ -324,7 +319,7 @@ void MpiP2p::give_up(PeerId self) {
   // Others who give up wait for this rank to take what they have sent it, as it does for them.
   std::vector<bool> settled(ranks_);
   settled[self] = true;
-  const auto until = Clock::now() + kGivingUp;
+  const auto until = Clock::now() + options_.giving_up;
   std::optional<Clock::time_point> settled_at;
   for (auto now = Clock::now(); now < until; now = Clock::now()) {
     test_all();
@@ -334,7 +329,7 @@ void MpiP2p::give_up(PeerId self) {
         settled_at = now;
       }
       const bool all = std::find(settled.begin(), settled.end(), false) == settled.end();
-      if (all || now - *settled_at >= kStayForOthers) return;
+      if (all || now - *settled_at >= options_.stay_for_others) return;
     }
     drain(settled);
     std::this_thread::sleep_for(kSleep);

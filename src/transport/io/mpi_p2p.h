@@ -23,6 +23,7 @@
 // any more, which is when the caller's memory is the caller's again.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -40,6 +41,10 @@ struct P2pOptions {
   static constexpr std::uint64_t kChunkBytes = (64u << 10) + 64;
 
   std::uint64_t chunk_bytes = kChunkBytes;
+  // After giving up, what is under way is waited for so long: others may be elsewhere. And, when
+  // nothing is any more, those whose messages may still come.
+  std::chrono::milliseconds giving_up{1000};
+  std::chrono::milliseconds stay_for_others{200};
 };
 
 // What a peer has done that ends the exchanges.
@@ -78,7 +83,7 @@ class MpiP2p {
   const std::optional<P2pTrouble>& trouble() const { return trouble_; }
 
   // After an exchange that has failed, here or elsewhere: tells everybody and ends what is under
-  // way, as far as that takes no more than a second. Nothing runs after.
+  // way, as far as that takes no longer than the options say. Nothing runs after.
   void give_up(transport::PeerId self);
   // Nothing is under way. Where give_up() has left something, MPI may use the memory of the blocks
   // and of this object until this says so.

@@ -59,7 +59,6 @@ class MpiTestLibrary {
   void fail(int rank, const std::string& function, int number) {
     failing_ = {rank, function, number};
   }
-  bool has_failed() const { return failed_; }
 
   // Messages to this rank are matched, but what they carry does not move until thaw().
   void freeze(int to) {
@@ -141,9 +140,7 @@ class MpiTestLibrary {
   // With the lock held.
   bool fails(const char* function) {
     if (failing_.rank != acting_ || failing_.function != function) return false;
-    if (--failing_.number != 0) return false;
-    failed_ = true;
-    return true;
+    return --failing_.number == 0;
   }
   Request& of(MPI_Request request) { return requests_[word(request) - 1]; }
   std::size_t add(Request request) {
@@ -306,7 +303,6 @@ class MpiTestLibrary {
   std::vector<std::pair<std::size_t, std::size_t>> ice_;
   int frozen_ = -1;
   Failing failing_;
-  bool failed_ = false;
   std::vector<Sent> sent_;
 };
 

@@ -221,6 +221,18 @@ static void threads(void) {
   for (int i = 0; i < kLanes; ++i) MPI_Comm_free(&lanes[i].comm);
 }
 
+// All in use at once.
+static void many_communicators(void) {
+  enum { kMany = 300 };
+  MPI_Comm copies[kMany];
+  for (int i = 0; i < kMany; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    exchange_bytes(copies[i], 8, ++call);
+  }
+  for (int i = 0; i < kMany; ++i) exchange_bytes(copies[i], 8, ++call);
+  for (int i = 0; i < kMany; ++i) MPI_Comm_free(&copies[i]);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   const int wanted = strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
@@ -234,6 +246,8 @@ int main(int argc, char** argv) {
     types();
   } else if (strcmp(what, "communicators") == 0) {
     communicators();
+  } else if (strcmp(what, "many_communicators") == 0) {
+    many_communicators();
   } else if (strcmp(what, "intercommunicator") == 0) {
     intercommunicator();
   } else if (strcmp(what, "late") == 0) {
@@ -243,7 +257,7 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "threads") == 0) {
     if (provided >= MPI_THREAD_MULTIPLE) threads();
   } else {
-    die("usage: correct sizes|types|communicators|intercommunicator|late|children|threads");
+    die("usage: correct WHAT");
   }
   MPI_Finalize();
   if (rank == 0) puts("CORRECT");

@@ -9,22 +9,22 @@ from tests.mpi.mpi_job import JOB_TIMEOUT_S, Bench
 
 
 def test_nonblocking_persistent_and_neighbour_forms_pass_through(bench: Bench) -> None:
-    done = bench.run("others", "nonblocking")
+    done = bench.run("not_accelerated", "nonblocking")
     done.check()
     assert done.stats["exchanges"] > 0
     assert done.stats["passed_through"] == 0  # they are not even looked at
-    bench.run("others", "nonblocking", preload=False).check()
+    bench.run("not_accelerated", "nonblocking", preload=False).check()
 
 
 def test_a_program_of_sessions_alone_passes_through(bench: Bench) -> None:
-    done = bench.run("others", "sessions")
+    done = bench.run("not_accelerated", "sessions")
     done.check()
     assert not done.stats
     assert not done.warnings
 
 
 def test_sessions_beside_mpi_init(bench: Bench) -> None:
-    done = bench.run("others", "both")
+    done = bench.run("not_accelerated", "both")
     done.check()
     assert done.stats["exchanges"] > 0
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "ranks.h"
+#include "forked_ranks.h"
 
 #include <signal.h>
 #include <stdio.h>
