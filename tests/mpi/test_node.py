@@ -88,7 +88,7 @@ def test_more_communicators_than_descriptors_share_memory(node: Bench) -> None:
     few = node.script("few", f'ulimit -n 128; exec {node.program("correct")} "$@"')
     done = node.run(few, "many_communicators", slots=EQUAL)
     check_udp(done)
-    assert done.stats["exchanges"] == 2 * 300 * sum(EQUAL)
+    assert done.stats["exchanges"] == 2 * 120 * sum(EQUAL)
 
 
 def test_blocks_that_the_memory_does_not_hold_go_in_slabs(node: Bench) -> None:

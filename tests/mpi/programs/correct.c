@@ -223,7 +223,7 @@ static void threads(void) {
 
 // All in use at once.
 static void many_communicators(void) {
-  enum { kMany = 300 };
+  enum { kMany = 120 };
   MPI_Comm copies[kMany];
   for (int i = 0; i < kMany; ++i) {
     MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);

@@ -1,4 +1,5 @@
-// Exchanges that are not accelerated, beside others that are. Usage: not_accelerated nonblocking|sessions
+// Exchanges that are not accelerated, beside others that are. Usage: not_accelerated
+// nonblocking|sessions
 #include "check.h"
 
 enum { kCount = 50, kMax = 64 };
