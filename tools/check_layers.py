@@ -31,11 +31,21 @@ LAYERS: dict[str, set[str]] = {
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
-    "mpi": {"tuning", "carrier", "execute", "node", "plan", "topology", "transport", "transport/io"},
+    "mpi": {
+        "tuning",
+        "carrier",
+        "execute",
+        "node",
+        "plan",
+        "topology",
+        "transport",
+        "transport/io",
+    },
     "mpi/abi": {"mpi", "carrier", "transport", "transport/io"},
     "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
     "bindings": {
         "capi",
+        "execute",
         "harness",
         "plan",
         "sim",
@@ -51,7 +61,18 @@ LAYERS: dict[str, set[str]] = {
 
 # Modules without sockets, clocks, threads or random state of their own: what they need of the
 # operating system comes in as a value.
-PURE = {"wire", "transport", "schedule", "routing", "model", "plan", "tuning", "execute", "sim", "harness"}
+PURE = {
+    "wire",
+    "transport",
+    "schedule",
+    "routing",
+    "model",
+    "plan",
+    "tuning",
+    "execute",
+    "sim",
+    "harness",
+}
 IMPURE_HEADER = re.compile(
     r"(sys|netinet|arpa|linux|net)/.*|(unistd|poll|pthread|fcntl|signal|time|ifaddrs|netdb)\.h"
     r"|thread|mutex|shared_mutex|condition_variable|future|chrono|random|fstream|iostream"

@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/simulate_options.h"
+#include "execute/configuration.h"
 #include "plan/host_aggregation.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
@@ -45,19 +46,14 @@ transport::Config config_of(const SimulateOptions& options, const Cluster& clust
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
   config.packet_time =
       std::max<base::Nanos>(1, std::llround(frame * kBitNanos / tuning.host_rate_mbit_s));
-  config.grain_packets = tuning.grain_packets;
-  config.window_packets = tuning.window_packets;
-  config.burst_packets = tuning.burst_packets;
+  const auto packet_time = config.packet_time;
+  execute::configure(config, &tuning, {0, options.grain_packets});
+  config.packet_time = packet_time;  // of the datagrams asked for, rounded to the nearest
   if (options.algorithm == plan::Algorithm::kDirect) config.window_packets = kNoWindow;
   if (options.window_with_acks) {
-    config.window_packets = tuning.window_with_acks;
-    config.burst_packets = 0;
+    execute::configure(config, nullptr, {tuning.window_with_acks, 0});
   }
-  if (options.window_packets != 0) {
-    config.window_packets = options.window_packets;
-    config.burst_packets = 0;
-  }
-  if (options.grain_packets != 0) config.grain_packets = options.grain_packets;
+  execute::configure(config, nullptr, {options.window_packets, options.grain_packets});
   return config;
 }
 

@@ -238,7 +238,8 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
 void BringUp::open_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   io::PeerSet peers;
   const auto& tuning = members_.tuning;
-  peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes);
+  peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
+                                driver_->endpoint().receive_buffer_bytes());
   peers.identity.key = common_key(leaders_);
   peers.identity.self = members_.host;
   peers.identity.local_set = leaders_[members_.host].set;

@@ -63,7 +63,7 @@ void Session::identify() {
   job_.records.resize(static_cast<std::size_t>(ranks));
 }
 
-bool Session::compare(JobRecord& record) {
+bool Session::compare(const JobRecord& record) {
   SafeCollectives collectives(job_.ops, job_.ops.world());
   if (const auto gathered = collectives.gather(record, job_.records); !gathered) {
     if (job_.rank == 0) {

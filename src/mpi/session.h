@@ -54,7 +54,7 @@ class Session {
   void identify();
   void read_configuration(JobRecord& record);
   void await_everybody();
-  bool compare(JobRecord& record);  // collective; false: nothing can be agreed on
+  bool compare(const JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 
   // `buffers` holds spans of TypedBuffer.

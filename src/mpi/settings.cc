@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "execute/configuration.h"
+
 namespace alm::mpi {
-namespace {
-
-// A packet of 1472 bytes takes this much of a receive buffer (design section 5): a window beyond
-// what the buffer holds would lose packets at the receiver.
-constexpr std::uint32_t kKernelBytesPerPacket = 2304;
-
-}  // namespace
 
 base::Result<Groups> group_of(const topology::Cluster* cluster,
                               std::span<const base::HostId> hosts) {
@@ -64,23 +59,15 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
 }
 
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
-                                 std::uint32_t datagram_bytes) {
+                                 std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes) {
   transport::Config config;
   config.datagram_bytes = datagram_bytes;
   config.window_packets = kDefaultWindowPackets;
-  if (tuning != nullptr) {
-    config.window_packets = tuning->window_packets;
-    config.burst_packets = tuning->burst_packets;
-    config.grain_packets = tuning->grain_packets;
-    config.packet_time = static_cast<base::Nanos>(tuning->packet_time_us * base::kMicrosecond);
-  }
-  if (options.grain_packets != 0) config.grain_packets = options.grain_packets;
-  if (options.window_packets != 0) {
-    config.window_packets = options.window_packets;
-    config.burst_packets = 0;
-  }
-  config.window_packets = std::min(
-      config.window_packets, io::EndpointOptions{}.receive_buffer_bytes / kKernelBytesPerPacket);
+  execute::configure(config, tuning, {options.window_packets, options.grain_packets});
+  // Beyond what the sockets were granted packets would be lost at the receiver.
+  config.window_packets =
+      std::clamp(config.window_packets, 1u,
+                 std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes)));
   if (options.reliability == "go-back-n") {
     config.reliability = transport::Reliability::kGoBackN;
   }

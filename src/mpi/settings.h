@@ -36,9 +36,9 @@ bool wants_threads(const base::Options& options);
 // Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
 bool wants_trials(const base::Options& options);
 
-// `tuning` is null without a cluster file.
+// `tuning` is null without a cluster file. `receive_buffer_bytes`: as the sockets were granted.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
-                                 std::uint32_t datagram_bytes);
+                                 std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes);
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning);
 
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.

@@ -1,0 +1,20 @@
+// What the transport is told of a network: window, train length and the time of a packet.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/tune.h"
+#include "transport/config.h"
+
+namespace alm::execute {
+
+// What somebody has asked for instead; 0: nothing.
+struct Wishes {
+  std::uint32_t window_packets = 0;
+  std::uint32_t grain_packets = 0;
+};
+
+// Fills in `config`, which otherwise stays as it is. `tuning` is null where no network is known.
+void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes);
+
+}  // namespace alm::execute
