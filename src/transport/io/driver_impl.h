@@ -1,4 +1,4 @@
-// The state behind Driver; included by driver.cc and responder.cc only.
+// The state behind Driver, shared by the files that implement it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +15,12 @@
 #include "transport/io/set_table.h"
 
 namespace alm::io {
+
+// The caller's function is called, and every peer looked at, so often.
+constexpr base::Nanos kProgressInterval = base::kMillisecond;
+constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
+// Shorter times in which nobody reads are part of life.
+constexpr base::Nanos kDeafMin = 20 * base::kMillisecond;
 
 // An eventfd that ends another thread's ppoll. At most one write per wait.
 class Wake {
@@ -56,36 +62,39 @@ struct Driver::Impl {
   bool in_owner() const;  // false in a forked child
 
   // driver.cc
+  base::Status startable(SetEntry* entry, std::uint16_t set);
   void attend(SetEntry& entry);
   void begin_call();
   void end_call(base::Nanos now);
+  // driver_loop.cc
   void serve(Lock& lock, Call& call);
+  bool owes(const Call& call) const;
+  void pay(Lock& lock, Call& call);
   void drive(Lock& lock, Call& call);
   void await_turn(Lock& lock, Call& call);
-  bool pump();
   void receive();
   void note_deafness(base::Nanos at);
   void route(std::span<const std::byte> datagram);
+  bool pump();
   void finish_complete();
   base::Nanos earliest_deadline() const;
-  bool all_settled() const;
-  void update(Call& call);
-  base::Status startable(SetEntry* entry, std::uint16_t set);
   bool wants_attention(const Call& call) const;
-  bool find_event(Call& call);
-  bool owes(const Call& call) const;
-  void pay(Lock& lock, Call& call);
-  void check_peers(Call& call, SetEntry& entry);
   base::Nanos next_check(const Call& call) const;
-  bool notice_mismatch(SetEntry& entry);
-  std::string notice_disorder(const SetEntry& entry) const;
-  std::string notice_elsewhere(const SetEntry& entry) const;
+  void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
+  // driver_events.cc
+  bool all_settled() const;
+  bool find_event(Call& call);
+  void update(Call& call);
+  void check_peers(Call& call, SetEntry& entry);
   void fail(Call& call, SetEntry& entry, base::Error error, std::optional<std::uint32_t> lost);
-  void tell(Lock& lock);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);
   void give_up_all(Lock& lock, std::span<const std::uint16_t> numbers, const base::Error& error,
                    std::uint32_t lost);
-  void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
+  void tell(Lock& lock);
+  // driver_disagreement.cc
+  bool notice_mismatch(SetEntry& entry);
+  std::string notice_disorder(const SetEntry& entry) const;
+  std::string notice_elsewhere(const SetEntry& entry) const;
 
   // responder.cc
   base::Status start_responder();

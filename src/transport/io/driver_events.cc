@@ -1,0 +1,157 @@
+// What becomes of exchanges: arrivals, completion, or an end because of an error, which peers are
+// told.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transport/io/driver_impl.h"
+
+namespace alm::io {
+namespace {
+
+constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
+
+double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
+
+}  // namespace
+
+bool Driver::Impl::all_settled() const {
+  return std::all_of(sets.live().begin(), sets.live().end(), [](const SetEntry* entry) {
+    return entry->failure || (entry->queued == 0 && entry->channel.settled());
+  });
+}
+
+// What has happened in the awaited exchanges; false: nothing yet.
+bool Driver::Impl::find_event(Call& call) {
+  if (call.event) return true;
+  for (std::size_t i = 0; i < call.sets.size(); ++i) {
+    SetEntry& entry = *sets.find(call.sets[i]);
+    transport::PeerId peer = 0;
+    if (!entry.running || !entry.channel.take_arrival(&peer)) continue;
+    call.event = {i, peer};
+    return true;
+  }
+  for (std::size_t i = 0; i < call.sets.size(); ++i) {
+    SetEntry& entry = *sets.find(call.sets[i]);
+    if (!entry.running || !entry.finished) continue;
+    entry.running = false;
+    ++counters.exchanges;
+    call.event = {i, std::nullopt};
+    return true;
+  }
+  return false;
+}
+
+// Whether the call is over; looks at the peers.
+void Driver::Impl::update(Call& call) {
+  call.over = call.sets.empty() ? all_settled() : find_event(call);
+  if (call.over) return;
+  for (const std::uint16_t set : call.sets) {
+    SetEntry& entry = *sets.find(set);
+    notice_mismatch(entry);
+    if (entry.failure) return fail(call, entry, *entry.failure, entry.lost);
+  }
+  if (now >= call.deadline) {
+    call.over = true;
+    for (const std::uint16_t set : call.sets) {
+      SetEntry& entry = *sets.find(set);
+      if (!entry.running || entry.finished) continue;
+      const std::string text =
+          fmt::format("the exchange was not complete after {:.1f} s", seconds(now - entry.begun));
+      return fail(call, entry, {base::ErrorCode::kTimeout, text}, std::nullopt);
+    }
+    return;
+  }
+  for (const std::uint16_t set : call.sets) {
+    check_peers(call, *sets.find(set));
+    if (call.over) return;
+  }
+}
+
+void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
+  if (now < entry.next_check || !entry.running || entry.finished) return;
+  if (now - listened_until > kDeafMin) return;  // whoever reads next checks
+  entry.next_check = now + kCheckInterval;
+  // Before what others have found: who sees it himself knows the sizes.
+  if (const std::string disorder = notice_disorder(entry); !disorder.empty()) {
+    return fail(call, entry, {base::ErrorCode::kBadInput, disorder},
+                entry.numbers[entry.channel.identity().self]);
+  }
+  const transport::Config& config = entry.channel.config();
+  while (const auto failure = entry.channel.check_peers(now)) {
+    const std::string who = entry.name_of(entry.numbers[failure->peer]);
+    if (failure->told) {
+      const std::string lost = entry.name_of(*failure->told);
+      return fail(call, entry,
+                  {base::ErrorCode::kPeerLost,
+                   lost == who ? fmt::format("{} has given up, and says why", who)
+                               : fmt::format("{} is lost, as {} has found", lost, who)},
+                  *failure->told);
+    }
+    if (failure->fatal) {
+      return fail(call, entry,
+                  {base::ErrorCode::kPeerLost,
+                   fmt::format("{} is lost: silent for {:.1f} s (ALLEMANDE_PEER_TIMEOUT_S)", who,
+                               seconds(failure->silent))},
+                  entry.numbers[failure->peer]);
+    }
+    call.warnings.push_back(
+        fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
+                    who, seconds(failure->silent), seconds(config.peer_timeout)));
+  }
+}
+
+// Ends all exchanges of the call.
+void Driver::Impl::fail(Call& call, SetEntry& entry, base::Error error,
+                        std::optional<std::uint32_t> lost) {
+  call.over = true;
+  if (!entry.failure) give_up(entry, error, lost);
+  for (const std::uint16_t set : call.sets) {
+    SetEntry& other = *sets.find(set);
+    if (other.running && !other.finished) give_up(other, error, lost);
+    other.running = false;
+  }
+  call.status = std::move(error);
+}
+
+void Driver::Impl::give_up(SetEntry& entry, const base::Error& error,
+                           std::optional<std::uint32_t> lost) {
+  outbox.drop(entry);
+  entry.channel.abandon(lost);
+  entry.attention = lost.has_value();
+  entry.deadline = base::kNever;
+  entry.failure = error;
+  entry.lost = lost;
+  entry.running = false;
+}
+
+// A program often ends right after a failure: what is to be told goes out before this returns.
+void Driver::Impl::tell(Lock& lock) {
+  if (driving) {
+    driver_wake.kick();
+    return;
+  }
+  begin_call();
+  driving = true;
+  const base::Nanos limit = monotonic_now() + kTellingMax;
+  bool read = false;
+  for (now = monotonic_now(); now < limit; now = monotonic_now()) {
+    if (read) receive();
+    if (!pump() && outbox.empty()) break;
+    if (!outbox.empty()) block(lock, limit, driver_wake, &read);
+  }
+  driving = false;
+  if (waiting > 0) turn_over.notify_all();
+  end_call(now);
+}
+
+void Driver::Impl::give_up_all(Lock& lock, std::span<const std::uint16_t> numbers,
+                               const base::Error& error, std::uint32_t lost) {
+  for (const std::uint16_t set : numbers) {
+    SetEntry* entry = sets.find(set);
+    if (entry != nullptr && !entry->failure) give_up(*entry, error, lost);
+  }
+  tell(lock);
+}
+
+}  // namespace alm::io

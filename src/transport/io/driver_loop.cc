@@ -1,0 +1,196 @@
+// What the thread that drives does, and those that wait for its turn.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "transport/io/driver_impl.h"
+#include "wire/bytes.h"
+
+namespace alm::io {
+namespace {
+
+constexpr std::chrono::milliseconds kTurnInterval{1};
+// Batches sent before the sockets are read again.
+constexpr int kBatchesPerTurn = 4;
+constexpr std::size_t kSetOffset = 2;  // of Header::set
+
+}  // namespace
+
+// The caller's functions may take long: they are called without the lock and without the turn, so
+// that another thread can drive meanwhile.
+void Driver::Impl::serve(Lock& lock, Call& call) {
+  while (!call.over) {
+    if (owes(call)) {
+      pay(lock, call);
+    } else if (driving) {
+      await_turn(lock, call);
+    } else {
+      driving = true;
+      drive(lock, call);
+      driving = false;
+      if (waiting > 0) turn_over.notify_all();
+    }
+  }
+  // Arrivals may come so fast that there is no wait between them.
+  if (call.event && call.event->arrived && owes(call)) pay(lock, call);
+}
+
+bool Driver::Impl::owes(const Call& call) const {
+  return !call.warnings.empty() || (call.progress && now >= call.next_progress);
+}
+
+void Driver::Impl::pay(Lock& lock, Call& call) {
+  const bool progress = call.progress && now >= call.next_progress;
+  const base::Nanos begin = now;
+  const std::vector<std::string> warnings = std::exchange(call.warnings, {});
+  lock.unlock();
+  if (progress) call.progress();
+  for (const std::string& text : warnings) {
+    if (call.warn) call.warn(text);
+  }
+  lock.lock();
+  now = monotonic_now();
+  // A library that takes its time gets half of it.
+  if (progress) call.next_progress = now + std::max(kProgressInterval, now - begin);
+}
+
+// Until the call is over, or its thread owes its caller something.
+void Driver::Impl::drive(Lock& lock, Call& call) {
+  bool read = true;
+  while (true) {
+    now = monotonic_now();
+    if (read) receive();
+    const bool more = pump();
+    finish_complete();
+    update(call);
+    if (call.over || owes(call)) return;
+    read = true;
+    if (more) continue;
+    base::Nanos until = std::min({earliest_deadline(), call.deadline, next_check(call)});
+    if (call.progress) until = std::min(until, call.next_progress);
+    block(lock, until, driver_wake, &read);
+  }
+}
+
+// Another thread drives, these exchanges too.
+void Driver::Impl::await_turn(Lock& lock, Call& call) {
+  // It may sleep without knowing what we have to send.
+  if (wants_attention(call)) driver_wake.kick();
+  ++waiting;
+  turn_over.wait_for(lock, kTurnInterval, [&] { return !driving || find_event(call); });
+  --waiting;
+  now = monotonic_now();
+  update(call);
+}
+
+void Driver::Impl::receive() {
+  note_deafness(now);
+  endpoint->receive(sink);
+}
+
+// Peers may have asked in vain while nobody read, because the machine was busy or a callback took
+// long.
+void Driver::Impl::note_deafness(base::Nanos at) {
+  if (at - listened_until > kDeafMin) {
+    for (SetEntry* entry : sets.live()) entry->channel.was_deaf(at - listened_until);
+  }
+  listened_until = std::max(listened_until, at);
+}
+
+void Driver::Impl::route(std::span<const std::byte> datagram) {
+  SetEntry* entry = nullptr;
+  if (datagram.size() >= wire::kHeaderBytes) {
+    entry = sets.find(wire::load<std::uint16_t>(datagram.data() + kSetOffset));
+  }
+  if (entry == nullptr) {
+    ++counters.unknown_set;
+    return;
+  }
+  const std::size_t arrivals = entry->channel.arrivals();
+  if (!entry->channel.on_datagram(now, datagram)) return;
+  entry->attention = true;
+  news = news || entry->channel.arrivals() != arrivals;
+}
+
+// Sends what the channels have to send until they, or the kernel, have enough. True: there is more.
+bool Driver::Impl::pump() {
+  const auto& live = sets.live();
+  for (int batch = 0; batch < kBatchesPerTurn; ++batch) {
+    if (outbox.empty()) {
+      const std::size_t limit = endpoint->batch_packets();
+      for (std::size_t i = 0; i < live.size() && outbox.room() > 0; ++i) {
+        SetEntry& entry = *live[(turn + i) % live.size()];
+        if (entry.attention || entry.deadline <= now) outbox.fill(now, entry, limit);
+      }
+      ++turn;
+      may_send = true;
+      if (outbox.empty()) return false;
+    }
+    if (!may_send) return false;
+    outbox.flush(now, *endpoint);
+    if (!outbox.empty()) return false;
+  }
+  return true;
+}
+
+void Driver::Impl::finish_complete() {
+  bool other = std::exchange(news, false);
+  for (SetEntry* entry : sets.live()) {
+    if (!entry->running || entry->finished || entry->failure || entry->queued > 0) continue;
+    if (!entry->channel.complete()) continue;
+    entry->channel.release(now);
+    entry->attention = true;
+    entry->finished = true;
+    other = true;
+  }
+  if (other && waiting > 0) turn_over.notify_all();
+}
+
+base::Nanos Driver::Impl::earliest_deadline() const {
+  base::Nanos earliest = base::kNever;
+  // While datagrams wait for the kernel the channels are not asked for more: nor do their timers
+  // count.
+  if (!outbox.empty()) return earliest;
+  for (const SetEntry* entry : sets.live()) earliest = std::min(earliest, entry->deadline);
+  return earliest;
+}
+
+bool Driver::Impl::wants_attention(const Call& call) const {
+  return call.sets.empty() ||
+         std::any_of(call.sets.begin(), call.sets.end(),
+                     [this](std::uint16_t set) { return sets.find(set)->attention; });
+}
+
+base::Nanos Driver::Impl::next_check(const Call& call) const {
+  base::Nanos at = base::kNever;
+  for (const std::uint16_t set : call.sets) {
+    const SetEntry& entry = *sets.find(set);
+    if (entry.running) at = std::min(at, entry.next_check);
+  }
+  return at;
+}
+
+// Blocks without the lock. Sets `read` to whether the sockets are worth reading.
+void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) {
+  // With the queue full there is nothing to do with what comes in: let it gather until half has
+  // drained. That halves the wake-ups of a busy host.
+  const bool want_write = !outbox.empty();
+  const bool poll_read = !(want_write && endpoint->send_blocked());
+  const base::Nanos begin = monotonic_now();
+  if (!poll_read) until = std::min(until, begin + kProgressInterval);  // should it never drain
+  const WaitPlan plan = endpoint->plan_wait(begin, until, want_write, wake.fd(), poll_read);
+  wake.sleep();
+  listened_until = std::max(begin, until);
+  lock.unlock();
+  const Ready ready = endpoint->block(plan);
+  lock.lock();
+  wake.awake();
+  if (ready.error) endpoint->clear_errors();
+  *read = ready.readable || !poll_read;
+  // What came after the end of the wait has been looked at by nobody. Nothing did, if nothing is
+  // there.
+  const base::Nanos end = monotonic_now();
+  listened_until = *read ? std::min(end, std::max(begin, until)) : end;
+  may_send = !want_write || ready.writable || ready.error;
+}
+}  // namespace alm::io
