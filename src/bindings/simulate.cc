@@ -263,13 +263,13 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.memory_max = options.memory_max;
   request.config = [&](std::uint32_t) { return config; };
   request.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
-    auto made = plan::make_plan(request_of(options, group_of, placement.host_of[rank]));
-    if (!made) return made;
+    auto planned = plan::make_plan(request_of(options, group_of, placement.host_of[rank]));
+    if (!planned) return planned;
     if (steps) {
-      add_steps(made.value().phases.front().rounds, placement.host_of[rank], of_hosts, options,
+      add_steps(planned.value().phases.front().rounds, placement.host_of[rank], of_hosts, options,
                 config, limit);
     }
-    return plan::over_hosts(made.value(), placement, {rank});
+    return plan::over_hosts(planned.value(), placement, {rank});
   };
   Recorder recorder;
   if (options.trace) {
