@@ -273,9 +273,19 @@ class Plan:
         """Packets to the partners of a round alternate; else block after block."""
 
     @property
+    def identity(self) -> str:
+        """What decision files and logs know the plan by: 'grid:8x4'."""
+
+    @property
     def rounds(self) -> list[tuple[list[int], list[int]]]:
         """
-        Per round the ranks to send to and the ranks to receive from, in step order.
+        Per round of the first phase the ranks to send to and the ranks to receive from, in step order.
+        """
+
+    @property
+    def phases(self) -> list[list[tuple[int, list[tuple[int, int]]]]]:
+        """
+        Per phase the messages this rank sends: to which rank, and the blocks in it, each as (origin, destination).
         """
 
 def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Plan:
