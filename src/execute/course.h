@@ -73,8 +73,8 @@ class Course {
 
   // Where the bytes of a move come from: this rank's own block, or an earlier message.
   struct Source {
-    static constexpr std::uint32_t kOwn = ~std::uint32_t{0};
-    std::uint32_t phase = kOwn;
+    static constexpr std::uint32_t kSelf = ~std::uint32_t{0};
+    std::uint32_t phase = kSelf;
     std::uint32_t move = 0;  // in plan::Phase::in
   };
   Source source(std::size_t phase, std::size_t out_move) const {

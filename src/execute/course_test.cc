@@ -77,7 +77,7 @@ TEST(Course, MessagesWhoseBlocksHaveNotComeAreWithheld) {
   EXPECT_EQ(course.next_start(), 1u) << "the message to rank 3 can leave";
   EXPECT_THAT(course.withheld(1), ElementsAre(0, 0, 1, 0));
   EXPECT_EQ(course.source(1, 0).phase, 0u);
-  EXPECT_EQ(course.source(1, 1).phase, Course::Source::kOwn);
+  EXPECT_EQ(course.source(1, 1).phase, Course::Source::kSelf);
   std::vector<Course::Ready> ready;
   course.arrived(0, 1, ready);
   ASSERT_EQ(ready.size(), 1u);

@@ -155,7 +155,7 @@ void Execution::address(std::size_t p) {
 const std::byte* Execution::source(std::size_t p, std::size_t move) const {
   const Move& wanted = plan().phases[p].out[move];
   const Course::Source from = course_.source(p, move);
-  if (from.phase == Course::Source::kOwn) {
+  if (from.phase == Course::Source::kSelf) {
     return send_.at(wanted.destination.value) + wanted.offset;
   }
   const Buffers& held = phases_[from.phase];

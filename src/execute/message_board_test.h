@@ -36,7 +36,9 @@ class BoardCarrier final : public Carrier {
   base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
     State& state = phases_[phase];
     EXPECT_FALSE(state.running) << "phase " << phase << " begins twice";
-    state = {state.exchange_number + 1};
+    const std::uint32_t number = state.exchange_number + 1;
+    state = State();
+    state.exchange_number = number;
     state.running = true;
     state.exchange = &exchange;
     for (const base::PeerId peer : exchange.rounds->send) {

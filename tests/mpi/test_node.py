@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.mpi.fault_job import running
 from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
+from tests.mpi.fault_job import running
 from tests.mpi.mpi_job import Bench, Done, wait_for
 
 from allemande.lab import Lab
