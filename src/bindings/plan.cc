@@ -37,13 +37,13 @@ std::vector<std::pair<Ranks, Ranks>> rounds_of(const plan::Phase& phase) {
   return out;
 }
 
-using Blocks = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // (origin, destination)
+using BlockNames = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // (origin, destination)
 
-std::vector<std::pair<std::uint32_t, Blocks>> messages_of(const plan::Phase& phase) {
-  std::vector<std::pair<std::uint32_t, Blocks>> out;
+std::vector<std::pair<std::uint32_t, BlockNames>> messages_of(const plan::Phase& phase) {
+  std::vector<std::pair<std::uint32_t, BlockNames>> out;
   plan::Move direct;
   for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
-    auto& [to, blocks] = out.emplace_back(phase.rank_of(phase.rounds.send[i]).value, Blocks());
+    auto& [to, blocks] = out.emplace_back(phase.rank_of(phase.rounds.send[i]).value, BlockNames());
     for (const plan::Move& move : phase.sends(i, direct)) {
       blocks.emplace_back(move.origin.value, move.destination.value);
     }
@@ -111,7 +111,7 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro(
           "phases",
           [](const Plan& p) {
-            std::vector<std::vector<std::pair<std::uint32_t, Blocks>>> out;
+            std::vector<std::vector<std::pair<std::uint32_t, BlockNames>>> out;
             for (const plan::Phase& phase : p.phases) out.push_back(messages_of(phase));
             return out;
           },

@@ -6,9 +6,9 @@ namespace alm::carrier {
 namespace {
 
 // Each phase on a lane of its own. MPI knows ranks: what the plan says by peer is said by rank.
-class Phases final : public execute::Carrier {
+class MessagePhases final : public execute::Carrier {
  public:
-  Phases(PointToPoint& messages, const plan::Plan& plan, std::uint32_t outstanding)
+  MessagePhases(PointToPoint& messages, const plan::Plan& plan, std::uint32_t outstanding)
       : messages_(messages), plan_(plan), outstanding_(outstanding) {
     for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) lanes_.push_back(phase);
     by_rank_.resize(plan.phases.size());
@@ -77,7 +77,7 @@ class Phases final : public execute::Carrier {
 
 MessageGroup::Way::Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding)
     : execution(std::move(plan)),
-      carrier(std::make_unique<Phases>(messages, execution.plan(), outstanding)) {}
+      carrier(std::make_unique<MessagePhases>(messages, execution.plan(), outstanding)) {}
 
 MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan)
     : messages_(std::move(messages)),

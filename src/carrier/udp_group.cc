@@ -29,9 +29,9 @@ io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
 }
 
 // The phases of one plan, each over a set of peers of its own.
-class Phases final : public execute::Carrier {
+class UdpPhases final : public execute::Carrier {
  public:
-  Phases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpGroup::Hooks& hooks)
+  UdpPhases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpGroup::Hooks& hooks)
       : driver_(driver), sets_(std::move(sets)), hooks_(hooks) {}
 
   base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
@@ -76,7 +76,7 @@ UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
     }
     sets_.insert(sets_.end(), sets.begin(), sets.end());
     executions_.emplace_back(plans_[i]);
-    carriers_.push_back(std::make_unique<Phases>(driver_, std::move(sets), hooks_));
+    carriers_.push_back(std::make_unique<UdpPhases>(driver_, std::move(sets), hooks_));
   }
   driver_.add_set(set_, std::move(peers));
 }

@@ -42,6 +42,7 @@ class FakeJob {
 
   explicit FakeJob(std::uint32_t ranks) : ranks_(ranks), left_(ranks, false) {}
 
+  void aborted() { ++aborted_; }  // by a rank that has called abort
   std::uint32_t ranks() const { return ranks_; }
 
   // The call of this name fails on this rank at its n-th time, counted from 1. A collective that
@@ -130,6 +131,7 @@ class FakeJob {
   std::map<std::uint32_t, std::map<std::string, int>> calls_;
   std::optional<Fault> fault_;
   std::atomic<bool> hung_{false};
+  std::atomic<std::uint32_t> aborted_{0};
 
   // Messages: [communicator, from, to], in the order in which they were sent.
   std::map<std::tuple<CommHandle, std::uint32_t, std::uint32_t>, std::deque<std::vector<std::byte>>>
@@ -414,7 +416,7 @@ inline void run_ranks(FakeJob& job,
       try {
         body(ops, rank);
       } catch (const Aborted&) {
-        // The job has ended; the others find that this rank has left.
+        job.aborted();  // the others find that this rank has left
       }
     });
   }

@@ -28,7 +28,7 @@ std::uint64_t header_words(const NodeShape& shape) {
   return shape.hosts + std::uint64_t{shape.here} * shape.ranks;
 }
 
-base::Error failure(const std::string& what) {
+base::Error memory_failure(const std::string& what) {
   return base::io_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
@@ -62,10 +62,10 @@ base::Result<std::unique_ptr<NodeMemory>> NodeMemory::create(const NodeShape& sh
   if (!liveness) return liveness.error();
   made->liveness_ = std::move(liveness).value();
   const int file = ::memfd_create("allemande", MFD_CLOEXEC);
-  if (file < 0) return failure("memfd_create");
+  if (file < 0) return memory_failure("memfd_create");
   made->file_ = file;
   if (::ftruncate(file, static_cast<off_t>(made->bytes_)) != 0) {
-    return failure(fmt::format("{} MiB of shared memory", made->bytes_ >> 20));
+    return memory_failure(fmt::format("{} MiB of shared memory", made->bytes_ >> 20));
   }
   if (auto mapped = made->map(file); !mapped) return mapped.error();
   auto* head = new (made->base_) SharedHead{};
@@ -89,7 +89,7 @@ base::Result<std::unique_ptr<NodeMemory>> NodeMemory::attach(const NodeShape& sh
   std::unique_ptr<NodeMemory> made(new NodeMemory(shape, local_rank));
   const std::string path = fmt::format("/proc/{}/fd/{}", host_leader, file);
   const int own = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (own < 0) return failure(path);
+  if (own < 0) return memory_failure(path);
   made->file_ = own;
   struct stat status {};
   if (::fstat(own, &status) != 0 || static_cast<std::uint64_t>(status.st_size) != made->bytes_) {
@@ -110,7 +110,7 @@ base::Result<std::unique_ptr<NodeMemory>> NodeMemory::attach(const NodeShape& sh
 
 base::Status NodeMemory::map(int file) {
   void* mapped = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (mapped == MAP_FAILED) return failure("mmap of the shared memory");
+  if (mapped == MAP_FAILED) return memory_failure("mmap of the shared memory");
   base_ = static_cast<std::byte*>(mapped);
   return {};
 }

@@ -13,7 +13,6 @@ namespace alm::io {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kChunk = 100;
 constexpr std::array<std::size_t, 1> kLane0{0};
