@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from allemande.cli import main
 from allemande.errors import BadInput, Failed
 from allemande.lab import Lab, boot_plan, capacity, preflight, registry
 from allemande.lab.network import Link, Network, Switch, load_network
@@ -38,11 +39,12 @@ def test_the_scale_named_in_the_refusal_passes() -> None:
     assert capacity.round_down(12.7) == 12.0
 
 
-def test_bad_command_lines_exit_with_2_and_name_what_is_valid(lab: Lab, cluster: Path) -> None:
+def test_bad_command_lines_exit_with_2_and_name_what_is_valid(
+    lab: Lab, cluster: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refused(*words: str) -> str:
-        done = subprocess.run([*ALLEMANDE, *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 2, done
-        return done.stderr
+        assert main(["lab", *words]) == 2
+        return capsys.readouterr().err
 
     text = refused("exec", "h7", "--", "true")
     assert "no host 'h7'" in text and "h0, h1, h2, h3" in text

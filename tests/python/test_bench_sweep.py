@@ -189,15 +189,25 @@ def test_the_worst_ratios_are_printed_last() -> None:
     [
         (["--clusters", "tam-9x9"], "no cluster is called 'tam-9x9'"),
         (["--clusters", "tam-8x1,tam-8x1"], "names one twice"),
-        (["--sizes", "0"], "size '0' is not valid"),
         (["--scale", "0"], "--scale '0' is not valid"),
         (["--scale", "0.1,x,1"], "--scale '0.1,x,1' is not valid"),
         (["--scale", "0.1,0.2"], "expected one number of 0.0001 to 1000, or 3 of them"),
         (["--against", "nobody"], "unknown candidate 'nobody'"),
     ],
 )
-def test_bad_input_exits_with_2(arguments: list[str], message: str) -> None:
-    command = [sys.executable, "-m", "allemande.bench.sweep", *arguments]
+def test_bad_input_exits_with_2(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["sweep", *arguments])
+    assert sweep_module.main() == 2
+    assert message in capsys.readouterr().err
+
+
+def test_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "allemande.bench.sweep", "--sizes", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert message in done.stderr
+    assert "size '0' is not valid" in done.stderr

@@ -266,9 +266,9 @@ def read_trace(path: Path) -> Any:
 
 def test_a_written_trace_reads_back_with_every_packet(tmp_path: Path) -> None:
     path = tmp_path / "x.pftrace"
-    arguments = ["--algorithm", "direct", "--size", "10KB", "--trace", str(path)]
+    arguments = ["--algorithm", "direct", "--size", "3KB", "--trace", str(path)]
     assert main(["simulate", "tam-8x4-u412", *arguments]) == 0
-    result = simulate("tam-8x4-u412", "direct", 10_000, trace=True)
+    result = simulate("tam-8x4-u412", "direct", 3000, trace=True)
     packets = read_trace(path).packet
     tracks = {
         p.track_descriptor.uuid: p.track_descriptor for p in packets if p.track_descriptor.name
