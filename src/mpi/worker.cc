@@ -1,24 +1,14 @@
 #include "mpi/worker.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <utility>
+
+#include "base/blocked_signals.h"
 
 namespace alm::mpi {
 
 Worker::Worker() {
-  // Signals belong to the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { work(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const base::BlockedSignals blocked;
+  thread_ = std::thread([this] { work(); });
 }
 
 Worker::~Worker() {
