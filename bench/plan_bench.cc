@@ -31,7 +31,7 @@ void run(benchmark::State& state, Permutation permutation, std::vector<std::uint
   const alm::plan::Request request{.ranks = ranks,
                                    .self = {ranks / 3},
                                    .permutation = permutation,
-                                   .group_of = {std::move(leaf)}};
+                                   .leaf_of = {std::move(leaf)}};
   for (auto _ : state) benchmark::DoNotOptimize(alm::plan::make_plan(request));
 }
 

@@ -101,7 +101,7 @@ Measured measure(Cluster cluster, const Exchange& exchange) {
     return plan::make_plan({.ranks = cluster.host_count(),
                             .self = {rank},
                             .algorithm = exchange.algorithm,
-                            .group_of = groups});
+                            .leaf_of = groups});
   };
   const double begin = cpu_seconds();
   auto result = harness::simulate(request);

@@ -35,7 +35,7 @@ std::vector<std::uint64_t> read_traffic(const nanobind::object& rows, std::size_
                                         const std::string& where);
 
 // Groups of ranks as schedules see them. Where the switches form no tree, the hosts of one leaf.
-std::vector<std::vector<std::uint32_t>> groups_of(const topology::Cluster& cluster,
+std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& cluster,
                                                   const std::vector<base::HostId>& hosts);
 
 void bind_exchange(nanobind::module_& m);

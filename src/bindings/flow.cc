@@ -187,7 +187,7 @@ nb::dict simulate_flows(const topology::Cluster& cluster, const nb::dict& given,
       plan.algorithm == plan::Algorithm::kDirect || plan.algorithm == plan::Algorithm::kSyncShuffle;
   std::unique_ptr<Rounds> rounds;
   if (!one_round && plan.ranks > 1) {
-    plan.group_of = groups_of(cluster, participants(cluster, std::nullopt));
+    plan.leaf_of = leaves_of(cluster, participants(cluster, std::nullopt));
     const bool one_partner = plan.algorithm == plan::Algorithm::kPairwise ||
                              plan.algorithm == plan::Algorithm::kShiftExchange;
     if (one_partner && request.mode == sim::FlowRounds::kChoose && !topology::is_tree(cluster)) {

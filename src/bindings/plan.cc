@@ -53,7 +53,7 @@ std::vector<std::pair<std::uint32_t, BlockNames>> messages_of(const plan::Phase&
 
 Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorithm,
                std::string_view permutation, bool contention_aware, std::uint32_t omega,
-               const std::vector<Ranks>& group_of) {
+               const std::vector<Ranks>& leaf_of) {
   auto named = value_or_raise(plan::parse_named(algorithm));
   return value_or_raise(
       plan::make_plan({.ranks = ranks,
@@ -63,7 +63,7 @@ Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorit
                        .contention_aware = contention_aware,
                        .omega = omega,
                        .shape = std::move(named.shape),
-                       .group_of = group_of}));
+                       .leaf_of = leaf_of}));
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ void bind_plan(nb::module_& m) {
   m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",
         "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
         "group_of"_a = std::vector<Ranks>(),
-        "The plan of one rank. group_of[l][r]: the group rank r is in at level l, as "
+        "The plan of one rank. leaf_of[l][r]: the group rank r is in at level l, as "
         "Cluster.hierarchy() gives it; empty: one switch.");
 }
 

@@ -103,7 +103,7 @@ plan::Placement placement_of(const SimulateOptions& options) {
   return plan::Placement::of(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& group_of,
+plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& leaf_of,
                          std::uint32_t host) {
   return {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
           .self = {host},
@@ -112,7 +112,7 @@ plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& gro
           .contention_aware = options.contention_aware,
           .omega = options.omega,
           .shape = options.shape,
-          .group_of = group_of};
+          .leaf_of = leaf_of};
 }
 
 class Recorder final : public sim::TraceSink {
@@ -239,9 +239,9 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
   const plan::Tuning tuning = plan::tune(cluster, options.hosts);
   const transport::Config config = config_of(options, cluster, tuning);
-  const auto group_of = groups_of(cluster, options.hosts);
+  const auto leaf_of = leaves_of(cluster, options.hosts);
 
-  const auto made = value_or_raise(plan::make_plan(request_of(options, group_of, 0)));
+  const auto made = value_or_raise(plan::make_plan(request_of(options, leaf_of, 0)));
   const double limit = limit_seconds(options, cluster, !made.phases.front().direct());
   const auto of_hosts =
       options.matrix.empty() ? std::vector<std::uint64_t>() : host_matrix(options);
@@ -263,7 +263,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.memory_max = options.memory_max;
   request.config = [&](std::uint32_t) { return config; };
   request.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
-    auto planned = plan::make_plan(request_of(options, group_of, placement.host_of[rank]));
+    auto planned = plan::make_plan(request_of(options, leaf_of, placement.host_of[rank]));
     if (!planned) return planned;
     if (steps) {
       add_steps(planned.value().phases.front().rounds, placement.host_of[rank], of_hosts, options,
@@ -300,7 +300,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> groups_of(const topology::Cluster& cluster,
+std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& cluster,
                                                   const std::vector<base::HostId>& hosts) {
   std::vector<std::vector<std::uint32_t>> level;
   if (const auto tree = topology::hierarchy(cluster); tree) {

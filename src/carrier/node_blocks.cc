@@ -73,7 +73,7 @@ base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) 
   transport::Exchange exchange;
   exchange.send = {std::as_bytes(out).data(), 0, 0, at, bytes};
   exchange.recv = {std::as_writable_bytes(in).data(), 0, 0, at, bytes};
-  if (auto done = of_.network_.group->run(exchange); !done) return done;
+  if (auto done = of_.network_.carrier->run(exchange); !done) return done;
   std::uint64_t slabs = 1;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
     slabs = std::max(slabs, in[of_.header_at(host)]);
@@ -213,7 +213,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
     if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
     exchange.rounds = &counts->rounds();
   }
-  if (auto done = of_.network_.group->run(exchange); !done) return done;
+  if (auto done = of_.network_.carrier->run(exchange); !done) return done;
   if (differs) return of_.disagreement(of_.verdict_);
   for (std::uint32_t host = 0; slab == 0 && host < hosts; ++host) {
     if (host == of_.host_) continue;

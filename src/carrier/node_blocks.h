@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "carrier/udp_group.h"
+#include "carrier/udp_carrier.h"
 #include "carrier/uneven_steps.h"
 #include "node/node_slabs.h"
 #include "plan/placement.h"
@@ -31,8 +31,8 @@ constexpr std::uint64_t kVerdictBytes = sizeof(NodeVerdict);
 
 // What the leader reaches other hosts by; nothing on other ranks.
 struct NodeNetwork {
-  UdpGroup* group = nullptr;
-  Counts* counts = nullptr;  // null on the leader, too, where no steps are to be made
+  UdpCarrier* carrier = nullptr;
+  UnevenSteps* counts = nullptr;  // null on the leader, too, where no steps are to be made
 };
 
 class NodeBlocks {

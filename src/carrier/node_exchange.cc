@@ -21,19 +21,19 @@ class EqualBlocks final : public node::SlabData {
     std::uint64_t bytes, piece;
   };
 
-  EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpGroup* group,
+  EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpCarrier* carrier,
               const User& user, std::optional<std::size_t> combining)
       : placement_(placement),
         self_(self),
         host_(placement.host_of[self]),
-        group_(group),
+        carrier_(carrier),
         user_(user),
         combining_(combining) {}
 
   void copy_in(std::uint64_t slab, std::byte* send) override {
     const Piece piece = piece_of(slab);
     const std::uint64_t here = placement_.count(host_);
-    std::uint64_t block = placement_.place[self_];
+    std::uint64_t block = placement_.local_rank[self_];
     for (const auto& ranks : placement_.ranks) {
       for (const std::uint32_t to : ranks) {
         if (to != self_) {
@@ -57,15 +57,16 @@ class EqualBlocks final : public node::SlabData {
     const transport::ConstBlocks out{send, 0, 0, at, sizes};
     const transport::MutableBlocks in{recv, 0, 0, at, sizes};
     if (combining_) {
-      if (!placement_.equal()) return group_->run_combining(*combining_, out, in, {bytes, weights});
+      if (!placement_.equal())
+        return carrier_->run_combining(*combining_, out, in, {bytes, weights});
       const std::uint64_t block = here * here * bytes;
-      return group_->run_combining(*combining_, {send, block, block}, {recv, block, block},
-                                   {.each = block});
+      return carrier_->run_combining(*combining_, {send, block, block}, {recv, block, block},
+                                     {.each = block});
     }
     transport::Exchange exchange;
     exchange.send = out;
     exchange.recv = in;
-    return group_->run(exchange);
+    return carrier_->run(exchange);
   }
 
   void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) override {
@@ -73,7 +74,8 @@ class EqualBlocks final : public node::SlabData {
     const std::uint64_t here = placement_.count(host_);
     for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
       const std::uint64_t count = placement_.count(host);
-      const std::uint64_t block = here * placement_.first[host] + placement_.place[self_] * count;
+      const std::uint64_t block =
+          here * placement_.first[host] + placement_.local_rank[self_] * count;
       const std::byte* from_host = (host == host_ ? send : recv) + block * piece.bytes;
       for (const std::uint32_t from : placement_.ranks[host]) {
         if (from != self_) {
@@ -95,7 +97,7 @@ class EqualBlocks final : public node::SlabData {
 
   const plan::Placement& placement_;
   std::uint32_t self_, host_;
-  UdpGroup* group_;
+  UdpCarrier* carrier_;
   User user_;
   std::optional<std::size_t> combining_;
 };
@@ -103,8 +105,8 @@ class EqualBlocks final : public node::SlabData {
 }  // namespace
 
 NodeExchange::NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement,
-                           std::uint32_t self, UdpGroup* group)
-    : node_(std::move(node)), placement_(std::move(placement)), self_(self), group_(group) {}
+                           std::uint32_t self, UdpCarrier* carrier)
+    : node_(std::move(node)), placement_(std::move(placement)), self_(self), carrier_(carrier) {}
 
 std::uint64_t NodeExchange::piece_bytes() const {
   const std::uint64_t blocks = std::uint64_t{placement_.most()} * placement_.rank_count();
@@ -114,14 +116,14 @@ std::uint64_t NodeExchange::piece_bytes() const {
 base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
                                     std::optional<std::size_t> combining) {
   const std::uint64_t piece = piece_bytes();
-  EqualBlocks data(placement_, self_, group_, {send, recv, bytes, piece}, combining);
+  EqualBlocks data(placement_, self_, carrier_, {send, recv, bytes, piece}, combining);
   return node::run_slabs(*node_, data, (bytes + piece - 1) / piece,
                          {node::NodeCall::kAlltoall, bytes}, step_);
 }
 
 base::Status NodeExchange::alltoall_blocks(const transport::ConstBlocks& send,
                                            const transport::MutableBlocks& recv) {
-  NodeBlocks blocks(*node_, placement_, self_, {group_, counts_}, calls_++, send, recv);
+  NodeBlocks blocks(*node_, placement_, self_, {carrier_, counts_}, calls_++, send, recv);
   const node::NodeCall call{node::NodeCall::kBlocks, 0};
   if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, step_); !told) return told;
   return node::run_slabs(*node_, blocks.data(), blocks.slabs(), call, step_);

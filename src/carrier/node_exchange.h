@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "carrier/udp_group.h"
+#include "carrier/udp_carrier.h"
 #include "carrier/uneven_steps.h"
 #include "node/node.h"
 #include "plan/placement.h"
@@ -20,11 +20,11 @@ namespace alm::carrier {
 
 class NodeExchange {
  public:
-  // `group` is the leader's, one member per host; null on other ranks. It outlives this.
+  // `carrier` is the leader's, one member per host; null on other ranks. It outlives this.
   NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement, std::uint32_t self,
-               UdpGroup* group);
+               UdpCarrier* carrier);
 
-  // Blocks of `bytes`, the rank's own left alone. `combining`: a plan of the group.
+  // Blocks of `bytes`, the rank's own left alone. `combining`: a plan of the hosts.
   base::Status alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
                         std::optional<std::size_t> combining);
   // Of any sizes. kBadInput: two ranks do not agree on one. All ranks end with it then, in this
@@ -33,7 +33,7 @@ class NodeExchange {
                                const transport::MutableBlocks& recv);
 
   // The leader's; must live as long as this. Messages of different sizes then go in steps.
-  void make_steps_by(Counts& counts) { counts_ = &counts; }
+  void make_steps_by(UnevenSteps& counts) { counts_ = &counts; }
 
   node::Node& node() { return *node_; }
   // How much of every block of an alltoall is in a slab.
@@ -43,8 +43,8 @@ class NodeExchange {
   std::unique_ptr<node::Node> node_;
   plan::Placement placement_;
   std::uint32_t self_;
-  UdpGroup* group_;
-  Counts* counts_ = nullptr;
+  UdpCarrier* carrier_;
+  UnevenSteps* counts_ = nullptr;
   std::uint64_t step_ = 0;   // the next
   std::uint64_t calls_ = 0;  // of alltoall_blocks
 };

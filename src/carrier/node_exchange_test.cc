@@ -26,14 +26,14 @@ class Rank {
     node::Node::Settings settings;
     settings.peer_warning = settings.peer_timeout = 60 * base::kSecond;
     auto node = processes.open_node(rank, std::move(settings), slab_bytes);
-    if (placement_.leads(rank)) open_group(processes);
+    if (placement_.leads(rank)) open_carrier(processes);
     processes.bootstrap().meet(3, placement_.rank_count());
-    exchange_ = std::make_unique<NodeExchange>(std::move(node), placement_, rank, group_.get());
+    exchange_ = std::make_unique<NodeExchange>(std::move(node), placement_, rank, carrier_.get());
   }
 
   NodeExchange& exchange() { return *exchange_; }
   std::optional<std::size_t> first_phased() const {
-    if (!group_ || !placement_.equal()) return std::nullopt;
+    if (!carrier_ || !placement_.equal()) return std::nullopt;
     return 0;
   }
   // Peers may need what was sent last.
@@ -94,13 +94,13 @@ class Rank {
   }
 
  private:
-  void open_group(const node::Processes& processes) {
+  void open_carrier(const node::Processes& processes) {
     io::EndpointOptions options;
     options.local_address = "127.0.0.1";
     driver_ = io::Driver::create(io::Endpoint::open(options).value()).value();
     const std::uint32_t host = placement_.host_of[rank_];
     auto& entries = processes.bootstrap().entries;
-    // Sets are numbered alike everywhere: the group's, then those of the phases.
+    // Sets are numbered alike everywhere: the carrier's, then those of the phases.
     const std::uint16_t set = driver_->reserve_set();
     std::vector<plan::Plan> combining;
     std::vector<std::vector<std::vector<std::uint16_t>>> phase_sets;
@@ -125,16 +125,16 @@ class Rank {
           {io::make_address("127.0.0.1", entries[placement_.leader(peer)].port).value()});
       peers.names.push_back("host " + std::to_string(peer));
     }
-    group_ = std::make_unique<UdpGroup>(
+    carrier_ = std::make_unique<UdpCarrier>(
         *driver_, std::move(peers),
         plan::make_plan({.ranks = placement_.hosts(), .self = {host}}).value(),
-        std::move(combining), phase_sets, UdpGroup::Hooks{});
+        std::move(combining), phase_sets, UdpCarrier::Hooks{});
   }
 
   const plan::Placement& placement_;
   std::uint32_t rank_;
   std::unique_ptr<io::Driver> driver_;
-  std::unique_ptr<UdpGroup> group_;
+  std::unique_ptr<UdpCarrier> carrier_;
   std::unique_ptr<NodeExchange> exchange_;
 };
 

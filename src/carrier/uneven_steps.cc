@@ -35,32 +35,33 @@ std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t se
 
 }  // namespace
 
-Counts::Counts(UdpGroup& group, Network network)
-    : group_(group),
+UnevenSteps::UnevenSteps(UdpCarrier& carrier, Network network)
+    : carrier_(carrier),
       network_(std::move(network)),
-      known_(group.members()),
+      known_(carrier.members()),
       allowance_(matrix_cost()) {}
 
 // To each member.
-std::uint64_t Counts::matrix_cost() const {
+std::uint64_t UnevenSteps::matrix_cost() const {
   const std::uint64_t members = known_.size();
   return members * (members * sizeof(std::uint64_t) + kPacketCost);
 }
 
-std::uint64_t Counts::load_of(std::span<const std::uint64_t> send,
-                              std::span<const std::uint64_t> recv, std::uint32_t self) {
+std::uint64_t UnevenSteps::load_of(std::span<const std::uint64_t> send,
+                                   std::span<const std::uint64_t> recv, std::uint32_t self) {
   return std::max(sum_without(send, self), sum_without(recv, self));
 }
 
-std::uint64_t Counts::calls_between(std::uint64_t load, std::uint32_t without_news) {
+std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t without_news) {
   if (load >= kLargeBytes) return 0;
   const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
   return (std::uint64_t{1} << std::min(without_news, doublings)) - 1;
 }
 
-base::Status Counts::prepare(std::span<const std::uint64_t> send,
-                             std::span<const std::uint64_t> recv, const WantsSteps& wants_steps) {
-  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv)};
+base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
+                                  std::span<const std::uint64_t> recv,
+                                  const WantsSteps& wants_steps) {
+  const Told mine{load_of(send, recv, carrier_.self()), hash_of(send, recv)};
   allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;
@@ -71,11 +72,11 @@ base::Status Counts::prepare(std::span<const std::uint64_t> send,
   return {};
 }
 
-base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send,
-                           const WantsSteps& wants_steps) {
+base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t> send,
+                                const WantsSteps& wants_steps) {
   std::vector<Told> all(known_.size());
-  if (auto told =
-          group_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  if (auto told = carrier_.gather(std::as_bytes(std::span(&mine, 1)),
+                                  std::as_writable_bytes(std::span(all)));
       !told) {
     return told;
   }
@@ -103,7 +104,7 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
   matrix_due_ = false;
   allowance_ -= matrix_cost();
   std::vector<std::uint64_t> matrix(known_.size() * known_.size());
-  if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
+  if (auto told = carrier_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
       !told) {
     return told;
   }
@@ -112,8 +113,8 @@ base::Status Counts::agree(const Told& mine, std::span<const std::uint64_t> send
   return {};
 }
 
-void Counts::make_steps(std::span<const std::uint64_t> matrix) {
-  const std::uint32_t members = group_.members();
+void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
+  const std::uint32_t members = carrier_.members();
   const auto limit_of = [&](topology::Packing packing) {
     return base::kSecond *
            topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
@@ -124,17 +125,19 @@ void Counts::make_steps(std::span<const std::uint64_t> matrix) {
   const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
   auto made = plan::make_uneven(
       {.ranks = members,
-       .self = {group_.self()},
+       .self = {carrier_.self()},
        .bytes = matrix,
-       .packet_bytes = group_.packet_bytes(),
-       .grain_packets = group_.config().grain_packets,
+       .packet_bytes = carrier_.packet_bytes(),
+       .grain_packets = carrier_.config().grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
-  stepped_ = group_.plan().rounds();
+  stepped_ = carrier_.plan().rounds();
   stepped_.trains = std::move(made.send);
   stepped_.arrivals = std::move(made.recv);
   stepped_.steps = made.steps;
 }
 
-const base::Rounds& Counts::rounds() const { return planned_ ? stepped_ : group_.plan().rounds(); }
+const base::Rounds& UnevenSteps::rounds() const {
+  return planned_ ? stepped_ : carrier_.plan().rounds();
+}
 
 }  // namespace alm::carrier

@@ -21,12 +21,12 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "carrier/udp_group.h"
+#include "carrier/udp_carrier.h"
 #include "topology/cluster.h"
 
 namespace alm::carrier {
 
-class Counts {
+class UnevenSteps {
  public:
   // What steps are made for: the network, and where the members are in it.
   struct Network {
@@ -35,10 +35,10 @@ class Counts {
     std::vector<base::HostId> hosts;
   };
 
-  // The group and the cluster must live as long as this.
-  Counts(UdpGroup& group, Network network);
+  // The carrier and the cluster must live as long as this.
+  UnevenSteps(UdpCarrier& carrier, Network network);
 
-  // Collective over the group, before every exchange: bytes to and from each member. Afterwards
+  // Collective over its members, before every exchange: bytes to and from each member. Afterwards
   // rounds() are those to take. `wants_steps`, the same on all members, says for a load() whether
   // this exchange will take them.
   using WantsSteps = std::function<bool(std::uint64_t load)>;
@@ -71,7 +71,7 @@ class Counts {
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
 
-  UdpGroup& group_;
+  UdpCarrier& carrier_;
   Network network_;
 
   std::vector<Told> known_;  // [member], of the latest agreement
@@ -84,7 +84,7 @@ class Counts {
   std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
-  base::Rounds stepped_;  // the rounds of the group, and the steps
+  base::Rounds stepped_;  // the rounds of the carrier, and the steps
 };
 
 }  // namespace alm::carrier

@@ -37,9 +37,9 @@ plan::Plan plan_of(std::uint32_t self) {
 using Matrix = std::vector<std::uint64_t>;  // [from * kMembers + to]
 
 // Four members in this process, each on a thread of its own while they exchange.
-class CountsTest : public testing::Test {
+class UnevenStepsTest : public testing::Test {
  protected:
-  CountsTest()
+  UnevenStepsTest()
       : cluster_(star()), hosts_{{0}, {1}, {2}, {3}}, tuning_(plan::tune(cluster_, hosts_)) {
     std::vector<std::uint16_t> sets;
     for (std::uint32_t i = 0; i < kMembers; ++i) {
@@ -57,17 +57,17 @@ class CountsTest : public testing::Test {
         peers.addresses.push_back({driver->endpoint().local()});
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
-      groups_.push_back(std::make_unique<UdpGroup>(
+      carriers_.push_back(std::make_unique<UdpCarrier>(
           *drivers_[i], std::move(peers), plan_of(i), std::vector<plan::Plan>{},
           std::span<const std::vector<std::vector<std::uint16_t>>>{},
-          UdpGroup::Hooks{[] {}, [](const std::string&) {}}));
-      counts_.push_back(std::make_unique<Counts>(
-          *groups_[i], Counts::Network{&cluster_, tuning_.packet_time_us, hosts_}));
+          UdpCarrier::Hooks{[] {}, [](const std::string&) {}}));
+      members_.push_back(std::make_unique<UnevenSteps>(
+          *carriers_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
     }
   }
 
   // What each member has agreed on for an exchange of these bytes: how many take steps.
-  std::uint32_t prepare(const Matrix& bytes, const Counts::WantsSteps& wants_steps = {}) {
+  std::uint32_t prepare(const Matrix& bytes, const UnevenSteps::WantsSteps& wants_steps = {}) {
     std::vector<std::thread> threads;
     for (std::uint32_t self = 0; self < kMembers; ++self) {
       threads.emplace_back([&, self] {
@@ -76,22 +76,22 @@ class CountsTest : public testing::Test {
           send[peer] = bytes[self * kMembers + peer];
           recv[peer] = bytes[peer * kMembers + self];
         }
-        EXPECT_TRUE(counts_[self]->prepare(send, recv, wants_steps).ok());
+        EXPECT_TRUE(members_[self]->prepare(send, recv, wants_steps).ok());
       });
     }
     for (auto& thread : threads) thread.join();
     std::uint32_t planned = 0;
-    for (const auto& one : counts_) planned += one->planned() ? 1 : 0;
+    for (const auto& one : members_) planned += one->planned() ? 1 : 0;
     return planned;
   }
-  std::uint64_t sent() const { return groups_[0]->counters().data_sent; }
+  std::uint64_t sent() const { return carriers_[0]->counters().data_sent; }
 
   topology::Cluster cluster_;
   std::vector<base::HostId> hosts_;
   plan::Tuning tuning_;
   std::vector<std::unique_ptr<io::Driver>> drivers_;
-  std::vector<std::unique_ptr<UdpGroup>> groups_;
-  std::vector<std::unique_ptr<Counts>> counts_;
+  std::vector<std::unique_ptr<UdpCarrier>> carriers_;
+  std::vector<std::unique_ptr<UnevenSteps>> members_;
 };
 
 Matrix even(std::uint64_t bytes) { return Matrix(kMembers * kMembers, bytes); }
@@ -102,26 +102,26 @@ Matrix hot(std::uint64_t bytes) {
   return matrix;
 }
 
-TEST_F(CountsTest, StepsAreMadeOnceForCountsThatStay) {
+TEST_F(UnevenStepsTest, StepsAreMadeOnceForCountsThatStay) {
   EXPECT_EQ(prepare(hot(200'000)), kMembers);
-  EXPECT_EQ(counts_[0]->load(), 3u * 8 * 200'000);
+  EXPECT_EQ(members_[0]->load(), 3u * 8 * 200'000);
   const auto after_first = sent();
   EXPECT_EQ(prepare(hot(200'000)), kMembers);
   EXPECT_EQ(sent() - after_first, kMembers - 1) << "one word to each";
-  const auto rounds = counts_[1]->rounds();
+  const auto rounds = members_[1]->rounds();
   EXPECT_GT(rounds.steps, 3u * 8 * 200'000 / 1448);
   EXPECT_FALSE(rounds.trains.empty());
 }
 
-TEST_F(CountsTest, ChangedCountsGetNewSteps) {
+TEST_F(UnevenStepsTest, ChangedCountsGetNewSteps) {
   EXPECT_EQ(prepare(hot(200'000)), kMembers);
-  const auto steps = counts_[0]->rounds().steps;
+  const auto steps = members_[0]->rounds().steps;
   EXPECT_EQ(prepare(hot(400'000)), kMembers);
-  EXPECT_GT(counts_[0]->rounds().steps, steps);
+  EXPECT_GT(members_[0]->rounds().steps, steps);
 }
 
 // All counts travel only for exchanges that will take the steps; later, when one does.
-TEST_F(CountsTest, StepsAreMadeForThoseWhoTakeThem) {
+TEST_F(UnevenStepsTest, StepsAreMadeForThoseWhoTakeThem) {
   const auto never = [](std::uint64_t) { return false; };
   EXPECT_EQ(prepare(hot(200'000), never), 0u);
   EXPECT_EQ(sent(), kMembers - 1) << "one word to each";
@@ -129,13 +129,13 @@ TEST_F(CountsTest, StepsAreMadeForThoseWhoTakeThem) {
   EXPECT_EQ(sent(), 3 * (kMembers - 1)) << "and all counts";
 }
 
-TEST_F(CountsTest, EvenCountsKeepTheirRounds) {
+TEST_F(UnevenStepsTest, EvenCountsKeepTheirRounds) {
   EXPECT_EQ(prepare(even(500'000)), 0u);
-  EXPECT_EQ(counts_[0]->rounds().steps, 0u);
-  EXPECT_EQ(counts_[0]->rounds().send.size(), kMembers - 1);
+  EXPECT_EQ(members_[0]->rounds().steps, 0u);
+  EXPECT_EQ(members_[0]->rounds().send.size(), kMembers - 1);
 }
 
-TEST_F(CountsTest, SmallExchangesAreAskedAboutEverMoreRarely) {
+TEST_F(UnevenStepsTest, SmallExchangesAreAskedAboutEverMoreRarely) {
   std::uint64_t before = sent();
   std::vector<int> asked_at;
   for (int call = 0; call < 40; ++call) {
@@ -147,7 +147,7 @@ TEST_F(CountsTest, SmallExchangesAreAskedAboutEverMoreRarely) {
 }
 
 // Between two agreements a rank notices that its own counts are others than the steps are for.
-TEST_F(CountsTest, StepsAreNotTakenForOtherCounts) {
+TEST_F(UnevenStepsTest, StepsAreNotTakenForOtherCounts) {
   constexpr std::uint64_t kBytes = 10'000;  // the hot one carries 240 KB: not asked about each time
   EXPECT_EQ(prepare(hot(kBytes)), kMembers);
   EXPECT_EQ(prepare(hot(kBytes)), kMembers);
@@ -158,10 +158,10 @@ TEST_F(CountsTest, StepsAreNotTakenForOtherCounts) {
 }
 
 TEST(CallsBetween, GrowWhereThereIsNoNewsAndNotForLargeExchanges) {
-  EXPECT_EQ(Counts::calls_between(10 << 20, 9), 0u);
-  EXPECT_EQ(Counts::calls_between(100 << 10, 0), 0u);
-  EXPECT_EQ(Counts::calls_between(100 << 10, 9), 7u);
-  EXPECT_EQ(Counts::calls_between(100, 9), 63u);
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 9), 0u);
+  EXPECT_EQ(UnevenSteps::calls_between(100 << 10, 0), 0u);
+  EXPECT_EQ(UnevenSteps::calls_between(100 << 10, 9), 7u);
+  EXPECT_EQ(UnevenSteps::calls_between(100, 9), 63u);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ base::Status AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const s
     --wait_;
     return {};
   }
-  std::array<std::uint64_t, 2> words = {carrier::Counts::load_of(send, recv, self),
+  std::array<std::uint64_t, 2> words = {carrier::UnevenSteps::load_of(send, recv, self),
                                         static_cast<std::uint64_t>(limit)};
   if (ops.allreduce_max(comm, words) != kMpiSuccess) {
     return base::io_error("MPI_Allreduce of what the ranks carry failed");
@@ -25,7 +25,7 @@ base::Status AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const s
   bytes_ = load;
   limit_ = static_cast<base::Nanos>(words[1]);
   without_news_ = news ? 0 : without_news_ + 1;
-  wait_ = carrier::Counts::calls_between(load, without_news_);
+  wait_ = carrier::UnevenSteps::calls_between(load, without_news_);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // What the fullest rank carries in the next MPI_Alltoallv or MPI_Alltoallw, as all ranks know it:
 // the size class of their trials. Counts are local facts. Where every rank is a member of the UDP
-// group they tell each other their counts over UDP (carrier/uneven_steps.h), else they compare by
+// carrier they tell each other their counts over UDP (carrier/uneven_steps.h), else they compare by
 // an MPI collective (agreed_load.h).
 #pragma once
 

@@ -87,16 +87,16 @@ std::string BringUp::join(std::string_view refusal) {
   if (!membership.refusal.empty()) return membership.refusal;
   members_.hosts = std::move(membership.hosts);
   if (job_.cluster) members_.tuning = plan::tune(*job_.cluster, members_.hosts);
-  auto groups = group_of(job_.cluster_or_null(), members_.hosts);
-  if (!groups) return groups.error().message;
-  members_.groups = std::move(groups).value();
+  auto leaves = leaf_of(job_.cluster_or_null(), members_.hosts);
+  if (!leaves) return leaves.error().message;
+  members_.leaves = std::move(leaves).value();
   const auto planned = ways_.plan(job_.options);
   return planned ? std::string() : planned.error().message;
 }
 
 std::string BringUp::open_udp() {
   PeerRecord mine = records_[members_.self];
-  ReservedSets sets;  // given back wherever this ends without a group
+  ReservedSets sets;  // given back wherever this ends without a carrier
   std::unique_ptr<node::NodeMemory> memory;
   if (members_.leads()) {
     open_sockets(mine, sets);
@@ -176,7 +176,7 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
     auto attached =
         node::NodeMemory::attach(node::node_shape(placement, members_.host, node::kNodeSlabBytes),
                                  leader.key, leader.process, leader.memory_file,
-                                 placement.place[members_.self], {job_.liveness, job_.rank});
+                                 placement.local_rank[members_.self], {job_.liveness, job_.rank});
     if (attached) {
       memory = std::move(attached).value();
     } else {
@@ -194,9 +194,9 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
                      records_[rank].cause.data());
 }
 
-// Empty when every pair of hosts has exchanged a full packet; the group is open then.
+// Empty when every pair of hosts has exchanged a full packet; the carrier is open then.
 std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes) {
-  if (driver_ != nullptr) open_group(sets, datagram_bytes);
+  if (driver_ != nullptr) open_carrier(sets, datagram_bytes);
   // Nobody begins before everybody listens. A rank that does not wait says hello too early at
   // worst, and says it again until it is answered; the outcome tells whether it has been.
   collectives_.come_together();
@@ -204,7 +204,7 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
   const auto told = collectives_.least(outcome);
   const auto gap = told ? hello_gap(outcome) : std::nullopt;
   if (told && !gap) return {};
-  courier_.close_group();
+  courier_.close_carrier();
   if (!told) return told.error().message;
   const auto host_name = [this](std::uint32_t host) {
     return members_.host_names[members_.placement.leader(host)];
@@ -235,7 +235,7 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
   return {};
 }
 
-void BringUp::open_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
+void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
   io::PeerSet peers;
   const auto& tuning = members_.tuning;
   peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
@@ -261,7 +261,7 @@ void BringUp::open_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   for (std::size_t phase = 0; phase < phase_sets.size(); ++phase) {
     for (const PeerRecord& record : leaders_) phase_sets[phase].push_back(record.phase_sets[phase]);
   }
-  courier_.open_group(*driver_, std::move(peers), phase_sets);
+  courier_.open_carrier(*driver_, std::move(peers), phase_sets);
   sets.hand_over();
 }
 

@@ -59,7 +59,7 @@ class BringUp {
   void open_sockets(PeerRecord& mine, ReservedSets& sets);
   std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
   void reserve(PeerRecord& mine, ReservedSets& sets);
-  void open_group(ReservedSets& sets, std::uint32_t datagram_bytes);
+  void open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes);
 
   base::Status gather(const PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;

@@ -23,8 +23,8 @@ transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
 
 }  // namespace
 
-void Courier::open_group(io::Driver& driver, io::PeerSet peers,
-                         std::span<const std::vector<std::uint16_t>> phase_sets) {
+void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
+                           std::span<const std::vector<std::uint16_t>> phase_sets) {
   std::vector<std::vector<std::vector<std::uint16_t>>> sets;
   std::size_t next = 0;
   for (const plan::Plan& combining : ways_.combining()) {
@@ -33,34 +33,34 @@ void Courier::open_group(io::Driver& driver, io::PeerSet peers,
       of_plan.push_back(phase_sets[next++]);
     }
   }
-  group_ = std::make_unique<carrier::UdpGroup>(
+  carrier_ = std::make_unique<carrier::UdpCarrier>(
       driver, std::move(peers), ways_.plan_of_hosts(),
       std::vector<plan::Plan>(ways_.combining().begin(), ways_.combining().end()), sets,
-      carrier::UdpGroup::Hooks{[this] { job_.ops.progress(); },
-                               [this](const std::string& text) { job_.log.warning(text); }});
+      carrier::UdpCarrier::Hooks{[this] { job_.ops.progress(); },
+                                 [this](const std::string& text) { job_.log.warning(text); }});
 }
 
-void Courier::close_group() {
-  if (group_) group_->close();
-  group_.reset();
+void Courier::close_carrier() {
+  if (carrier_) carrier_->close();
+  carrier_.reset();
 }
 
 std::uint64_t Courier::say_hello() {
-  const std::uint32_t hosts = group_->members();
-  auto buffers = make_hello(hosts, members_.host, group_->packet_bytes());
+  const std::uint32_t hosts = carrier_->members();
+  auto buffers = make_hello(hosts, members_.host, carrier_->packet_bytes());
   transport::Exchange exchange;
   exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes};
   exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes};
   const auto timeout = job_.options.hello_timeout_ms * base::kMillisecond;
-  const auto done = group_->run(
-      exchange, io::monotonic_now() + timeout + 4 * hosts * group_->config().packet_time);
+  const auto done = carrier_->run(
+      exchange, io::monotonic_now() + timeout + 4 * hosts * carrier_->config().packet_time);
   const auto missing = missing_hellos(buffers, members_.host);
   return done && missing.empty() ? kHelloComplete : hello_outcome(members_.host, missing);
 }
 
 void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
   udp_ = true;
-  if (group_) counted_ = group_->counters();
+  if (carrier_) counted_ = carrier_->counters();
   if (memory) {
     node::Node::Settings settings;
     settings.peer_warning = job_.options.peer_warning_s * base::kSecond;
@@ -70,18 +70,18 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     host_ = std::make_unique<carrier::NodeExchange>(
         std::make_unique<node::Node>(std::move(memory), members_.placement.ranks[members_.host],
                                      members_.rank_names(), std::move(settings)),
-        members_.placement, members_.self, group_.get());
+        members_.placement, members_.self, carrier_.get());
   }
-  if (!group_) return;
+  if (!carrier_) return;
   // Steps take time to be measured in packets of a known link, and rounds that are one.
   const auto& tuning = members_.tuning;
   const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
                      ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
   if (!steps && (host_ || !wants_trials(job_.options) || !job_.has_native)) return;
-  carrier::Counts::Network network;
+  carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
-  counts_ = std::make_unique<carrier::Counts>(*group_, std::move(network));
-  if (host_) host_->make_steps_by(*counts_);
+  uneven_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, std::move(network));
+  if (host_) host_->make_steps_by(*uneven_steps_);
 }
 
 std::uint64_t Courier::phases_bytes_max() const {
@@ -93,7 +93,7 @@ base::Status Courier::open_messages() {
       comm_, [this](std::uint32_t rank) { return members_.name_of(rank); });
   if (!made) return made.error();
   messages_ =
-      std::make_unique<carrier::MessageGroup>(std::move(made).value(), ways_.message_plan());
+      std::make_unique<carrier::MessageCarrier>(std::move(made).value(), ways_.message_plan());
   return {};
 }
 
@@ -106,7 +106,7 @@ void Courier::goes_elsewhere(std::uint64_t bytes) { note(bytes); }
 
 void Courier::note(std::optional<std::uint64_t> elsewhere) {
   const std::lock_guard lock(mutex_);
-  if (group_) group_->begin(calls_, elsewhere);
+  if (carrier_) carrier_->begin(calls_, elsewhere);
   if (host_) host_->node().begin(calls_, elsewhere);
 }
 
@@ -135,8 +135,8 @@ base::Status Courier::take(tuning::Way way, const Staging& staged, std::uint64_t
                            phased ? std::optional<std::size_t>(way.index) : std::nullopt);
   }
   if (phased) {
-    return group_->run_combining(way.index, {staged.send(), bytes, bytes},
-                                 {staged.recv(), bytes, bytes}, {.each = bytes});
+    return carrier_->run_combining(way.index, {staged.send(), bytes, bytes},
+                                   {staged.recv(), bytes, bytes}, {.each = bytes});
   }
   if (way.kind != tuning::Way::Kind::kMessages) return in_rounds(equal_blocks(staged, bytes));
   return by_messages([&] {
@@ -146,7 +146,7 @@ base::Status Courier::take(tuning::Way way, const Staging& staged, std::uint64_t
 }
 
 base::Status Courier::in_rounds(transport::Exchange exchange) {
-  if (udp_) return group_->run(exchange);
+  if (udp_) return carrier_->run(exchange);
   execute::Amounts amounts;
   amounts.each = exchange.send.bytes;
   amounts.sends = exchange.send.size;
@@ -166,7 +166,7 @@ base::Status Courier::by_messages(const std::function<base::Status()>& send) {
 base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
                                   std::span<const std::uint64_t> recv,
                                   const std::function<bool(std::uint64_t load)>& wants_steps) {
-  return counts_->prepare(send, recv, wants_steps);
+  return uneven_steps_->prepare(send, recv, wants_steps);
 }
 
 base::Status Courier::alltoall_blocks(const BlockStaging& staged, bool counts_told) {
@@ -177,8 +177,8 @@ base::Status Courier::alltoall_blocks(const BlockStaging& staged, bool counts_to
       if (!differ->known_to_all) tell_others(differ->error);
       return std::move(differ->error);
     }
-  } else if (counts_ && !host_ && !counts_told) {
-    if (auto known = counts_->prepare(sends, expects); !known) return known;
+  } else if (uneven_steps_ && !host_ && !counts_told) {
+    if (auto known = uneven_steps_->prepare(sends, expects); !known) return known;
   }
   auto done = send_blocks(staged);
   count();  // of no message size
@@ -191,14 +191,14 @@ base::Status Courier::send_blocks(const BlockStaging& staged) {
   exchange.send = staged.send();
   exchange.recv = staged.recv();
   if (host_) return host_->alltoall_blocks(exchange.send, exchange.recv);
-  if (counts_) exchange.rounds = &counts_->rounds();
+  if (uneven_steps_) exchange.rounds = &uneven_steps_->rounds();
   return in_rounds(exchange);
 }
 
-// What the group has done since it was last asked.
+// What the carrier has done since it was last asked.
 transport::Counters Courier::count() {
-  if (!group_) return {};
-  const auto now = group_->counters();
+  if (!carrier_) return {};
+  const auto now = carrier_->counters();
   auto more = now;
   more.data_sent -= counted_.data_sent;
   more.data_retransmitted -= counted_.data_retransmitted;
@@ -208,32 +208,32 @@ transport::Counters Courier::count() {
 
 void Courier::tell_others(const base::Error& error) {
   if (host_) host_->node().fail(error, members_.self);
-  if (group_) group_->give_up(error.message, members_.self);
+  if (carrier_) carrier_->give_up(error.message, members_.self);
   if (messages_) messages_->give_up();
 }
 
 void Courier::share_failure() {
-  if (!group_) return;
+  if (!carrier_) return;
   const auto lost = host_ ? host_->node().lost() : std::nullopt;
   if (lost) {
-    group_->give_up(*host_->node().failure(), *lost);
+    carrier_->give_up(*host_->node().failure(), *lost);
   } else {
-    group_->share_failure();
+    carrier_->share_failure();
   }
 }
 
-base::Status Courier::late_failure() { return group_ ? group_->trouble() : base::Status{}; }
+base::Status Courier::late_failure() { return carrier_ ? carrier_->trouble() : base::Status{}; }
 
 void Courier::close() {
   const std::lock_guard lock(mutex_);
-  if (group_) {
-    const auto sum = group_->counters();
+  if (carrier_) {
+    const auto sum = carrier_->counters();
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
-    group_->close();
+    carrier_->close();
   }
   host_.reset();
-  counts_.reset();
-  group_.reset();
+  uneven_steps_.reset();
+  carrier_.reset();
   // Where messages could not be ended, MPI may still use what they were sent from and come into.
   if (messages_ && !messages_->ended()) messages_->keep(memory_);
   messages_.reset();
@@ -241,14 +241,14 @@ void Courier::close() {
 
 transport::Counters Courier::traffic() const {
   const std::lock_guard lock(mutex_);
-  return group_ ? group_->counters() : transport::Counters{};
+  return carrier_ ? carrier_->counters() : transport::Counters{};
 }
 
 std::string Courier::settings_text() const {
   const std::lock_guard lock(mutex_);
-  if (!group_) return {};
-  return host_ ? fmt::format("{}, {}", group_->settings_text(), members_.placement.text())
-               : group_->settings_text();
+  if (!carrier_) return {};
+  return host_ ? fmt::format("{}, {}", carrier_->settings_text(), members_.placement.text())
+               : carrier_->settings_text();
 }
 
 }  // namespace alm::mpi

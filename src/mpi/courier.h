@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "carrier/message_group.h"
+#include "carrier/message_carrier.h"
 #include "carrier/node_exchange.h"
-#include "carrier/udp_group.h"
+#include "carrier/udp_carrier.h"
 #include "carrier/uneven_steps.h"
 #include "mpi/block_staging.h"
 #include "mpi/job.h"
@@ -32,9 +32,9 @@ class Courier {
 
   // --- Made ready (bring_up.cc)
   // On the leaders of hosts. `phase_sets`: for each phase of each plan, the numbers by host.
-  void open_group(io::Driver& driver, io::PeerSet peers,
-                  std::span<const std::vector<std::uint16_t>> phase_sets);
-  void close_group();
+  void open_carrier(io::Driver& driver, io::PeerSet peers,
+                    std::span<const std::vector<std::uint16_t>> phase_sets);
+  void close_carrier();
   // One full packet between every two hosts: what came of it, as hello_exchange.h tells.
   std::uint64_t say_hello();
   // The group stays: exchanges are counted from here on. `memory` where hosts have several ranks.
@@ -60,12 +60,12 @@ class Courier {
   base::Status alltoall_blocks(const BlockStaging& staged, bool counts_told);
 
   // Whether all ranks learn what the fullest of them carries over UDP.
-  bool tells_counts() const { return udp_ && counts_ && !host_; }
+  bool tells_counts() const { return udp_ && uneven_steps_ && !host_; }
   base::Status tell_counts(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
                            const std::function<bool(std::uint64_t load)>& wants_steps);
-  std::uint64_t told_load() const { return counts_->load(); }
+  std::uint64_t told_load() const { return uneven_steps_->load(); }
   // What the links need for the last exchange whose counts this rank knows; 0: it knows none.
-  base::Nanos least_time() const { return counts_ ? counts_->least_time() : 0; }
+  base::Nanos least_time() const { return uneven_steps_ ? uneven_steps_->least_time() : 0; }
 
   // --- When something has failed
   // Whoever waits for this rank, which cannot go on, fails with this error.
@@ -95,12 +95,12 @@ class Courier {
 
   bool udp_ = false;
   mutable std::mutex mutex_;  // a thread may close while the program begins another call
-  std::unique_ptr<carrier::UdpGroup> group_;     // of hosts; the leader's
-  std::unique_ptr<carrier::Counts> counts_;      // of hosts, where they are of use
-  std::unique_ptr<carrier::NodeExchange> host_;  // where hosts have several ranks
-  std::unique_ptr<carrier::MessageGroup> messages_;
+  std::unique_ptr<carrier::UdpCarrier> carrier_;        // of hosts; the leader's
+  std::unique_ptr<carrier::UnevenSteps> uneven_steps_;  // of hosts, where they are of use
+  std::unique_ptr<carrier::NodeExchange> host_;         // where hosts have several ranks
+  std::unique_ptr<carrier::MessageCarrier> messages_;
   std::shared_ptr<const void> memory_;  // of the running exchange
-  transport::Counters counted_;         // of the group, already in the statistics
+  transport::Counters counted_;         // of the carrier, already in the statistics
   std::uint64_t calls_ = 0;             // begun; equal on all ranks
 };
 

@@ -21,7 +21,7 @@ struct Members {
   std::vector<std::string> host_names;  // [rank]
   plan::Placement placement;
   std::vector<base::HostId> hosts;     // [host] in the cluster file; empty without one
-  Groups groups;                       // of the hosts
+  plan::LeafOf leaves;                 // of the hosts
   std::optional<plan::Tuning> tuning;  // by the cluster file
 
   bool leads() const { return placement.leads(self); }

@@ -1,4 +1,4 @@
-// Random contributions to the keys of UDP groups.
+// Random contributions to the keys of UDP carriers.
 #pragma once
 
 #include <sys/types.h>

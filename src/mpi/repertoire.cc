@@ -15,18 +15,18 @@ std::string_view carrier_key(tuning::Carrier carrier) {
 
 base::Status Repertoire::plan(const base::Options& options) {
   const plan::Placement& placement = members_.placement;
-  auto rounds = make_rounds(options, members_.groups, placement.hosts(), members_.host);
+  auto rounds = make_rounds(options, members_.leaves, placement.hosts(), members_.host);
   if (!rounds) return rounds.error();
   plan_ = std::move(rounds).value();
   if (placement.equal()) {
-    combining_ = make_phased(options, members_.groups, placement.hosts(), members_.host);
+    combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host);
   }
   always_combines_ = options.algorithm == kCombine;
   return {};
 }
 
 base::Status Repertoire::plan_messages(const base::Options& options) {
-  auto rounds = make_rounds(options, groups_of_ranks(members_.groups, members_.placement),
+  auto rounds = make_rounds(options, leaves_of_ranks(members_.leaves, members_.placement),
                             members_.ranks, members_.self);
   if (!rounds) return rounds.error();
   message_plan_ = std::move(rounds).value();

@@ -6,34 +6,34 @@
 
 namespace alm::mpi {
 
-base::Result<Groups> group_of(const topology::Cluster* cluster,
-                              std::span<const base::HostId> hosts) {
-  Groups groups;
-  if (cluster == nullptr) return groups;
+base::Result<plan::LeafOf> leaf_of(const topology::Cluster* cluster,
+                                   std::span<const base::HostId> hosts) {
+  plan::LeafOf leaves;
+  if (cluster == nullptr) return leaves;
   const auto hierarchy = topology::hierarchy(*cluster);
   if (!hierarchy) return hierarchy.error();
   for (const auto& level : hierarchy.value().level) {
-    auto& group = groups.emplace_back();
-    for (const base::HostId host : hosts) group.push_back(level[host.value]);
+    auto& level_leaf = leaves.emplace_back();
+    for (const base::HostId host : hosts) level_leaf.push_back(level[host.value]);
   }
-  return groups;
+  return leaves;
 }
 
-Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement) {
+plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement& placement) {
   if (!placement.shared()) return of_hosts;
-  Groups groups = {placement.host_of};
+  plan::LeafOf leaves = {placement.host_of};
   for (const auto& level : of_hosts) {
-    auto& group = groups.emplace_back();
-    for (const std::uint32_t host : placement.host_of) group.push_back(level[host]);
+    auto& level_leaf = leaves.emplace_back();
+    for (const std::uint32_t host : placement.host_of) level_leaf.push_back(level[host]);
   }
-  return groups;
+  return leaves;
 }
 
-std::vector<plan::Plan> make_phased(const base::Options& options, const Groups& groups,
+std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
                                     std::uint32_t ranks, std::uint32_t self) {
   if (options.algorithm != kAutomatic && options.algorithm != kCombine) return {};
   constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
-  return plan::combining_plans(ranks, base::Rank{self}, groups, kPacketBytes);
+  return plan::combining_plans(ranks, base::Rank{self}, leaves, kPacketBytes);
 }
 
 bool wants_threads(const base::Options& options) {
@@ -81,7 +81,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   return config;
 }
 
-base::Result<plan::Plan> make_rounds(const base::Options& options, const Groups& groups,
+base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self) {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
   if (options.algorithm != kAutomatic && options.algorithm != kCombine) {
@@ -98,7 +98,7 @@ base::Result<plan::Plan> make_rounds(const base::Options& options, const Groups&
   request.algorithm = algorithm;
   request.permutation = permutation.value();
   request.omega = options.omega;
-  request.group_of = groups;
+  request.leaf_of = leaves;
   return plan::make_plan(request);
 }
 

@@ -42,18 +42,17 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning);
 
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
-using Groups = std::vector<std::vector<std::uint32_t>>;
-base::Result<Groups> group_of(const topology::Cluster* cluster,
-                              std::span<const base::HostId> hosts);
+base::Result<plan::LeafOf> leaf_of(const topology::Cluster* cluster,
+                                   std::span<const base::HostId> hosts);
 
 // The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
-Groups groups_of_ranks(const Groups& of_hosts, const plan::Placement& placement);
+plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement& placement);
 
 // None where the options exclude them or ranks are few.
-std::vector<plan::Plan> make_phased(const base::Options& options, const Groups& groups,
+std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
                                     std::uint32_t ranks, std::uint32_t self);
 
-base::Result<plan::Plan> make_rounds(const base::Options& options, const Groups& groups,
+base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self);
 
 }  // namespace alm::mpi

@@ -48,7 +48,7 @@ class Node {
   std::uint32_t local_rank() const { return memory_->local_rank(); }
   const NodeMemory& memory() const { return *memory_; }
 
-  // As UdpGroup's, for the ranks of this host.
+  // As UdpCarrier's, for the ranks of this host.
   void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
 
   // Before a turn's data are written, and after.

@@ -96,9 +96,9 @@ class Processes {
     bootstrap_->meet(0, placement_.rank_count());
     if (!memory) {
       const auto& leader = bootstrap_->entries[placement_.leader(host)];
-      memory =
-          NodeMemory::attach(shape, nonce, leader.pid, leader.file, placement_.place[rank], self)
-              .value();
+      memory = NodeMemory::attach(shape, nonce, leader.pid, leader.file,
+                                  placement_.local_rank[rank], self)
+                   .value();
     }
     bootstrap_->meet(1, placement_.rank_count());
     std::vector<std::string> names;

@@ -25,15 +25,15 @@ std::string text_of(const Move& move) {
 
 class Carrying {
  public:
-  Carrying(std::span<const Plan> plans, const LeafOf& group_of)
-      : plans_(plans), group_of_(group_of), ranks_(static_cast<std::uint32_t>(plans.size())) {
+  Carrying(std::span<const Plan> plans, const LeafOf& leaf_of)
+      : plans_(plans), leaf_of_(leaf_of), ranks_(static_cast<std::uint32_t>(plans.size())) {
     held_.resize(plans.size());
     for (std::uint32_t origin = 0; origin < ranks_; ++origin) {
       for (std::uint32_t to = 0; to < ranks_; ++to) {
         if (to != origin) held_[origin][key(origin, to)] = {{0, Move::kToTheEnd}};
       }
     }
-    proof_.crossings.resize(group_of.size());
+    proof_.crossings.resize(leaf_of.size());
   }
 
   Proof run() {
@@ -99,8 +99,8 @@ class Carrying {
       come[to][key(move.origin.value, move.destination.value)].push_back(part_of(move));
     }
     ++proof_.messages;
-    for (std::size_t level = 0; level < group_of_.size(); ++level) {
-      if (group_of_[level][rank] == group_of_[level][to]) continue;
+    for (std::size_t level = 0; level < leaf_of_.size(); ++level) {
+      if (leaf_of_[level][rank] == leaf_of_[level][to]) continue;
       ++proof_.crossings[level].messages;
       proof_.crossings[level].blocks += moves.size();
     }
@@ -168,7 +168,7 @@ class Carrying {
   }
 
   std::span<const Plan> plans_;
-  const LeafOf& group_of_;
+  const LeafOf& leaf_of_;
   std::uint32_t ranks_;
   std::size_t phase_ = 0;
   std::vector<Held> held_;  // by rank: blocks, and parts of them
@@ -177,8 +177,8 @@ class Carrying {
 
 }  // namespace
 
-Proof prove(std::span<const Plan> plans, const LeafOf& group_of) {
-  return Carrying(plans, group_of).run();
+Proof prove(std::span<const Plan> plans, const LeafOf& leaf_of) {
+  return Carrying(plans, leaf_of).run();
 }
 
 }  // namespace alm::plan

@@ -22,11 +22,11 @@ struct Proof {
   // The first thing wrong, with the phase and the ranks it concerns; empty: every block arrives,
   // whole and once, and all ranks take each message for the same.
   std::string wrong;
-  std::vector<Crossings> crossings;  // by level of `group_of`
+  std::vector<Crossings> crossings;  // by level of `leaf_of`
   std::uint64_t messages = 0;        // all of them, in memory too
 };
 
 // `plans` lie [rank]. O(ranks^2) memory.
-Proof prove(std::span<const Plan> plans, const LeafOf& group_of = {});
+Proof prove(std::span<const Plan> plans, const LeafOf& leaf_of = {});
 
 }  // namespace alm::plan

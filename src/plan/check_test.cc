@@ -88,7 +88,7 @@ TEST(Proof, EveryAlgorithmDeliversOverUnequalLeaves) {
                                      .self = {},
                                      .algorithm = algorithm,
                                      .contention_aware = aware,
-                                     .group_of = groups});
+                                     .leaf_of = groups});
         if (plans.empty()) continue;
         EXPECT_EQ(prove(plans, groups).wrong, "") << name_of(algorithm);
       }
@@ -134,7 +134,7 @@ TEST(Proof, EveryAlgorithmDeliversOverHostsWithSeveralRanks) {
 TEST(Proof, CountsWhatCrossesBetweenLeaves) {
   const auto groups = leaves({8, 8, 8, 8});
   const auto crossings = [&](Algorithm algorithm) {
-    return prove(plans_of({.ranks = 32, .self = {}, .algorithm = algorithm, .group_of = groups}),
+    return prove(plans_of({.ranks = 32, .self = {}, .algorithm = algorithm, .leaf_of = groups}),
                  groups)
         .crossings.front();
   };

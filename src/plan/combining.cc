@@ -80,17 +80,17 @@ std::optional<std::size_t> choose_combining(std::span<const Plan> all, std::uint
   return best;
 }
 
-std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& group_of,
+std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,
                                   std::uint32_t packet_bytes) {
   if (ranks < 2) return {};
   std::vector<std::vector<std::uint32_t>> sides;
   std::vector<std::vector<std::uint32_t>> digits;
-  for (auto& grid : make_grids(ranks, self, group_of)) sides.push_back(std::move(grid.lengths));
+  for (auto& grid : make_grids(ranks, self, leaf_of)) sides.push_back(std::move(grid.lengths));
   for (const auto& bruck : make_brucks(ranks)) digits.push_back(shape_of(bruck));
   Request request;
   request.ranks = ranks;
   request.self = self;
-  request.group_of = group_of;
+  request.leaf_of = leaf_of;
   auto grids = plans_of(Algorithm::kGrid, request, sides);
   auto brucks = plans_of(Algorithm::kBruck, request, digits);
   const auto grid = choose_combining(grids, 1, packet_bytes);

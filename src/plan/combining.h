@@ -35,7 +35,7 @@ constexpr std::size_t kCombiningPhasesMax = 2 + 3 + 4 + 5;
 
 // Grids, whose lines keep to the leaves, or Bruck's way where the number of ranks has no divisors
 // that do as well: those that choose_combining would take for blocks of some size, and the first.
-std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& group_of,
+std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,
                                   std::uint32_t packet_bytes);
 
 }  // namespace alm::plan

@@ -13,10 +13,10 @@ namespace {
 
 // Ranks of one leaf side by side, leaves of one switch above side by side, and so on.
 std::vector<base::Rank> by_hierarchy(std::uint32_t ranks,
-                                     std::span<const std::vector<std::uint32_t>> group_of) {
+                                     std::span<const std::vector<std::uint32_t>> leaf_of) {
   std::vector<base::Rank> order;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) order.push_back(base::Rank{rank});
-  for (const auto& groups : group_of) {
+  for (const auto& groups : leaf_of) {
     std::stable_sort(order.begin(), order.end(),
                      [&](base::Rank a, base::Rank b) { return groups[a.value] < groups[b.value]; });
   }
@@ -97,12 +97,12 @@ std::vector<base::Rank> Grid::line(std::size_t dimension) const {
 }
 
 std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
-                             std::span<const std::vector<std::uint32_t>> group_of) {
+                             std::span<const std::vector<std::uint32_t>> leaf_of) {
   std::vector<Grid> grids;
-  const auto order = by_hierarchy(ranks, group_of);
+  const auto order = by_hierarchy(ranks, leaf_of);
   const auto place =
       static_cast<std::uint32_t>(std::find(order.begin(), order.end(), self) - order.begin());
-  GridSearch search(order, group_of.empty() ? nullptr : &group_of.front());
+  GridSearch search(order, leaf_of.empty() ? nullptr : &leaf_of.front());
   for (std::size_t dimensions = 2; dimensions <= kGridDimensionsMax; ++dimensions) {
     auto lengths = search.run(dimensions);
     if (lengths.empty()) break;
@@ -141,7 +141,7 @@ std::vector<Move> message(const Grid& grid, std::uint32_t from, std::uint32_t to
 
 base::Result<Grid> grid_for(const Request& request) {
   if (request.shape.empty()) {
-    auto grids = make_grids(request.ranks, request.self, request.group_of);
+    auto grids = make_grids(request.ranks, request.self, request.leaf_of);
     if (!grids.empty()) return std::move(grids.front());
     return base::bad_input(fmt::format(
         "{} ranks make no grid: they have no divisor; take another algorithm, as `bruck`",
@@ -157,7 +157,7 @@ base::Result<Grid> grid_for(const Request& request) {
                     "product it is",
                     text_of_shape(request.shape), request.ranks, kGridDimensionsMax));
   }
-  Grid grid{request.shape, by_hierarchy(request.ranks, request.group_of), 0};
+  Grid grid{request.shape, by_hierarchy(request.ranks, request.leaf_of), 0};
   grid.place = static_cast<std::uint32_t>(std::find(grid.at.begin(), grid.at.end(), request.self) -
                                           grid.at.begin());
   return grid;

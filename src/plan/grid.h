@@ -35,8 +35,8 @@ struct Grid {
 
 // One grid for each number of dimensions from 2 to kGridDimensionsMax that the divisors of `ranks`
 // allow: that with the fewest messages; among equals lines along the first dimension that stay
-// within one leaf switch, then the longest. `group_of` as in Request.
+// within one leaf switch, then the longest. `leaf_of` as in Request.
 std::vector<Grid> make_grids(std::uint32_t ranks, base::Rank self,
-                             std::span<const std::vector<std::uint32_t>> group_of);
+                             std::span<const std::vector<std::uint32_t>> leaf_of);
 
 }  // namespace alm::plan

@@ -11,19 +11,18 @@ namespace alm::plan {
 namespace {
 
 using base::Rank;
-using Groups = std::vector<std::vector<std::uint32_t>>;
 using Lengths = std::vector<std::uint32_t>;
 using testing::ElementsAre;
 
 constexpr std::uint32_t kPacketBytes = 1448;
 
-Groups leaves(std::uint32_t leaves, std::uint32_t hosts) {
+LeafOf leaves(std::uint32_t leaves, std::uint32_t hosts) {
   std::vector<std::uint32_t> leaf_of;
   for (std::uint32_t i = 0; i < leaves * hosts; ++i) leaf_of.push_back(i / hosts);
   return {leaf_of};
 }
 
-std::vector<Lengths> shapes(std::uint32_t ranks, const Groups& groups = {}) {
+std::vector<Lengths> shapes(std::uint32_t ranks, const LeafOf& groups = {}) {
   std::vector<Lengths> all;
   for (const Grid& grid : make_grids(ranks, Rank{0}, groups)) all.push_back(grid.lengths);
   return all;
@@ -50,7 +49,7 @@ TEST(Grid, PrefersLinesUnderOneLeaf) {
 }
 
 TEST(Grid, FollowsTheLeavesAndNotTheRanks) {
-  Groups cyclic(1);
+  LeafOf cyclic(1);
   for (std::uint32_t rank = 0; rank < 32; ++rank) cyclic[0].push_back(rank % 4);
   const Grid grid = make_grids(32, Rank{6}, cyclic).front();
   EXPECT_EQ(grid.lengths, (Lengths{8, 4}));
@@ -84,7 +83,7 @@ TEST(Grid, MoreDimensionsMeanFewerMessages) {
                                  .self = {0},
                                  .algorithm = Algorithm::kGrid,
                                  .shape = shape,
-                                 .group_of = leaves(4, 8)});
+                                 .leaf_of = leaves(4, 8)});
     return traffic_of(plan.value(), bytes, kPacketBytes).packets;
   };
   EXPECT_EQ(packets({}, 100), 7u + 3u);
@@ -93,7 +92,7 @@ TEST(Grid, MoreDimensionsMeanFewerMessages) {
 
 TEST(Grid, IsKnownByItsSides) {
   const auto plan =
-      make_plan({.ranks = 32, .self = {5}, .algorithm = Algorithm::kGrid, .group_of = leaves(4, 8)})
+      make_plan({.ranks = 32, .self = {5}, .algorithm = Algorithm::kGrid, .leaf_of = leaves(4, 8)})
           .value();
   EXPECT_EQ(plan.identity, "grid:8x4");
   EXPECT_EQ(text_of(plan), "grid 8 x 4");

@@ -49,7 +49,7 @@ class Aggregation {
     Phase phase;
     phase.via = Via::kMemory;
     for (const std::uint32_t rank : here_) phase.members.push_back({rank});
-    phase.self = placement_.place[self_.value];
+    phase.self = placement_.local_rank[self_.value];
     phase.out_begin = phase.in_begin = {0};
     phase.rounds.send_begin = phase.rounds.recv_begin = {0, 0};
     return phase;

@@ -26,7 +26,7 @@ Placement Placement::of(std::span<const std::string_view> host_names) {
     if (is_new) placement.ranks.emplace_back();
     auto& here = placement.ranks[entry->second];
     placement.host_of.push_back(entry->second);
-    placement.place.push_back(static_cast<std::uint32_t>(here.size()));
+    placement.local_rank.push_back(static_cast<std::uint32_t>(here.size()));
     here.push_back(rank);
   }
   std::uint32_t before = 0;

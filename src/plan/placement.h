@@ -12,7 +12,7 @@ namespace alm::plan {
 
 struct Placement {
   std::vector<std::uint32_t> host_of;             // [rank]
-  std::vector<std::uint32_t> place;               // [rank] among those of its host
+  std::vector<std::uint32_t> local_rank;          // [rank] among those of its host
   std::vector<std::vector<std::uint32_t>> ranks;  // [host] ascending
   std::vector<std::uint32_t> first;               // [host] ranks on the hosts before it
 

@@ -19,7 +19,7 @@ TEST(Placement, WithOneRankPerHostHostsAreRanks) {
 TEST(Placement, HostsComeInTheOrderOfTheirLeaders) {
   const auto placement = place({"b", "a", "b", "a", "c", "b"});
   EXPECT_THAT(placement.host_of, ElementsAre(0, 1, 0, 1, 2, 0));
-  EXPECT_THAT(placement.place, ElementsAre(0, 0, 1, 1, 0, 2));
+  EXPECT_THAT(placement.local_rank, ElementsAre(0, 0, 1, 1, 0, 2));
   EXPECT_THAT(placement.ranks,
               ElementsAre(ElementsAre(0, 2, 5), ElementsAre(1, 3), ElementsAre(4)));
   EXPECT_THAT(placement.first, ElementsAre(0, 3, 5));

@@ -63,7 +63,7 @@ std::span<const Move> Phase::receives(std::size_t message, Move& direct) const {
 }
 
 base::Result<schedule::SchedulePtr> make_schedule(const Request& request, Permutation permutation) {
-  const auto grouping = schedule::Grouping::make(request.ranks, request.group_of);
+  const auto grouping = schedule::Grouping::make(request.ranks, request.leaf_of);
   if (!grouping) return grouping.error();
   if (permutation == Permutation::kBalanced) return schedule::make_balanced(grouping.value());
   auto plain = plain_schedule(permutation, request.ranks);

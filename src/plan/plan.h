@@ -44,7 +44,7 @@ struct Request {
   // Grid: the lengths of its sides. Bruck: the radices of all digits but the last. Empty: those
   // with the fewest messages in two phases.
   std::vector<std::uint32_t> shape = {};
-  LeafOf group_of = {};
+  LeafOf leaf_of = {};
 };
 
 // Part of a block in a message: all of it, unless it says otherwise.

@@ -12,7 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Groups = std::vector<std::vector<std::uint32_t>>;
 
 // Those with one direct phase; check_test.cc has all.
 constexpr Algorithm kAlgorithms[] = {Algorithm::kDirect, Algorithm::kShiftExchange,
@@ -21,16 +20,16 @@ constexpr Algorithm kAlgorithms[] = {Algorithm::kDirect, Algorithm::kShiftExchan
 constexpr Permutation kPermutations[] = {Permutation::kShift, Permutation::kXor,
                                          Permutation::kEdgeColouring, Permutation::kBalanced};
 
-Groups leaves(std::initializer_list<std::uint32_t> sizes) {
-  Groups out(1);
+LeafOf leaves(std::initializer_list<std::uint32_t> sizes) {
+  LeafOf out(1);
   for (std::uint32_t leaf = 0; leaf < sizes.size(); ++leaf) {
     out[0].insert(out[0].end(), sizes.begin()[leaf], leaf);
   }
   return out;
 }
 
-Groups equal_leaves(std::uint32_t count, std::uint32_t hosts) {
-  Groups out(1);
+LeafOf equal_leaves(std::uint32_t count, std::uint32_t hosts) {
+  LeafOf out(1);
   for (std::uint32_t rank = 0; rank < count * hosts; ++rank) out[0].push_back(rank / hosts);
   return out;
 }
@@ -59,9 +58,9 @@ void expect_complete(const Plan& plan) {
 }
 
 TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
-  const Groups two_level = {{0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3},
+  const LeafOf two_level = {{0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3},
                             {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}};
-  for (const Groups& groups : {Groups{}, leaves({3, 3, 3}), leaves({5, 1, 2}), leaves({2, 2, 2, 2}),
+  for (const LeafOf& groups : {LeafOf{}, leaves({3, 3, 3}), leaves({5, 1, 2}), leaves({2, 2, 2, 2}),
                                leaves({1, 1}), two_level, leaves({1}), equal_leaves(4, 8)}) {
     const std::uint32_t ranks = groups.empty() ? 7 : static_cast<std::uint32_t>(groups[0].size());
     for (const Algorithm algorithm : kAlgorithms) {
@@ -76,7 +75,7 @@ TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
                                      .permutation = permutation,
                                      .contention_aware = aware,
                                      .omega = 0,
-                                     .group_of = groups}));
+                                     .leaf_of = groups}));
           }
         }
       }
@@ -86,7 +85,7 @@ TEST(Plan, EveryAlgorithmReachesEverybodyOnce) {
 
 TEST(Plan, SyncShuffleIsOneRoundInStepOrder) {
   const Plan plan =
-      plan_of({.ranks = 5, .self = {1}, .permutation = Permutation::kShift, .group_of = {}});
+      plan_of({.ranks = 5, .self = {1}, .permutation = Permutation::kShift, .leaf_of = {}});
   EXPECT_EQ(plan.rounds().count(), 1u);
   EXPECT_THAT(plan.rounds().send, ElementsAre(2, 3, 4, 0));
   EXPECT_THAT(plan.rounds().recv, ElementsAre(0, 4, 3, 2));
@@ -96,14 +95,14 @@ TEST(Plan, SyncShuffleIsOneRoundInStepOrder) {
 TEST(Plan, RemapGoesThereAndBack) {
   // 2 leaves of 3: logical order 0 3 1 4 2 5, so the successor of 4 is 2.
   const Plan plan = plan_of(
-      {.ranks = 6, .self = {4}, .permutation = Permutation::kShift, .group_of = leaves({3, 3})});
+      {.ranks = 6, .self = {4}, .permutation = Permutation::kShift, .leaf_of = leaves({3, 3})});
   EXPECT_THAT(plan.rounds().send, ElementsAre(2, 5, 0, 3, 1));
   EXPECT_THAT(plan.rounds().recv, ElementsAre(1, 3, 0, 5, 2));
 }
 
 TEST(Plan, ShiftExchangeHasOnePartnerEachWayPerRound) {
   const Plan plan =
-      plan_of({.ranks = 4, .self = {0}, .algorithm = Algorithm::kShiftExchange, .group_of = {}});
+      plan_of({.ranks = 4, .self = {0}, .algorithm = Algorithm::kShiftExchange, .leaf_of = {}});
   EXPECT_EQ(plan.rounds().count(), 3u);
   EXPECT_EQ(plan.permutation, Permutation::kShift);
   EXPECT_THAT(plan.rounds().send, ElementsAre(1, 2, 3));
@@ -117,7 +116,7 @@ TEST(Plan, PairwisePairsEvenWhenAskedForAnotherPermutation) {
                                  .self = {1},
                                  .algorithm = Algorithm::kPairwise,
                                  .permutation = permutation,
-                                 .group_of = {}});
+                                 .leaf_of = {}});
       EXPECT_EQ(plan.rounds().count(), ranks - 1);
       EXPECT_EQ(plan.rounds().send, plan.rounds().recv);
       EXPECT_EQ(plan.permutation,
@@ -132,14 +131,14 @@ TEST(Plan, GroupShuffleCutsRoundsOfOmega) {
                              .algorithm = Algorithm::kGroupShuffle,
                              .permutation = Permutation::kShift,
                              .omega = 4,
-                             .group_of = {}});
+                             .leaf_of = {}});
   EXPECT_THAT(plan.rounds().send_begin, ElementsAre(0, 4, 8, 12, 15));
   EXPECT_TRUE(plan.rounds().interleaved);
   EXPECT_EQ(plan_of({.ranks = 16,
                      .self = {3},
                      .algorithm = Algorithm::kGroupShuffle,
                      .permutation = Permutation::kShift,
-                     .group_of = {}})
+                     .leaf_of = {}})
                 .rounds()
                 .count(),
             3u);
@@ -155,13 +154,13 @@ TEST(Plan, DefaultOmegaIsThePublishedOne) {
 TEST(Plan, OneRankHasNothingToDo) {
   for (const Algorithm algorithm : kAlgorithms) {
     EXPECT_EQ(
-        plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .group_of = {}}).rounds().count(),
+        plan_of({.ranks = 1, .self = {0}, .algorithm = algorithm, .leaf_of = {}}).rounds().count(),
         0u);
   }
 }
 
 TEST(Plan, SameRequestSamePlan) {
-  const Request request{.ranks = 23, .self = {9}, .group_of = leaves({9, 8, 6})};
+  const Request request{.ranks = 23, .self = {9}, .leaf_of = leaves({9, 8, 6})};
   EXPECT_EQ(plan_of(request).rounds().send, plan_of(request).rounds().send);
   EXPECT_EQ(plan_of(request).rounds().recv, plan_of(request).rounds().recv);
 }
@@ -171,11 +170,11 @@ TEST(Plan, RefusesBadRequests) {
     const auto plan = make_plan(request);
     return plan.ok() ? std::string() : plan.error().message;
   };
-  EXPECT_THAT(message({.ranks = 0, .self = {0}, .group_of = {}}), HasSubstr("expected at least 1"));
-  EXPECT_THAT(message({.ranks = 4, .self = {4}, .group_of = {}}), HasSubstr("rank below 4"));
-  EXPECT_THAT(message({.ranks = 4, .self = {0}, .group_of = {{0, 1}}}),
+  EXPECT_THAT(message({.ranks = 0, .self = {0}, .leaf_of = {}}), HasSubstr("expected at least 1"));
+  EXPECT_THAT(message({.ranks = 4, .self = {4}, .leaf_of = {}}), HasSubstr("rank below 4"));
+  EXPECT_THAT(message({.ranks = 4, .self = {0}, .leaf_of = {{0, 1}}}),
               HasSubstr("one per rank, 4"));
-  EXPECT_THAT(message({.ranks = 4, .self = {0}, .group_of = {{0, 0, 1, 1}, {0, 1, 0, 1}}}),
+  EXPECT_THAT(message({.ranks = 4, .self = {0}, .leaf_of = {{0, 0, 1, 1}, {0, 1, 0, 1}}}),
               HasSubstr("nested"));
 }
 
@@ -242,17 +241,17 @@ double seconds(const Request& request) {
 
 // 16 times the ranks cost about 16 times the time, far from the 256 of something quadratic.
 TEST(Plan, CostGrowsWithTheNumberOfPartners) {
-  const auto ratio = [](Groups small, Groups large) {
-    const auto ranks = [](const Groups& groups) {
+  const auto ratio = [](LeafOf small, LeafOf large) {
+    const auto ranks = [](const LeafOf& groups) {
       return static_cast<std::uint32_t>(groups[0].size());
     };
-    const Request a{.ranks = ranks(small), .self = {5}, .group_of = small};
-    const Request b{.ranks = ranks(large), .self = {5}, .group_of = large};
+    const Request a{.ranks = ranks(small), .self = {5}, .leaf_of = small};
+    const Request b{.ranks = ranks(large), .self = {5}, .leaf_of = large};
     seconds(a);
     return seconds(b) / seconds(a);
   };
   EXPECT_LT(ratio(equal_leaves(32, 32), equal_leaves(512, 32)), 120);
-  Groups small = equal_leaves(32, 32), large = equal_leaves(512, 32);
+  LeafOf small = equal_leaves(32, 32), large = equal_leaves(512, 32);
   small[0].back() = large[0].back() = 0;  // no longer equal
   EXPECT_LT(ratio(small, large), 120);
 }

@@ -144,12 +144,12 @@ Grouping three_levels(std::uint32_t top, std::uint32_t middle, std::uint32_t hos
   std::vector<std::uint32_t> place(top * middle * hosts);
   std::iota(place.begin(), place.end(), 0);
   std::shuffle(place.begin(), place.end(), random);
-  std::vector<std::vector<std::uint32_t>> group_of(2);
+  std::vector<std::vector<std::uint32_t>> leaf_of(2);
   for (const std::uint32_t at : place) {
-    group_of[0].push_back(at / hosts);
-    group_of[1].push_back(at / (hosts * middle));
+    leaf_of[0].push_back(at / hosts);
+    leaf_of[1].push_back(at / (hosts * middle));
   }
-  return Grouping::make(static_cast<std::uint32_t>(place.size()), group_of).value();
+  return Grouping::make(static_cast<std::uint32_t>(place.size()), leaf_of).value();
 }
 
 TEST(BalancedStaggered, EqualTreesAreWithinTheBoundAtEveryLevel) {

@@ -9,16 +9,16 @@
 namespace alm::schedule {
 namespace {
 
-base::Status check_nested(std::span<const std::vector<std::uint32_t>> group_of) {
-  for (std::size_t level = 0; level + 1 < group_of.size(); ++level) {
+base::Status check_nested(std::span<const std::vector<std::uint32_t>> leaf_of) {
+  for (std::size_t level = 0; level + 1 < leaf_of.size(); ++level) {
     std::unordered_map<std::uint32_t, std::uint32_t> above;
-    for (std::size_t rank = 0; rank < group_of[level].size(); ++rank) {
-      const auto [it, is_new] = above.try_emplace(group_of[level][rank], group_of[level + 1][rank]);
-      if (!is_new && it->second != group_of[level + 1][rank]) {
+    for (std::size_t rank = 0; rank < leaf_of[level].size(); ++rank) {
+      const auto [it, is_new] = above.try_emplace(leaf_of[level][rank], leaf_of[level + 1][rank]);
+      if (!is_new && it->second != leaf_of[level + 1][rank]) {
         return base::bad_input(fmt::format(
             "rank {} is in group {} of level {} but, unlike others there, in group {} of level {}; "
             "expected nested groups: ranks that share a group share the one above it",
-            rank, group_of[level][rank], level, group_of[level + 1][rank], level + 1));
+            rank, leaf_of[level][rank], level, leaf_of[level + 1][rank], level + 1));
       }
     }
   }
@@ -32,26 +32,26 @@ bool one_group(const std::vector<std::uint32_t>& labels) {
 }  // namespace
 
 base::Result<Grouping> Grouping::make(std::uint32_t ranks,
-                                      std::span<const std::vector<std::uint32_t>> group_of) {
-  for (std::size_t level = 0; level < group_of.size(); ++level) {
-    if (group_of[level].size() != ranks) {
-      return base::bad_input(fmt::format("group_of[{}] has {} entries; expected one per rank, {}",
-                                         level, group_of[level].size(), ranks));
+                                      std::span<const std::vector<std::uint32_t>> leaf_of) {
+  for (std::size_t level = 0; level < leaf_of.size(); ++level) {
+    if (leaf_of[level].size() != ranks) {
+      return base::bad_input(fmt::format("leaf_of[{}] has {} entries; expected one per rank, {}",
+                                         level, leaf_of[level].size(), ranks));
     }
   }
-  if (base::Status nested = check_nested(group_of); !nested) return nested.error();
+  if (base::Status nested = check_nested(leaf_of); !nested) return nested.error();
   Grouping out = one_switch(ranks);
   // Compares the coarsest level first; within a leaf ranks ascend.
   const auto before = [&](base::Rank a, base::Rank b) {
-    for (std::size_t level = group_of.size(); level-- > 0;) {
-      const std::uint32_t in_a = group_of[level][a.value], in_b = group_of[level][b.value];
+    for (std::size_t level = leaf_of.size(); level-- > 0;) {
+      const std::uint32_t in_a = leaf_of[level][a.value], in_b = leaf_of[level][b.value];
       if (in_a != in_b) return in_a < in_b;
     }
     return a < b;
   };
   std::sort(out.order_.begin(), out.order_.end(), before);
   for (std::uint32_t i = 0; i < ranks; ++i) out.position_[out.order_[i].value] = i;
-  for (const std::vector<std::uint32_t>& labels : group_of) {
+  for (const std::vector<std::uint32_t>& labels : leaf_of) {
     if (one_group(labels)) continue;
     std::vector<std::uint32_t> begins{0};
     for (std::uint32_t i = 1; i < ranks; ++i) {

@@ -12,11 +12,11 @@ namespace alm::schedule {
 
 class Grouping {
  public:
-  // group_of[l][rank], l = 0 the leaf; labels are arbitrary. Partitions must be nested: ranks that
+  // leaf_of[l][rank], l = 0 the leaf; labels are arbitrary. Partitions must be nested: ranks that
   // share a group share the group above it. Levels that are one group of everybody say nothing and
   // are dropped; no level at all is one switch.
   static base::Result<Grouping> make(std::uint32_t ranks,
-                                     std::span<const std::vector<std::uint32_t>> group_of);
+                                     std::span<const std::vector<std::uint32_t>> leaf_of);
   static Grouping one_switch(std::uint32_t ranks);
   static Grouping of_leaves(std::span<const std::uint32_t> sizes);  // ranks numbered leaf by leaf
 

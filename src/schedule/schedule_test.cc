@@ -115,19 +115,19 @@ TEST(Remap, UnequalGroupsKeepWhatTheFairRowGives) {
   std::mt19937 random(3);
   const auto draw = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random()) % most; };
   for (std::uint32_t p = 2; p <= kRanksMax; ++p) {
-    std::vector<std::vector<std::uint32_t>> group_of(2, std::vector<std::uint32_t>(p));
+    std::vector<std::vector<std::uint32_t>> leaf_of(2, std::vector<std::uint32_t>(p));
     const std::uint32_t tops = 1 + draw(4), leaves = tops * (1 + draw(8));
     for (std::uint32_t rank = 0; rank < p; ++rank) {
-      group_of[0][rank] = std::min(draw(leaves), draw(leaves));
-      group_of[1][rank] = group_of[0][rank] % tops;
+      leaf_of[0][rank] = std::min(draw(leaves), draw(leaves));
+      leaf_of[1][rank] = leaf_of[0][rank] % tops;
     }
-    const Grouping nested = Grouping::make(p, group_of).value();
+    const Grouping nested = Grouping::make(p, leaf_of).value();
     ASSERT_EQ(check_valid(*make_remapped(make_xor(p), nested)), "") << "p = " << p;
     ASSERT_EQ(check_valid(*make_remapped(make_edge_colouring(p), nested)), "") << "p = " << p;
     const SchedulePtr deep = make_remapped(make_shift(p), nested);
     ASSERT_EQ(check_valid(*deep), "") << "p = " << p;
-    group_of.resize(1);
-    const Grouping flat = Grouping::make(p, group_of).value();
+    leaf_of.resize(1);
+    const Grouping flat = Grouping::make(p, leaf_of).value();
     if (flat.levels() == 0) continue;
     const SchedulePtr shift = make_remapped(make_shift(p), flat);
     ASSERT_EQ(check_valid(*shift), "") << "p = " << p;

@@ -192,7 +192,7 @@ class Engine {
     std::optional<Elsewhere> elsewhere;
   };
 
-  // engine_mismatch.cc
+  // engine_disputes.cc
   void dispute(PeerId id, std::uint64_t exchange);
   bool disputed(PeerId id, std::uint64_t exchange) const {
     return asides_[id].disputed == exchange + 1;

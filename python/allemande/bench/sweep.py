@@ -36,7 +36,7 @@ from allemande.bench.sweep_store import (
     Plan,
     Row,
     Store,
-    group_of,
+    scale_index,
 )
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload, make_workload
@@ -84,7 +84,7 @@ def _build_of(candidate: Candidate) -> str:
 
 
 def group(sizes: Sequence[int]) -> list[list[int]]:
-    parts = [[size for size in sizes if group_of(size) == index] for index in range(len(SCALES))]
+    parts = [[size for size in sizes if scale_index(size) == index] for index in range(len(SCALES))]
     return [part for part in parts if part]
 
 
@@ -92,7 +92,7 @@ def effort_of(plan: Plan, candidate: Candidate, turn: int, sizes: Sequence[int])
     warmup = STOCK_WARMUP
     if not candidate.stock:
         largest = max(sizes)
-        warmup = SETTLED_AFTER[group_of(largest)]
+        warmup = SETTLED_AFTER[scale_index(largest)]
         if turn == 0 and largest <= TRIAL_SIZE_MAX:
             warmup = max(plan.trial_calls, warmup)
     calls = plan.calls_of(min(sizes))

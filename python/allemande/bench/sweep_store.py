@@ -26,7 +26,7 @@ GROUP_ENDS = (SMALL - 1, TRIAL_SIZE_MAX, 2**31)  # of the sizes measured in one 
 SCALES = (SCALE / 10, SCALE / 2, SCALE)
 
 
-def group_of(size: int) -> int:
+def scale_index(size: int) -> int:
     return bisect_left(GROUP_ENDS, size)
 
 
@@ -47,7 +47,7 @@ class Plan:
         return self.medium_calls if size <= TRIAL_SIZE_MAX else self.calls
 
     def scale_of(self, size: int) -> float:
-        return self.scales[group_of(size)]
+        return self.scales[scale_index(size)]
 
     def as_json(self) -> Any:
         return json.loads(json.dumps(asdict(self)))

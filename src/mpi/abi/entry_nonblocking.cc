@@ -14,7 +14,7 @@ namespace {
 
 #if MPI_VERSION >= 4
 // A library older than the header has no _c forms, but a program may find ours and take them for
-// its own (mpi4py does). carrier::Counts that an int can hold go to the old forms; others are an
+// its own (mpi4py does). Counts that an int can hold go to the old forms; others are an
 // error.
 constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 

@@ -1,7 +1,7 @@
 // The _c forms for an MPI library that has none of its own: before MPI 4.0, and Open MPI 5.
 //
 // A program that has no need of them refers to them weakly (mpi4py does), finds ours, and takes
-// them for the library's. carrier::Counts that an int can hold go to the old forms; others are an
+// them for the library's. Counts that an int can hold go to the old forms; others are an
 // error.
 //
 // Handles are words: the library may be of another ABI than this one (entry.h).

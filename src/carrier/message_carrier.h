@@ -14,13 +14,13 @@
 
 namespace alm::carrier {
 
-class MessageGroup {
+class MessageCarrier {
  public:
   // `plan` takes blocks of any size.
-  MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan);
-  ~MessageGroup();
-  MessageGroup(const MessageGroup&) = delete;
-  MessageGroup& operator=(const MessageGroup&) = delete;
+  MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan);
+  ~MessageCarrier();
+  MessageCarrier(const MessageCarrier&) = delete;
+  MessageCarrier& operator=(const MessageCarrier&) = delete;
 
   const plan::Plan& plan() const { return any_size_.execution.plan(); }
 

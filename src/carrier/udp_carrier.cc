@@ -1,4 +1,4 @@
-#include "carrier/udp_group.h"
+#include "carrier/udp_carrier.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
 // The phases of one plan, each over a set of peers of its own.
 class UdpPhases final : public execute::Carrier {
  public:
-  UdpPhases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpGroup::Hooks& hooks)
+  UdpPhases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpCarrier::Hooks& hooks)
       : driver_(driver), sets_(std::move(sets)), hooks_(hooks) {}
 
   base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
@@ -49,14 +49,15 @@ class UdpPhases final : public execute::Carrier {
  private:
   io::Driver& driver_;
   std::vector<std::uint16_t> sets_;  // by phase
-  const UdpGroup::Hooks& hooks_;
+  const UdpCarrier::Hooks& hooks_;
 };
 
 }  // namespace
 
-UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
-                   std::vector<plan::Plan> combining,
-                   std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks)
+UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
+                       std::vector<plan::Plan> combining,
+                       std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets,
+                       Hooks hooks)
     : driver_(driver),
       members_(static_cast<std::uint32_t>(peers.addresses.size())),
       self_(peers.identity.self),
@@ -81,20 +82,20 @@ UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
   driver_.add_set(set_, std::move(peers));
 }
 
-void UdpGroup::close() {
+void UdpCarrier::close() {
   for (const std::uint16_t set : sets_) driver_.remove_set(set);
 }
 
-std::uint32_t UdpGroup::packet_bytes() const {
+std::uint32_t UdpCarrier::packet_bytes() const {
   return config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
 }
 
-base::Status UdpGroup::run(transport::Exchange exchange, base::Nanos deadline) {
+base::Status UdpCarrier::run(transport::Exchange exchange, base::Nanos deadline) {
   if (exchange.rounds == nullptr) exchange.rounds = &plan_.rounds();
   return driver_.run(set_, exchange, hooks_.progress, hooks_.warn, deadline);
 }
 
-base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+base::Status UdpCarrier::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
   gathered_.clear();
   for (std::uint32_t member = 0; member < members_; ++member) {
     gathered_.insert(gathered_.end(), mine.begin(), mine.end());
@@ -109,33 +110,33 @@ base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::by
   return run(exchange);
 }
 
-std::optional<std::size_t> UdpGroup::choose_combining(std::uint64_t bytes) const {
+std::optional<std::size_t> UdpCarrier::choose_combining(std::uint64_t bytes) const {
   return plan::choose_combining(plans_, bytes, packet_bytes());
 }
 
-base::Status UdpGroup::run_combining(std::size_t index, const transport::ConstBlocks& send,
-                                     const transport::MutableBlocks& recv,
-                                     const execute::Amounts& amounts) {
+base::Status UdpCarrier::run_combining(std::size_t index, const transport::ConstBlocks& send,
+                                       const transport::MutableBlocks& recv,
+                                       const execute::Amounts& amounts) {
   return executions_[index].run(*carriers_[index], send, recv, amounts);
 }
 
-void UdpGroup::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
+void UdpCarrier::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
   driver_.begin(sets_, call, elsewhere);
 }
 
-void UdpGroup::share_failure() { driver_.share_failure(sets_); }
+void UdpCarrier::share_failure() { driver_.share_failure(sets_); }
 
-void UdpGroup::give_up(const std::string& failure, std::uint32_t lost) {
+void UdpCarrier::give_up(const std::string& failure, std::uint32_t lost) {
   driver_.give_up(sets_, {base::ErrorCode::kPeerLost, failure}, lost);
 }
 
-transport::Counters UdpGroup::counters() const {
+transport::Counters UdpCarrier::counters() const {
   transport::Counters sum;
   for (const std::uint16_t set : sets_) sum += driver_.counters(set);
   return sum;
 }
 
-std::string UdpGroup::settings_text() const {
+std::string UdpCarrier::settings_text() const {
   return fmt::format("window {} packets, grain {}, {}-byte datagrams", config_.window_packets,
                      config_.grain_packets, config_.datagram_bytes);
 }

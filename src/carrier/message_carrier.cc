@@ -1,4 +1,4 @@
-#include "carrier/message_group.h"
+#include "carrier/message_carrier.h"
 
 #include <algorithm>
 
@@ -75,28 +75,28 @@ class MessagePhases final : public execute::Carrier {
 
 }  // namespace
 
-MessageGroup::Way::Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding)
+MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding)
     : execution(std::move(plan)),
       carrier(std::make_unique<MessagePhases>(messages, execution.plan(), outstanding)) {}
 
-MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan)
+MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan)
     : messages_(std::move(messages)),
       any_size_(*messages_, std::move(plan), PointToPoint::kFew),
       ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {}
 
 // What messages are put together in may have to live on.
-MessageGroup::~MessageGroup() {
+MessageCarrier::~MessageCarrier() {
   if (messages_->ended()) return;
   for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
 }
 
-base::Status MessageGroup::run(const transport::ConstBlocks& send,
-                               const transport::MutableBlocks& recv,
-                               const execute::Amounts& amounts) {
+base::Status MessageCarrier::run(const transport::ConstBlocks& send,
+                                 const transport::MutableBlocks& recv,
+                                 const execute::Amounts& amounts) {
   return any_size_.execution.run(*any_size_.carrier, send, recv, amounts);
 }
 
-MessageGroup::Way& MessageGroup::way_of(plan::MessageOrder order) {
+MessageCarrier::Way& MessageCarrier::way_of(plan::MessageOrder order) {
   auto& way = ways_[static_cast<std::size_t>(order)];
   if (!way) {
     const std::uint32_t ranks = plan().ranks;
@@ -107,8 +107,8 @@ MessageGroup::Way& MessageGroup::way_of(plan::MessageOrder order) {
   return *way;
 }
 
-base::Status MessageGroup::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
-                               std::uint64_t bytes) {
+base::Status MessageCarrier::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
+                                 std::uint64_t bytes) {
   Way& way = way_of(order);
   return way.execution.run(*way.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
                            {.each = bytes});

@@ -20,7 +20,7 @@
 
 namespace alm::carrier {
 
-class UdpGroup {
+class UdpCarrier {
  public:
   // What is called while an exchange waits.
   struct Hooks {
@@ -28,12 +28,12 @@ class UdpGroup {
     io::Driver::Warn warn;
   };
 
-  // `peers` describes the members; the group registers it with the driver, which must live on until
-  // close(). `plan` has one direct phase. phase_sets[i][phase][member]: the numbers reserved for
-  // the phases of combining[i].
-  UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
-           std::vector<plan::Plan> combining,
-           std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks);
+  // `peers` describes the members; the carrier registers it with the driver, which must live on
+  // until close(). `plan` has one direct phase. phase_sets[i][phase][member]: the numbers reserved
+  // for the phases of combining[i].
+  UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
+             std::vector<plan::Plan> combining,
+             std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks);
   // Ends its traffic and gives its numbers back. Peers have everything they need.
   void close();
 
