@@ -94,6 +94,27 @@ def test_several_runs_are_rows_of_one_csv(capsys: pytest.CaptureFixture[str]) ->
     assert "tam-16x1: 16 hosts, simulated" in output.err
 
 
+def test_ranks_of_a_host_share_its_link_and_the_title_counts_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["simulate", "tam-8x1", "--size", "1000", "--ranks-per-host", "3"]
+    assert main([*words, "--algorithm", "sync-shuffle,grid", "--csv", "-"]) == 0
+    printed = capsys.readouterr()
+    assert "8 hosts of 3 ranks" in printed.err
+    shuffle, grid = csv.DictReader(io.StringIO(printed.out))
+    assert shuffle["ranks_per_host"] == grid["ranks_per_host"] == "3"
+    # Nine blocks for each of seven hosts, and what stays on a host does not count.
+    assert float(shuffle["goodput_mb_s"]) * float(shuffle["time_s"]) == pytest.approx(0.063)
+
+
+def test_a_matrix_of_ranks_counts_what_leaves_their_host() -> None:
+    rows = np.full((16, 16), 500)
+    result = simulate("tam-8x1", matrix=rows, ranks_per_host=2)
+    assert result.host_bytes == 2 * 14 * 500
+    generated = simulate("tam-8x1", size=500, matrix="uniform", ranks_per_host=2)
+    assert generated.host_bytes == pytest.approx(result.host_bytes)
+
+
 def test_results_do_not_depend_on_the_number_of_workers() -> None:
     cases = [
         make_case("tam-8x2", algorithm, size, jitter_us=50.0, seed=seed)

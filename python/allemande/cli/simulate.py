@@ -23,8 +23,9 @@ def command(
     algorithm: Annotated[
         str,
         typer.Option(
-            help="Separated by commas: sync-shuffle, group-shuffle, pairwise, shift-exchange or "
-            "direct."
+            help="Separated by commas: sync-shuffle, group-shuffle[:PARTNERS], pairwise, "
+            "shift-exchange, direct, grid[:AxB], bruck[:AxB], one-way-bruck[:RADIX] or "
+            "recursive-doubling."
         ),
     ] = "sync-shuffle",
     size: Annotated[
@@ -57,6 +58,10 @@ def command(
     window_packets: Annotated[
         int | None,
         typer.Option(help="Packets a host may have outstanding; default: from the cluster file."),
+    ] = None,
+    ranks_per_host: Annotated[
+        int | None,
+        typer.Option(help="On every host; they share one message to each other host.", min=1),
     ] = None,
     exchanges: Annotated[int, typer.Option(help="So many, one after the other.", min=1)] = 1,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
@@ -121,6 +126,7 @@ def command(
         "contention_aware": contention_aware,
         "omega": omega,
         "window_packets": window_packets,
+        "ranks_per_host": ranks_per_host,
         "seed": seed,
         "jitter_us": jitter_us,
         "routing": routing,

@@ -87,6 +87,7 @@ class Result:
     ports: list[Port]
     matrix: str | None = None  # None: the same to everybody
     host_bytes: float = 0  # payload a host receives from the others, on average
+    ranks_per_host: int = 1
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
@@ -105,6 +106,7 @@ class Result:
             **{key: getattr(self, key) for key in JSON_KEYS},
             "mode": self.mode,
             "cluster": self.cluster,
+            "ranks_per_host": self.ranks_per_host,
             "matrix": self.matrix,
             "goodput_mb_s": self.goodput_mb_s,
             "ports": [
@@ -125,6 +127,19 @@ def _is_generated(matrix: Any) -> bool:
     return isinstance(matrix, str) and not parse_matrix(matrix).has_own_sizes
 
 
+def _ranks_per_host(case: Case) -> int:
+    return int(case.options.get("ranks_per_host", 1))
+
+
+def _host_bytes(case: Case, hosts: int, matrix: Matrix | None) -> float:
+    """Payload a host receives from the others, on average."""
+    on_host = _ranks_per_host(case)
+    if matrix is None:
+        return float(on_host**2 * (hosts - 1) * case.size)
+    blocks = matrix.reshape(hosts, on_host, hosts, on_host).sum(axis=(1, 3))
+    return float(blocks.sum() - np.trace(blocks)) / hosts
+
+
 def _matrix_of(case: Case) -> Matrix | None:
     """The traffic of a case whose pairs differ, in rank order."""
     given = case.options.get("matrix")
@@ -132,9 +147,10 @@ def _matrix_of(case: Case) -> Matrix | None:
         return None
     cluster = parse_cluster(case.cluster, case.cluster_name)
     hosts = case.options.get("hosts")
-    ranks = len(cluster.hosts) if hosts is None else len(hosts)
+    on_host = _ranks_per_host(case)
+    ranks = on_host * (len(cluster.hosts) if hosts is None else len(hosts))
     if isinstance(given, str):
-        groups = leaf_groups(cluster, hosts)
+        groups = [leaf for leaf in leaf_groups(cluster, hosts) for _ in range(on_host)]
         seed = int(case.options.get("seed", 1))
         return make_matrix(parse_matrix(given), ranks, case.size, seed, groups)
     matrix = np.asarray(given)
@@ -186,14 +202,12 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         for port in raw["ports"]
         if port["bytes"] or port.get("dropped")
     ]
-    host_bytes = float((raw["hosts"] - 1) * case.size)
-    if matrix is not None:
-        host_bytes = float(matrix.sum() - np.trace(matrix)) / raw["hosts"]
     given = case.options.get("matrix")
     return Result(
         **{key: raw[key] for key in JSON_KEYS if key != "cpu_s"},
         matrix=given if given is None or isinstance(given, str) else "given",
-        host_bytes=host_bytes,
+        host_bytes=_host_bytes(case, raw["hosts"], matrix),
+        ranks_per_host=_ranks_per_host(case),
         cpu_s=cpu_s,
         mode=case.mode,
         cluster=case.cluster_name,

@@ -26,7 +26,7 @@ def to_json(results: Sequence[Result]) -> str:
 
 def to_csv(results: Sequence[Result]) -> str:
     text = io.StringIO()
-    fields = [*JSON_KEYS, "mode", "cluster", "goodput_mb_s"]
+    fields = [*JSON_KEYS, "mode", "cluster", "ranks_per_host", "goodput_mb_s"]
     writer = csv.DictWriter(text, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for result in results:
@@ -36,7 +36,8 @@ def to_csv(results: Sequence[Result]) -> str:
 
 def _result_table(results: Sequence[Result]) -> Table:
     first = results[0]
-    title = f"{first.cluster}: {first.hosts} hosts, simulated ({first.mode} level)"
+    of_ranks = f" of {first.ranks_per_host} ranks" if first.ranks_per_host > 1 else ""
+    title = f"{first.cluster}: {first.hosts} hosts{of_ranks}, simulated ({first.mode} level)"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for heading in ("algorithm", *RIGHT[:-1], "bottleneck", RIGHT[-1]):
         table.add_column(heading, justify="right" if heading in RIGHT else "left", no_wrap=True)
