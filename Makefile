@@ -99,7 +99,8 @@ bench-sim: build/release/build.ninja ## speed and exactness of the simulator, as
 # ctest and pytest come last, so that their own summaries end the output.
 
 ctest = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
-pytest := $(python) -m pytest
+# A file of tests stays with one worker: its tests share a lab.
+pytest := $(python) -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 # What handles bytes from outside or runs threads; `make test-asan` takes everything.
 ASAN_FOLDERS := src/base src/wire src/transport src/transport/io tests/swarm
 ASAN_TESTS := ^(base|wire|transport|io|swarm)_

@@ -120,7 +120,7 @@ void bind_plan(nb::module_& m) {
   m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",
         "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
         "group_of"_a = std::vector<Ranks>(),
-        "The plan of one rank. leaf_of[l][r]: the group rank r is in at level l, as "
+        "The plan of one rank. group_of[l][r]: the group rank r is in at level l, as "
         "Cluster.hierarchy() gives it; empty: one switch.");
 }
 

@@ -107,7 +107,7 @@ TEST(Parse, ReadsEveryKey) {
   EXPECT_EQ(link.rate_down_mbit_s, 1000);
   EXPECT_EQ(link.latency_us, 2.5);
   EXPECT_EQ(link.queue_up_packets, 10u);
-  EXPECT_EQ(link.queue_down_packets, 43u);
+  EXPECT_EQ(link.queue_down_packets, e.host_queue);
   EXPECT_EQ(link.bidirectional_cap_mbit_s, 150);
   const Link& plain = cluster.links[4];
   EXPECT_EQ(plain.queue_up_packets, 1000u);
@@ -139,7 +139,7 @@ TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
     std::string name;
     std::uint32_t hosts, leaves;
     double uplink;
-    std::uint32_t core_queue;
+    std::uint32_t core_queue, host_queue = 43, leaf_queue = 45;
   };
   for (const Expected& e : {Expected{"tam-16x1", 16, 1, 0, 0},
                             {"tam-8x1", 8, 1, 0, 0},
@@ -151,7 +151,8 @@ TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
                             {"tam-8x3-u412", 24, 3, 412, 820},
                             {"tam-6x4-u412", 24, 4, 412, 820},
                             {"tam-8x4-u412", 32, 4, 412, 820},
-                            {"oversubscribed-8x4", 32, 4, 500, 45}}) {
+                            {"oversubscribed-8x4", 32, 4, 500, 45},
+                            {"shallow-4x2", 8, 2, 200, 10, 10, 10}}) {
     const Cluster cluster = must_load(kReadyMade / (e.name + ".toml"));
     EXPECT_EQ(cluster.name, e.name);
     EXPECT_EQ(cluster.host_count(), e.hosts);
@@ -163,11 +164,11 @@ TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
         EXPECT_EQ(cluster.hosts[link.from.value].name, "h" + std::to_string(i));
         EXPECT_EQ(cluster.node_name(link.to), "leaf" + std::to_string(i / (e.hosts / e.leaves)));
         EXPECT_EQ(link.rate_up_mbit_s, 100);
-        EXPECT_EQ(link.queue_down_packets, 43u);
+        EXPECT_EQ(link.queue_down_packets, e.host_queue);
       } else {
         EXPECT_EQ(cluster.node_name(link.to), "core");
         EXPECT_EQ(link.rate_up_mbit_s, e.uplink);
-        EXPECT_EQ(link.queue_up_packets, 45u);
+        EXPECT_EQ(link.queue_up_packets, e.leaf_queue);
         EXPECT_EQ(link.queue_down_packets, e.core_queue);
       }
     }

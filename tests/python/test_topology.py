@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "clusters"
 READY_MADE = [
     "oversubscribed-8x4",
+    "shallow-4x2",
     "tam-16x1",
     "tam-6x4",
     "tam-6x4-u412",
