@@ -7,18 +7,12 @@
 #include <random>
 #include <sstream>
 
+#include "datagrams.h"
+#include "draw.h"
 #include "plan/uneven.h"
 
 namespace alm::swarm {
 namespace {
-
-constexpr std::byte kUntouched{0xEE};
-
-std::byte pattern(std::uint64_t exchange, PeerId from, PeerId to, std::uint64_t offset) {
-  std::uint64_t mixed =
-      (exchange * 1000003 + from * 8191 + to * 131 + offset) * 0x9E3779B97F4A7C15u;
-  return static_cast<std::byte>(mixed >> 56);
-}
 
 // Rounds of shift partners, in a few shapes.
 base::Rounds shift_rounds(Rounds kind, PeerId self, PeerId ranks) {
@@ -59,8 +53,6 @@ void set_steps(base::Rounds& rounds, const Scenario& scenario, PeerId self,
   rounds.steps = made.steps;
 }
 
-using Bytes = std::vector<std::byte>;
-
 // What both forms of a rank share: when it enters which exchange.
 class Program {
  public:
@@ -73,6 +65,9 @@ class Program {
         enter_at_(scenario.think[0][self]) {}
 
   bool finished() const { return next_exchange_ == scenario_.exchanges && !inside_; }
+  std::string state() const {
+    return "rank " + std::to_string(self_) + " in exchange " + std::to_string(next_exchange_);
+  }
   base::Nanos wake() const {
     if (inside_) return ready_.empty() ? base::kNever : ready_.begin()->first;
     return finished() ? base::kNever : enter_at_;
@@ -182,24 +177,12 @@ class RankWithBytes : public Program {
   }
 
   bool pull(base::Nanos now, PeerId* to, Packet* packet) {
-    transport::Outgoing datagram;
-    if (channel_->pull(now, {&datagram, 1}) == 0) return false;
-    *to = datagram.peer;
-    packet->assign(datagram.head().begin(), datagram.head().end());
-    packet->insert(packet->end(), datagram.payload.begin(), datagram.payload.end());
-    return true;
+    return pull_datagram(*channel_, now, to, packet);
   }
   void arrive(base::Nanos now, const Packet& packet) { channel_->on_datagram(now, packet); }
-  static wire::Header header_of(const Packet& packet) {
-    wire::Header header;
-    wire::decode(packet, &header);
-    header.set = 0;
-    return header;
-  }
+  static wire::Header header_of(const Packet& packet) { return header_of_datagram(packet); }
   static void corrupt(Packet& packet, std::mt19937_64& random) {
-    const std::size_t bit = random() % (8 * packet.size());
-    packet[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
-    if (random() % 3 == 0) packet.resize(random() % packet.size());
+    corrupt_datagram(packet, random);
   }
 
  private:
@@ -305,97 +288,14 @@ class RankWithoutBytes : public Program {
   std::vector<transport::Emission> held_;
 };
 
-void mix(std::uint64_t* digest, std::uint64_t value) {
-  *digest = (*digest ^ value) * 0x9E3779B97F4A7C15u;
-  *digest ^= *digest >> 29;
-}
-
 template <class Rank>
 Outcome run_ranks(const Scenario& scenario) {
-  using Packet = typename Rank::Packet;
-  Network<Packet> network(scenario.ranks, scenario.faults, scenario.config.packet_time,
-                          scenario.port_queue, scenario.seed);
   std::vector<Rank> ranks;
   ranks.reserve(scenario.ranks);
   for (PeerId rank = 0; rank < scenario.ranks; ++rank) ranks.emplace_back(scenario, rank);
-
-  Outcome outcome;
-  base::Nanos now = 0;
-  const auto drive = [&](PeerId rank) {
-    ranks[rank].step(now, &outcome.failure);
-    PeerId to = 0;
-    Packet packet;
-    while (network.takes(now, rank) && ranks[rank].pull(now, &to, &packet)) {
-      const wire::Header header = Rank::header_of(packet);
-      for (const std::uint64_t value :
-           {static_cast<std::uint64_t>(now), std::uint64_t{rank}, std::uint64_t{to},
-            static_cast<std::uint64_t>(header.type), std::uint64_t{header.flags},
-            std::uint64_t{header.exchange}, std::uint64_t{header.packet},
-            std::uint64_t{header.acknowledged}}) {
-        mix(&outcome.trace, value);
-      }
-      network.send(now, rank, to, packet, &Rank::corrupt);
-    }
-    ranks[rank].step(now, &outcome.failure);
-  };
-  // When a rank has something to do although nothing arrives.
-  const auto wake = [&](PeerId rank) {
-    base::Nanos at = ranks[rank].wake();
-    at = std::min(at, network.takes(now, rank) ? ranks[rank].deadline() : network.takes_at(rank));
-    return std::max(at, now + 1);
-  };
-  using Wake = std::pair<base::Nanos, PeerId>;
-  std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes;
-  std::vector<base::Nanos> planned(scenario.ranks, base::kNever);
-  const auto plan = [&](PeerId rank) {
-    const base::Nanos at = wake(rank);
-    if (at >= base::kNever || at == planned[rank]) return;
-    planned[rank] = at;
-    wakes.push({at, rank});
-  };
-  for (PeerId rank = 0; rank < scenario.ranks; ++rank) {
-    drive(rank);
-    plan(rank);
-  }
-
-  while (outcome.failure.empty()) {
-    const bool all_finished =
-        std::all_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.finished(); });
-    if (all_finished && outcome.finished == 0) outcome.finished = now;
-    if (all_finished &&
-        std::all_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.settled(); })) {
-      outcome.settled = now;
-      break;
-    }
-    const base::Nanos wake_at = wakes.empty() ? base::kNever : wakes.top().first;
-    const base::Nanos next = std::min(network.next_time(), wake_at);
-    if (next == base::kNever || next > scenario.time_max) {
-      std::ostringstream text;
-      text << "stalled at " << static_cast<double>(now) * 1e-9 << " s, ranks not finished:";
-      for (PeerId rank = 0; rank < scenario.ranks; ++rank) {
-        if (!ranks[rank].finished()) text << ' ' << rank;
-      }
-      outcome.failure = text.str();
-      break;
-    }
-    now = next;
-    PeerId rank = 0;
-    if (network.next_time() <= wake_at) {
-      const auto arrival = network.pop();
-      if (!arrival) continue;
-      rank = arrival->to;
-      ranks[rank].arrive(now, arrival->packet);
-    } else {
-      rank = wakes.top().second;
-      wakes.pop();
-      if (planned[rank] == now) planned[rank] = base::kNever;
-    }
-    drive(rank);
-    plan(rank);
-  }
-  for (const Rank& rank : ranks) outcome.total += rank.counters();
-  outcome.dropped = network.dropped();
-  return outcome;
+  const Conditions conditions{scenario.faults, scenario.config.packet_time, scenario.port_queue,
+                              scenario.seed, scenario.time_max};
+  return EventLoop(ranks, conditions).run();
 }
 
 }  // namespace
@@ -407,33 +307,16 @@ Outcome run_without_bytes(const Scenario& scenario) {
 }
 
 Scenario random_scenario(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](std::uint64_t n) { return random() % n; };
-  const auto real = [&](double max) { return std::uniform_real_distribution<>(0, max)(random); };
+  Draw draw(seed);
+  const auto below = [&](std::uint64_t n) { return draw.below(n); };
   Scenario scenario;
   scenario.seed = seed;
   scenario.ranks = static_cast<PeerId>(2 + below(7));
   scenario.exchanges = static_cast<std::uint32_t>(2 + below(7));
-  scenario.config.datagram_bytes = static_cast<std::uint32_t>(80 + below(120));
-  scenario.config.window_packets = static_cast<std::uint32_t>(1 + below(below(2) != 0 ? 6 : 40));
-  scenario.config.grain_packets = static_cast<std::uint32_t>(1 + below(below(3) == 0 ? 8 : 1));
-  scenario.config.packet_time = 1'000;
-  scenario.config.timer_jitter = static_cast<base::Nanos>(10'000 + below(500'000));
-  scenario.config.retransmit_budget_packets = static_cast<std::uint32_t>(1 + below(6));
-  scenario.config.reliability =
-      below(4) == 0 ? transport::Reliability::kGoBackN : transport::Reliability::kSelectiveRepeat;
-  if (below(6) == 0) scenario.config.send_rule = transport::SendRule::kUnacked;
-  if (below(8) == 0) scenario.config.early_bytes_max = 200;
-  scenario.config.peer_timeout = base::kNever / 4;
-  scenario.config.peer_warning = base::kNever / 4;
+  scenario.config = draw_config(draw);
   scenario.rounds = static_cast<Rounds>(below(4));
-  if (below(5) != 0) scenario.faults.drop = real(below(4) == 0 ? 0.3 : 0.05);
-  if (below(2) != 0) scenario.faults.duplicate = real(0.1);
-  if (below(2) != 0) scenario.faults.reorder = real(0.2);
-  if (below(3) == 0) scenario.faults.corrupt = real(0.1);
-  scenario.faults.delay = static_cast<base::Nanos>(500 + below(20'000));
-  scenario.faults.delay_spread = static_cast<base::Nanos>(1 + below(100'000));
-  if (below(3) == 0) scenario.port_queue = static_cast<std::uint32_t>(1 + below(20));
+  scenario.faults = draw_faults(draw);
+  scenario.port_queue = draw_port_queue(draw);
 
   const std::uint64_t payload = scenario.config.datagram_bytes - 24;
   for (std::uint32_t exchange = 0; exchange < scenario.exchanges; ++exchange) {
@@ -456,10 +339,7 @@ Scenario random_scenario(std::uint64_t seed) {
     if (below(2) == 0) planned = matrix;
     if (below(8) == 0) planned.assign(matrix.size(), 1 + below(largest));  // of an exchange before
     auto& think = scenario.think.emplace_back(scenario.ranks);
-    for (auto& time : think) {
-      time = below(3) == 0 ? static_cast<base::Nanos>(below(2'000'000)) : 0;
-      if (below(40) == 0) time += static_cast<base::Nanos>(below(800'000'000));
-    }
+    for (auto& time : think) time = draw_think(draw);
   }
   return scenario;
 }

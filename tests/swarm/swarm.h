@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "network.h"
+#include "event_loop.h"
 #include "transport/channel.h"
 
 namespace alm::swarm {
@@ -39,14 +39,6 @@ Scenario random_scenario(std::uint64_t seed);
 Scenario random_withholding(std::uint64_t seed);
 std::string describe(const Scenario& scenario);
 
-struct Outcome {
-  std::string failure;       // empty: every exchange complete, every byte right
-  base::Nanos finished = 0;  // last exchange complete everywhere
-  base::Nanos settled = 0;
-  transport::Counters total;
-  std::uint64_t dropped = 0;
-  std::uint64_t trace = 0;  // digest of every datagram sent: time, rank, peer, header fields
-};
 // Through Channel: real bytes, encoded, sealed, checked.
 Outcome run(const Scenario& scenario);
 // Through Engine alone: header fields only, as a simulator does. Faults.corrupt must be 0.
