@@ -9,13 +9,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "test_environment.h"
+
 namespace alm::swarm {
 namespace {
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 void expect_success(std::uint64_t seed, std::uint64_t* exchanges) {
   const Scenario scenario = random_scenario(seed);
