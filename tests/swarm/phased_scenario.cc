@@ -1,6 +1,7 @@
 #include "phased_scenario.h"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -23,7 +24,7 @@ plan::Placement draw_placement(Draw& draw) {
   std::vector<std::string_view> names;
   const std::uint64_t kind = draw.below(5);
   if (kind <= 1) {
-    const std::uint64_t hosts = draw.below(5) == 0 ? 16 : 2 + draw.below(9);
+    const std::uint64_t hosts = 2 + draw.below(15);
     names.assign(kHostNames, kHostNames + hosts);
     return plan::Placement::of(names);
   }
@@ -65,8 +66,10 @@ std::vector<std::uint32_t> draw_shape(Draw& draw, Algorithm algorithm, std::uint
 // Where a host has several ranks every plan of the hosts has several phases; elsewhere those that
 // combine have.
 plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
-  constexpr Algorithm kCombining[] = {Algorithm::kGrid, Algorithm::kBruck, Algorithm::kOneWayBruck,
-                                      Algorithm::kRecursiveDoubling};
+  // Bruck's messages are those of which some may leave while others of their phase wait.
+  constexpr Algorithm kCombining[] = {Algorithm::kGrid,        Algorithm::kBruck,
+                                      Algorithm::kBruck,       Algorithm::kOneWayBruck,
+                                      Algorithm::kOneWayBruck, Algorithm::kRecursiveDoubling};
   constexpr Algorithm kDirect[] = {Algorithm::kDirect, Algorithm::kPairwise,
                                    Algorithm::kGroupShuffle, Algorithm::kSyncShuffle};
   while (true) {
@@ -74,7 +77,8 @@ plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
     request.ranks = placement.hosts();
     request.self = {0};
     const bool direct = placement.shared() && draw.below(2) == 0;
-    request.algorithm = (direct ? kDirect : kCombining)[draw.below(4)];
+    request.algorithm = direct ? kDirect[draw.below(std::size(kDirect))]
+                               : kCombining[draw.below(std::size(kCombining))];
     request.shape = draw_shape(draw, request.algorithm, request.ranks);
     if (draw.below(3) == 0) {
       request.leaf_of.emplace_back();
