@@ -38,7 +38,8 @@ struct Messages {
   }
 };
 
-// The leader of a host that has no NodeExchange to help it.
+// The leader of a host that has no NodeExchange to help it. What is wrong is told when all is done,
+// because others wait for its messages.
 class LoneLeader {
  public:
   LoneLeader(RankOnHost& rank, std::uint64_t call)
@@ -122,7 +123,7 @@ class LoneLeader {
                           ? rank_.carrier()->run(exchange)
                           : rank_.carrier()->run_combining(0, send, recv, *combined);
     if (!done) return done.error().message;
-    return in == expected.bytes ? "" : "a message between hosts is not as the plan has it";
+    return in == expected.bytes ? "" : "a message between hosts is not as the plan has it. ";
   }
 
   RankOnHost& rank_;
@@ -160,12 +161,12 @@ TEST_P(NodeLayout, EqualBlocksAreAsInThePlanOverHosts) {
         const std::uint64_t piece = self.exchange().piece_bytes();
         if (piece >= kBytes) return "one slab is enough";
         LoneLeader leader(self, 1);
+        std::string wrong;
         for (std::uint64_t at = 0; at < kBytes; at += piece) {
           const Part part{at, std::min(piece, kBytes - at)};
-          auto wrong = leader.exchange({}, [&](auto, auto) { return part; });
-          if (!wrong.empty()) return wrong;
+          wrong += leader.exchange({}, [&](auto, auto) { return part; });
         }
-        return "";
+        return wrong;
       });
 }
 
@@ -184,20 +185,19 @@ TEST_P(NodeLayout, BlocksOfAnySizesAreAsInThePlanOverHosts) {
   const auto size = [](std::uint64_t from, std::uint64_t to) { return (from * 7 + to * 3) % 41; };
   for (const std::uint64_t slabs : {1, 3}) {
     run([&](RankOnHost& self) { return self.any_blocks(size, size, 1); },
-        [&](RankOnHost& self) -> std::string {
+        [&](RankOnHost& self) {
           LoneLeader leader(self, 1);
-          if (auto wrong = leader.tell_sizes(slabs, size); !wrong.empty()) return wrong;
+          std::string wrong = leader.tell_sizes(slabs, size);
           for (std::uint64_t slab = 0; slab < slabs; ++slab) {
             const Bytes verdict(slab == 0 ? kVerdictBytes : 0);  // nobody disagrees
-            auto wrong = leader.exchange(verdict, [&](std::uint32_t from, std::uint32_t to) {
+            wrong += leader.exchange(verdict, [&](std::uint32_t from, std::uint32_t to) {
               const std::uint64_t bytes = size(from, to);
               const std::uint64_t each = (bytes + slabs - 1) / slabs;
               const std::uint64_t at = std::min(bytes, slab * each);
               return Part{at, std::min(each, bytes - at)};
             });
-            if (!wrong.empty()) return wrong;
           }
-          return "";
+          return wrong;
         });
   }
 }
