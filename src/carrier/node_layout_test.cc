@@ -209,8 +209,7 @@ TEST_P(NodeLayout, ThePlanOverHostsHasTheBlocksOfEachPairOfHosts) {
   for (const auto algorithm : {plan::Algorithm::kSyncShuffle, plan::Algorithm::kBruck}) {
     for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
       const auto of_hosts =
-          plan::make_plan(
-              {.ranks = placement.hosts(), .self = {host}, .algorithm = algorithm})
+          plan::make_plan({.ranks = placement.hosts(), .self = {host}, .algorithm = algorithm})
               .value();
       const auto whole = plan::over_hosts(of_hosts, placement, {placement.leader(host)});
       ASSERT_EQ(whole.phases.size(), of_hosts.phases.size() + 2);

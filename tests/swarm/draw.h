@@ -24,8 +24,7 @@ class Draw {
 inline transport::Config draw_config(Draw& draw) {
   transport::Config config;
   config.datagram_bytes = static_cast<std::uint32_t>(80 + draw.below(120));
-  config.window_packets =
-      static_cast<std::uint32_t>(1 + draw.below(draw.below(2) != 0 ? 6 : 40));
+  config.window_packets = static_cast<std::uint32_t>(1 + draw.below(draw.below(2) != 0 ? 6 : 40));
   config.grain_packets = static_cast<std::uint32_t>(1 + draw.below(draw.below(3) == 0 ? 8 : 1));
   config.packet_time = 1'000;
   config.timer_jitter = static_cast<base::Nanos>(10'000 + draw.below(500'000));

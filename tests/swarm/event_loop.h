@@ -132,8 +132,8 @@ class EventLoop {
   // When a node has something to do although nothing arrives.
   base::Nanos wake(PeerId node) const {
     base::Nanos at = nodes_[node].wake();
-    at = std::min(at, network_.takes(now_, node) ? nodes_[node].deadline()
-                                                 : network_.takes_at(node));
+    at = std::min(at,
+                  network_.takes(now_, node) ? nodes_[node].deadline() : network_.takes_at(node));
     return std::max(at, now_ + 1);
   }
   void plan(PeerId node) {

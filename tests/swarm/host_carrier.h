@@ -29,7 +29,8 @@ struct HostMemory {
 
 class HostCarrier final : public execute::Carrier {
  public:
-  // `now` is the host's clock. `wait` returns when there may be an event, and says whether to go on.
+  // `now` is the host's clock. `wait` returns when there may be an event, and says whether to go
+  // on.
   HostCarrier(const PhasedScenario& scenario, const plan::Plan& plan, HostMemory& memory,
               const base::Nanos& now, std::function<bool()> wait);
 

@@ -18,9 +18,9 @@ enum class Sizes { kEqual, kWeighted, kAny };
 
 struct PhasedExchange {
   Sizes sizes = Sizes::kEqual;
-  std::uint64_t each = 0;               // kEqual, kWeighted
-  std::vector<std::uint64_t> bytes;     // [from * ranks + to], whatever the sizes are
-  std::vector<base::Nanos> think;       // [rank] computing before it enters
+  std::uint64_t each = 0;            // kEqual, kWeighted
+  std::vector<std::uint64_t> bytes;  // [from * ranks + to], whatever the sizes are
+  std::vector<base::Nanos> think;    // [rank] computing before it enters
 };
 
 struct PhasedScenario {

@@ -223,9 +223,7 @@ class Host {
     return text;
   }
   static wire::Header header_of(const Packet& packet) { return header_of_datagram(packet); }
-  static void corrupt(Packet& packet, std::mt19937_64& random) {
-    corrupt_datagram(packet, random);
-  }
+  static void corrupt(Packet& packet, std::mt19937_64& random) { corrupt_datagram(packet, random); }
 
  private:
   struct Lane {

@@ -181,9 +181,7 @@ class RankWithBytes : public Program {
   }
   void arrive(base::Nanos now, const Packet& packet) { channel_->on_datagram(now, packet); }
   static wire::Header header_of(const Packet& packet) { return header_of_datagram(packet); }
-  static void corrupt(Packet& packet, std::mt19937_64& random) {
-    corrupt_datagram(packet, random);
-  }
+  static void corrupt(Packet& packet, std::mt19937_64& random) { corrupt_datagram(packet, random); }
 
  private:
   void start(base::Nanos now) {
