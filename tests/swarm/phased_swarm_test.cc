@@ -26,7 +26,7 @@ TEST(PhasedSwarm, EveryExchangeCompletesWithEveryByteRight) {
     expect_success(seed, random_phased_scenario(seed));
     return;
   }
-  const std::uint64_t wanted = number_from("ALLEMANDE_SWARM_EXCHANGES", 10'000);
+  const std::uint64_t wanted = number_from("ALLEMANDE_SWARM_EXCHANGES", 6'000);
   std::uint64_t exchanges = 0;
   for (std::uint64_t seed = 1; exchanges < wanted; ++seed) {
     const PhasedScenario scenario = random_phased_scenario(seed);
