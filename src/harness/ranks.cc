@@ -224,7 +224,12 @@ bool Ranks::advance(std::uint32_t rank, Picos now) {
       continue;
     }
     --lane.missing;
-    arrived(one.rank, one.lane, one.from);
+    const execute::Course& course = ranks_[one.rank].course;
+    const std::uint64_t bytes = course.uniform_bytes(one.lane)
+                                    ? *course.uniform_bytes(one.lane)
+                                    : course.receive_bytes(one.lane)[one.from];
+    // The course waits for no message without bytes.
+    if (bytes > 0) arrived(one.rank, one.lane, one.from);
     begun = advance(one.rank, now) || begun;
   }
   if (self.inside && self.course.done()) finish(rank, now);

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
+
+#include "plan/host_aggregation.h"
 
 namespace alm::harness {
 namespace {
@@ -269,6 +272,24 @@ TEST(Ports, AreFoundByTheirEnds) {
   EXPECT_EQ(port_name(cluster, up.value()), "leaf0 -> core");
   EXPECT_EQ(find_port(cluster, "core", "leaf0").value(), routing::reverse(up.value()));
   EXPECT_THAT(find_port(cluster, "h0", "core").error().message, HasSubstr("no link joins"));
+}
+
+// Ranks of a host hand over messages without bytes, too, and nobody waits for what is in them.
+TEST(Simulate, RanksOfAHostThatHaveNothingToSend) {
+  const Cluster cluster = topology::build_one_switch(2);
+  const std::vector<std::string_view> names = {"a", "a", "b", "b"};
+  const auto where = plan::Placement::of(names);
+  SimRequest wanted = request(cluster, 100, 8);
+  for (const std::uint32_t host : where.host_of) wanted.hosts.push_back(base::HostId{host});
+  wanted.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
+    return plan::over_hosts(shift_plan(where.host_of[rank], 2), where, {rank});
+  };
+  wanted.exchanges = 2;
+  EXPECT_EQ(run(wanted).counters.data_received, 4u);
+  wanted.bytes_of = [](std::uint32_t from, std::uint32_t) { return from == 1 ? 0u : 100u; };
+  EXPECT_EQ(run(wanted).counters.data_received, 4u);
+  wanted.bytes_of = [](std::uint32_t, std::uint32_t) { return 0u; };
+  EXPECT_EQ(run(wanted).counters.data_received, 0u);
 }
 
 }  // namespace
