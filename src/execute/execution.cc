@@ -187,11 +187,4 @@ void Execution::take_apart(std::size_t p) {
   }
 }
 
-void Execution::release() {
-  for (Buffers& buffers : phases_) {
-    buffers.out_store.release();
-    buffers.in_store.release();
-  }
-}
-
 }  // namespace alm::execute

@@ -50,8 +50,6 @@ class Execution {
                    const transport::MutableBlocks& recv, const Amounts& amounts,
                    const base::Rounds* rounds = nullptr);
 
-  void release();
-
  private:
   struct Buffers {
     base::ByteStore out_store, in_store;

@@ -9,8 +9,8 @@
 namespace alm::mpi {
 
 std::uint64_t Members::host_block(std::uint64_t bytes) const {
-  const std::uint64_t each = placement.count(host);
-  return each * each * bytes;
+  const std::uint64_t pairs = std::uint64_t{placement.hosts()} * placement.hosts();
+  return std::uint64_t{ranks} * ranks * bytes / pairs;
 }
 
 std::string Members::name_of(std::uint32_t rank) const {

@@ -18,9 +18,7 @@ base::Status Repertoire::plan(const base::Options& options) {
   auto rounds = make_rounds(options, members_.leaves, placement.hosts(), members_.host);
   if (!rounds) return rounds.error();
   plan_ = std::move(rounds).value();
-  if (placement.equal()) {
-    combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host);
-  }
+  combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host);
   always_combines_ = options.algorithm == kCombine;
   return {};
 }

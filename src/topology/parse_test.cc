@@ -107,7 +107,7 @@ TEST(Parse, ReadsEveryKey) {
   EXPECT_EQ(link.rate_down_mbit_s, 1000);
   EXPECT_EQ(link.latency_us, 2.5);
   EXPECT_EQ(link.queue_up_packets, 10u);
-  EXPECT_EQ(link.queue_down_packets, e.host_queue);
+  EXPECT_EQ(link.queue_down_packets, 43u);
   EXPECT_EQ(link.bidirectional_cap_mbit_s, 150);
   const Link& plain = cluster.links[4];
   EXPECT_EQ(plain.queue_up_packets, 1000u);

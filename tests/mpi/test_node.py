@@ -58,6 +58,12 @@ def test_equal_blocks_are_right(node: Bench, what: str, slots: Sequence[int]) ->
 
 
 @pytest.mark.parametrize("slots", SLOTS, ids=name_of)
+def test_combined_blocks_are_right(node: Bench, slots: Sequence[int]) -> None:
+    done = node.run("correct", "sizes", slots=slots, env={"ALLEMANDE_ALGORITHM": "combine"})
+    check_udp(done)
+
+
+@pytest.mark.parametrize("slots", SLOTS, ids=name_of)
 @pytest.mark.parametrize("what", ["sizes", "types", "in_place", "sparse", "communicators"])
 def test_blocks_of_any_size_are_right(node: Bench, what: str, slots: Sequence[int]) -> None:
     check_udp(node.run("blocks", what, slots=slots))
