@@ -63,6 +63,15 @@ def test_combined_blocks_are_right(node: Bench, slots: Sequence[int]) -> None:
     check_udp(done)
 
 
+def test_small_blocks_of_unequal_hosts_are_combined(node: Bench) -> None:
+    settings = {"ALLEMANDE_LOG": "info", "ALLEMANDE_ALGORITHM": "combine"}
+    done = node.run("repeat", "5", "100", slots=UNEQUAL, env=settings)
+    done.check()
+    told = [line for line in done.warnings if "64 to 127 bytes per pair" in line]
+    assert len(told) == 1
+    assert "2 x 2 over UDP" in told[0]
+
+
 @pytest.mark.parametrize("slots", SLOTS, ids=name_of)
 @pytest.mark.parametrize("what", ["sizes", "types", "in_place", "sparse", "communicators"])
 def test_blocks_of_any_size_are_right(node: Bench, what: str, slots: Sequence[int]) -> None:
