@@ -42,6 +42,7 @@ class Entry:
             "Path": "path",
             "Flag": "on, off",
             "Integer": self.valid,
+            "Number": self.valid,
             "Choice": ", ".join(self.valid.split("|")),
         }[self.kind]
 
@@ -70,9 +71,9 @@ def python_table(entries: list[Entry]) -> str:
         "@dataclass(frozen=True)",
         "class Option:",
         "    key: str",
-        "    kind: str  # text, path, integer, choice or flag",
+        "    kind: str  # text, path, integer, number, choice or flag",
         "    default: str  # as text; empty: not set",
-        '    valid: str  # integer: ranges "0,576..65535"; choice: "a|b|c"',
+        '    valid: str  # integer: ranges "0,576..65535"; number: "1..9"; choice: "a|b|c"',
         "    shared: bool  # must be equal on all ranks of a job",
         "    help: str",
         "",

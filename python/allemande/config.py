@@ -18,6 +18,7 @@ from allemande.option_table import OPTIONS, Option
 
 PREFIX = "ALLEMANDE_"
 CONFIG_VARIABLE = "ALLEMANDE_CONFIG"
+NUMBER_FORMAT = ".10g"
 
 Origin = Literal["built-in", "file", "environment", "flag"]
 
@@ -43,6 +44,12 @@ def check_value(option: Option, where: str, text: str) -> str:
         if not (text.isascii() and text.isdigit() and _in_ranges(int(text), option.valid)):
             raise _bad_value(where, text, f"an integer in {option.valid}")
         return str(int(text))
+    if option.kind == "number":
+        low, _, high = option.valid.partition("..")
+        good = re.fullmatch(r"[0-9]+\.?[0-9]*|\.[0-9]+", text)
+        if not (good and float(low) <= float(text) <= float(high)):
+            raise _bad_value(where, text, f"a number in {option.valid}")
+        return format(float(text), NUMBER_FORMAT)
     if option.kind == "flag":
         if text in _TRUE | _FALSE:
             return "on" if text in _TRUE else "off"
@@ -112,10 +119,12 @@ def _read_file(path: Path) -> dict[str, Setting]:
             raise BadInput(f"{where}: unknown key; valid keys are {', '.join(_BY_KEY)}")
         if isinstance(value, bool):
             spelled = "on" if value else "off"
+        elif isinstance(value, float):
+            spelled = format(value, NUMBER_FORMAT)
         elif isinstance(value, (str, int)):
             spelled = str(value)
         else:
-            raise BadInput(f"{where}: expected a string, an integer or a boolean")
+            raise BadInput(f"{where}: expected a string, a number or a boolean")
         settings[key] = Setting(option, check_value(option, where, spelled), "file", place)
     return settings
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Option:
     key: str
-    kind: str  # text, path, integer, choice or flag
+    kind: str  # text, path, integer, number, choice or flag
     default: str  # as text; empty: not set
-    valid: str  # integer: ranges "0,576..65535"; choice: "a|b|c"
+    valid: str  # integer: ranges "0,576..65535"; number: "1..9"; choice: "a|b|c"
     shared: bool  # must be equal on all ranks of a job
     help: str
 
@@ -213,6 +213,14 @@ OPTIONS: tuple[Option, ...] = (
         valid="1..86400",
         shared=False,
         help="A peer silent for so long, while it is waited for, fails the call. A process stopped in a debugger is silent, too.",
+    ),
+    Option(
+        key="time_scale",
+        kind="number",
+        default="1",
+        valid="1..10000",
+        shared=True,
+        help="So many times slower than in truth is the network: every fixed time that belongs to its speed is multiplied by it, those of the options `hello_timeout_ms`, `peer_warning_s` and `peer_timeout_s` included. `allemande lab` sets it where links are slowed down (`--timers`); leave it alone on a real network.",
     ),
     Option(
         key="log",

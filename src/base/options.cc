@@ -73,6 +73,29 @@ Status assign_integer(const OptionInfo& info, std::string_view where, std::strin
   return {};
 }
 
+std::optional<double> to_number(std::string_view text) {
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// `valid` is low..high.
+Status assign_number(const OptionInfo& info, std::string_view where, std::string_view text,
+                     double& out) {
+  const std::size_t dots = info.valid.find("..");
+  const auto low = to_number(info.valid.substr(0, dots));
+  const auto high = to_number(info.valid.substr(dots + 2));
+  assert(low && high);
+  const auto value = to_number(text);
+  if (!value || *value < *low || *value > *high) {
+    return bad_value(where, text, fmt::format("a number in {}", info.valid));
+  }
+  out = *value;
+  return {};
+}
+
 Status assign_flag(std::string_view where, std::string_view text, bool& out) {
   for (const std::string_view yes : {"on", "true", "yes", "1"}) {
     if (text == yes) return out = true, Status{};
@@ -116,6 +139,9 @@ Status assign(const OptionInfo& info, std::string_view where, std::string_view t
               std::uint32_t& out) {
   return assign_integer(info, where, text, out);
 }
+Status assign(const OptionInfo& info, std::string_view where, std::string_view text, double& out) {
+  return assign_number(info, where, text, out);
+}
 Status assign(const OptionInfo&, std::string_view where, std::string_view text, bool& out) {
   return assign_flag(where, text, out);
 }
@@ -132,6 +158,7 @@ Status set_option(Options& options, const OptionInfo& info, std::string_view whe
 
 std::string value_text(const std::string& value) { return value; }
 std::string value_text(std::uint32_t value) { return std::to_string(value); }
+std::string value_text(double value) { return fmt::format("{:.10g}", value); }
 std::string value_text(bool value) { return value ? "on" : "off"; }
 
 const OptionInfo* find_option(std::string_view key) {
@@ -191,6 +218,7 @@ Result<std::string> config_file(const Environment& environment) {
 std::optional<std::string> scalar_text(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return text;
   if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
+  if (const auto number = node.value_exact<double>()) return value_text(*number);
   if (const auto flag = node.value_exact<bool>()) return value_text(*flag);
   return std::nullopt;
 }
@@ -215,8 +243,7 @@ Status read_file(const std::string& path, Options& options) {
       return bad_input(fmt::format("{}: unknown key; valid keys are {}", where, keys_text()));
     }
     const auto text = scalar_text(node);
-    if (!text)
-      return bad_input(fmt::format("{}: expected a string, an integer or a boolean", where));
+    if (!text) return bad_input(fmt::format("{}: expected a string, a number or a boolean", where));
     if (Status status = set_option(options, *info, where, *text); !status) return status;
     options.origin[std::string(info->key)] = OptionOrigin::kFile;
   }

@@ -16,11 +16,12 @@ namespace option_kind {
 using Text = std::string;
 using Path = std::string;
 using Integer = std::uint32_t;
+using Number = double;
 using Choice = std::string;
 using Flag = bool;
 }  // namespace option_kind
 
-enum class OptionKind { kText, kPath, kInteger, kChoice, kFlag };
+enum class OptionKind { kText, kPath, kInteger, kNumber, kChoice, kFlag };
 enum class OptionScope { kShared, kLocal };
 enum class OptionOrigin { kBuiltIn, kFile, kEnvironment, kProgram };
 

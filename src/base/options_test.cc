@@ -1,5 +1,6 @@
 #include "base/options.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ using ::testing::Not;
 // What a fixture calls the value and the origin of an option.
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(std::uint32_t value) { return std::to_string(value); }
+std::string text_of(double value) { return fmt::format("{:.10g}", value); }
 std::string text_of(bool value) { return value ? "on" : "off"; }
 
 std::string value_of(const Options& options, std::string_view key) {

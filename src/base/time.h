@@ -1,6 +1,7 @@
 // Time is passed in as a value everywhere below the operating-system layer.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -11,5 +12,10 @@ constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 constexpr Nanos kMicrosecond = 1'000;
 constexpr Nanos kMillisecond = 1'000'000;
 constexpr Nanos kSecond = 1'000'000'000;
+
+// A time that belongs to the speed of the network, where that is slower by `factor`.
+inline Nanos slowed(Nanos time, double factor) {
+  return factor == 1 ? time : std::llround(static_cast<double>(time) * factor);
+}
 
 }  // namespace alm::base

@@ -101,7 +101,7 @@ base::Result<std::unique_ptr<mpi::PendingRequest>> BootstrapOps::make_request(
 }
 
 base::Result<std::unique_ptr<carrier::PointToPoint>> BootstrapOps::make_point_to_point(
-    mpi::CommHandle, mpi::RankName) {
+    mpi::CommHandle, mpi::RankName, double) {
   return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 

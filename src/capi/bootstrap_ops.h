@@ -62,7 +62,7 @@ class BootstrapOps final : public mpi::MpiOps {
   base::Result<std::unique_ptr<mpi::PendingRequest>> make_request(
       mpi::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
-      mpi::CommHandle comm, mpi::RankName name) override;
+      mpi::CommHandle comm, mpi::RankName name, double time_scale) override;
   int raise(mpi::CommHandle comm, const base::Error& error) override;
   int error_code(const base::Error&) override { return kFailed; }
   int raise_code(mpi::CommHandle comm, int code) override;

@@ -5,18 +5,20 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
 
 #include "mpi/job_setup.h"
+#include "mpi/settings.h"
 
 namespace alm::capi {
 namespace {
 
 constexpr base::Nanos kSettleMax = 10 * base::kSecond;
 // The last acknowledgement may be lost as well: a peer asks again within a few milliseconds.
-constexpr std::chrono::milliseconds kLinger{20};
+constexpr base::Nanos kLinger = 20 * base::kMillisecond;
 
 // Travels first: who is where, and whether everybody means the same exchange.
 struct Introduction {
@@ -59,9 +61,11 @@ Exchange::~Exchange() {
   if (!communicator_) return;
   if (ready_ && !communicator_->failed()) {
     if (const auto driver = job_.driver()) {
-      const auto patience = std::min(kSettleMax, job_.options.peer_timeout_s * base::kSecond);
+      const double times = job_.options.time_scale;
+      const auto patience =
+          std::min(base::slowed(kSettleMax, times), mpi::peer_timeout(job_.options));
       driver.value()->settle(io::monotonic_now() + patience, [this] { ops_.progress(); });
-      std::this_thread::sleep_for(kLinger);
+      std::this_thread::sleep_for(std::chrono::nanoseconds(base::slowed(kLinger, times)));
     }
   }
   communicator_->close();

@@ -213,7 +213,7 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
       "no UDP hello of {} bytes from {} to {} within {} ms (a firewall, or a smaller MTU between "
       "them?)",
       datagram_bytes, host_name(gap->sender), host_name(gap->receiver),
-      job_.options.hello_timeout_ms);
+      hello_timeout(job_.options) / base::kMillisecond);
 }
 
 // After one of `tried_bytes` has not got through, for this reason.

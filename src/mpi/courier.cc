@@ -51,7 +51,7 @@ std::uint64_t Courier::say_hello() {
   transport::Exchange exchange;
   exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes};
   exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes};
-  const auto timeout = job_.options.hello_timeout_ms * base::kMillisecond;
+  const auto timeout = hello_timeout(job_.options);
   const auto done = carrier_->run(
       exchange, io::monotonic_now() + timeout + 4 * hosts * carrier_->config().packet_time);
   const auto missing = missing_hellos(buffers, members_.host);
@@ -63,8 +63,8 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
   if (carrier_) counted_ = carrier_->counters();
   if (memory) {
     node::Node::Settings settings;
-    settings.peer_warning = job_.options.peer_warning_s * base::kSecond;
-    settings.peer_timeout = job_.options.peer_timeout_s * base::kSecond;
+    settings.peer_warning = peer_warning(job_.options);
+    settings.peer_timeout = peer_timeout(job_.options);
     settings.progress = [this] { job_.ops.progress(); };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     host_ = std::make_unique<carrier::NodeExchange>(
@@ -90,7 +90,8 @@ std::uint64_t Courier::phases_bytes_max() const {
 
 base::Status Courier::open_messages() {
   auto made = job_.ops.make_point_to_point(
-      comm_, [this](std::uint32_t rank) { return members_.name_of(rank); });
+      comm_, [this](std::uint32_t rank) { return members_.name_of(rank); },
+      job_.options.time_scale);
   if (!made) return made.error();
   messages_ =
       std::make_unique<carrier::MessageCarrier>(std::move(made).value(), ways_.message_plan());

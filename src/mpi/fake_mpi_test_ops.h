@@ -372,7 +372,8 @@ class FakeMpiOps final : public MpiOps {
     return std::unique_ptr<PendingRequest>(std::move(made));
   }
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(CommHandle comm,
-                                                                           RankName name) override {
+                                                                           RankName name,
+                                                                           double) override {
     // It splits the communicator, on which all ranks come together.
     if (gather("make_point_to_point", comm, {}, {}) != kMpiSuccess) {
       return base::io_error("MPI_Comm_split failed");

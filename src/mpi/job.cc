@@ -94,7 +94,7 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   wanted.local_address = std::move(address).value();
   auto endpoint = io::Endpoint::open(wanted);
   if (!endpoint) return endpoint.error();
-  return io::Driver::create(std::move(endpoint).value());
+  return io::Driver::create(std::move(endpoint).value(), true, options.time_scale);
 }
 
 }  // namespace alm::mpi

@@ -125,9 +125,10 @@ class MpiOps {
   virtual base::Result<std::unique_ptr<PendingRequest>> make_request(
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;
 
-  // Collective over `comm`, on which it makes a private communicator (by split).
+  // Collective over `comm`, on which it makes a private communicator (by split). `time_scale`: so
+  // many times slower than at full speed is the network.
   virtual base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
-      CommHandle comm, RankName name) = 0;
+      CommHandle comm, RankName name, double time_scale) = 0;
 
   // Raises an error with this text through the communicator's error handler; returns its code. It
   // has been logged: where errors are fatal, the job ends without another word.

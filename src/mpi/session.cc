@@ -268,8 +268,9 @@ void Session::finish() {
         std::any_of(communicators_.begin(), communicators_.end(), [](const auto& one) {
           return one->failed() && one->failure_code() == base::ErrorCode::kPeerLost;
         });
-    const base::Nanos timeout = job_.options.peer_timeout_s * base::kSecond;
-    const base::Nanos patience = lost ? std::min(kPatienceAfterLoss, timeout) : timeout;
+    const base::Nanos timeout = peer_timeout(job_.options);
+    const base::Nanos after_loss = base::slowed(kPatienceAfterLoss, job_.options.time_scale);
+    const base::Nanos patience = lost ? std::min(after_loss, timeout) : timeout;
     const auto settled = job_.ops.barrier(job_.ops.world(), patience);
     if (!settled) {
       job_.log.warning(fmt::format("MPI_Finalize: {} within {} s", settled.error().message,

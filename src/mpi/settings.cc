@@ -44,6 +44,18 @@ bool wants_trials(const base::Options& options) {
   return options.trials && options.algorithm == kAutomatic;
 }
 
+base::Nanos hello_timeout(const base::Options& options) {
+  return base::slowed(options.hello_timeout_ms * base::kMillisecond, options.time_scale);
+}
+
+base::Nanos peer_warning(const base::Options& options) {
+  return base::slowed(options.peer_warning_s * base::kSecond, options.time_scale);
+}
+
+base::Nanos peer_timeout(const base::Options& options) {
+  return base::slowed(options.peer_timeout_s * base::kSecond, options.time_scale);
+}
+
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
   io::EndpointOptions endpoint;
   endpoint.mtu_bytes = options.mtu_bytes;
@@ -76,8 +88,9 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   } else if (options.send_rule == "unacked") {
     config.send_rule = transport::SendRule::kUnacked;
   }
-  config.peer_warning = options.peer_warning_s * base::kSecond;
-  config.peer_timeout = options.peer_timeout_s * base::kSecond;
+  config.slow_down(options.time_scale);
+  config.peer_warning = peer_warning(options);
+  config.peer_timeout = peer_timeout(options);
   return config;
 }
 

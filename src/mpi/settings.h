@@ -36,6 +36,11 @@ bool wants_threads(const base::Options& options);
 // Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
 bool wants_trials(const base::Options& options);
 
+// Times of the options, as the speed of the network asks for (time_scale).
+base::Nanos hello_timeout(const base::Options& options);
+base::Nanos peer_warning(const base::Options& options);
+base::Nanos peer_timeout(const base::Options& options);
+
 // `tuning` is null without a cluster file. `receive_buffer_bytes`: as the sockets were granted.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
                                  std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes);

@@ -45,7 +45,8 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   }
   std::vector<tuning::Kin> kin;
   for (const tuning::Way way : made.ways) kin.push_back(ways_.kin_of(way));
-  made.trial = tuning::Trial(kin, least_time(bytes, topology::Packing::kShared));
+  made.trial =
+      tuning::Trial(kin, least_time(bytes, topology::Packing::kShared), job_.options.time_scale);
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
     if (!tuning::combines(made.ways[i])) made.trial.needs(i, uncombined);
@@ -67,7 +68,8 @@ Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
   made.bytes = load;
   made.any_size = true;
   made.ways = {tuning::Way{}, tuning::kNativeWay};
-  made.trial = tuning::Trial({ways_.kin_of(made.ways[0]), ways_.kin_of(tuning::kNativeWay)}, limit);
+  made.trial = tuning::Trial({ways_.kin_of(made.ways[0]), ways_.kin_of(tuning::kNativeWay)}, limit,
+                             job_.options.time_scale);
   adopt(made);
   return tried_blocks_.emplace(sizes, std::move(made)).first->second;
 }

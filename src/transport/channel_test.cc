@@ -65,6 +65,22 @@ TEST(Channel, TheNextExchangeAcknowledgesTheOneBefore) {
   EXPECT_EQ(group[0].deadline(), base::kNever);
 }
 
+TEST(Channel, ANetworkThatIsTenTimesSlowerIsGivenTenTimesTheTime) {
+  for (const int factor : {1, 10}) {
+    Config config;
+    config.slow_down(factor);
+    Group group(2, config);
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPacket);
+    group.flow(0);
+    for (PeerId rank = 0; rank < 2; ++rank) group[rank].release(0);
+    // 25 ms and a cycle after the exchange its last acknowledgement is due.
+    EXPECT_TRUE(group.pull(0, factor * 24 * base::kMillisecond).empty());
+    const auto sent = group.pull(0, factor * 26 * base::kMillisecond);
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(sent.front().header().type, wire::Type::kAck);
+  }
+}
+
 TEST(Channel, AHoleIsReportedAtOnceAndFilledOnThatEvidence) {
   Config config;
   config.window_packets = 8;

@@ -29,10 +29,24 @@ struct Config {
   bool piggyback_acks = true;  // false, for study: data acknowledges nothing, explicit acks do
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
+  // Fixed times (engine.h says what they are for). They suit a network of full speed.
   base::Nanos timer_jitter =
       base::kMillisecond;  // least allowance for scheduling and skew, per cycle
+  base::Nanos timer_jitter_max = 20 * base::kMillisecond;
+  base::Nanos idle_ack_delay = 25 * base::kMillisecond;
+  base::Nanos idle_probe_delay = 100 * base::kMillisecond;
+  base::Nanos keep_alive = base::kSecond;
   base::Nanos peer_warning = 10 * base::kSecond;
   base::Nanos peer_timeout = 300 * base::kSecond;
+
+  // For a network that is slower by `factor`. The allowance for scheduling grows with the rest,
+  // although processors are no slower: the timers are to weigh as much as at full speed.
+  void slow_down(double factor) {
+    for (base::Nanos* time : {&timer_jitter, &timer_jitter_max, &idle_ack_delay, &idle_probe_delay,
+                              &keep_alive, &peer_warning, &peer_timeout}) {
+      *time = base::slowed(*time, factor);
+    }
+  }
 };
 
 struct Counters {

@@ -34,6 +34,7 @@
 //   probe         2 cycles + 4 J while packets are unacknowledged, 4 cycles + 100 ms after the
 //                 exchange (the receiver that misses something asks), 3 cycles + 6 J while data is
 //                 awaited; doubled for each probe unanswered, at most 1 s
+// The fixed times are those of Config, here as they are at full speed.
 #pragma once
 
 #include <array>

@@ -8,10 +8,7 @@
 namespace alm::transport {
 namespace {
 
-constexpr base::Nanos kIdleAckDelay = 25 * base::kMillisecond;
-constexpr base::Nanos kIdleProbeDelay = 100 * base::kMillisecond;
-constexpr base::Nanos kJitterMax = 20 * base::kMillisecond;
-constexpr base::Nanos kKeepAlive = base::kSecond;
+// How often silent peers are looked for.
 constexpr base::Nanos kCheckEvery = 50 * base::kMillisecond;
 
 }  // namespace
@@ -22,26 +19,26 @@ void Engine::measure_jitter(base::Nanos now) {
   if (lossy_ || !send_round_.empty()) return;
   const base::Nanos excess =
       std::max<base::Nanos>(0, now - started_ - nominal_total_) / static_cast<base::Nanos>(cycles_);
-  const base::Nanos smoothed = jitter_ + (std::min(excess, kJitterMax) - jitter_) / 4;
+  const base::Nanos smoothed = jitter_ + (std::min(excess, config_.timer_jitter_max) - jitter_) / 4;
   jitter_ = std::max(config_.timer_jitter, smoothed);
 }
 
 base::Nanos Engine::ack_delay() const {
-  return running_ ? cycle() + 2 * jitter_ : cycle() + kIdleAckDelay;
+  return running_ ? cycle() + 2 * jitter_ : cycle() + config_.idle_ack_delay;
 }
 
 base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 4 * jitter_; }
 
 base::Nanos Engine::probe_delay(const Peer& peer) const {
-  const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + kIdleProbeDelay;
-  return std::min(first << peer.backoff, std::max(first, kKeepAlive));
+  const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + config_.idle_probe_delay;
+  return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
 }
 
 base::Nanos Engine::wait_delay(const Peer& peer) const {
   // A partner of a later round has no reason to send yet; it is only kept alive.
-  if (peer.round > round_) return kKeepAlive;
+  if (peer.round > round_) return config_.keep_alive;
   const base::Nanos first = 3 * cycle() + 6 * jitter_;
-  return std::min(first << peer.backoff, std::max(first, kKeepAlive));
+  return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
 }
 
 // In steps a peer's turn may come late: while others send, or nobody is to, there is no reason to

@@ -33,7 +33,8 @@ double ratio(base::Nanos time, base::Nanos to) {
 
 }  // namespace
 
-Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit) : limit_(limit) {
+Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit, double time_scale)
+    : limit_(limit), span_(base::slowed(Rules::kSpan, time_scale)) {
   assert(!ways.empty());
   for (const Kin kin : ways) {
     ways_.emplace_back();
@@ -97,8 +98,7 @@ bool Trial::seen_often(std::size_t way) const { return ways_[way].seen.size() >=
 // Calls that trying may count on.
 std::uint64_t Trial::taken_as_made() const {
   if (!within(Rules::kNearLimit)) return std::max(calls_, Rules::kHorizon);
-  return std::max(calls_,
-                  std::min(Rules::kHorizon, static_cast<std::uint64_t>(Rules::kSpan / least())));
+  return std::max(calls_, std::min(Rules::kHorizon, static_cast<std::uint64_t>(span_ / least())));
 }
 
 void Trial::took(base::Nanos time) {

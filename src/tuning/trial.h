@@ -67,8 +67,9 @@ class Trial {
  public:
   // Ours (way 0) and the MPI library's own (way 1). `limit`: no call can take less; 0: not known.
   explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
-  // In order of preference. At least one.
-  explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0);
+  // In order of preference. At least one. `time_scale`: so many times longer than at full speed do
+  // calls take (base::slowed).
+  explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0, double time_scale = 1);
 
   // What no call can take less than has become known.
   void set_limit(base::Nanos limit);
@@ -176,6 +177,7 @@ class Trial {
 
   std::vector<Candidate> ways_;
   base::Nanos limit_ = 0;
+  base::Nanos span_ = 0;            // TrialRules::kSpan, as the speed of the network asks for
   std::vector<Turn> batch_;         // calls before the ranks agree; empty: decided
   std::vector<base::Nanos> times_;  // of the batch, not yet agreed on
   bool due_ = false;

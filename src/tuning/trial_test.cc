@@ -381,6 +381,16 @@ TEST(Trial, WhatTakesNoLongerThanTheLinksNeedIsKeptAtOnce) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+TEST(Trial, GoesOnASlowNetworkAsAtFullSpeed) {
+  Trial fast({Kin::kUdp, Kin::kLibrary, Kin::kLibrary}, 400 * kMs);
+  Trial slow({Kin::kUdp, Kin::kLibrary, Kin::kLibrary}, 4000 * kMs, 10);
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_EQ(fast.way(), slow.way()) << "call " << i;
+    call(fast, {480 * kMs, 460 * kMs, 450 * kMs});
+    call(slow, {4800 * kMs, 4600 * kMs, 4500 * kMs});
+  }
+}
+
 TEST(Trial, AWayThatNeedsAsLongAsTheBestTakesIsNotTried) {
   Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kUdp, Kin::kLibrary}, 2 * kMs);
   for (const std::size_t way : {2u, 3u}) trial.needs(way, 12 * kMs);

@@ -18,11 +18,12 @@ void UnendedMessages::sweep() {
 }
 
 Messages::Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm,
-                   std::uint32_t ranks, std::uint32_t self, RankName name)
+                   std::uint32_t ranks, std::uint32_t self, RankName name,
+                   const io::P2pOptions& options)
     : unended_(unended),
       self_(self),
       name_(std::move(name)),
-      flight_(std::make_unique<MessagesInFlight>(api, comm, ranks)) {}
+      flight_(std::make_unique<MessagesInFlight>(api, comm, ranks, options)) {}
 
 Messages::~Messages() {
   if (!flight_->engine.ended()) unended_.add(std::move(flight_));

@@ -15,8 +15,9 @@ namespace alm::mpi {
 
 // What MPI refers to while messages are under way.
 struct MessagesInFlight {
-  MessagesInFlight(const io::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks)
-      : api(mpi), comm(private_comm), engine(mpi, private_comm, ranks) {}
+  MessagesInFlight(const io::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks,
+                   const io::P2pOptions& options)
+      : api(mpi), comm(private_comm), engine(mpi, private_comm, ranks, options) {}
   ~MessagesInFlight() { api.Comm_free(&comm); }
   MessagesInFlight(const MessagesInFlight&) = delete;
   MessagesInFlight& operator=(const MessagesInFlight&) = delete;
@@ -46,7 +47,7 @@ class Messages final : public carrier::PointToPoint {
  public:
   // `comm` is freed in the end. `api` and `unended` outlive this.
   Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm, std::uint32_t ranks,
-           std::uint32_t self, RankName name);
+           std::uint32_t self, RankName name, const io::P2pOptions& options);
   ~Messages() override;
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;

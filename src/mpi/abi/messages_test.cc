@@ -16,7 +16,7 @@ std::unique_ptr<Messages> make(const io::MpiApi& api, UnendedMessages& unended,
                                std::uint32_t self) {
   return std::make_unique<Messages>(
       api, unended, MpiTestLibrary::comm(), 2, self,
-      [](std::uint32_t rank) { return "rank " + std::to_string(rank); });
+      [](std::uint32_t rank) { return "rank " + std::to_string(rank); }, io::P2pOptions{});
 }
 
 // Two ranks, one block each way.

@@ -230,8 +230,8 @@ base::Result<std::unique_ptr<PendingRequest>> AbiOps::make_request(
   return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
 }
 
-base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point(CommHandle comm,
-                                                                                 RankName name) {
+base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point(
+    CommHandle comm, RankName name, double time_scale) {
   int size = 0;
   int rank = 0;
   MPI_Comm split = api_.comm_null;
@@ -241,9 +241,11 @@ base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point
     return base::io_error("MPI_Comm_split failed: no private communicator");
   }
   api_.Comm_set_errhandler(split, api_.errors_return);
+  io::P2pOptions options;
+  options.slow_down(time_scale);
   return std::unique_ptr<carrier::PointToPoint>(
       std::make_unique<Messages>(api_, unended_, split, static_cast<std::uint32_t>(size),
-                                 static_cast<std::uint32_t>(rank), std::move(name)));
+                                 static_cast<std::uint32_t>(rank), std::move(name), options));
 }
 
 int AbiOps::raise(CommHandle comm, const base::Error& error) {

@@ -45,8 +45,8 @@ class AbiOps final : public MpiOps {
   bool threads() const override;
   base::Result<std::unique_ptr<PendingRequest>> make_request(
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
-  base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(CommHandle comm,
-                                                                           RankName name) override;
+  base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
+      CommHandle comm, RankName name, double time_scale) override;
   int raise(CommHandle comm, const base::Error& error) override;
   int error_code(const base::Error& error) override;
   int raise_code(CommHandle comm, int code) override;

@@ -41,8 +41,8 @@ void Wake::awake() {
   kicked_ = ::read(fd_, &count, sizeof count) < 0 && errno == EINTR;
 }
 
-Driver::Impl::Impl(std::unique_ptr<Endpoint> taken)
-    : endpoint(std::move(taken)), owner(::getpid()) {
+Driver::Impl::Impl(std::unique_ptr<Endpoint> taken, double times)
+    : endpoint(std::move(taken)), time_scale(times), owner(::getpid()) {
   sink = [this](const Address&, std::span<const std::byte> datagram) { route(datagram); };
 }
 
@@ -51,9 +51,9 @@ bool Driver::Impl::in_owner() const { return ::getpid() == owner; }
 Driver::Driver() = default;
 
 base::Result<std::unique_ptr<Driver>> Driver::create(std::unique_ptr<Endpoint> endpoint,
-                                                     bool responder) {
+                                                     bool responder, double time_scale) {
   std::unique_ptr<Driver> driver(new Driver);
-  driver->impl_ = std::make_unique<Impl>(std::move(endpoint));
+  driver->impl_ = std::make_unique<Impl>(std::move(endpoint), time_scale);
   if (driver->impl_->driver_wake.fd() < 0 || driver->impl_->responder_poll.fd() < 0) {
     return base::io_error(fmt::format("cannot open an eventfd: {}", std::strerror(errno)));
   }

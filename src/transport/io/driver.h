@@ -50,10 +50,11 @@ std::string another_way_text(const std::string& peer, std::optional<std::uint64_
 
 class Driver {
  public:
-  // Takes the endpoint; `responder` starts the thread (signals blocked).
-  // In a forked child every call fails or does nothing, and the destructor leaves all alone.
+  // Takes the endpoint; `responder` starts the thread (signals blocked). `time_scale`: so many
+  // times slower than at full speed is the network (base::slowed). In a forked child every call
+  // fails or does nothing, and the destructor leaves all alone.
   static base::Result<std::unique_ptr<Driver>> create(std::unique_ptr<Endpoint> endpoint,
-                                                      bool responder = true);
+                                                      bool responder = true, double time_scale = 1);
   ~Driver();  // stops the thread; the sockets close
 
   // Reserves a set number peers will address us by; then, once keys and addresses are known,
@@ -96,7 +97,7 @@ class Driver {
              std::optional<std::uint64_t> elsewhere);
 
   // Gives up all of these sets if one of them has failed for a peer: they belong together, and a
-  // peer may wait for this rank on any of them. Takes 100 ms at most.
+  // peer may wait for this rank on any of them. Takes 100 ms at most, times the time scale.
   void share_failure(std::span<const std::uint16_t> sets);
 
   // The same for a failure that was found elsewhere: for want of `lost`, a number as in

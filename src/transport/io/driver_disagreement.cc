@@ -27,6 +27,7 @@ bool Driver::Impl::notice_mismatch(SetEntry& entry) {
 std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
   if (entry.family == 0) return {};
   if (std::string elsewhere = notice_elsewhere(entry); !elsewhere.empty()) return elsewhere;
+  const base::Nanos in_order = base::slowed(kInOrder, time_scale);
   for (const SetEntry* other : sets.live()) {
     if (other == &entry || other->family != entry.family) continue;
     for (transport::PeerId there = 0; there < other->numbers.size(); ++there) {
@@ -37,7 +38,7 @@ std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
       if (same == entry.numbers.end()) continue;
       const auto peer = static_cast<transport::PeerId>(same - entry.numbers.begin());
       const base::Nanos said = entry.channel.not_entered_at(peer);
-      if (said == 0 || said - ahead->since < kInOrder) continue;
+      if (said == 0 || said - ahead->since < in_order) continue;
       return entry.disorder(peer, ahead->sends == 0 ? std::nullopt : std::optional(ahead->sends));
     }
   }

@@ -133,7 +133,7 @@ void Driver::Impl::tell(Lock& lock) {
   }
   begin_call();
   driving = true;
-  const base::Nanos limit = monotonic_now() + kTellingMax;
+  const base::Nanos limit = monotonic_now() + base::slowed(kTellingMax, time_scale);
   bool read = false;
   for (now = monotonic_now(); now < limit; now = monotonic_now()) {
     if (read) receive();

@@ -57,7 +57,7 @@ struct Call {
 };
 
 struct Driver::Impl {
-  explicit Impl(std::unique_ptr<Endpoint> taken);
+  Impl(std::unique_ptr<Endpoint> taken, double times);
 
   bool in_owner() const;  // false in a forked child
 
@@ -104,6 +104,7 @@ struct Driver::Impl {
 
   mutable std::mutex mutex;
   std::unique_ptr<Endpoint> endpoint;
+  const double time_scale;  // of the times that belong to the speed of the network
   Endpoint::Sink sink;
   SetTable sets;
   Outbox outbox;

@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "base/time.h"
 #include "transport/channel.h"
 #include "transport/io/mpi_api.h"
 
@@ -43,8 +44,15 @@ struct P2pOptions {
   std::uint64_t chunk_bytes = kChunkBytes;
   // After giving up, what is under way is waited for so long: others may be elsewhere. And, when
   // nothing is any more, those whose messages may still come.
-  std::chrono::milliseconds giving_up{1000};
-  std::chrono::milliseconds stay_for_others{200};
+  std::chrono::nanoseconds giving_up = std::chrono::milliseconds(1000);
+  std::chrono::nanoseconds stay_for_others = std::chrono::milliseconds(200);
+
+  // For a network that is slower by `factor`.
+  void slow_down(double factor) {
+    for (auto* time : {&giving_up, &stay_for_others}) {
+      *time = std::chrono::nanoseconds(base::slowed(time->count(), factor));
+    }
+  }
 };
 
 // What a peer has done that ends the exchanges.

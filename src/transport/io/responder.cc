@@ -15,7 +15,8 @@
 namespace alm::io {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{8};
+// Peers wait so long for an answer at most: times that belong to the speed of the network.
+constexpr base::Nanos kTick = 8 * base::kMillisecond;
 constexpr base::Nanos kAway = 5 * base::kMillisecond;
 
 }  // namespace
@@ -42,15 +43,17 @@ void Driver::Impl::stop_responder() {
 }
 
 void Driver::Impl::respond() {
+  const std::chrono::nanoseconds tick{base::slowed(kTick, time_scale)};
+  const base::Nanos away = base::slowed(kAway, time_scale);
   Lock lock(mutex);
   std::uint64_t call_seen = 0;
   while (!stop) {
     if (calls > 0 && call_seen == calls_begun) {
       responder_deep = true;
       responder_wake.wait(lock, [this] { return stop || !responder_deep; });
-    } else if (calls > 0 || monotonic_now() - last_call_end < kAway) {
+    } else if (calls > 0 || monotonic_now() - last_call_end < away) {
       call_seen = calls_begun;
-      responder_wake.wait_for(lock, kTick);
+      responder_wake.wait_for(lock, tick);
     } else {
       respond_while_away(lock);
     }
