@@ -51,6 +51,8 @@ def test_bad_command_lines_exit_with_2_and_name_what_is_valid(
     assert "-- COMMAND" in refused("exec", "h0")
     assert "-- COMMAND" in refused("run")
     assert "name the CLUSTER" in refused("run", "--scale", "0.1", "--", "true")
+    assert "name the CLUSTER" in refused("run", "--timers", "real", "--", "true")
+    assert "scaled" in refused("up", str(cluster), "--timers", "fast")
     assert "one of them" in refused("run", str(cluster), "--lab", lab.name, "--", "true")
     assert "running: small" in refused("down", "other")
     assert "running: small" in refused("stats", "other")

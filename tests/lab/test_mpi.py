@@ -43,7 +43,7 @@ def report(lab: Lab, library: str, ranks: int | None, folder: Path, **options: o
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
+        timeout=lab.timers.patience_s(PATIENCE_S),
         **options,
     )
     assert done.returncode == 0, done.stderr

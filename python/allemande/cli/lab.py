@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from allemande.cli.shared_options import TimersChoice, TimersOption
 from allemande.errors import BadInput
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ def _command_after_dashes(ctx: typer.Context, usage: str) -> list[str]:
     return command
 
 
+def _timers_name(timers: TimersChoice | None) -> str | None:
+    return None if timers is None else timers.value
+
+
 def _tell(notes: Sequence[str]) -> None:
     for note in notes:
         typer.echo(f"note: {note}", err=True)
@@ -84,6 +89,7 @@ def up(
     name: Annotated[
         str | None, typer.Option(help="What to call it; default: the cluster's name.")
     ] = None,
+    timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
     unshaped: UnshapedOption = False,
     offloads: OffloadsOption = False,
@@ -97,6 +103,7 @@ def up(
         scale=scale,
         name=name,
         persistent=True,
+        timers=_timers_name(timers),
         shape=not unshaped,
         offloads=offloads,
         congestion_control=congestion_control,
@@ -104,7 +111,10 @@ def up(
     )
     _tell(lab.notes)
     last = lab.hosts[-1]
-    typer.echo(f"lab {lab.name} is up: {len(lab.hosts)} hosts, {lab.hosts[0]} to {last}")
+    typer.echo(
+        f"lab {lab.name} is up: {len(lab.hosts)} hosts, {lab.hosts[0]} to {last}, "
+        f"timers {lab.timers.name}"
+    )
     typer.echo(f"next: allemande lab exec {last} -- ip address; allemande lab down {lab.name}")
 
 
@@ -182,6 +192,7 @@ def run(
     scale: Annotated[
         float | None, typer.Option(help="With CLUSTER: every link rate times this; default 1.")
     ] = None,
+    timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
     unshaped: UnshapedOption = False,
     offloads: OffloadsOption = False,
@@ -200,10 +211,10 @@ def run(
     command = _command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
         raise BadInput(f"both {cluster!r} and --lab {lab!r} were given; expected one of them")
-    if cluster is None and (scale is not None or unshaped or offloads or force):
+    if cluster is None and (scale is not None or timers or unshaped or offloads or force):
         raise BadInput(
-            "--scale, --unshaped, --offloads and --force shape a lab that is booted for the run; "
-            "name the CLUSTER, or leave them out to use the lab that runs"
+            "--scale, --timers, --unshaped, --offloads and --force shape a lab that is booted for "
+            "the run; name the CLUSTER, or leave them out to use the lab that runs"
         )
 
     # What is missing is said before anything boots.
@@ -230,6 +241,7 @@ def run(
     booted = Lab.boot(
         cluster,
         scale=1.0 if scale is None else scale,
+        timers=_timers_name(timers),
         shape=not unshaped,
         offloads=offloads,
         congestion_control=congestion_control,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from allemande.lab.network import HOST_DEVICE, IPV4_NETWORK, IPV6_NETWORK, Network, Port
+from allemande.lab.timers import Timers
 
 # How late the shaper's timer may fire without costing rate: the bucket holds one frame plus what
 # the link carries in this time. More would let bursts pass faster than the link.
@@ -59,14 +60,24 @@ def shaping(network: Network, port: Port) -> list[str]:
     ]
 
 
-def _host_ip(network: Network, host: str, congestion_control: str) -> list[str]:
+def _optional_host_settings(timers: Timers) -> dict[str, str]:
+    """What older kernels do not have."""
+    if timers.factor == 1:
+        return {}
+    return {"net/ipv4/tcp_comp_sack_delay_ns": str(timers.sack_delay_ns)}
+
+
+def _host_ip(network: Network, host: str, congestion_control: str, timers: Timers) -> list[str]:
     """Addresses, routes and neighbours of one host.
 
     The congestion control hangs on the routes: a namespace cannot make one its default that the
-    machine restricts, but a route may name any that is loaded, root or not.
+    machine restricts, but a route may name any that is loaded, root or not. So does the minimum
+    RTO: what a route says outranks the namespace's setting, and every kernel obeys it.
     """
     ipv4, ipv6 = network.ipv4(host), network.ipv6(host)
     control = f" congctl {congestion_control}" if congestion_control else ""
+    if timers.factor != 1:
+        control += f" rto_min {timers.rto_min_ms}ms"
     lines = [
         "link set lo up",
         f"link set {HOST_DEVICE} multicast off",
@@ -149,7 +160,12 @@ def hosts_file(network: Network) -> str:
 
 
 def make_plan(
-    network: Network, *, shape: bool, offloads: bool, congestion_control: str
+    network: Network,
+    *,
+    shape: bool,
+    offloads: bool,
+    congestion_control: str,
+    timers: Timers,
 ) -> dict[str, Any]:
     """The whole lab as data: the links, and one entry per namespace, the switches' last."""
     ports = network.ports()
@@ -159,8 +175,12 @@ def make_plan(
         return {
             "host": host,
             "settings": HOST_SETTINGS if is_host else SWITCH_SETTINGS,
-            "optional_settings": {} if is_host else OPTIONAL_SWITCH_SETTINGS,
-            "ip": _host_ip(network, host, congestion_control) if host else _bridges(network),
+            "optional_settings": (
+                _optional_host_settings(timers) if is_host else OPTIONAL_SWITCH_SETTINGS
+            ),
+            "ip": (
+                _host_ip(network, host, congestion_control, timers) if host else _bridges(network)
+            ),
             "bridge": [] if is_host else _forwarding(network),
             "tc": [line for port in own for line in shaping(network, port)] if shape else [],
             "ports": [[port.index, port.device] for port in own],

@@ -10,7 +10,7 @@ from rich.table import Table
 from allemande.lab import registry
 from allemande.lab.stats import Stats
 
-LAB_COLUMNS = ("name", "cluster", "scale", "hosts", "pid")
+LAB_COLUMNS = ("name", "cluster", "scale", "timers", "hosts", "pid")
 
 
 def describe_labs() -> list[dict[str, Any]]:
@@ -19,6 +19,7 @@ def describe_labs() -> list[dict[str, Any]]:
             "name": state["name"],
             "cluster": state["cluster"],
             "scale": state["scale"],
+            "timers": state["timers"]["name"],
             "hosts": len([holder for holder in state["holders"] if holder["host"]]),
             "persistent": state["persistent"],
             "directory": state["directory"],
@@ -54,7 +55,7 @@ def print_stats(counted: Stats, every: bool) -> None:
             )
     hosts = Table(box=None, pad_edge=False, title="hosts", title_justify="left")
     hosts.add_column("host", no_wrap=True)
-    for column in ("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted"):
+    for column in ("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted", "RTOs"):
         hosts.add_column(column, justify="right", no_wrap=True)
     for host in counted.hosts:
         numbers = (
@@ -62,6 +63,7 @@ def print_stats(counted: Stats, every: bool) -> None:
             host.udp_received,
             host.receive_buffer_drops,
             host.tcp_retransmitted,
+            host.tcp_timeouts,
         )
         if every or any(numbers):
             hosts.add_row(host.host, *map(str, numbers))

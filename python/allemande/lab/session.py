@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ from allemande.lab.inside import observe
 from allemande.lab.network import Network, load_network
 from allemande.lab.placement import Placement, hostfile, spread
 from allemande.lab.stats import Stats
+from allemande.lab.timers import Timers, choose_timers
 
 SAMPLE_PERIOD_S = 0.05
 DOWN_TIMEOUT_S = 20
@@ -48,6 +50,7 @@ class Lab:
         self._boot = boot  # its standard input is the life line of a lab that ends with us
         self.name: str = state["name"]
         self.scale: float = state["scale"]
+        self.timers = Timers(**state["timers"])
         self.directory = Path(state["directory"])
         self.cluster_file = self.directory / "cluster.toml"  # the effective one
         self.network: Network = load_network(self.cluster_file)
@@ -66,6 +69,7 @@ class Lab:
         scale: float = 1.0,
         name: str | None = None,
         persistent: bool = False,
+        timers: str | None = None,
         shape: bool = True,
         offloads: bool = False,
         congestion_control: str = "cubic",
@@ -74,12 +78,14 @@ class Lab:
     ) -> Lab:
         """Boots `cluster`, a file or the name of a ready-made one, with every rate times `scale`.
 
+        `timers`: "scaled" or "real"; scaled below scale 1 if nothing is said (lab.timers).
         `shape=False` leaves the links as fast and as deep as the machine makes them. `offloads`
         keeps segmentation offloads on. `persistent`: survives this process until `close`.
         `sample_period_s=0` turns the look at the queues off. `force` skips the processor check.
         """
         if not 0 < scale <= 1000:
             raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
+        times = choose_timers(timers, scale, shape)
         preflight.check()
         path = find_cluster_file(os.fspath(cluster)).absolute()
         network = load_network(path).scaled(scale)
@@ -88,7 +94,7 @@ class Lab:
             capacity.check(network, scale, len(os.sched_getaffinity(0)))
         control, control_notes = preflight.congestion_control(congestion_control)
         plan = boot_plan.make_plan(
-            network, shape=shape, offloads=offloads, congestion_control=control
+            network, shape=shape, offloads=offloads, congestion_control=control, timers=times
         )
         directory = registry.claim(network.name if name is None else name, exact=name is not None)
         process: subprocess.Popen[bytes] | None = None
@@ -105,6 +111,7 @@ class Lab:
                 "name": directory.name,
                 "cluster": str(path),
                 "scale": scale,
+                "timers": asdict(times),
                 "shaped": shape,
                 "persistent": persistent,
                 "rootless": os.geteuid() != 0,
@@ -189,6 +196,11 @@ class Lab:
             *("setpriv", "--pdeathsig", "KILL"),
         ]
 
+    def _variables(self) -> dict[str, str]:
+        """What the lab tells allemande, unless the user has."""
+        found = self.timers.variables()
+        return {name: value for name, value in found.items() if name not in os.environ}
+
     def command(
         self,
         host: str,
@@ -207,7 +219,7 @@ class Lab:
             )
         if not registry.is_alive(self._state["init"]):
             raise Failed(f"lab {self.name!r} is not running any more")
-        settings = {"TMPDIR": str(self.directory / "tmp"), **(env or {})}
+        settings = {"TMPDIR": str(self.directory / "tmp"), **self._variables(), **(env or {})}
         return [
             *self._enter(),
             *("nsenter", "-t", str(self._pids[host]), "-m", "-n", "-u", "--"),
@@ -279,7 +291,9 @@ class Lab:
             argv,
             agent=self.agent,
             hosts=hosts,
-            env=mpi_launch.forwarded(chosen, self.cluster_file, env or {}, preload),
+            env=mpi_launch.forwarded(
+                chosen, self.cluster_file, {**self._variables(), **(env or {})}, preload
+            ),
             arguments=arguments,
             netmod=netmod,
             cyclic=where.order == "cyclic",
