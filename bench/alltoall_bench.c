@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,12 @@ struct world {
   FILE* out;         // rank 0 only
 };
 
+// What the timed calls have taken of processors.
+struct effort {
+  struct cpu_ticks machine;  // rank 0 only
+  double process_s;          // user and system time of this rank's process
+};
+
 // What one call gave, the same on every rank.
 struct call_result {
   double seconds;
@@ -44,6 +51,13 @@ static double now_seconds(void) {
   struct timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static double process_seconds(void) {
+  struct rusage used;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return 0;
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 // Several ranks in one network namespace would report the same counters several times.
@@ -67,18 +81,20 @@ static bool first_of_namespace(const struct world* world) {
 
 static struct call_result run_call(const struct world* world, enum collective collective,
                                    const struct traffic* traffic, struct buffers* buffers,
-                                   uint64_t call_key, struct cpu_ticks* cpu) {
+                                   uint64_t call_key, struct effort* effort) {
   fill(traffic, buffers, world->rank, world->ranks, call_key);
   struct cpu_ticks before = {0, 0};
   if (world->rank == 0) before = read_cpu_ticks();
   MPI_Barrier(world->comm);
+  const double process_before = process_seconds();
   const double start = now_seconds();
   call_collective(collective, traffic, buffers, world->comm);
   const double local_seconds = now_seconds() - start;
+  effort->process_s += process_seconds() - process_before;
   if (world->rank == 0) {
     const struct cpu_ticks after = read_cpu_ticks();
-    cpu->idle_s += after.idle_s - before.idle_s;
-    cpu->total_s += after.total_s - before.total_s;
+    effort->machine.idle_s += after.idle_s - before.idle_s;
+    effort->machine.total_s += after.total_s - before.total_s;
   }
   struct call_result result = {0, 0};
   uint64_t wrong = check(traffic, buffers, world->rank, world->ranks, call_key);
@@ -98,23 +114,37 @@ static void report_call(const struct world* world, long size, bool warmup,
 }
 
 // The ranks' counters added up; the softnet ones belong to the machine and come from rank 0 alone.
-static void report_size(const struct world* world, long size, long calls,
-                        const struct host_counters* before, struct cpu_ticks cpu) {
-  MPI_Barrier(world->comm);
-  struct host_counters local = read_host_counters();
-  for (int i = 0; i < kCounterCount; ++i) local.value[i] -= before->value[i];
+static void add_up(const struct world* world, const struct host_counters* before,
+                   const struct host_counters* after, uint64_t* sum) {
+  struct host_counters local = *after;
   for (int i = 0; i < kCounterCount; ++i) {
     const bool reports = counter_scope(i) == kScopeHost ? world->counts_host : world->rank == 0;
-    if (!reports) local.value[i] = 0;
+    local.value[i] = reports ? after->value[i] - before->value[i] : 0;
   }
-  uint64_t sum[kCounterCount];
   MPI_Reduce(local.value, sum, kCounterCount, MPI_UINT64_T, MPI_SUM, 0, world->comm);
+}
+
+// `before`: all calls; `between`: the warm-up and the timed ones.
+static void report_size(const struct world* world, long size, long calls,
+                        const struct host_counters* before, const struct host_counters* between,
+                        const struct effort* effort) {
+  MPI_Barrier(world->comm);
+  const struct host_counters after = read_host_counters();
+  uint64_t sum[kCounterCount], timed[kCounterCount];
+  add_up(world, before, &after, sum);
+  add_up(world, between, &after, timed);
+  double process_s = 0;
+  MPI_Reduce(&effort->process_s, &process_s, 1, MPI_DOUBLE, MPI_SUM, 0, world->comm);
   if (!world->out) return;
   fprintf(world->out, "{\"type\": \"size\", \"size\": %ld, \"calls\": %ld", size, calls);
   for (int i = 0; i < kCounterCount; ++i) {
     fprintf(world->out, ", \"%s\": %" PRIu64, counter_name(i), sum[i]);
   }
-  fprintf(world->out, ", \"cpu_idle_s\": %.3f, \"cpu_total_s\": %.3f}\n", cpu.idle_s, cpu.total_s);
+  fprintf(world->out,
+          ", \"timed_tcp_timeouts\": %" PRIu64 ", \"timed_tcp_retransmitted\": %" PRIu64
+          ", \"process_s\": %.6f, \"cpu_idle_s\": %.3f, \"cpu_total_s\": %.3f}\n",
+          timed[kTcpTimeouts], timed[kTcpRetransmitted], process_s, effort->machine.idle_s,
+          effort->machine.total_s);
   fflush(world->out);
 }
 
@@ -122,10 +152,10 @@ static void run_size(const struct world* world, const struct options* options, i
                      struct traffic* traffic, struct buffers* buffers) {
   const long size = options->sizes[index];
   set_traffic(traffic, options, index, world->rank, world->ranks);
-  struct cpu_ticks unused = {0, 0};
+  struct effort unused = {{0, 0}, 0};
   uint64_t call = 0;
   const uint64_t size_key = pattern_key(options->seed, index, (int)size);
-  // The counters take in the warm-up, the times do not.
+  // Most counters take in the warm-up, the times do not.
   const struct host_counters before = read_host_counters();
   MPI_Barrier(world->comm);
   for (long i = 0; i < options->warmup; ++i) {
@@ -134,7 +164,8 @@ static void run_size(const struct world* world, const struct options* options, i
                 run_call(world, options->collective, traffic, buffers, key, &unused));
     ++call;
   }
-  struct cpu_ticks cpu = {0, 0};
+  const struct host_counters between = read_host_counters();
+  struct effort effort = {{0, 0}, 0};
   // Every rank sees the same reduced times, so all stop after the same call without being told.
   double elapsed = 0;
   long calls = 0;
@@ -144,13 +175,13 @@ static void run_size(const struct world* world, const struct options* options, i
     if (enough || (calls > 0 && elapsed + mean > options->max_seconds)) break;
     const uint64_t key = pattern_key(size_key, (int)call, 0);
     const struct call_result result =
-        run_call(world, options->collective, traffic, buffers, key, &cpu);
+        run_call(world, options->collective, traffic, buffers, key, &effort);
     report_call(world, size, false, result);
     elapsed += result.seconds;
     ++calls;
     ++call;
   }
-  report_size(world, size, calls, &before, cpu);
+  report_size(world, size, calls, &before, &between, &effort);
 }
 
 // For the largest of the sizes.

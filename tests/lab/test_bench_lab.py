@@ -48,6 +48,10 @@ def test_every_stock_candidate_runs_and_stdout_is_one_array(cluster: Path, tmp_p
         assert entry["calls"] == 4
         assert entry["fraction_of_limit"] > 0
         assert entry["packets"] > 0
+        assert entry["timers"] == "real"
+        assert entry["slowest_s"] >= entry["median_s"]
+        assert entry["cpu_s_per_call"] > 0
+        assert 0 <= entry["tcp_timeouts"] <= entry["tcp_retransmitted"]
     assert "openmpi:linear-sync" in page.read_text()
     assert "every byte was right" in done.stderr
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from allemande.bench.candidates import parse_candidates
 from allemande.bench.figures import Figure, make_figure, summarise, warnings, with_ratios
 from allemande.bench.records import SizeRecord, add_own_counters, read_run
 from allemande.bench.setting import Setting, processor, short_version
+from allemande.lab.timers import choose_timers
 from allemande.quantities import MISSING, format_seconds
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "bench"
@@ -173,11 +175,47 @@ def test_markdown_has_candidates_as_rows_and_says_when_and_where() -> None:
 
 
 def test_the_table_fits_a_terminal_of_80_columns() -> None:
-    output = io.StringIO()
-    Console(file=output, width=80).print(figure_output.rich_table(recorded_figures(), "title"))
-    text = output.getvalue()
-    assert "…" not in text
-    assert "allemande+openmpi" in text
+    """On wider ones what a call costs stands beside its time."""
+    for width, count in ((80, 2), (120, 1)):
+        output = io.StringIO()
+        tables = figure_output.rich_tables(recorded_figures(), "title", width)
+        assert len(tables) == count
+        for table in tables:
+            Console(file=output, width=width).print(table)
+        text = output.getvalue()
+        assert "…" not in text
+        for part in ("allemande+openmpi", "slowest", "CPU/call", "RTOs", "resent"):
+            assert part in text
+
+
+def test_what_timed_calls_cost_is_told_per_candidate() -> None:
+    _, _, stock, ours = sorted(recorded_figures(), key=lambda figure: figure.size)
+    assert (stock.tcp_timeouts, stock.tcp_retransmitted, stock.resent) == (55, 300, 300)
+    assert (ours.tcp_timeouts, ours.resent) == (0, 3)
+    assert stock.cpu_s_per_call == pytest.approx(2.3)
+    assert ours.cpu_s_per_call == pytest.approx(0.15)
+    assert stock.slowest_s is not None and stock.median_s is not None
+    assert stock.slowest_s >= stock.median_s
+    for entry in (stock.as_json(), ours.as_json()):
+        assert {"timers", "tcp_timeouts", "cpu_s_per_call", "slowest_s"} <= set(entry)
+
+
+def test_runs_recorded_without_these_counters_have_no_such_figures() -> None:
+    figure = make_figure(parse_candidates(["openmpi"])[0], 1000, 0.026, [record([1.0])])
+    assert (figure.cpu_s_per_call, figure.tcp_timeouts) == (None, 0)
+
+
+def test_the_setting_says_what_the_timers_favour() -> None:
+    """Under every table, and on the page."""
+    for timers, rto, part in (
+        (choose_timers("scaled", 0.1), "minimum RTO 2 s", "delayed acknowledgements (40 ms)"),
+        (choose_timers("real", 0.1), "minimum RTO 200 ms", "favours the stock libraries"),
+    ):
+        lines = replace(SETTING, timers=timers).lines()
+        assert rto in lines[0]
+        assert part in lines[1]
+    full_speed = replace(SETTING, scale=1.0, timers=choose_timers(None, 1.0))
+    assert not any("timers" in line for line in full_speed.lines())
 
 
 @pytest.mark.parametrize(

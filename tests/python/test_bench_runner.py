@@ -11,7 +11,9 @@ import pytest
 from allemande.bench import runner as runner_module
 from allemande.bench.candidates import Candidate, parse_candidates
 from allemande.bench.runner import Effort, Runner
+from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
+from allemande.lab.timers import Timers, choose_timers
 from allemande.progress_bar import ConsoleProgress, format_left
 
 # Behaves as the program: options in, records out; the launch number picks what goes wrong.
@@ -80,12 +82,12 @@ def make_runner(
     sizes: Sequence[int] = (10,),
     rounds: int = 2,
     watcher: Watcher | None = None,
+    timers: Timers = REAL_TIMERS,
 ) -> Runner:
     candidates = parse_candidates([",".join(bed.behaviours)])
     effort = Effort(rounds=rounds, calls=2)
-    return Runner(
-        bed, candidates, Workload(dict.fromkeys(sizes, 0.5)), effort, watcher or Watcher()
-    )
+    workload = Workload(dict.fromkeys(sizes, 0.5))
+    return Runner(bed, candidates, workload, effort, watcher or Watcher(), timers)
 
 
 def test_candidates_take_turns() -> None:
@@ -158,6 +160,17 @@ def test_a_hang_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     figure = runner.run()[0]
     assert figure.median_s is None
     assert "no call completed" in (figure.void_reason or "")
+
+
+def test_a_lab_whose_timers_are_scaled_may_be_silent_for_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner_module, "SILENCE_S", 0.1)
+    monkeypatch.setattr(runner_module, "SILENCE_LIMITS", 0.0)
+    bed = FakeBed({"openmpi": ['{"seconds": 1, "hang": 1}']})
+    figure = make_runner(bed, rounds=1, timers=choose_timers("scaled", 0.1)).run()[0]
+    assert figure.timers == "scaled"
+    assert "no call completed for 1 s" in (figure.void_reason or "")
 
 
 def test_nothing_is_shown_when_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,6 +190,7 @@ def test_the_worst_ratios_are_printed_last() -> None:
         (["--clusters", "tam-9x9"], "no cluster is called 'tam-9x9'"),
         (["--clusters", "tam-8x1,tam-8x1"], "names one twice"),
         (["--scale", "0"], "--scale '0' is not valid"),
+        (["--timers", "fast"], "timers 'fast' are unknown; expected one of: scaled, real"),
         (["--scale", "0.1,x,1"], "--scale '0.1,x,1' is not valid"),
         (["--scale", "0.1,0.2"], "expected one number of 0.0001 to 1000, or 3 of them"),
         (["--against", "nobody"], "unknown candidate 'nobody'"),

@@ -15,6 +15,7 @@ from allemande.bench.workload import Workload, make_workload
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
 from allemande.lab.placement import parse_placement
+from allemande.lab.timers import choose_timers
 from allemande.matrix import MatrixSpec
 from allemande.progress_bar import ConsoleProgress
 from allemande.topology import load_cluster
@@ -67,17 +68,19 @@ def compare(
     seed: int = 1,
     ranks_per_host: str = "1",
     rank_order: str = "block",
+    timers: str | None = None,
 ) -> Comparison:
-    """`cluster_name`: a cluster file or the name of a ready-made cluster."""
+    """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`: as Lab.boot."""
+    times = choose_timers(timers, scale)
     cluster = load_cluster(cluster_name)
     placement = parse_placement(ranks_per_host, len(cluster.hosts), rank_order)
     workload = make_workload(cluster.scaled(scale), sizes, collective, matrix, seed, placement)
     check_memory(workload, available_mebibytes())
     bed_context = open_lab(
-        find_cluster_file(cluster_name), scale, candidates, congestion_control, placement
+        find_cluster_file(cluster_name), scale, candidates, congestion_control, placement, times
     )
     with ConsoleProgress() as progress, bed_context as bed:
-        runner = Runner(bed, candidates, workload, effort, progress)
+        runner = Runner(bed, candidates, workload, effort, progress, times)
         figures = runner.run()
     outcome = runner.outcome
     versions = [outcome.mpi_versions[library] for library in sorted(outcome.mpi_versions)]
@@ -88,7 +91,7 @@ def compare(
     wrong = any(figure.wrong_bytes for figure in figures)
     return Comparison(
         figures,
-        describe_setting(cluster, scale, congestion_control, versions, workload.describe()),
+        describe_setting(cluster, scale, congestion_control, versions, workload.describe(), times),
         lines,
         failed=wrong or unmeasured or bool(outcome.failures),
     )

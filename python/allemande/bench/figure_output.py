@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 
 from rich import box
@@ -24,19 +24,34 @@ from allemande.quantities import (
     format_spread,
 )
 
-HEADINGS = ("size", "candidate", "median", "spread", "of limit", "vs stock", "idle")
+SPEEDS = ("median", "slowest", "spread", "of limit", "vs stock")
+COSTS = ("CPU/call", "idle", "RTOs", "resent")
+WIDE = 110  # columns; on a narrower terminal the costs are a table of their own
+COLUMNS_TEXT = (
+    "CPU/call: processor time of all ranks; RTOs: TCP's time-outs; resent: TCP's segments, or "
+    "allemande's packets with those of the warm-up"
+)
 
 
-def _cells(figure: Figure) -> tuple[str, ...]:
-    """The columns after the size, as text."""
+def _speeds(figure: Figure) -> tuple[str, ...]:
     median = format_seconds(figure.median_s)
     return (
-        figure.candidate,
         f"{median} (void)" if figure.void and figure.median_s is not None else median,
+        format_seconds(figure.slowest_s),
         format_spread(figure.spread),
         format_part(figure.fraction_of_limit),
         format_ratio(figure.ratio_to_best_stock),
+    )
+
+
+def _costs(figure: Figure) -> tuple[str, ...]:
+    if figure.median_s is None:
+        return (MISSING,) * len(COSTS)
+    return (
+        format_seconds(figure.cpu_s_per_call),
         MISSING if figure.cpu_idle is None else f"{figure.cpu_idle:.0%}",
+        f"{figure.tcp_timeouts:,}",
+        f"{figure.resent:,}",
     )
 
 
@@ -58,31 +73,46 @@ def _style_of(figure: Figure, best: Figure | None) -> str:
     return "bold green" if figure is best else ""
 
 
-def rich_table(figures: Sequence[Figure], title: str) -> Table:
+def _rich_table(
+    figures: Sequence[Figure],
+    title: str | None,
+    headings: Sequence[str],
+    cells: Callable[[Figure], Sequence[str]],
+) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in HEADINGS:
+    for heading in ("size", "candidate", *headings):
         table.add_column(
             heading, justify="left" if heading == "candidate" else "right", no_wrap=True
         )
     for size, group in by_size(figures):
         best = best_of(group)
-        table.add_row(
-            format_size(size),
-            Text("limit", style="cyan"),
-            Text(format_seconds(group[0].limit_s), style="cyan"),
-            "",
-            Text("100.0%", style="cyan"),
-            "",
-            "",
-        )
+        limit = {"median": format_seconds(group[0].limit_s), "of limit": "100.0%"}
+        first = format_size(size)
+        if headings[0] == "median":
+            row = [Text(limit.get(heading, ""), style="cyan") for heading in headings]
+            table.add_row(first, Text("limit", style="cyan"), *row)
+            first = ""
         for index, figure in enumerate(group):
             table.add_row(
-                "",
-                *_cells(figure),
+                "" if index else first,
+                figure.candidate,
+                *cells(figure),
                 style=_style_of(figure, best),
                 end_section=index == len(group) - 1,
             )
     return table
+
+
+def rich_tables(figures: Sequence[Figure], title: str, width: int) -> list[Table]:
+    """Times and what they cost: side by side where there is room."""
+    if width < WIDE:
+        return [
+            _rich_table(figures, title, SPEEDS, _speeds),
+            _rich_table(figures, None, COSTS, _costs),
+        ]
+    return [
+        _rich_table(figures, title, (*SPEEDS, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
+    ]
 
 
 def markdown(figures: Sequence[Figure], setting: Setting) -> str:
@@ -138,11 +168,12 @@ def print_result(
     """The table with everything a reader must know beside it."""
     if not console.is_terminal:
         console.width = max(console.width, 120)  # a file has no edge to wrap at
-    console.print(rich_table(figures, setting.lines()[0]))
+    for table in rich_tables(figures, setting.lines()[0], console.width):
+        console.print(table)
     checked = sum(figure.calls for figure in figures)
     wrong = sum(figure.wrong_bytes for figure in figures)
     verdict = "every byte was right" if wrong == 0 else f"[bold red]{wrong} WRONG BYTES[/]"
-    for line in (*setting.lines()[1:], f"{checked} timed calls checked: {verdict}"):
+    for line in (COLUMNS_TEXT, *setting.lines()[1:], f"{checked} timed calls checked: {verdict}"):
         console.print(line, highlight=False, soft_wrap=True)
     for note in notes:
         console.print(Text(f"warning: {note}", style="yellow"), soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from allemande.bench.candidates import Candidate
-from allemande.bench.records import SizeRecord
+from allemande.bench.records import TIMED_RETRANSMITTED, TIMED_TIMEOUTS, SizeRecord
 
 # Below this the processor, not the links, may be the limit (stock libraries spin: not for them).
 CPU_IDLE_MIN = 0.2
@@ -65,6 +65,16 @@ class Figure:
     ranks_per_host: int | str = 1  # "4,2,…": unequal, by host in file order
     rank_order: str = "block"
     seed: int = 1  # of the matrix
+    timers: str = "real"  # of the lab
+    slowest_s: float | None = None
+    tcp_timeouts: int = 0  # of all hosts in the timed calls, whoever's connections these are
+    tcp_retransmitted: int = 0  # segments, in the same
+    cpu_s_per_call: float | None = None  # user and system time of all ranks' processes
+
+    @property
+    def resent(self) -> int:
+        """By its own protocol: TCP in timed calls; allemande counts those of the warm-up, too."""
+        return self.tcp_retransmitted if self.stock else self.retransmitted
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -99,6 +109,9 @@ def make_figure(
     counts = [_packets_of(candidate, record) for record in used]
     frames = sum(record.counters.get("frames_sent", 0) for record in used)
     received = sum(record.counters.get("frames_received", 0) for record in used)
+    timed = [record for record in used if record.process_s is not None]
+    timed_calls = sum(len(record.seconds) for record in timed)
+    process_s = sum(record.process_s or 0.0 for record in timed)
     reason = failure if summary is None else None
     if summary is not None and not valid:
         reason = void[-1]
@@ -122,6 +135,10 @@ def make_figure(
         dropped=max(0, frames - received),
         accelerated=any(record.counters.get("allemande_exchanges", 0) > 0 for record in used),
         cpu_idle=idle / total if total > 0 else None,
+        slowest_s=max(seconds, default=None),
+        tcp_timeouts=sum(record.counters.get(TIMED_TIMEOUTS, 0) for record in used),
+        tcp_retransmitted=sum(record.counters.get(TIMED_RETRANSMITTED, 0) for record in used),
+        cpu_s_per_call=process_s / timed_calls if timed_calls else None,
         void=reason is not None,
         void_reason=reason,
         **(labels or {}),

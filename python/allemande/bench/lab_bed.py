@@ -10,6 +10,7 @@ from allemande.bench.candidates import Candidate
 from allemande.errors import BadInput
 from allemande.lab import Lab
 from allemande.lab.placement import Placement
+from allemande.lab.timers import Timers
 from allemande.preload import library_path
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -52,12 +53,17 @@ def open_lab(
     candidates: Sequence[Candidate],
     congestion_control: str,
     placement: Placement,
+    timers: Timers,
 ) -> Iterator[LabBed]:
     """A lab of its own for one comparison; it ends with the block, however that is left."""
     _check_congestion_control(congestion_control)
     preloads = {c.library: library_path(c.library) for c in candidates if not c.stock}
     # Nothing but the candidates may use the processors: no periodic look at the queues.
     with Lab.boot(
-        cluster_file, scale=scale, congestion_control=congestion_control, sample_period_s=0
+        cluster_file,
+        scale=scale,
+        timers=timers.name,
+        congestion_control=congestion_control,
+        sample_period_s=0,
     ) as lab:
         yield LabBed(lab, preloads, placement)

@@ -18,6 +18,9 @@ VOIDING_COUNTERS = {
 PASSED_THROUGH = "allemande_passed_through"
 NATIVE = "allemande_native"
 EXCHANGES = "allemande_exchanges"
+# Without the warm-up.
+TIMED_TIMEOUTS = "timed_tcp_timeouts"
+TIMED_RETRANSMITTED = "timed_tcp_retransmitted"
 
 
 @dataclass
@@ -32,6 +35,7 @@ class SizeRecord:
     cpu_idle_s: float = 0.0
     cpu_total_s: float = 0.0
     complete: bool = False
+    process_s: float | None = None  # processor time of the ranks in the timed calls
 
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
@@ -99,6 +103,8 @@ class RunRecord:
                 record = self.size(int(entry["size"]))
                 record.cpu_idle_s = float(entry["cpu_idle_s"])
                 record.cpu_total_s = float(entry["cpu_total_s"])
+                if "process_s" in entry:
+                    record.process_s = float(entry["process_s"])
                 record.counters = {
                     name: value
                     for name, value in entry.items()

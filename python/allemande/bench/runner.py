@@ -16,13 +16,16 @@ from allemande.bench.candidates import Candidate
 from allemande.bench.figures import Figure, make_figure, with_ratios
 from allemande.bench.program import build_program
 from allemande.bench.records import RunRecord, SizeRecord, add_own_counters
+from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
+from allemande.lab.timers import Timers
 
 POLL_S = 0.05
 STOP_S = 5.0
 REPEATS_OF_VOID_MAX = 2
 FAILURES_MAX = 2  # after so many failed launches a candidate is left out of the later rounds
-# No record for so long means a hang: the slowest stock call seen is 11 times the limit.
+# No record for so long means a hang: the slowest stock call seen is 11 times the limit, or, where
+# TCP's time-outs are longer than the limit, some of these.
 SILENCE_S = 60.0
 SILENCE_LIMITS = 40.0
 STDERR_LINES_SHOWN = 6
@@ -152,6 +155,7 @@ class Runner:
         workload: Workload,
         effort: Effort,
         progress: Progress,
+        timers: Timers = REAL_TIMERS,
     ) -> None:
         self._bed = bed
         self._candidates = candidates
@@ -159,6 +163,7 @@ class Runner:
         self._limits_s = workload.limits_s
         self._effort = effort
         self._progress = progress
+        self._timers = timers
         self.outcome = Outcome()
         self._launch_s: dict[str, float] = {}
         self._done_s = 0.0
@@ -189,7 +194,7 @@ class Runner:
                     limit_s,
                     self.outcome.of(candidate, size),
                     (self.failures_of(candidate) or ["did not run"])[-1],
-                    self._workload.labels(),
+                    {**self._workload.labels(), "timers": self._timers.name},
                 )
                 for size, limit_s in sorted(self._limits_s.items())
                 for candidate in self._candidates
@@ -265,7 +270,8 @@ class Runner:
                 self._tell(f"{label}  {size} B" if size else label, start)
 
             self._tell(label, start)
-            silence_s = SILENCE_S + SILENCE_LIMITS * max(self._limits_s.values())
+            silence_s = self._timers.patience_s(SILENCE_S)
+            silence_s += SILENCE_LIMITS * max(self._limits_s.values())
             with errors.open("wb") as stderr:
                 process = subprocess.Popen(
                     command,

@@ -10,8 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from allemande import __version__
+from allemande.lab.timers import Timers
 from allemande.quantities import format_rate
 from allemande.topology import Cluster
+
+REAL_TIMERS = Timers()
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,17 @@ class Setting:
     machine: str
     versions: tuple[str, ...]
     workload: str | None = None  # where it is not MPI_Alltoall with one rank per host
+    timers: Timers = REAL_TIMERS
+
+    @property
+    def tcp(self) -> str:
+        return f"TCP {self.congestion_control}, minimum RTO {self.timers.rto_min_text}"
 
     def lines(self) -> list[str]:
         return [
             f"{self.cluster}: {self.hosts} emulated hosts, scale {self.scale:g} "
-            f"({self.host_link}, TCP {self.congestion_control})",
+            f"({self.host_link}, {self.tcp})",
+            *([note] if (note := self.timers.note(self.scale)) else []),
             *([self.workload] if self.workload else []),
             f"{self.date}, {self.machine}",
             *self.versions,
@@ -75,6 +84,7 @@ def describe_setting(
     congestion_control: str,
     mpi_versions: Sequence[str],
     workload: str | None = None,
+    timers: Timers = REAL_TIMERS,
 ) -> Setting:
     return Setting(
         cluster=cluster.name,
@@ -85,5 +95,6 @@ def describe_setting(
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         machine=describe_machine(),
         workload=workload,
+        timers=timers,
         versions=(f"allemande {__version__}", *(short_version(text) for text in mpi_versions)),
     )

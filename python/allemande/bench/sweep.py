@@ -42,6 +42,7 @@ from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload, make_workload
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import AllemandeError, BadInput
+from allemande.lab.timers import Timers, choose_timers
 from allemande.preload import library_path
 from allemande.progress_bar import ConsoleProgress
 from allemande.quantities import format_size
@@ -161,9 +162,11 @@ def _launch_of(job: Job, record: SizeRecord, ranks: int, opens: bool) -> Launch:
     )
 
 
-def _run_job(bed: Bed, job: Job, progress: Part) -> tuple[list[Launch], list[str], str]:
+def _run_job(
+    bed: Bed, job: Job, progress: Part, timers: Timers
+) -> tuple[list[Launch], list[str], str]:
     """What one launch gave, what failed, and the library's version."""
-    runner = Runner(bed, [job.candidate], job.workload, job.effort, progress)
+    runner = Runner(bed, [job.candidate], job.workload, job.effort, progress, timers)
     runner.run()
     launches = []
     first = min(job.workload.limits_s)
@@ -245,11 +248,17 @@ class ClusterSweep:
             self._candidates,
             self._plan.congestion_control,
             workload.placement,
+            self._timers_of(min(workload.limits_s)),
         )
+
+    def _timers_of(self, size: int) -> Timers:
+        return choose_timers(self._plan.timers, self._plan.scale_of(size))
 
     def _launch(self, bed: Bed, job: Job, progress: Part) -> bool:
         """Whether anything failed."""
-        launches, reasons, version = _run_job(bed, job, progress)
+        launches, reasons, version = _run_job(
+            bed, job, progress, self._timers_of(min(job.workload.limits_s))
+        )
         self._keep(job, launches, version)
         self.failures += [
             f"{self._cluster.name}, {job.candidate.name}: {reason}" for reason in reasons
@@ -273,7 +282,9 @@ class ClusterSweep:
         rest: list[str] = []
         for part in group(sizes):
             scale = self._plan.scale_of(part[0])
-            first, *rest = describe_setting(self._cluster, scale, control, versions).lines()
+            timers = self._timers_of(part[0])
+            setting = describe_setting(self._cluster, scale, control, versions, None, timers)
+            first, *rest = setting.lines()
             span = format_size(part[0])
             if len(part) > 1:
                 span += f" to {format_size(part[-1])}"
@@ -342,6 +353,9 @@ def command(
     scale: Annotated[
         str, typer.Option(help=f"Every link rate times this: one number, or {GROUPS_TEXT}.")
     ] = SCALES_TEXT,
+    timers: Annotated[
+        str | None, typer.Option(help="scaled or real. Default: scaled below scale 1.")
+    ] = None,
     rounds: Annotated[int, typer.Option(help="Turns of each candidate.", min=1)] = Plan.rounds,
     calls: Annotated[
         int, typer.Option(help=f"Timed calls per turn above {TRIAL_SIZE_MAX} bytes.", min=1)
@@ -354,7 +368,9 @@ def command(
     ] = Plan.trial_calls,
 ) -> None:
     """Best stock, default stock and allemande with trials, size by size. Takes hours; resumable."""
-    plan = Plan(_parse_scales(scale), rounds, calls, medium_calls, trial_calls)
+    scales = _parse_scales(scale)
+    choose_timers(timers, min(scales))
+    plan = Plan(scales, rounds, calls, medium_calls, trial_calls, timers=timers)
     names, size_list = _parse_names(clusters), parse_sizes(sizes)
     good = _sweep(names, size_list, choose(against or []), plan, out, Console())
     raise typer.Exit(0 if good else 1)

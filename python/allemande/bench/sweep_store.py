@@ -40,6 +40,7 @@ class Plan:
     medium_calls: int = 8  # per round, from SMALL bytes on
     trial_calls: int = 200  # timed before the timed ones, to see what trials cost
     congestion_control: str = CONGESTION_CONTROL
+    timers: str | None = None  # None: scaled below scale 1
 
     def calls_of(self, size: int) -> int:
         if size < SMALL:

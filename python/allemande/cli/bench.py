@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE, SIZES
-from allemande.cli.shared_options import CsvFile, JsonArrayFile
+from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -46,6 +46,7 @@ def command(
     scale: Annotated[
         float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
     ] = SCALE,
+    timers: TimersOption = None,
     sizes: Annotated[
         str | None,
         typer.Option(
@@ -128,6 +129,7 @@ def command(
         seed=seed,
         ranks_per_host=ranks_per_host,
         rank_order=rank_order,
+        timers=None if timers is None else timers.value,
     )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))

@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
+from allemande.cli.shared_options import TimersOption
+
 
 def command(
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where report.html and the plot go.")
     ] = Path("out/demo"),
+    timers: TimersOption = None,
 ) -> None:
     """Boot an emulated cluster of 32 hosts and compare MPI_Alltoall with and without allemande.
 
@@ -22,5 +25,5 @@ def command(
     """
     from allemande.report.demo_run import run_demo
 
-    if not run_demo(output):
+    if not run_demo(output, None if timers is None else timers.value):
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE
+from allemande.cli.shared_options import TimersOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -22,6 +23,7 @@ def command(
         str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
     ] = LAB,
     scale: Annotated[float, typer.Option(help="Every link rate times this.")] = SCALE,
+    timers: TimersOption = None,
     mpi: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only under these: openmpi, mpich, openmpi-debian."),
@@ -59,20 +61,29 @@ def command(
     from allemande.bench.setting import describe_machine
     from allemande.examples import row_table
     from allemande.examples.program_runs import compare_in_lab
+    from allemande.lab.timers import choose_timers
 
+    times = choose_timers(None if timers is None else timers.value, scale)
     rows, hosts = compare_in_lab(
         lab,
         scale,
         programs,
+        times,
         mpis=mpi,
         every_algorithm=every_algorithm,
         small=small,
         rounds=rounds,
         repeats=repeats,
     )
-    row_table.print_rows(Console(stderr=markdown == STDOUT, highlight=False), rows)
+    console = Console(stderr=markdown == STDOUT, highlight=False)
+    row_table.print_rows(console, rows)
+    note = times.note(scale)
+    if note:
+        console.print(note, soft_wrap=True)
     setting = (
-        f"{lab}: {hosts} emulated hosts, scale {scale:g}, TCP {CONGESTION_CONTROL}. "
-        f"Median of {rounds}. {describe_machine()}."
+        f"{lab}: {hosts} emulated hosts, scale {scale:g}, TCP {CONGESTION_CONTROL}, minimum RTO "
+        f"{times.rto_min_text}. Median of {rounds}. {describe_machine()}."
     )
+    if note:
+        setting += f" {note[0].upper()}{note[1:]}."
     write_output(markdown, row_table.markdown(rows, setting))

@@ -17,6 +17,7 @@ from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.errors import Failed
 from allemande.examples.catalog import OURS, STOCK, Program, Way, other_algorithms
 from allemande.lab import Lab
+from allemande.lab.timers import Timers
 from allemande.preload import library_path, linked_interface
 
 RUN_TIMEOUT_S = 120
@@ -92,12 +93,11 @@ def _run_once(
         preload=library,
     )
     label = f"{program.name} under {mpi} ({way.name})"
+    timeout_s = lab.timers.patience_s(RUN_TIMEOUT_S)
     try:
-        done = subprocess.run(
-            line, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, check=False
-        )
+        done = subprocess.run(line, capture_output=True, text=True, timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Failed(f"{label} does not end within {RUN_TIMEOUT_S} s") from error
+        raise Failed(f"{label} does not end within {timeout_s:.0f} s") from error
     if done.returncode != 0:
         raise Failed(f"{label} failed:\n{(done.stdout + done.stderr).strip()}")
     exchanges = 0
@@ -152,7 +152,7 @@ def compare(
 
 
 def compare_in_lab(
-    cluster: str, scale: float, programs: Sequence[Program], **options: Any
+    cluster: str, scale: float, programs: Sequence[Program], timers: Timers, **options: Any
 ) -> tuple[list[Row], int]:
     """In a lab of their own; `options` are those of `compare`. The rows and how many hosts."""
     progress = Console(stderr=True, highlight=False)
@@ -160,7 +160,11 @@ def compare_in_lab(
         tempfile.TemporaryDirectory() as folder,
         # Nothing but the programs may use the processors: no periodic look at the queues.
         Lab.boot(
-            cluster, scale=scale, congestion_control=CONGESTION_CONTROL, sample_period_s=0
+            cluster,
+            scale=scale,
+            timers=timers.name,
+            congestion_control=CONGESTION_CONTROL,
+            sample_period_s=0,
         ) as lab,
         progress.status("building") as status,
     ):

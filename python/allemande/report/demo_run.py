@@ -14,6 +14,7 @@ from allemande.bench.runner import Effort
 from allemande.examples.catalog import PROGRAMS
 from allemande.examples.program_runs import compare_in_lab
 from allemande.examples.row_table import print_rows
+from allemande.lab.timers import choose_timers
 from allemande.report.figure_plot import render
 from allemande.report.page import build_page
 
@@ -38,8 +39,9 @@ def _write_report(result: Comparison, folder: Path, command: str) -> Path:
     return page
 
 
-def run_demo(folder: Path) -> bool:
+def run_demo(folder: Path, timers: str | None) -> bool:
     """False where a byte was wrong or a candidate could not be measured."""
+    times = choose_timers(timers, SCALE)
     console = Console()
     console.print(
         f"MPI_Alltoall on {LAB} at scale {SCALE:g}: {', '.join(DEMO_NAMES)}. About four minutes.",
@@ -47,11 +49,14 @@ def run_demo(folder: Path) -> bool:
     )
     # One call of the slowest takes 9 s at 50 KB: as few calls as give a median over the rounds.
     effort = Effort(rounds=ROUNDS, warmup=1, calls=1, seconds=1.0)
-    result = compare(LAB, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort)
-    page = _write_report(result, folder, "allemande demo")
+    result = compare(LAB, SCALE, SIZES, parse_candidates(DEMO_NAMES), effort, timers=times.name)
+    line = "allemande demo" if timers is None else f"allemande demo --timers {timers}"
+    page = _write_report(result, folder, line)
     figure_output.print_result(console, result.figures, result.setting, result.warnings)
     console.print("\nReal programs (examples/), the same results checked:", highlight=False)
-    rows, _ = compare_in_lab(LAB, SCALE, list(PROGRAMS), mpis=PROGRAM_MPIS, repeats=PROGRAM_REPEATS)
+    rows, _ = compare_in_lab(
+        LAB, SCALE, list(PROGRAMS), times, mpis=PROGRAM_MPIS, repeats=PROGRAM_REPEATS
+    )
     print_rows(console, rows)
     console.print(f"Report with plot: {page}", highlight=False, soft_wrap=True)
     return not result.failed

@@ -62,13 +62,16 @@ COLUMNS = (
     ("message", "bytes to each other rank"),
     ("candidate", "what ran"),
     ("median", "of all timed calls; a call lasts until the slowest rank is done"),
+    ("slowest", "of the timed calls"),
     ("spread", "half the distance between the quartiles, of the median"),
     ("of the limit", "limit / median"),
     ("vs best stock", "fastest stock median / this median: above 1 is faster"),
     ("calls", "timed calls, every byte of each checked"),
     ("packets", "sent by all hosts, warm-up included: TCP segments, or allemande's packets"),
-    ("sent again", "retransmitted packets"),
+    ("TCP time-outs", "of all hosts in the timed calls"),
+    ("sent again", "TCP segments in the timed calls; allemande's packets, warm-up included"),
     ("lost", "Ethernet frames that a full switch queue dropped"),
+    ("CPU per call", "user and system time of all ranks' processes in a timed call"),
     ("CPU idle", "of all processors, during the timed calls"),
 )
 
@@ -106,13 +109,16 @@ def _table_row(figure: Figure, label: str, best: bool) -> str:
     name = escape(figure.candidate) + (" (void)" if figure.void else "")
     cells = (
         format_seconds(figure.median_s),
+        format_seconds(figure.slowest_s),
         format_spread(figure.spread),
         format_part(figure.fraction_of_limit),
         format_ratio(figure.ratio_to_best_stock),
         f"{figure.calls}",
         f"{figure.packets:,}",
-        f"{figure.retransmitted:,}",
+        f"{figure.tcp_timeouts:,}",
+        f"{figure.resent:,}",
         f"{figure.dropped:,}",
+        format_seconds(figure.cpu_s_per_call),
         idle,
     )
     return (
@@ -132,8 +138,8 @@ def _table(figures: Sequence[Figure]) -> str:
         best = best_of(group)
         limit = (
             f'<tr class="limit"><td>{format_size(size)}</td><td class="name">physical limit</td>'
-            f"<td>{format_seconds(group[0].limit_s)}</td><td></td><td>100.0%</td>"
-            + "<td></td>" * (len(COLUMNS) - 5)
+            f"<td>{format_seconds(group[0].limit_s)}</td><td></td><td></td><td>100.0%</td>"
+            + "<td></td>" * (len(COLUMNS) - 6)
             + "</tr>"
         )
         rows = [_table_row(figure, "", figure is best) for figure in group]
@@ -178,9 +184,10 @@ def _facts(setting: Setting, command: str) -> str:
         (
             "cluster",
             f"{escape(setting.cluster)}: {setting.hosts} emulated hosts, "
-            f"{escape(setting.host_link)} (scale {setting.scale:g}), TCP "
-            f"{escape(setting.congestion_control)}",
+            f"{escape(setting.host_link)} (scale {setting.scale:g}), "
+            f"{escape(setting.tcp)}",
         ),
+        *([("timers", escape(note))] if (note := setting.timers.note(setting.scale)) else []),
         ("machine", escape(setting.machine)),
         ("date", escape(setting.date)),
         ("versions", escape(", ".join(setting.versions))),
