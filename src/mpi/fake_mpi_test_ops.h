@@ -349,6 +349,12 @@ class FakeMpiOps final : public MpiOps {
     const auto found = states_.find(comm);
     return found == states_.end() ? nullptr : found->second;
   }
+  // The program frees the communicator; what was its state.
+  void* free(CommHandle comm) {
+    void* const freed = state(comm);
+    states_.erase(comm);
+    return freed;
+  }
   void progress() override {}
   bool is_contiguous(const TypedBuffer& buffer) override { return buffer.type == 0; }
   int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override {

@@ -20,7 +20,8 @@ struct JobSettings {
   // What is said before the path of a cluster file that cannot be read.
   std::string unreadable = "cannot read the cluster file ";
   // Made for "rank 3 (h3)" at a level of the option `log`.
-  std::function<Log(const std::string& who, const std::string& level)> make_log;
+  std::function<Log(const std::string& who, const std::string& level)> make_log =
+      [](const std::string& who, const std::string& level) { return Log(who, level); };
 };
 
 // Fills in the job, whose rank is known, and `record`. What is wrong is said in an error; the

@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "mpi/job_setup.h"
 #include "mpi/safe_collectives.h"
 #include "mpi/settings.h"
 
@@ -29,11 +28,18 @@ constexpr base::Nanos kPatienceAfterLoss = 3 * base::kSecond;
 
 }  // namespace
 
-std::unique_ptr<Session> Session::start(MpiOps& ops) {
-  std::unique_ptr<Session> session(new Session(ops));
+Session::Session(MpiOps& ops, Surroundings surroundings)
+    : job_(ops), in_device_memory_(std::move(surroundings.in_device_memory)) {
+  if (in_device_memory_) return;
+  in_device_memory_ = [this](const void* address) { return device_memory_.contains(address); };
+}
+
+std::unique_ptr<Session> Session::start(MpiOps& ops, Surroundings surroundings) {
+  JobSettings settings = std::move(surroundings.settings);
+  std::unique_ptr<Session> session(new Session(ops, std::move(surroundings)));
   session->identify();
   JobRecord record;
-  session->read_configuration(record);
+  session->read_configuration(record, std::move(settings));
   session->await_everybody();
   if (!session->compare(record)) return session;
   const Job& job = session->job_;
@@ -42,10 +48,7 @@ std::unique_ptr<Session> Session::start(MpiOps& ops) {
   if (session->accelerating_) session->load_decisions();
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
-  Communicator* world = nullptr;
-  if (session->starting() && session->find_or_create(ops.world(), world) != kMpiSuccess) {
-    job.log.warning("MPI_COMM_WORLD cannot be asked about; nonblocking calls pass through");
-  }
+  if (session->starting()) session->open(ops.world(), session->shape_of_world());
   return session;
 }
 
@@ -91,12 +94,8 @@ void Session::warn_of_progress() const {
   }
 }
 
-void Session::read_configuration(JobRecord& record) {
-  JobSettings settings;
+void Session::read_configuration(JobRecord& record, JobSettings settings) {
   settings.unreadable = "ALLEMANDE_CLUSTER: cannot read ";
-  settings.make_log = [](const std::string& who, const std::string& level) {
-    return Log(who, level);
-  };
   if (const auto done = set_up(job_, record, settings); !done) {
     return job_.log.error(done.error().message);
   }
@@ -180,25 +179,39 @@ std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
 }
 
 // Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
-// agree before each call.
+// agree before each call. A rank that has such a buffer knows what they will agree on: it goes with
+// them even where the library does not tell it.
 template <class Buffers>
 int Session::in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere) {
   if (!job_.agreement.device_memory) return kMpiSuccess;
   std::uint64_t all = 1;
   for (const std::span<const TypedBuffer> side : buffers) {
     for (const TypedBuffer& buffer : side) {
-      if (buffer.bytes() > 0 && device_memory_.contains(buffer.base)) all = 0;
+      if (buffer.bytes() > 0 && in_device_memory_(buffer.base)) all = 0;
     }
   }
+  everywhere = all != 0;
   const int code = job_.ops.allreduce_min(comm, all);
+  if (!everywhere) return kMpiSuccess;
   everywhere = all != 0;
   return code;
 }
 
+Session::Shape Session::shape_of_world() const {
+  Shape shape;
+  shape.ranks = static_cast<int>(job_.records.size());
+  shape.self = static_cast<int>(job_.rank);
+  return shape;
+}
+
 // What is known of it must be known on all ranks: where the library does not tell, the call fails
-// rather than to go another way than on the others.
+// rather than to go another way than on the others. Of MPI_COMM_WORLD everything is known.
 int Session::describe(CommHandle comm, Shape& shape) const {
   const MpiOps& ops = job_.ops;
+  if (comm == ops.world()) {
+    shape = shape_of_world();
+    return kMpiSuccess;
+  }
   if (const int code = ops.is_intercommunicator(comm, shape.inter); code != kMpiSuccess)
     return code;
   if (const int code = ops.comm_size(comm, shape.ranks); code != kMpiSuccess) return code;

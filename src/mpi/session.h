@@ -1,6 +1,7 @@
 // The interposer between MPI_Init and MPI_Finalize, whatever the MPI.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,15 +11,23 @@
 #include "mpi/communicator.h"
 #include "mpi/device_memory.h"
 #include "mpi/job.h"
+#include "mpi/job_setup.h"
 #include "mpi/ops.h"
 
 namespace alm::mpi {
+
+// What a session knows of the outside world. Tests run ranks of several hosts in one process.
+struct Surroundings {
+  JobSettings settings;
+  // Whether an address lies in GPU memory; empty: the GPU runtimes are asked.
+  std::function<bool(const void* address)> in_device_memory;
+};
 
 class Session {
  public:
   // Collective over MPI_COMM_WORLD, right after MPI is up. Ends the job when some ranks turn out to
   // run without allemande: their calls and ours would wait for each other for ever.
-  static std::unique_ptr<Session> start(MpiOps& ops);
+  static std::unique_ptr<Session> start(MpiOps& ops, Surroundings surroundings = {});
 
   // Collective over the call's communicator. The MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const AlltoallCall& call);
@@ -42,7 +51,7 @@ class Session {
   static void communicator_freed(void* state);
 
  private:
-  explicit Session(MpiOps& ops) : job_(ops) {}
+  Session(MpiOps& ops, Surroundings surroundings);
 
   // Of a communicator.
   struct Shape {
@@ -52,7 +61,7 @@ class Session {
 
   // The parts of start(), in this order.
   void identify();
-  void read_configuration(JobRecord& record);
+  void read_configuration(JobRecord& record, JobSettings settings);
   void await_everybody();
   bool compare(const JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
@@ -69,6 +78,7 @@ class Session {
   // Collective where `comm` is new. An MPI error code; `found` may stay null: the call passes
   // through.
   int find_or_create(CommHandle comm, Communicator*& found);
+  Shape shape_of_world() const;
   int describe(CommHandle comm, Shape& shape) const;
   Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
@@ -79,6 +89,7 @@ class Session {
 
   Job job_;
   DeviceMemory device_memory_;
+  std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
   bool keeps_decisions_ = false;           // rank 0 has a file that is missing or sound
   std::vector<tuning::Decision> in_file_;  // on rank 0
