@@ -106,30 +106,55 @@ TEST(Communicator, DecisionsAreRecordedByKeys) {
   EXPECT_EQ(recorded[0].least_bytes, 128u);
 }
 
+// That blocks of 128 to 255 bytes go this way, and not the model's.
+void decide_before(FakeRank& rank, std::uint32_t ranks, const std::string& model,
+                   const std::string& key) {
+  rank.job.shape = {"1", "Fake MPI 1", "00"};
+  tuning::Decision known;
+  known.shape = rank.job.shape;
+  known.calls = std::string(tuning::kCallsOfOneSize);
+  known.ranks = known.hosts = ranks;
+  known.least_bytes = 128;
+  known.most_bytes = 255;
+  known.chosen = key;
+  known.why = "the fastest of 2";
+  known.ways = {{model, "worded otherwise", 100, 8, 1}, {key, "worded otherwise, too", 50, 8, 0}};
+  rank.job.known = {known};
+}
+
 TEST(Communicator, DecisionsAreTakenOverByTheirKeys) {
   FakeJob job(2);
-  run_fake_ranks(job, [&](FakeRank& rank) {
+  const auto decided = [](FakeRank& rank) {
     on_trial(rank);
-    rank.job.shape = {"1", "Fake MPI 1", "00"};
-    tuning::Decision known;
-    known.shape = rank.job.shape;
-    known.calls = std::string(tuning::kCallsOfOneSize);
-    known.ranks = known.hosts = 2;
-    known.least_bytes = 128;
-    known.most_bytes = 255;
-    known.chosen = "library";
-    known.why = "the fastest of 2";
-    known.ways = {{"udp sync-shuffle@balanced", "worded otherwise", 100, 8, 1},
-                  {"library", "worded otherwise, too", 50, 8, 0}};
-    rank.job.known = {known};
-    auto comm = Communicator::create(rank.job, kComm, 2, rank.rank);
+    decide_before(rank, 2, "udp sync-shuffle@balanced", "library");
+  };
+  on_communicator(job, decided, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(2, rank.rank, 200);
-    ASSERT_EQ(comm->alltoall(blocks.call(rank.ops, kComm)), kMpiSuccess);
+    ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), kMpiSuccess);
     EXPECT_EQ(rank.job.stats.record().native, 1u) << "as decided before";
     EXPECT_EQ(rank.has_logged("as decided before"), rank.rank == 0);
-    static_cast<void>(rank.ops.barrier(kComm, base::kSecond));
-    comm->close();
   });
+}
+
+TEST(Communicator, MessagesInEveryOrderBringTheBlocks) {
+  for (const std::uint32_t ranks : {3u, 8u}) {
+    for (const char* key : {"mpi all", "mpi pairwise", "mpi few", "mpi bruck"}) {
+      FakeJob job(ranks);
+      const auto decided = [&](FakeRank& rank) {
+        over_messages_on_trial(rank);
+        decide_before(rank, ranks, "mpi sync-shuffle@balanced", key);
+      };
+      on_communicator(job, decided, [&](FakeRank& rank, Communicator& comm) {
+        for (int call = 0; call < 3; ++call) {
+          FakeBlocks blocks(ranks, rank.rank, 200);
+          ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), kMpiSuccess);
+          EXPECT_TRUE(blocks.arrived()) << key << " on " << ranks;
+        }
+        EXPECT_EQ(rank.has_logged("as decided before"), rank.rank == 0) << key;
+        EXPECT_GT(rank.job.stats.record().mpi_messages, 0u) << key;
+      });
+    }
+  }
 }
 
 TEST(Communicator, NonblockingCallsCompleteInTheOrderOfTheProgram) {
@@ -171,7 +196,7 @@ std::vector<Seen> repeat(FakeJob& job, const Configure& configure, int calls, bo
     mine.before = job.calls(rank.rank);
     FakeBlocks blocks(job.ranks(), rank.rank, 200);
     for (int call = 0; call < calls && mine.code == kMpiSuccess; ++call) {
-      mine.code = as_blocks ? *comm->alltoall_blocks(blocks.block_call(rank.ops, kComm))
+      mine.code = as_blocks ? *comm->alltoall_blocks(blocks.block_call(rank.ops, kComm, type))
                             : *comm->alltoall(blocks.call(rank.ops, kComm, type));
     }
     if (!rank.ops.raised().empty()) mine.error = rank.ops.raised().front();
@@ -265,6 +290,58 @@ TEST(Communicator, SizesThatDifferAreNamedOnAllRanks) {
   for (const std::string& error : errors) {
     EXPECT_THAT(error, HasSubstr("rank 2 on h2 sends 50 bytes to rank 0 on h0, which expects 200"));
   }
+}
+
+// Collectives compare the sizes, and tell all ranks which differ.
+TEST(Communicator, SizesThatDifferEndTheCallOnAllRanksWhateverElseFailsOnOne) {
+  for (const auto& [name, times] :
+       std::map<std::string, int>{{"alltoall", 1}, {"allreduce_min", 2}}) {
+    for (int time = 1; time <= times; ++time) {
+      for (std::uint32_t failing = 0; failing < kRanks; ++failing) {
+        FakeJob job(kRanks);
+        on_communicator(job, over_messages, [&, name = name](FakeRank& rank, Communicator& comm) {
+          static_cast<void>(rank.ops.barrier(kComm, base::kSecond));
+          if (rank.rank == 0) job.fail({failing, name, job.calls(failing)[name] + time});
+          static_cast<void>(rank.ops.barrier(kComm, base::kSecond));
+          FakeBlocks blocks(kRanks, rank.rank, 200);
+          BlockCall call = blocks.block_call(rank.ops, kComm);
+          if (rank.rank == 2) blocks.out[0].count = 50;
+          EXPECT_EQ(comm.alltoall_blocks(call), kFakeRaised)
+              << name << " " << time << " on rank " << failing << ": rank " << rank.rank;
+          EXPECT_TRUE(comm.failed());
+        });
+        EXPECT_FALSE(job.hung());
+      }
+    }
+  }
+}
+
+TEST(Communicator, ARankWithoutMemoryIsNamedOnAll) {
+  for (const bool as_blocks : {false, true}) {
+    FakeJob job(kRanks);
+    job.fail({1, "pack", 2, true});
+    const auto seen = repeat(job, over_udp, 5, as_blocks, 7);
+    for (const Seen& one : seen) {
+      EXPECT_EQ(one.code, kFakeRaised);
+      EXPECT_THAT(one.error, HasSubstr("rank 1 on h1"));
+    }
+    EXPECT_THAT(seen[1].error, HasSubstr("no memory for a copy of what is exchanged"));
+    EXPECT_FALSE(job.hung());
+  }
+}
+
+TEST(Communicator, ARankWithoutMemoryWhileANonblockingCallIsCarriedFailsTheNextOnAll) {
+  FakeJob job(2);
+  job.fail({1, "unpack", 1, true});
+  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    FakeBlocks blocks(2, rank.rank, 200);
+    RequestHandle request = 0;
+    ASSERT_EQ(comm.start(blocks.call(rank.ops, kComm, 7), request), kMpiSuccess);
+    const Outcome outcome = rank.ops.request(request)->wait();
+    EXPECT_EQ(outcome.failure.message.find("no memory") != std::string::npos, rank.rank == 1);
+    EXPECT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), kFakeRaised);
+    EXPECT_THAT(rank.ops.raised().back(), HasSubstr("rank 1 on h1"));
+  });
 }
 
 TEST(Communicator, AFailedOneRaisesTheSameErrorAgain) {

@@ -89,12 +89,12 @@ struct FakeBlocks {
     return made;
   }
   // The same blocks as those of an MPI_Alltoallv; what it refers to is kept here.
-  BlockCall block_call(FakeMpiOps& ops, CommHandle comm) {
+  BlockCall block_call(FakeMpiOps& ops, CommHandle comm, TypeHandle type = 0) {
     out.clear();
     in.clear();
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      out.push_back({send.data() + rank * bytes, static_cast<std::int64_t>(bytes), 0, 1, 1});
-      in.push_back({recv.data() + rank * bytes, static_cast<std::int64_t>(bytes), 0, 1, 1});
+      out.push_back({send.data() + rank * bytes, static_cast<std::int64_t>(bytes), type, 1, 1});
+      in.push_back({recv.data() + rank * bytes, static_cast<std::int64_t>(bytes), type, 1, 1});
     }
     BlockCall made;
     made.name = "MPI_Alltoallv";

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -51,8 +52,12 @@ class FakeJob {
     std::uint32_t rank = 0;
     std::string call;
     int occurrence = 1;
+    bool throws = false;  // std::bad_alloc, in place of an error code
   };
-  void fail(Fault fault) { fault_ = std::move(fault); }
+  void fail(Fault fault) {
+    const std::lock_guard lock(mutex_);
+    fault_ = std::move(fault);
+  }
   // How often the rank has made each call.
   std::map<std::string, int> calls(std::uint32_t rank) {
     const std::lock_guard lock(mutex_);
@@ -81,7 +86,10 @@ class FakeJob {
   bool fails(std::uint32_t rank, const std::string& call) {
     const std::lock_guard lock(mutex_);
     const int time = ++calls_[rank][call];
-    return fault_ && fault_->rank == rank && fault_->call == call && fault_->occurrence == time;
+    const bool fails =
+        fault_ && fault_->rank == rank && fault_->call == call && fault_->occurrence == time;
+    if (fails && fault_->throws) throw std::bad_alloc();
+    return fails;
   }
 
   // All ranks' bytes, in order; false: not every rank has come.
