@@ -1,0 +1,52 @@
+// Plans of every algorithm over messages, those of the options and those of none.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "carrier/message_carrier.h"
+#include "mpi/communicator_test_ranks.h"
+
+namespace alm::mpi {
+namespace {
+
+constexpr std::uint32_t kRanks = 8;
+
+void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
+  FakeJob job(kRanks);
+  run_ranks(job, [&](FakeMpiOps& ops, std::uint32_t rank) {
+    plan::Request request;
+    request.ranks = kRanks;
+    request.self = base::Rank{rank};
+    request.algorithm = algorithm;
+    auto plan = plan::make_plan(request);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const std::string what = plan.value().identity + ", rank " + std::to_string(rank);
+    auto messages = ops.make_point_to_point(
+        FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); });
+    ASSERT_TRUE(messages);
+    carrier::MessageCarrier carrier(std::move(messages).value(), std::move(plan).value());
+    for (int call = 0; call < 3; ++call) {
+      FakeBlocks blocks(kRanks, rank, bytes);
+      // The carrier leaves a rank's own block to others.
+      std::copy_n(blocks.send.begin() + rank * bytes, bytes, blocks.recv.begin() + rank * bytes);
+      const auto done = carrier.run({blocks.send.data(), bytes, bytes},
+                                    {blocks.recv.data(), bytes, bytes}, {.each = bytes});
+      ASSERT_TRUE(done) << what << ": " << done.error().message;
+      EXPECT_TRUE(blocks.arrived()) << what;
+    }
+  });
+  EXPECT_FALSE(job.hung());
+}
+
+TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
+  for (const std::uint64_t bytes : {1, 100, 5000}) {
+#define ALM_ALGORITHM(enumerator, name, maker, shape) \
+  expect_blocks_to_arrive(plan::Algorithm::enumerator, bytes);
+#include "plan/algorithms.def"
+#undef ALM_ALGORITHM
+  }
+}
+
+}  // namespace
+}  // namespace alm::mpi
