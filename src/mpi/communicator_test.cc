@@ -177,6 +177,49 @@ TEST(Communicator, NonblockingCallsCompleteInTheOrderOfTheProgram) {
   });
 }
 
+// Where messages won, they would come between those of other calls.
+TEST(Communicator, NonblockingCallsGoTheWayThatWasDecidedUnlessItIsMessages) {
+  for (const bool library : {true, false}) {
+    FakeJob job(kRanks);
+    const auto decided = [&](FakeRank& rank) {
+      on_trial(rank);
+      decide_before(rank, kRanks, "udp sync-shuffle@balanced", library ? "library" : "mpi few");
+    };
+    on_communicator(job, decided, [&](FakeRank& rank, Communicator& comm) {
+      FakeBlocks blocks(kRanks, rank.rank, 200);
+      RequestHandle request = 0;
+      ASSERT_EQ(comm.start(blocks.call(rank.ops, kComm), request), kMpiSuccess) << "none so far";
+      EXPECT_TRUE(rank.ops.request(request)->wait().good());
+      ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), kMpiSuccess);
+      const auto sent = rank.job.stats.record().mpi_messages;
+      const auto code = comm.start(blocks.call(rank.ops, kComm), request);
+      if (library) {
+        EXPECT_EQ(code, std::nullopt);
+        return;
+      }
+      ASSERT_EQ(code, kMpiSuccess);
+      EXPECT_TRUE(rank.ops.request(request)->wait().good());
+      EXPECT_EQ(rank.job.stats.record().mpi_messages, sent);
+    });
+  }
+}
+
+TEST(Communicator, ARankThatCannotPackANonblockingCallIsNamedOnAll) {
+  FakeJob job(2);
+  job.fail({0, "pack", 1});
+  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    FakeBlocks blocks(2, rank.rank, 200);
+    RequestHandle request = 0;
+    const auto code = comm.start(blocks.call(rank.ops, kComm, 7), request);
+    if (rank.rank == 0) {
+      EXPECT_EQ(code, kFakeRaised);
+    } else {
+      ASSERT_EQ(code, kMpiSuccess);
+      EXPECT_THAT(rank.ops.request(request)->wait().failure.message, HasSubstr("rank 0 on h0"));
+    }
+  });
+}
+
 // What the ranks' calls have come to. `code` is that of the first that failed.
 struct Seen {
   int code = kMpiSuccess;

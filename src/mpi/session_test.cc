@@ -159,6 +159,17 @@ TEST_F(SessionTest, ACommunicatorWithTheHandleOfAFreedOneIsBroughtUpAnew) {
   EXPECT_EQ(job.calls(0)["native"], 0);
 }
 
+TEST_F(SessionTest, BlocksOfAnySizesAreTriedWhereTheNetworkIsKnown) {
+  options.front() = "trials=on";
+  FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) {
+    for (int call = 0; call < 50; ++call) process.alltoall_blocks(kWorld, call % 2 == 0 ? 300 : 0);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  EXPECT_GT(job.calls(0)["native"], 0);
+  EXPECT_LT(job.calls(0)["native"], 50);
+}
+
 // ---- where buffers lie -------------------------------------------------------------------------
 
 // Calls of which the second is from GPU memory on rank 1 alone.
@@ -213,6 +224,7 @@ TEST_F(ThreadsTest, NonblockingCallsBeginOnTheWorldAtOnceAndElsewhereOnceItIsUp)
     EXPECT_FALSE(process.ialltoall(kOther));
     process.alltoall(kOther);
     EXPECT_TRUE(process.ialltoall(kOther));
+    EXPECT_TRUE(process.ialltoall_blocks(kOther));
   });
   for (const End& end : ends) EXPECT_TRUE(end.good);
 }

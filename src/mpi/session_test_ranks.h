@@ -60,16 +60,26 @@ struct FakeProcess {
     const AlltoallCall call = blocks.call(ops, comm);
     RequestHandle request = 0;
     const auto begun = session->start(call, request);
-    int code = begun ? *begun : call.native();
-    if (begun == kMpiSuccess) {
-      const Outcome outcome = ops.request(request)->wait();
-      code = outcome.good() ? kMpiSuccess : kFakeRaised;
-    }
-    end_call(code, blocks);
-    return begun.has_value();
+    return end_nonblocking(begun ? *begun : call.native(), begun.has_value(), request, blocks);
+  }
+  // MPI_Ialltoallv and MPI_Wait.
+  bool ialltoall_blocks(CommHandle comm, std::uint64_t bytes = 200) {
+    if (!good) return false;
+    FakeBlocks blocks(ranks, rank, bytes);
+    const BlockCall call = blocks.block_call(ops, comm);
+    RequestHandle request = 0;
+    const auto begun = session->start_blocks(call, request);
+    return end_nonblocking(begun ? *begun : call.native(), begun.has_value(), request, blocks);
   }
 
  private:
+  bool end_nonblocking(int code, bool begun, RequestHandle request, const FakeBlocks& blocks) {
+    if (begun && code == kMpiSuccess) {
+      code = ops.request(request)->wait().good() ? kMpiSuccess : kFakeRaised;
+    }
+    end_call(code, blocks);
+    return begun;
+  }
   void end_call(int code, const FakeBlocks& blocks) {
     good = code == kMpiSuccess && blocks.arrived();
     if (!good) ops.leave();

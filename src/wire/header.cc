@@ -50,20 +50,4 @@ DecodeError decode(std::span<const std::byte> datagram, Header* out) {
   return DecodeError::kNone;
 }
 
-std::string_view text_of(DecodeError error) {
-  switch (error) {
-    case DecodeError::kNone:
-      return "valid";
-    case DecodeError::kTooShort:
-      return "shorter than a header";
-    case DecodeError::kOtherVersion:
-      return "unknown version";
-    case DecodeError::kUnknownType:
-      return "unknown type";
-    case DecodeError::kUnknownFlags:
-      return "unknown flags";
-  }
-  return "unknown";
-}
-
 }  // namespace alm::wire

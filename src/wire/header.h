@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 namespace alm::wire {
 
@@ -78,7 +77,6 @@ enum class DecodeError : std::uint8_t {
   kUnknownType,
   kUnknownFlags
 };
-std::string_view text_of(DecodeError error);
 
 // Reads the fixed fields of a datagram; the checksum is checked by Sealer::verify.
 DecodeError decode(std::span<const std::byte> datagram, Header* out);
