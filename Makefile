@@ -129,6 +129,12 @@ test-tsan: build/tsan/build.ninja ## C++ tests under ThreadSanitizer
 	ninja -C build/tsan --quiet
 	setarch --addr-no-randomize $(call ctest,tsan) -L fast
 
+# COVERAGE="--only ctest" runs a part, COVERAGE=--report nothing: what has been counted so far.
+.PHONY: coverage
+coverage: build build/coverage/build.ninja ## which lines of src the tests run (20 minutes; writes out/coverage/index.html)
+	ninja -C build/coverage --quiet
+	$(python) tools/coverage.py --jobs $(JOBS) $(COVERAGE)
+
 .PHONY: oracles
 oracles: ## install ns-3, which the simulator is held against (pytest tests/oracles)
 	test -x build/oracles/venv/bin/python || /usr/bin/python3 -m venv build/oracles/venv
