@@ -26,8 +26,8 @@ struct Members {
 
   bool leads() const { return placement.leads(self); }
 
-  // What the ranks of a host send those of another in one exchange of blocks of `bytes`, on average:
-  // equal on all ranks.
+  // What the ranks of a host send those of another in one exchange of blocks of `bytes`, on
+  // average: equal on all ranks.
   std::uint64_t host_block(std::uint64_t bytes) const;
 
   std::string name_of(std::uint32_t rank) const;  // "rank 3 on h1"

@@ -23,7 +23,7 @@ void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
     ASSERT_TRUE(plan) << plan.error().message;
     const std::string what = plan.value().identity + ", rank " + std::to_string(rank);
     auto messages = ops.make_point_to_point(
-        FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); });
+        FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); }, 1);
     ASSERT_TRUE(messages);
     carrier::MessageCarrier carrier(std::move(messages).value(), std::move(plan).value());
     for (int call = 0; call < 3; ++call) {
