@@ -3,8 +3,11 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "plan/plan.h"
+#include "plan/tune.h"
 #include "topology/cluster.h"
 
 namespace {
@@ -43,6 +46,15 @@ void plan_unequal(benchmark::State& state, Permutation permutation) {
   run(state, permutation, unequal_leaves(static_cast<std::uint32_t>(state.range(0))));
 }
 
+// Every line of the table.
+void plan_algorithm(benchmark::State& state) {
+  const auto algorithm = static_cast<alm::plan::Algorithm>(state.range(0));
+  const alm::plan::Request request{
+      .ranks = 1024, .self = {341}, .algorithm = algorithm, .leaf_of = {equal_leaves(1024)}};
+  state.SetLabel(std::string(alm::plan::name_of(algorithm)));
+  for (auto _ : state) benchmark::DoNotOptimize(alm::plan::make_plan(request));
+}
+
 void tune(benchmark::State& state) {
   alm::topology::TreeSpec spec;
   spec.groups.assign(static_cast<std::size_t>(state.range(0)) / 32, 32);
@@ -60,6 +72,8 @@ BENCHMARK_CAPTURE(plan_equal, exclusive_or, Permutation::kXor)->Arg(1024);
 BENCHMARK_CAPTURE(plan_equal, edge_colouring, Permutation::kEdgeColouring)->Arg(1024);
 BENCHMARK_CAPTURE(plan_unequal, balanced, Permutation::kBalanced)->Arg(1024)->Arg(16384);
 BENCHMARK_CAPTURE(plan_unequal, shift, Permutation::kShift)->Arg(1024);
+BENCHMARK(plan_algorithm)
+    ->DenseRange(0, static_cast<int>(alm::plan::Algorithm::kRecursiveDoubling));
 BENCHMARK(tune)->Arg(1024);
 
 BENCHMARK_MAIN();
