@@ -11,7 +11,8 @@ using sim::Picos;
 
 namespace {
 
-constexpr std::uint64_t kPacketsMax = kLabelResent - 1;  // of a block; labels hold their numbers
+constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of a core, about
+constexpr std::uint64_t kPacketsMax = kLabelResent - 1;    // of a block; labels hold their numbers
 
 bool forwards(const plan::Plan& plan) {
   return std::any_of(plan.phases.begin(), plan.phases.end(),
@@ -68,7 +69,9 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
   auto plan = request.plan(rank);
   if (!plan) return plan.error();
   const bool knows_all = forwards(plan.value()) && request.bytes_of;
-  Rank& made = ranks_.emplace_back(std::move(plan).value());
+  Rank& made =
+      ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(lanes_.size()));
+  lanes_.resize(lanes_.size() + made.course.phases());
   made.starts_at = late();
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
@@ -80,7 +83,7 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
     }
   }
   made.course.begin(amounts(made));
-  for (std::size_t lane = 0; lane < made.lanes.size(); ++lane) {
+  for (std::size_t lane = 0; lane < made.course.phases(); ++lane) {
     const plan::Phase& phase = made.course.plan().phases[lane];
     if (phase.via == plan::Via::kMemory || !made.course.takes_part(lane)) continue;
     const auto members =
@@ -96,7 +99,7 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
       }
       data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
     }
-    made.lanes[lane].engine = std::move(engine);
+    lanes_of(made)[lane].engine = std::move(engine);
   }
   return {};
 }
@@ -126,8 +129,8 @@ bool Ranks::start_phases(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   bool any = false;
   while (const auto lane = self.course.next_start()) {
-    self.lanes[*lane].running = true;
-    if (self.lanes[*lane].engine) {
+    lanes_of(self)[*lane].running = true;
+    if (lanes_of(self)[*lane].engine) {
       start_on_network(self, *lane, now);
     } else {
       start_in_memory(rank, *lane);
@@ -139,7 +142,7 @@ bool Ranks::start_phases(std::uint32_t rank, Picos now) {
 
 void Ranks::start_on_network(Rank& self, std::size_t lane, Picos now) {
   const execute::Course& course = self.course;
-  Lane& at = self.lanes[lane];
+  Lane& at = lanes_of(self)[lane];
   transport::BlockSizes send{0, course.send_bytes(lane)};
   transport::BlockSizes recv{0, course.receive_bytes(lane)};
   if (const auto bytes = course.uniform_bytes(lane)) send = recv = {*bytes, {}};
@@ -151,7 +154,7 @@ void Ranks::start_on_network(Rank& self, std::size_t lane, Picos now) {
 
 void Ranks::start_in_memory(std::uint32_t rank, std::size_t lane) {
   Rank& self = ranks_[rank];
-  Lane& at = self.lanes[lane];
+  Lane& at = lanes_of(self)[lane];
   const base::Rounds& rounds = self.course.plan().phases[lane].rounds;
   const auto withheld = self.course.withheld(lane);
   at.unsent = static_cast<std::uint32_t>(rounds.send.size());
@@ -167,7 +170,7 @@ void Ranks::start_in_memory(std::uint32_t rank, std::size_t lane) {
 void Ranks::hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
   Rank& self = ranks_[rank];
   const plan::Phase& phase = self.course.plan().phases[lane];
-  --self.lanes[lane].unsent;
+  --lanes_of(self)[lane].unsent;
   deliveries_.push_back({phase.rank_of(peer).value, static_cast<std::uint32_t>(lane), phase.self});
 }
 
@@ -176,8 +179,8 @@ void Ranks::arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
   ready_.clear();
   self.course.arrived(lane, peer, ready_);
   for (const auto& free : ready_) {
-    if (self.lanes[free.phase].engine) {
-      self.lanes[free.phase].engine->make_ready(free.peer);
+    if (lanes_of(self)[free.phase].engine) {
+      lanes_of(self)[free.phase].engine->make_ready(free.peer);
     } else {
       hand_over(rank, free.phase, free.peer);
     }
@@ -187,8 +190,8 @@ void Ranks::arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
 // True: a phase has come to its end, and others may begin.
 bool Ranks::complete_phases(Rank& self, Picos now) {
   bool any = false;
-  for (std::size_t lane = 0; lane < self.lanes.size(); ++lane) {
-    Lane& at = self.lanes[lane];
+  for (std::size_t lane = 0; lane < self.course.phases(); ++lane) {
+    Lane& at = lanes_of(self)[lane];
     if (!at.running) continue;
     if (at.engine) {
       if (!at.engine->complete()) continue;
@@ -203,14 +206,24 @@ bool Ranks::complete_phases(Rank& self, Picos now) {
   return any;
 }
 
+// Whether anything has come or come to its end since the last advance(): mostly not.
+bool Ranks::has_come(const Rank& rank) const {
+  for (const Lane& lane : lanes_of(rank)) {
+    if (lane.running && lane.engine && (lane.engine->arrivals() > 0 || lane.engine->complete())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Whatever has come of a rank's phases, and of those of its neighbours through the memory of their
 // host. True: a phase has begun, so that there may be something to send.
 bool Ranks::advance(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   if (!self.inside) return false;
   transport::PeerId peer = 0;
-  for (std::size_t lane = 0; lane < self.lanes.size(); ++lane) {
-    Lane& at = self.lanes[lane];
+  for (std::size_t lane = 0; lane < self.course.phases(); ++lane) {
+    Lane& at = lanes_of(self)[lane];
     while (at.running && at.engine && at.engine->take_arrival(&peer)) arrived(rank, lane, peer);
   }
   bool begun = start_phases(rank, now);
@@ -218,7 +231,7 @@ bool Ranks::advance(std::uint32_t rank, Picos now) {
   while (!deliveries_.empty()) {
     const Delivery one = deliveries_.back();
     deliveries_.pop_back();
-    Lane& lane = ranks_[one.rank].lanes[one.lane];
+    Lane& lane = lanes_of(ranks_[one.rank])[one.lane];
     if (!lane.running) {
       lane.early.push_back(one.from);
       continue;
@@ -251,6 +264,10 @@ void Ranks::finish(std::uint32_t rank, Picos now) {
 
 bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {
   const auto& here = ranks_on_[host];
+  if (here.size() == 1) {
+    enter_when_due(here.front(), now);
+    return pull_rank(here.front(), now, index, packet);
+  }
   // What one rank does may give its neighbours something to send.
   for (bool again = true; again;) {
     again = false;
@@ -258,12 +275,11 @@ bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet
       const std::size_t turn = (turn_[host] + i) % here.size();
       again = enter_when_due(here[turn], now) || again;
       if (pull_rank(here[turn], now, index, packet)) {
-        turn_[host] = here.size() > 1 ? turn + 1 : 0;
+        turn_[host] = turn + 1;
         return true;
       }
-      again = advance(here[turn], now) || again;
+      again = (has_come(ranks_[here[turn]]) && advance(here[turn], now)) || again;
     }
-    again = again && here.size() > 1;
   }
   return false;
 }
@@ -284,17 +300,18 @@ bool Ranks::enter_when_due(std::uint32_t rank, Picos now) {
 bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
   Rank& self = ranks_[rank];
   do {
-    for (std::uint32_t lane = 0; lane < self.lanes.size(); ++lane) {
-      if (!self.lanes[lane].engine) continue;
-      transport::Engine& engine = *self.lanes[lane].engine;
+    const std::uint32_t end = self.first_lane + static_cast<std::uint32_t>(self.course.phases());
+    for (std::uint32_t lane = self.first_lane; lane < end; ++lane) {
+      if (!lanes_[lane].engine) continue;
+      transport::Engine& engine = *lanes_[lane].engine;
       const std::uint64_t resent_before = engine.counters().data_retransmitted;
       if (!engine.next(sim::to_nanos(now), &emission_)) continue;
       load(rank, lane, engine.counters().data_retransmitted != resent_before, index, packet);
       // The last packet may be what completes the exchange.
-      advance(rank, now);
+      if (has_come(self)) advance(rank, now);
       return true;
     }
-  } while (advance(rank, now));
+  } while (has_come(self) && advance(rank, now));
   return false;
 }
 
@@ -304,13 +321,14 @@ void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint3
     cargo_.resize(index + index / 2 + 64);
     control_.resize(cargo_.size());
   }
-  const plan::Phase& phase = ranks_[rank].course.plan().phases[lane];
+  const Rank& self = ranks_[rank];
+  const plan::Phase& phase = self.course.plan().phases[lane - self.first_lane];
   Cargo& cargo = cargo_[index];
   cargo.header = emission_.header;
   cargo.header.source = static_cast<std::uint16_t>(phase.self);
   cargo.length = emission_.length;
-  cargo.lane = lane;
   cargo.rank = phase.rank_of(emission_.peer).value;
+  cargo.lane = ranks_[cargo.rank].first_lane + lane - self.first_lane;
   cargo.control_bytes = emission_.control_bytes;
   if (emission_.control_bytes > 0) control_[index] = emission_.control;
 
@@ -332,7 +350,7 @@ void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint3
 void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Packet&) {
   const Cargo& cargo = cargo_[index];
   const std::uint32_t rank = cargo.rank;
-  Lane& lane = ranks_[rank].lanes[cargo.lane];
+  Lane& lane = lanes_[cargo.lane];
   const std::uint64_t exchange = lane.engine->expand(cargo.header.exchange);
   const auto verdict = lane.engine->on_packet(
       sim::to_nanos(now), cargo.header, exchange, cargo.length,
@@ -340,12 +358,26 @@ void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Pa
   if (verdict == transport::Verdict::kHold) {
     lane.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
   }
-  advance(rank, now);
+  if (has_come(ranks_[rank])) advance(rank, now);
+}
+
+bool Ranks::outgrows_cache() const { return bytes() > kCacheBytes; }
+
+void Ranks::expect_early(std::uint32_t index) const {
+  if (index < cargo_.size()) __builtin_prefetch(&cargo_[index]);
+}
+
+void Ranks::expect(std::uint32_t index) const {
+  const Cargo& cargo = cargo_[index];
+  const Lane& lane = lanes_[cargo.lane];
+  if (!lane.engine) return;
+  lane.engine->expect_from(cargo.header.source);
+  lane.engine->expect_next();
 }
 
 void Ranks::timer(std::uint32_t host, Picos now) {
   for (const std::uint32_t rank : ranks_on_[host]) {
-    for (Lane& lane : ranks_[rank].lanes) {
+    for (Lane& lane : lanes_of(ranks_[rank])) {
       while (lane.engine) {
         const auto silent = lane.engine->check_peers(sim::to_nanos(now));
         if (!silent) break;
@@ -363,7 +395,7 @@ Picos Ranks::deadline(std::uint32_t host) const {
   for (const std::uint32_t rank : ranks_on_[host]) {
     const Rank& self = ranks_[rank];
     earliest = std::min(earliest, self.starts_at);
-    for (const Lane& lane : self.lanes) {
+    for (const Lane& lane : lanes_of(self)) {
       if (!lane.engine) continue;
       earliest = std::min(earliest, sim::from_nanos(lane.engine->deadline()));
     }
@@ -375,7 +407,7 @@ double Ranks::progress() const {
   if (data_expected_ == 0) return 1;
   std::uint64_t received = 0;
   for (const Rank& rank : ranks_) {
-    for (const Lane& lane : rank.lanes) {
+    for (const Lane& lane : lanes_of(rank)) {
       if (lane.engine) received += lane.engine->counters().data_received;
     }
   }
@@ -390,7 +422,7 @@ void Ranks::fill(SimResult& result) const {
   }
   for (const Rank& rank : ranks_) {
     result.rank_end.push_back(rank.ended);
-    for (const Lane& lane : rank.lanes) {
+    for (const Lane& lane : lanes_of(rank)) {
       if (lane.engine) result.counters += lane.engine->counters();
     }
   }
@@ -401,7 +433,7 @@ std::size_t Ranks::bytes() const {
   std::size_t sum = cargo_.capacity() * sizeof(Cargo) + control_.capacity() * sizeof(Control);
   for (const Rank& rank : ranks_) {
     sum += rank.course.bytes();
-    for (const Lane& lane : rank.lanes) {
+    for (const Lane& lane : lanes_of(rank)) {
       if (lane.engine) sum += lane.engine->memory_bytes();
     }
     sum += (rank.send_bytes.capacity() + rank.recv_bytes.capacity()) * sizeof(std::uint64_t);

@@ -25,6 +25,10 @@ class Ranks final : public sim::Program {
   sim::Picos deadline(std::uint32_t host) const override;
   bool done() const override { return ranks_done_ == ranks_.size() || failure_.has_value(); }
 
+  bool outgrows_cache() const override;
+  void expect_early(std::uint32_t index) const override;
+  void expect(std::uint32_t index) const override;
+
   double progress() const;
   const std::optional<transport::PeerFailure>& failure() const { return failure_; }
   std::uint32_t failed_rank() const { return failed_rank_; }
@@ -47,20 +51,20 @@ class Ranks final : public sim::Program {
     std::vector<base::PeerId> early;
   };
   struct Rank {
-    explicit Rank(plan::Plan plan) : course(std::move(plan)), lanes(course.phases()) {}
+    Rank(plan::Plan plan, std::uint32_t lane) : first_lane(lane), course(std::move(plan)) {}
+    sim::Picos starts_at = 0;   // the next exchange; kNever while one runs
+    std::uint32_t first_lane;   // of its phases, in lanes_
+    std::uint32_t entered = 0;  // exchanges started
+    bool inside = false;        // of the latest of them
     execute::Course course;
-    std::vector<Lane> lanes;                            // by phase
     std::vector<std::uint64_t> send_bytes, recv_bytes;  // of its blocks; empty: all the same
-    std::uint32_t entered = 0;                          // exchanges started
-    bool inside = false;                                // of the latest of them
-    sim::Picos starts_at = 0;                           // the next one; kNever while one runs
     sim::Picos ended = 0;
   };
   // What the simulator does not look at. By packet index.
   struct Cargo {
     wire::Header header;
     std::uint32_t length = 0;
-    std::uint32_t lane = 0;
+    std::uint32_t lane = 0;  // in lanes_
     std::uint32_t rank = 0;  // that it is for
     std::uint8_t control_bytes = 0;
   };
@@ -83,6 +87,7 @@ class Ranks final : public sim::Program {
   void hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer);
   void arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer);
   bool complete_phases(Rank& self, sim::Picos now);
+  bool has_come(const Rank& rank) const;
   bool advance(std::uint32_t rank, sim::Picos now);
   bool enter_when_due(std::uint32_t rank, sim::Picos now);
   bool pull_rank(std::uint32_t rank, sim::Picos now, std::uint32_t index, sim::Packet& packet);
@@ -90,7 +95,15 @@ class Ranks final : public sim::Program {
             sim::Packet& packet);
   sim::Picos late();
 
+  std::span<Lane> lanes_of(const Rank& rank) {
+    return std::span(lanes_).subspan(rank.first_lane, rank.course.phases());
+  }
+  std::span<const Lane> lanes_of(const Rank& rank) const {
+    return std::span(lanes_).subspan(rank.first_lane, rank.course.phases());
+  }
+
   std::vector<Rank> ranks_;
+  std::vector<Lane> lanes_;                           // by rank and phase
   std::vector<std::vector<std::uint32_t>> ranks_on_;  // by host
   std::vector<std::size_t> turn_;                     // by host: the rank that is pulled first
   std::vector<std::uint32_t> host_of_;                // by rank

@@ -46,6 +46,10 @@ class Routes {
     if ((entry & kChoice) == 0) return entry;
     return choose(switch_index, entry & ~kChoice, flow);
   }
+  // next() will be asked for.
+  void prefetch(std::uint32_t switch_index, std::uint32_t host) const {
+    __builtin_prefetch(&table_[std::size_t{switch_index} * hosts_ + host]);
+  }
   // All ports on shortest paths, whatever the rule picks.
   std::span<const std::uint32_t> choices(std::uint32_t switch_index, std::uint32_t host) const;
   // Ports of the path from one host to another.

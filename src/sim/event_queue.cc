@@ -19,10 +19,7 @@ std::size_t EventQueue::bytes() const {
 }
 
 void EventQueue::push_now(const Item& item) {
-  if (at_ > 0 && at_ == now_.size()) {
-    now_.clear();
-    at_ = 0;
-  }
+  if (at_ > 0 && at_ == now_.size()) clear_now();
   if (now_.empty() || now_.back().time <= item.time) {
     now_.push_back(item);
     return;
@@ -57,9 +54,15 @@ void EventQueue::fetch_far() {
   }
 }
 
+void EventQueue::clear_now() {
+  now_.clear();
+  at_ = 0;
+}
+
 void EventQueue::advance() {
   if (popped_ - epoch_popped_ >= kEpoch) retune();
-  for (;;) {
+  clear_now();
+  do {
     if (in_buckets_ == 0) {
       // Nothing within the window: it jumps to just before the first event beyond.
       hand_ = (far_.front().item.time >> shift_) - 1;
@@ -71,36 +74,39 @@ void EventQueue::advance() {
     if (head == kNone) continue;
     load(head);
     head = kNone;
-    return;
-  }
+  } while (now_.empty() || (now_.size() < kAtHand && in_buckets_ > 0));
 }
 
+// Appends the events of a bucket, in order.
 void EventQueue::load(std::uint32_t head) {
-  now_.clear();
-  at_ = 0;
+  const auto begin = static_cast<std::ptrdiff_t>(now_.size());
   for (std::uint32_t index = head; index != kNone;) {
     Node& node = nodes_[index];
-    now_.push_back(node.item);
+    for (std::uint32_t i = node.count; i > 0; --i) now_.push_back(node.items[i - 1]);
     const std::uint32_t next = node.next;
     node.next = free_;
     free_ = index;
     index = next;
   }
-  in_buckets_ -= now_.size();
-  if (now_.size() == 1) return;
-  std::reverse(now_.begin(), now_.end());
+  const auto first = now_.begin() + begin;
+  const auto count = static_cast<std::size_t>(now_.end() - first);
+  in_buckets_ -= count;
+  if (count == 1) return;
+  std::reverse(first, now_.end());
   const auto earlier = [](const Item& a, const Item& b) { return a.time < b.time; };
-  if (now_.size() > 32) {
-    if (!std::is_sorted(now_.begin(), now_.end(), earlier)) {
-      std::stable_sort(now_.begin(), now_.end(), earlier);
+  if (count > 32) {
+    if (!std::is_sorted(first, now_.end(), earlier)) {
+      std::stable_sort(first, now_.end(), earlier);
     }
     return;
   }
-  for (std::size_t i = 1; i < now_.size(); ++i) {
-    const Item item = now_[i];
+  for (std::size_t i = 1; i < count; ++i) {
+    const Item item = first[static_cast<std::ptrdiff_t>(i)];
     std::size_t j = i;
-    for (; j > 0 && item.time < now_[j - 1].time; --j) now_[j] = now_[j - 1];
-    now_[j] = item;
+    for (; j > 0 && item.time < first[static_cast<std::ptrdiff_t>(j - 1)].time; --j) {
+      first[static_cast<std::ptrdiff_t>(j)] = first[static_cast<std::ptrdiff_t>(j - 1)];
+    }
+    first[static_cast<std::ptrdiff_t>(j)] = item;
   }
 }
 
@@ -120,6 +126,7 @@ void EventQueue::retune() {
   for (std::int64_t bucket = hand_ + 1; bucket < hand_ + kBuckets; ++bucket) {
     std::uint32_t& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
     if (head == kNone) continue;
+    clear_now();
     load(head);
     head = kNone;
     items.insert(items.end(), now_.begin(), now_.end());
@@ -127,8 +134,7 @@ void EventQueue::retune() {
   std::sort(far_.begin(), far_.end(), [](const Far& a, const Far& b) { return kLater(b, a); });
   for (const Far& far : far_) items.push_back(far.item);
   far_.clear();
-  now_.clear();
-  at_ = 0;
+  clear_now();
   shift_ = wanted;
   // The end of the bucket used up, in new buckets: all that is left comes after it.
   hand_ = (here >> shift_) - 1;

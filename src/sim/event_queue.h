@@ -6,6 +6,7 @@
 // fast events are found, never their order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,14 @@ struct Event {
 
 class EventQueue {
  public:
+  static constexpr std::uint32_t kKindShift = 28;
+  static constexpr std::uint32_t kTargetMask = (1u << kKindShift) - 1;
+  struct Item {
+    Picos time;
+    std::uint32_t packet;
+    std::uint32_t what;
+  };
+
   EventQueue();
 
   bool empty() const { return size_ == 0; }
@@ -54,62 +63,76 @@ class EventQueue {
     }
   }
 
+  // The event that comes `ahead` places after the next one, if it is at hand; else null. What is
+  // pushed meanwhile may come before it.
+  const Item* peek(std::size_t ahead) const {
+    return at_ + ahead < now_.size() ? &now_[at_ + ahead] : nullptr;
+  }
+  static Event event_of(const Item& item) {
+    return {item.time, item.packet, item.what & kTargetMask,
+            static_cast<EventKind>(item.what >> kKindShift)};
+  }
+
   // Precondition: not empty.
   Event pop() {
     if (at_ == now_.size()) advance();
     const Item& item = now_[at_++];
     --size_;
     ++popped_;
-    return {item.time, item.packet, item.what & kTargetMask,
-            static_cast<EventKind>(item.what >> kKindShift)};
+    return event_of(item);
   }
 
  private:
-  static constexpr std::uint32_t kKindShift = 28;
-  static constexpr std::uint32_t kTargetMask = (1u << kKindShift) - 1;
   static constexpr std::int64_t kBuckets = 1 << 15;
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  struct Item {
-    Picos time;
-    std::uint32_t packet;
-    std::uint32_t what;
-  };
+  // Some events of a bucket, in the order they came in; those of the node before came earlier. Two
+  // lines of the processor's cache.
+  static constexpr std::uint32_t kNodeItems = 7;
   struct Node {
-    Item item;
-    std::uint32_t next;
+    std::array<Item, kNodeItems> items;
+    std::uint32_t count = 0;
+    std::uint32_t next = 0;
   };
   struct Far {
     Item item;
     std::uint64_t sequence;
   };
 
+  static constexpr std::size_t kAtHand = 64;  // events taken from the buckets at once, at least
+
   static std::uint32_t pack(EventKind kind, std::uint32_t target) {
     return (static_cast<std::uint32_t>(kind) << kKindShift) | target;
   }
   void push_bucket(const Item& item, std::int64_t bucket) {
-    std::uint32_t index = free_;
-    if (index == kNone) {
-      index = static_cast<std::uint32_t>(nodes_.size());
-      nodes_.emplace_back();
-    } else {
-      free_ = nodes_[index].next;
-    }
     std::uint32_t& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
-    nodes_[index] = {item, head};
-    head = index;
+    if (head == kNone || nodes_[head].count == kNodeItems) {
+      std::uint32_t index = free_;
+      if (index == kNone) {
+        index = static_cast<std::uint32_t>(nodes_.size());
+        nodes_.emplace_back();
+      } else {
+        free_ = nodes_[index].next;
+      }
+      nodes_[index].next = head;
+      nodes_[index].count = 0;
+      head = index;
+    }
+    Node& node = nodes_[head];
+    node.items[node.count++] = item;
     ++in_buckets_;
   }
   void push_now(const Item& item);
   void push_far(const Item& item);
   void advance();
   void load(std::uint32_t head);
+  void clear_now();
   void fetch_far();
   void retune();
 
-  std::vector<Item> now_;  // the bucket under the hand, from at_ on
+  std::vector<Item> now_;  // the buckets up to the hand, from at_ on
   std::size_t at_ = 0;
-  std::int64_t hand_ = 0;  // its number
+  std::int64_t hand_ = 0;  // number of the last of them
   std::vector<std::uint32_t> heads_;
   std::vector<Node> nodes_;
   std::uint32_t free_ = kNone;

@@ -37,6 +37,11 @@ class Program {
   virtual void timer(std::uint32_t host, Picos now) = 0;
   virtual Picos deadline(std::uint32_t host) const = 0;  // kNever: none
   virtual bool done() const = 0;
+  // Where this is true, hints: of a packet that will come to a host before long, maybe, and of one
+  // that comes soon. Nothing may change but what the processor has in its cache.
+  virtual bool outgrows_cache() const { return false; }
+  virtual void expect_early(std::uint32_t /*index*/) const {}
+  virtual void expect(std::uint32_t /*index*/) const {}
 };
 
 struct PortStats {
@@ -151,6 +156,7 @@ class Simulator {
 
   // simulator.cc
   void handle(const Event& event);
+  void look_ahead();
   void arrive(std::uint32_t port, std::uint32_t index);
   void deliver(std::uint32_t host, std::uint32_t index);
   void receive(std::uint32_t host, std::uint32_t index);
@@ -218,6 +224,7 @@ class Simulator {
   std::vector<Watch> watches_;
   Program* program_ = nullptr;
   TraceSink* trace_ = nullptr;
+  bool looks_ahead_ = false;
   bool costs_ = false;  // some host's processor takes time
   Picos now_ = 0;
   std::uint64_t hops_ = 0, dropped_ = 0;

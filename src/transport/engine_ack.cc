@@ -13,7 +13,7 @@ SendWindow* Engine::window_of(PeerId id, std::uint64_t exchange) {
 }
 
 void Engine::implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange) {
-  if (has_tail() && tail_exchange() < exchange) {
+  if (tail_unacked_ > 0 && tail_exchange() < exchange) {
     apply_ack(now, id, tail_exchange(), wire::kAcknowledgedAll, nullptr);
   }
   if (running_ && current() < exchange) {
@@ -123,7 +123,7 @@ bool Engine::emit_ack(Emission* out) {
     body.bitmap = aside.early.beyond;
   }
   out->control_bytes = static_cast<std::uint8_t>(wire::encode_ack(body, out->control));
-  if (aside.owed_exchange <= exchange) paid(id);
+  if (peer.owed_exchange <= exchange) paid(id);
   ++counters_.acks_sent;
   return true;
 }

@@ -139,7 +139,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     return Verdict::kNothing;
   }
   Peer& peer = peers_[id];
-  if (disputed(id, exchange) || last != (header.packet + 1 == peer.recv.total)) {
+  if ((in_dispute_ && disputed(id, exchange)) || last != (header.packet + 1 == peer.recv.total)) {
     dispute(id, exchange);
     return Verdict::kNothing;
   }
@@ -230,7 +230,7 @@ Verdict Engine::hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std
 
 void Engine::owe(base::Nanos now, PeerId id, std::uint64_t exchange) {
   Peer& peer = peers_[id];
-  asides_[id].owed_exchange = exchange;
+  peer.owed_exchange = exchange;
   if (peer.owed_since != base::kNever) return;
   peer.owed_since = now;
   ++owing_;

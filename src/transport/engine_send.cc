@@ -176,7 +176,7 @@ void Engine::fill_data(Emission* out, PeerId id, const SendWindow& window, std::
   if (!config_.piggyback_acks) return;
   // A tail belongs to a complete exchange.
   out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
-  if (asides_[id].owed_exchange <= exchange) paid(id);
+  if (peer.owed_exchange <= exchange) paid(id);
 }
 
 }  // namespace alm::transport

@@ -60,13 +60,14 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
   if (peer.owed_since != base::kNever) {
     const base::Nanos at = peer.owed_since + ack_delay();
     if (now >= at) {
-      reply(id, asides_[id].owed_exchange, 0);
+      reply(id, peer.owed_exchange, 0);
     } else {
       due = at;
     }
   }
-  const bool unacked = peer.send.outstanding() > 0 || asides_[id].tail.outstanding() > 0;
-  const bool awaited = running_ && (!peer.recv.complete() || disputed(id, current()));
+  const bool unacked = peer.send.outstanding() > 0 || owes_tail(id);
+  const bool awaited =
+      running_ && (!peer.recv.complete() || (in_dispute_ && disputed(id, current())));
   if (!unacked && !awaited) return due;
   base::Nanos at = base::kNever;
   if (unacked) at = peer.quiet_since + probe_delay(peer);
