@@ -86,6 +86,10 @@ examples: build ## build the real programs of examples/ (allemande examples runs
 bench-mpi: build ## 1 B to 64 KB on three clusters against every stock algorithm (hours; resumable)
 	$(python) -m allemande.bench.sweep $(SWEEP)
 
+.PHONY: bench-scale
+bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
+	$(python) -m allemande.bench.scale_check
+
 .PHONY: bench-udp
 bench-udp: build ## what the UDP path moves over an unshaped veth pair (needs root)
 	bench/fast_network.sh

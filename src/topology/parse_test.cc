@@ -152,6 +152,7 @@ TEST(Parse, ReadyMadeClustersAreWhatTheirNamesSay) {
                             {"tam-6x4-u412", 24, 4, 412, 820},
                             {"tam-8x4-u412", 32, 4, 412, 820},
                             {"oversubscribed-8x4", 32, 4, 500, 45},
+                            {"shallow-8x1", 8, 1, 0, 0, 10},
                             {"shallow-4x2", 8, 2, 200, 10, 10, 10}}) {
     const Cluster cluster = must_load(kReadyMade / (e.name + ".toml"));
     EXPECT_EQ(cluster.name, e.name);

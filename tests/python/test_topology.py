@@ -30,6 +30,7 @@ FIXTURES = ROOT / "tests" / "fixtures" / "clusters"
 READY_MADE = [
     "oversubscribed-8x4",
     "shallow-4x2",
+    "shallow-8x1",
     "tam-16x1",
     "tam-6x4",
     "tam-6x4-u412",
