@@ -102,7 +102,7 @@ def at_full_speed(points: Sequence[Point], point: Point) -> Point | None:
     return next(same, None)
 
 
-def measure(run: Run, sizes: Sequence[int], candidates: str, effort: Effort, folder: Path) -> Path:
+def _measure(run: Run, sizes: Sequence[int], candidates: str, effort: Effort, folder: Path) -> Path:
     """The file with what `bench --json` prints; measured unless it is there."""
     path = folder / f"{run.name}.json"
     if not path.exists():
@@ -192,7 +192,7 @@ def draw(points: Sequence[Point]) -> Canvas:
     return canvas
 
 
-def command(
+def _command(
     clusters: Annotated[str, typer.Option(help="Separated by commas.")] = CLUSTERS,
     sizes: Annotated[str, typer.Option(help="Bytes, separated by commas.")] = SIZES,
     against: Annotated[str, typer.Option(help="Candidates of `allemande bench`.")] = CANDIDATES,
@@ -207,7 +207,7 @@ def command(
     effort = Effort(rounds=rounds, calls=calls, seconds=0.5)
     points: list[Point] = []
     for run in runs_of(clusters.split(",")):
-        path = measure(run, parse_sizes(sizes), against, effort, output)
+        path = _measure(run, parse_sizes(sizes), against, effort, output)
         points += points_of(run, json.loads(path.read_text()))
     console = Console(width=150)
     for table in tables(points):
@@ -219,4 +219,4 @@ def command(
 
 
 if __name__ == "__main__":
-    typer.run(command)
+    typer.run(_command)
