@@ -153,12 +153,21 @@ def test_candidates_differ_by_collective() -> None:
     assert bruck.environment == {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "brucks"}
 
 
-def counted(stats: str) -> SizeRecord:
+def counted(stats: str, by_messages: bool = False) -> SizeRecord:
     run = RunRecord(ranks=2)
     record = run.size(1000)
     record.seconds, record.complete = [1.0], True
-    add_own_counters(run, [stats])
+    add_own_counters(run, [stats], by_messages)
     return record
+
+
+def test_messages_void_a_figure_only_where_they_were_not_asked_for() -> None:
+    line = '{"bytes": 1000, "exchanges": 2, "packets": 0, "retransmitted": 0}'
+    stats = f'{{"communicators_mpi": 2, "exchanges": 2, "sizes": [{line}]}}'
+    ours, asked = parse_candidates(["allemande+mpich", "allemande+mpich:transport=mpi"])
+    assert (ours.by_messages, asked.by_messages) == (False, True)
+    assert make_figure(ours, 1000, 0.5, [counted(stats)]).void
+    assert not make_figure(asked, 1000, 0.5, [counted(stats, by_messages=True)]).void
 
 
 def test_calls_that_were_passed_through_are_void_and_not_repeated() -> None:

@@ -50,6 +50,11 @@ class Candidate:
         """Whether allemande may settle on the library's own way."""
         return self.environment.get(TRIALS, "on") == "on"
 
+    @property
+    def by_messages(self) -> bool:
+        """Whether allemande is told to send MPI messages, as where UDP cannot go."""
+        return self.environment.get(TRANSPORT) == "mpi"
+
     def runs(self, collective: str) -> bool:
         return self.algorithms is None or collective in self.algorithms
 
@@ -71,6 +76,7 @@ class Candidate:
 
 
 TRIALS = "ALLEMANDE_TRIALS"
+TRANSPORT = "ALLEMANDE_TRANSPORT"
 PROGRESS = "ALLEMANDE_PROGRESS"
 # What is measured is allemande's exchange, not whether it would be taken.
 ALWAYS_OURS: Mapping[str, str] = {TRIALS: "off"}

@@ -118,11 +118,14 @@ class RunRecord:
         return entry
 
 
-def add_own_counters(run: RunRecord, stats: Iterable[str]) -> None:
-    """Adds up what allemande counted in each rank: the texts of its ALLEMANDE_STATS files."""
+def add_own_counters(run: RunRecord, stats: Iterable[str], by_messages: bool = False) -> None:
+    """Adds up what allemande counted in each rank: the texts of its ALLEMANDE_STATS files.
+
+    `by_messages`: to send none but MPI messages is what it was told.
+    """
     for text in stats:
         counted = json.loads(text)
-        fallbacks = int(counted.get("communicators_mpi", 0))
+        fallbacks = 0 if by_messages else int(counted.get("communicators_mpi", 0))
         for record in run.sizes.values():
             record.count("allemande_fallbacks", fallbacks)
             record.count(PASSED_THROUGH, int(counted.get("passed_through", 0)))

@@ -294,7 +294,8 @@ class Runner:
             if failure:
                 self.outcome.failures.setdefault(candidate.name, []).append(failure)
             stats = sorted(Path(folder).glob("stats.*.json"))
-            add_own_counters(run, (path.read_text(encoding="utf-8") for path in stats))
+            texts = (path.read_text(encoding="utf-8") for path in stats)
+            add_own_counters(run, texts, candidate.by_messages)
             if run.mpi_version:
                 self.outcome.mpi_versions[candidate.library] = run.mpi_version
             return run
