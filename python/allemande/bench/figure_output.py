@@ -10,6 +10,7 @@ from dataclasses import fields
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -26,7 +27,7 @@ from allemande.quantities import (
 
 SPEEDS = ("median", "slowest", "spread", "of limit", "vs stock")
 COSTS = ("CPU/call", "idle", "RTOs", "resent")
-WIDE = 110  # columns; on a narrower terminal the costs are a table of their own
+MEASURING = Console(width=1000)
 COLUMNS_TEXT = (
     "CPU/call: processor time of all ranks; RTOs: TCP's time-outs; resent: TCP's segments, or "
     "allemande's packets with those of the warm-up"
@@ -105,13 +106,12 @@ def _rich_table(
 
 def rich_tables(figures: Sequence[Figure], title: str, width: int) -> list[Table]:
     """Times and what they cost: side by side where there is room."""
-    if width < WIDE:
-        return [
-            _rich_table(figures, title, SPEEDS, _speeds),
-            _rich_table(figures, None, COSTS, _costs),
-        ]
+    wide = _rich_table(figures, title, (*SPEEDS, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
+    if Measurement.get(MEASURING, MEASURING.options, wide).maximum <= width:
+        return [wide]
     return [
-        _rich_table(figures, title, (*SPEEDS, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
+        _rich_table(figures, title, SPEEDS, _speeds),
+        _rich_table(figures, None, COSTS, _costs),
     ]
 
 
