@@ -2,8 +2,9 @@
 // each, over loopback.
 //
 //   udp_exchange RANKS BYTES COUNT [window=16] [grain=1] [progress=1] [mtu=1500] [responder=1]
-//                [pace=0] [netns=0] [oneway=0]
+//                [pace=0] [netns=0] [oneway=0] [header=0]
 //
+// header=1: the checksum leaves the data to UDP's (option integrity).
 // oneway=1: rank 0 sends to the others and receives nothing.
 // netns=1: rank I lives in the network namespace hI with the address 198.18.0.(I+1); pace is the
 // rate of its link in Mbit/s. Ends with one JSON object; figures per datagram are over what all
@@ -33,7 +34,7 @@ struct Options {
   unsigned count = 0;
   std::map<std::string, unsigned> named{{"window", 16}, {"grain", 1},     {"progress", 1},
                                         {"mtu", 1500},  {"responder", 1}, {"pace", 0},
-                                        {"netns", 0},   {"oneway", 0}};
+                                        {"netns", 0},   {"oneway", 0},    {"header", 0}};
 };
 
 struct Rank {
@@ -90,6 +91,7 @@ std::vector<Rank> open_ranks(const Options& options) {
     peers.identity = {{1, 2}, self, ranks[self].set, numbers};
     peers.config.window_packets = options.named.at("window");
     peers.config.grain_packets = options.named.at("grain");
+    if (options.named.at("header") != 0) peers.config.covers = wire::Covers::kHeader;
     if (const unsigned rate = options.named.at("pace"); rate > 0) {
       peers.config.packet_time = (options.named.at("mtu") + 14) * 8000 / rate;
     }

@@ -80,6 +80,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   config.window_packets =
       std::clamp(config.window_packets, 1u,
                  std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes)));
+  if (options.integrity == "header") config.covers = wire::Covers::kHeader;
   if (options.reliability == "go-back-n") {
     config.reliability = transport::Reliability::kGoBackN;
   }

@@ -7,7 +7,7 @@ namespace alm::transport {
 struct Channel::Impl {
   Impl(const Config& config, Identity id)
       : identity(std::move(id)),
-        sealer(identity.key),
+        sealer(identity.key, config.covers),
         engine(config, identity.self, static_cast<std::uint32_t>(identity.remote_set.size())),
         tail_at(identity.remote_set.size()) {}
 

@@ -78,6 +78,12 @@ enum class DecodeError : std::uint8_t {
   kUnknownFlags
 };
 
+// Of an encoded header.
+inline bool is_data(const std::byte* header) {
+  constexpr std::byte kTypeMask{0x0F};
+  return (header[0] & kTypeMask) == static_cast<std::byte>(Type::kData);
+}
+
 // Reads the fixed fields of a datagram; the checksum is checked by Sealer::verify.
 DecodeError decode(std::span<const std::byte> datagram, Header* out);
 

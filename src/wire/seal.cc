@@ -11,7 +11,7 @@
 
 namespace alm::wire {
 
-Sealer::Sealer(const Key& key) {
+Sealer::Sealer(const Key& key, Covers covers) : covers_(covers) {
   static_assert(sizeof(secret_) >= XXH3_SECRET_SIZE_MIN);
   for (std::size_t i = 0; i < secret_.size(); i += sizeof(std::uint64_t)) {
     const std::array<std::uint64_t, 3> material{key[0], key[1], i};
@@ -26,7 +26,10 @@ Sealer::Sealer(const Key& key) {
 
 std::uint64_t Sealer::check(const std::byte* header, std::uint64_t exchange,
                             std::span<const std::byte> payload) const {
-  const std::uint64_t body = hash(payload.data(), payload.size(), secret_.data(), secret_.size());
+  const bool left_to_udp = covers_ == Covers::kHeader && is_data(header);
+  const std::uint64_t body =
+      left_to_udp ? payload.size()
+                  : hash(payload.data(), payload.size(), secret_.data(), secret_.size());
   std::array<std::byte, kChecksumOffset + 2 * sizeof(std::uint64_t)> front;
   std::memcpy(front.data(), header, kChecksumOffset);
   store(&front[kChecksumOffset], exchange);

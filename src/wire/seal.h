@@ -7,6 +7,10 @@
 // The secret is expanded from the set's key. The full exchange number is covered although only its
 // low 16 bits travel, so a stale duplicate 65536 exchanges old does not pass. XXH3 guards against
 // accidents and strangers who do not hold the key; it is no cryptographic authentication.
+//
+// Covers::kHeader leaves the data of data packets to the checksum of UDP, which the kernel or the
+// network interface computes: body is then the length of the payload. Control packets are covered
+// as a whole.
 #pragma once
 
 #include <array>
@@ -20,9 +24,11 @@ namespace alm::wire {
 
 using Key = std::array<std::uint64_t, 2>;
 
+enum class Covers : std::uint8_t { kAll, kHeader };
+
 class Sealer {
  public:
-  explicit Sealer(const Key& key);
+  explicit Sealer(const Key& key, Covers covers = Covers::kAll);
 
   // `head` holds an encoded header and, for control packets, the body right after it; `payload` may
   // be empty. The checksum covers head (less the checksum field) followed by payload.
@@ -37,6 +43,7 @@ class Sealer {
                       std::span<const std::byte> payload) const;
 
   std::array<std::byte, 192> secret_;
+  Covers covers_;
 };
 
 }  // namespace alm::wire

@@ -123,6 +123,32 @@ TEST(Seal, EveryFlippedBitIsFound) {
   }
 }
 
+TEST(Seal, DataLeftToUdpIsNotCoveredAndEverythingElseIs) {
+  const Sealer sealer({7, 9}, Covers::kHeader);
+  for (const Type type : {Type::kData, Type::kAck}) {
+    std::vector<std::byte> datagram(kHeaderBytes + 100);
+    Header header;
+    header.type = type;
+    encode(header, std::span(datagram).first<kHeaderBytes>());
+    const std::span<std::byte> all(datagram);
+    if (type == Type::kData) {
+      sealer.seal(all.first(kHeaderBytes), all.subspan(kHeaderBytes), 41);
+    } else {
+      sealer.seal(all, {}, 41);
+    }
+    ASSERT_TRUE(sealer.verify(datagram, 41));
+    EXPECT_FALSE(sealer.verify(datagram, 42));
+    EXPECT_FALSE(sealer.verify(all.first(kHeaderBytes + 99), 41));
+    EXPECT_FALSE(Sealer({7, 9}).verify(datagram, 41) && type == Type::kData);
+    for (std::size_t bit = 0; bit < 8 * datagram.size(); ++bit) {
+      datagram[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+      const bool left_out = type == Type::kData && bit >= 8 * kHeaderBytes;
+      ASSERT_EQ(sealer.verify(datagram, 41), left_out) << "bit " << bit;
+      datagram[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    }
+  }
+}
+
 TEST(Seal, KeyAndFullExchangeNumberMatter) {
   std::array<std::byte, kHeaderBytes> bytes{};
   encode(Header{}, bytes);
