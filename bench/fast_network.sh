@@ -73,6 +73,6 @@ print(f"{size / 1e6:.0f} MB".ljust(10), ("one" if oneway else "both").ljust(6),
       ("header" if header else "full").ljust(10),
       f"{statistics.median(rates):.1f}".rjust(8), str(sum(run["retransmitted"] for run in runs)).rjust(8),
       f"{core:.1f} ({max(cores):.1f} best)".rjust(20), (f"{core / tcp:.2f}" if oneway else "").rjust(10))
-' "${blocks% *}" "${blocks#* }" ${ways} "${tcp#* }"
+' "${blocks% *}" "${blocks#* }" "${ways% *}" "${ways#* }" "${tcp#* }"
   done
 done

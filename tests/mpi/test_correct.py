@@ -59,6 +59,12 @@ def test_every_byte_by_the_grid(bench: Bench, what: str) -> None:
     assert done.stats["exchanges"] > 0
 
 
+def test_every_byte_is_right_with_a_checksum_over_headers_alone(bench: Bench) -> None:
+    done = bench.run("correct", "sizes", env={"ALLEMANDE_INTEGRITY": "header"})
+    done.check()
+    assert done.stats["exchanges"] > 0
+
+
 def test_small_blocks_are_combined(bench: Bench) -> None:
     calls = 5
     settings = {"ALLEMANDE_LOG": "info", "ALLEMANDE_ALGORITHM": "combine"}
