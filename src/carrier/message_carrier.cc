@@ -8,14 +8,14 @@ namespace {
 // Each phase on a lane of its own. MPI knows ranks: what the plan says by peer is said by rank.
 class MessagePhases final : public execute::Carrier {
  public:
-  MessagePhases(PointToPoint& messages, const plan::Plan& plan, std::uint32_t outstanding)
-      : messages_(messages), plan_(plan), outstanding_(outstanding) {
+  MessagePhases(PointToPoint& messages, const plan::Plan& plan, const io::MessageFlow& flow)
+      : messages_(messages), plan_(plan), flow_(flow) {
     for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) lanes_.push_back(phase);
     by_rank_.resize(plan.phases.size());
   }
 
   base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
-    return messages_.start(phase, by_rank(phase, exchange), outstanding_);
+    return messages_.start(phase, by_rank(phase, exchange), flow_);
   }
   void make_ready(std::size_t phase, base::PeerId peer) override {
     messages_.make_ready(phase, plan_.phases[phase].rank_of(peer).value);
@@ -68,20 +68,21 @@ class MessagePhases final : public execute::Carrier {
 
   PointToPoint& messages_;
   const plan::Plan& plan_;
-  std::uint32_t outstanding_;
+  io::MessageFlow flow_;
   std::vector<std::size_t> lanes_;
   std::vector<ByRank> by_rank_;  // by phase
 };
 
 }  // namespace
 
-MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding)
+MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, const io::MessageFlow& flow)
     : execution(std::move(plan)),
-      carrier(std::make_unique<MessagePhases>(messages, execution.plan(), outstanding)) {}
+      carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow)) {}
 
-MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan)
+MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
+                               const io::MessageFlow& flow)
     : messages_(std::move(messages)),
-      any_size_(*messages_, std::move(plan), PointToPoint::kFew),
+      any_size_(*messages_, std::move(plan), flow),
       ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {}
 
 // What messages are put together in may have to live on.

@@ -16,8 +16,9 @@ namespace alm::carrier {
 
 class MessageCarrier {
  public:
-  // `plan` takes blocks of any size.
-  MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan);
+  // `plan` takes blocks of any size, in this flow.
+  MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
+                 const io::MessageFlow& flow = PointToPoint::kFew);
   ~MessageCarrier();
   MessageCarrier(const MessageCarrier&) = delete;
   MessageCarrier& operator=(const MessageCarrier&) = delete;
@@ -41,7 +42,7 @@ class MessageCarrier {
 
  private:
   struct Way {
-    Way(PointToPoint& messages, plan::Plan plan, std::uint32_t outstanding);
+    Way(PointToPoint& messages, plan::Plan plan, const io::MessageFlow& flow);
     execute::Execution execution;
     std::unique_ptr<execute::Carrier> carrier;
   };

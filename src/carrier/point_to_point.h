@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/rounds.h"
 #include "transport/channel.h"
+#include "transport/io/message_flow.h"
 
 namespace alm::carrier {
 
@@ -26,12 +27,12 @@ class PointToPoint {
 
   virtual ~PointToPoint() = default;
 
-  // Begins an exchange on a lane that runs none, with so many messages outstanding at once, or as
-  // many as there are ranks. Its rounds and the memory of its blocks must live until await() has
-  // returned its completion, or until ended() after give_up(). Every rank starts the exchanges of a
-  // lane in the same order.
+  // Begins an exchange on a lane that runs none, with as many messages outstanding at once as the
+  // flow says, at most as many as there are ranks. Its rounds and the memory of its blocks must
+  // live until await() has returned its completion, or until ended() after give_up(). Every rank
+  // starts the exchanges of a lane in the same order.
   virtual base::Status start(std::size_t lane, const transport::Exchange& exchange,
-                             std::uint32_t outstanding) = 0;
+                             const io::MessageFlow& flow) = 0;
   // The block for this peer, withheld at the start, is in the send buffer now.
   virtual void make_ready(std::size_t lane, base::PeerId peer) = 0;
   // Waits for the next event of these lanes, of which one or more run an exchange; meanwhile all
@@ -40,9 +41,9 @@ class PointToPoint {
   virtual base::Result<Event> await(std::span<const std::size_t> lanes) = 0;
 
   // One exchange, from start to completion.
-  base::Status run(const transport::Exchange& exchange, std::uint32_t outstanding) {
+  base::Status run(const transport::Exchange& exchange, const io::MessageFlow& flow) {
     constexpr std::size_t kLane = 0;
-    if (auto started = start(kLane, exchange, outstanding); !started) return started;
+    if (auto started = start(kLane, exchange, flow); !started) return started;
     while (true) {
       const auto event = await({&kLane, 1});
       if (!event) return event.error();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -11,6 +12,9 @@
 
 namespace alm::mpi {
 namespace {
+
+// Of a packet with one chunk: headers of IP and TCP with time stamps, and the MPI library's own.
+constexpr std::uint32_t kAroundChunk = 52 + 64;
 
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
   transport::Exchange exchange;
@@ -93,9 +97,27 @@ base::Status Courier::open_messages() {
       comm_, [this](std::uint32_t rank) { return members_.name_of(rank); },
       job_.options.time_scale);
   if (!made) return made.error();
-  messages_ =
-      std::make_unique<carrier::MessageCarrier>(std::move(made).value(), ways_.message_plan());
+  messages_ = std::make_unique<carrier::MessageCarrier>(std::move(made).value(),
+                                                        ways_.message_plan(), message_flow());
   return {};
+}
+
+// Where switches drop what they cannot hold, messages are cut into packets, and what comes clocks
+// what is sent, as it does over UDP. Equal on all ranks.
+io::MessageFlow Courier::message_flow() const {
+  const auto* cluster = job_.cluster_or_null();
+  if (!members_.tuning || cluster == nullptr) return carrier::PointToPoint::kFew;
+  const auto drops = [](const topology::Switch& one) {
+    return one.flow_control == topology::FlowControl::kDrop;
+  };
+  if (std::none_of(cluster->switches.begin(), cluster->switches.end(), drops)) {
+    return carrier::PointToPoint::kFew;
+  }
+  const std::uint32_t of_host = job_.options.window_packets != 0 ? job_.options.window_packets
+                                                                 : members_.tuning->window_packets;
+  const std::uint32_t window = std::max(1u, of_host / members_.placement.most());
+  return {std::max(window, carrier::PointToPoint::kFew), window,
+          members_.tuning->mtu_bytes - kAroundChunk};
 }
 
 void Courier::begin_call() {

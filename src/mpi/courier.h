@@ -84,6 +84,7 @@ class Courier {
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   base::Status send_blocks(const BlockStaging& staged);
   base::Status in_rounds(transport::Exchange exchange);
+  io::MessageFlow message_flow() const;
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   void note(std::optional<std::uint64_t> elsewhere);

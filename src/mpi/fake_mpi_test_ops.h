@@ -155,7 +155,7 @@ class FakeMessages final : public carrier::PointToPoint {
 
   // Everything that may leave is sent at once; await() receives lane after lane.
   base::Status start(std::size_t lane, const transport::Exchange& exchange,
-                     std::uint32_t) override {
+                     const io::MessageFlow&) override {
     Lane& begun = lanes_[lane];
     begun.exchange = exchange;
     begun.received = 0;

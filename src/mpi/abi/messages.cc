@@ -30,8 +30,8 @@ Messages::~Messages() {
 }
 
 base::Status Messages::start(std::size_t lane, const transport::Exchange& exchange,
-                             std::uint32_t outstanding) {
-  const int code = flight_->engine.start(lane, exchange, outstanding);
+                             const io::MessageFlow& flow) {
+  const int code = flight_->engine.start(lane, exchange, flow);
   return code == MPI_SUCCESS ? base::Status{} : error_of(code);
 }
 

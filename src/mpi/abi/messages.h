@@ -53,7 +53,7 @@ class Messages final : public carrier::PointToPoint {
   Messages& operator=(const Messages&) = delete;
 
   base::Status start(std::size_t lane, const transport::Exchange& exchange,
-                     std::uint32_t outstanding) override;
+                     const io::MessageFlow& flow) override;
   void make_ready(std::size_t lane, base::PeerId peer) override;
   base::Result<Event> await(std::span<const std::size_t> lanes) override;
   void give_up() override;

@@ -36,8 +36,8 @@ MpiP2p::MpiP2p(const MpiApi& api, MPI_Comm comm, std::uint32_t ranks, const P2pO
 
 int MpiP2p::tag_of(std::size_t lane) { return kFirstLane + static_cast<int>(lane); }
 
-std::uint64_t MpiP2p::chunks_of(std::uint64_t bytes) const {
-  return bytes == 0 ? 0 : bytes / options_.chunk_bytes + 1;
+std::uint64_t MpiP2p::chunks_of(const Lane& lane, std::uint64_t bytes) {
+  return bytes == 0 ? 0 : bytes / lane.chunk_bytes + 1;
 }
 
 std::byte* MpiP2p::scratch() {
@@ -45,7 +45,7 @@ std::byte* MpiP2p::scratch() {
   return scratch_.data();
 }
 
-int MpiP2p::start(std::size_t number, const Exchange& exchange, std::uint32_t outstanding) {
+int MpiP2p::start(std::size_t number, const Exchange& exchange, const MessageFlow& flow) {
   assert(number < kLanesMax && !gave_up_);
   if (trouble_) return MPI_ERR_TRUNCATE;
   if (number >= lanes_.size()) lanes_.resize(number + 1);
@@ -53,7 +53,17 @@ int MpiP2p::start(std::size_t number, const Exchange& exchange, std::uint32_t ou
   assert(!lane.running);
   const auto& rounds = *exchange.rounds;
   lane.exchange = exchange;
-  lane.window = std::clamp<std::size_t>(outstanding, 1, ranks_);
+  const std::uint32_t most = std::max(ranks_, flow.window_chunks);
+  lane.window = std::clamp<std::size_t>(flow.outstanding, 1, most);
+  lane.chunk_bytes = options_.chunk_bytes;
+  if (flow.chunk_bytes != 0) lane.chunk_bytes = std::min(lane.chunk_bytes, flow.chunk_bytes);
+  lane.clocked = flow.window_chunks;
+  lane.ahead = 0;
+  lane.chunks_to_come = 0;
+  lane.quiet_since = Clock::now();
+  for (const PeerId peer : rounds.recv) {
+    lane.chunks_to_come += chunks_of(lane, exchange.recv.size_of(peer));
+  }
   lane.requests.assign(rounds.recv.size() + lane.window, api_.request_null);
   lane.free_sends.clear();
   for (std::size_t slot = 0; slot < lane.window; ++slot) {
@@ -163,7 +173,7 @@ void MpiP2p::begin_round(Lane& lane) const {
   lane.recv_at = rounds.recv_begin[lane.round];
   lane.chunks_left = 0;
   for (std::size_t i = lane.partner; i < rounds.send_begin[lane.round + 1]; ++i) {
-    lane.chunks_left += chunks_of(lane.exchange.send.size_of(rounds.send[i]));
+    lane.chunks_left += chunks_of(lane, lane.exchange.send.size_of(rounds.send[i]));
   }
 }
 
@@ -181,7 +191,7 @@ std::optional<std::size_t> MpiP2p::next_send(Lane& lane) const {
   const std::size_t end = rounds.send_begin[lane.round + 1];
   for (std::size_t looked = 0; looked < end - begin; ++looked) {
     const std::size_t at = lane.partner;
-    const std::uint64_t all = chunks_of(lane.exchange.send.size_of(rounds.send[at]));
+    const std::uint64_t all = chunks_of(lane, lane.exchange.send.size_of(rounds.send[at]));
     const bool sendable = lane.withheld[at] == 0 && lane.chunks[at] < all;
     if (!sendable || rounds.interleaved) lane.partner = at + 1 < end ? at + 1 : begin;
     if (sendable) return at;
@@ -189,15 +199,25 @@ std::optional<std::size_t> MpiP2p::next_send(Lane& lane) const {
   return std::nullopt;
 }
 
+// Of equal blocks somebody may always send: all that was sent comes, so not everybody is ahead.
+bool MpiP2p::may_send(Lane& lane) const {
+  if (lane.clocked == 0 || lane.ahead < lane.clocked || lane.chunks_to_come == 0) return true;
+  const auto now = Clock::now();
+  if (now - lane.quiet_since < options_.unclocked) return false;
+  lane.quiet_since = now;
+  --lane.ahead;
+  return true;
+}
+
 int MpiP2p::post_sends(std::size_t number) {
   Lane& lane = lanes_[number];
-  while (lane.chunks_left > 0 && !lane.free_sends.empty()) {
+  while (lane.chunks_left > 0 && !lane.free_sends.empty() && may_send(lane)) {
     const auto at = next_send(lane);
     if (!at) break;
     const PeerId peer = lane.exchange.rounds->send[*at];
-    const std::uint64_t offset = lane.chunks[*at] * options_.chunk_bytes;
+    const std::uint64_t offset = lane.chunks[*at] * lane.chunk_bytes;
     const std::uint64_t bytes =
-        std::min(options_.chunk_bytes, lane.exchange.send.size_of(peer) - offset);
+        std::min(lane.chunk_bytes, lane.exchange.send.size_of(peer) - offset);
     const int code = api_.Isend(lane.exchange.send.at(peer) + offset, static_cast<int>(bytes),
                                 api_.byte, static_cast<int>(peer), tag_of(number), comm_,
                                 &lane.requests[lane.free_sends.back()]);
@@ -205,6 +225,7 @@ int MpiP2p::post_sends(std::size_t number) {
     lane.free_sends.pop_back();
     ++lane.chunks[*at];
     --lane.chunks_left;
+    if (lane.clocked > 0 && lane.ahead < lane.clocked) ++lane.ahead;
     ++messages_sent_;
   }
   return MPI_SUCCESS;
@@ -218,8 +239,7 @@ int MpiP2p::post_receive(std::size_t number, std::size_t receive) {
   const std::uint64_t offset = lane.received[receive];
   // The end of a block of whole chunks, or of one that is longer than expected.
   const bool beyond = offset >= size || lane.coming[receive] == Coming::kTooMuch;
-  const std::uint64_t room =
-      beyond ? options_.chunk_bytes : std::min(options_.chunk_bytes, size - offset);
+  const std::uint64_t room = beyond ? lane.chunk_bytes : std::min(lane.chunk_bytes, size - offset);
   return api_.Irecv(beyond ? scratch() : lane.exchange.recv.at(peer) + offset,
                     static_cast<int>(room), api_.byte, static_cast<int>(peer), tag_of(number),
                     comm_, &lane.requests[receive]);
@@ -257,6 +277,9 @@ int MpiP2p::collect(std::size_t number, bool& any) {
 
 // A chunk has come. `in_status`: its MPI_ERROR says something.
 int MpiP2p::take(Lane& lane, std::size_t receive, const MPI_Status& status, bool in_status) {
+  if (lane.ahead > 0) --lane.ahead;
+  if (lane.chunks_to_come > 0) --lane.chunks_to_come;
+  if (lane.clocked > 0) lane.quiet_since = Clock::now();
   const PeerId peer = lane.exchange.rounds->recv[receive];
   const std::uint64_t expected = lane.exchange.recv.size_of(peer);
   const auto differs = [&](std::optional<std::uint64_t> sent) {
@@ -276,7 +299,7 @@ int MpiP2p::take(Lane& lane, std::size_t receive, const MPI_Status& status, bool
   const int code = api_.Get_count(&status, api_.byte, &bytes);
   if (code != MPI_SUCCESS) return code;
   lane.received[receive] += static_cast<std::uint64_t>(bytes);
-  if (static_cast<std::uint64_t>(bytes) == options_.chunk_bytes) return MPI_SUCCESS;
+  if (static_cast<std::uint64_t>(bytes) == lane.chunk_bytes) return MPI_SUCCESS;
   lane.coming[receive] = Coming::kAll;
   if (lane.received[receive] != expected) return differs(lane.received[receive]);
   if (lane.exchange.reports_arrivals) lane.arrivals.push_back(peer);

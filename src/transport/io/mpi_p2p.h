@@ -12,9 +12,10 @@
 // Order. Of every block one receive is posted at a time, straight into the caller's buffer. Sends
 // go out in the order of the round, chunk by chunk through its partners when the round is
 // interleaved, a few outstanding at once (the rolling window); partners whose block is withheld are
-// passed over. A round's sends start when the round before is complete. Because every peer's next
-// chunk always has its receive posted, every send can complete, whatever order the plans ask for:
-// no deadlock.
+// passed over. Where a flow says so, what comes clocks what is sent, so that no more gathers in the
+// network than its queues hold. A round's sends start when the round before is complete. Because
+// every peer's next chunk always has its receive posted, every send can complete, whatever order
+// the plans ask for: no deadlock.
 //
 // Failure. Whoever finds that sizes differ carries on and fails when its exchange is over, so that
 // the others are not kept from finding it too. Where arrivals are reported it fails at once: what
@@ -33,6 +34,7 @@
 
 #include "base/time.h"
 #include "transport/channel.h"
+#include "transport/io/message_flow.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::io {
@@ -42,6 +44,9 @@ struct P2pOptions {
   static constexpr std::uint64_t kChunkBytes = (64u << 10) + 64;
 
   std::uint64_t chunk_bytes = kChunkBytes;
+  // A rank that waits for what does not come sends on after so long: in an uneven exchange others
+  // may have nothing for it.
+  std::chrono::nanoseconds unclocked = std::chrono::milliseconds(5);
   // After giving up, what is under way is waited for so long: others may be elsewhere. And, when
   // nothing is any more, those whose messages may still come.
   std::chrono::nanoseconds giving_up = std::chrono::milliseconds(1000);
@@ -49,7 +54,7 @@ struct P2pOptions {
 
   // For a network that is slower by `factor`.
   void slow_down(double factor) {
-    for (auto* time : {&giving_up, &stay_for_others}) {
+    for (auto* time : {&unclocked, &giving_up, &stay_for_others}) {
       *time = std::chrono::nanoseconds(base::slowed(time->count(), factor));
     }
   }
@@ -77,10 +82,10 @@ class MpiP2p {
 
   // The functions return MPI error codes. After one that is not MPI_SUCCESS only give_up() is left.
 
-  // Begins an exchange on a lane that runs none, with 1 to `ranks` sends outstanding at once. Its
+  // Begins an exchange on a lane that runs none, with at least one send outstanding at once. Its
   // rounds and the memory of its blocks must live until await() has returned its completion, or
   // until ended() after give_up(). Every rank starts the exchanges of a lane in the same order.
-  int start(std::size_t lane, const transport::Exchange& exchange, std::uint32_t outstanding);
+  int start(std::size_t lane, const transport::Exchange& exchange, const MessageFlow& flow);
   // The block for this peer, withheld at the start, is in the send buffer now.
   void make_ready(std::size_t lane, transport::PeerId peer);
   // Waits for the next event of these lanes, of which one or more run an exchange; meanwhile all
@@ -106,6 +111,11 @@ class MpiP2p {
     bool running = false;
     transport::Exchange exchange;
     std::size_t window = 0;
+    std::uint64_t chunk_bytes = 0;
+    std::uint32_t clocked = 0;  // MessageFlow::window_chunks
+    std::uint32_t ahead = 0;    // chunks sent and not balanced, at most that
+    std::uint64_t chunks_to_come = 0;
+    std::chrono::steady_clock::time_point quiet_since;  // nothing has come, nothing was sent
     // One receive for each of rounds.recv, then the sends outstanding.
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_sends;  // unused slots of requests
@@ -122,7 +132,8 @@ class MpiP2p {
     std::size_t receives() const { return exchange.rounds->recv.size(); }
   };
 
-  std::uint64_t chunks_of(std::uint64_t bytes) const;
+  static std::uint64_t chunks_of(const Lane& lane, std::uint64_t bytes);
+  bool may_send(Lane& lane) const;
   static int tag_of(std::size_t lane);
   int collect_all(bool& any);
   int collect(std::size_t lane, bool& any);

@@ -111,8 +111,8 @@ constexpr P2pOptions kPatient{.chunk_bytes = kChunk,
                               .giving_up = std::chrono::minutes(2),
                               .stay_for_others = std::chrono::minutes(2)};
 
-int run(MpiP2p& messages, const transport::Exchange& exchange, std::uint32_t outstanding) {
-  if (const int code = messages.start(0, exchange, outstanding); code != MPI_SUCCESS) return code;
+int run(MpiP2p& messages, const transport::Exchange& exchange, const MessageFlow& flow) {
+  if (const int code = messages.start(0, exchange, flow); code != MPI_SUCCESS) return code;
   MpiP2p::Event event;
   const int code = messages.await(kLane0, event);
   EXPECT_TRUE(code != MPI_SUCCESS || !event.arrived);
@@ -147,6 +147,49 @@ TEST(MpiP2p, EveryBlockArrivesInAnyOrderOfRounds) {
       }
     }
   }
+}
+
+// With uneven blocks, too, where a rank may wait for what nobody sends.
+TEST(MpiP2p, EveryBlockArrivesWhereWhatComesClocksWhatIsSent) {
+  constexpr int kRanks = 5;
+  for (const std::uint32_t window : {1u, 3u}) {
+    for (const bool interleaved : {false, true}) {
+      MpiTestLibrary library(kRanks);
+      library.eager_bytes = 100000;
+      library.run([&](int rank) {
+        const MpiApi api = MpiTestLibrary::api();
+        MpiP2p messages = make(api, kRanks);
+        for (int number = 0; number < 3; ++number) {
+          Call call(kRanks, rank, number, shift_rounds(kRanks, rank, true, interleaved), uneven,
+                    uneven);
+          EXPECT_EQ(run(messages, call.exchange(), {4, window, kChunk / 3}), MPI_SUCCESS);
+          call.expect_all();
+        }
+        EXPECT_TRUE(messages.ended());
+      });
+    }
+  }
+}
+
+TEST(MpiP2p, ARankToWhichNothingComesSendsItsWindowAndWaits) {
+  MpiTestLibrary library(2);
+  library.eager_bytes = 100000;
+  constexpr std::uint32_t kWindow = 3;
+  const auto twenty_chunks = [](int, int) -> std::uint64_t { return 20 * kChunk - 1; };
+  const MpiApi api = MpiTestLibrary::api();
+  MpiTestLibrary::act_as(0);
+  MpiP2p messages = make(api, 2, {.chunk_bytes = kChunk, .unclocked = std::chrono::hours(1)});
+  Call call(2, 0, 0, shift_rounds(2, 0, true, true), twenty_chunks, twenty_chunks);
+  ASSERT_EQ(messages.start(0, call.exchange(), {8, kWindow, 0}), MPI_SUCCESS);
+  EXPECT_EQ(messages.messages_sent(), kWindow);
+  MpiTestLibrary::act_as(1);
+  MpiP2p theirs = make(api, 2, {.chunk_bytes = kChunk, .unclocked = std::chrono::hours(1)});
+  Call other(2, 1, 0, shift_rounds(2, 1, true, true), twenty_chunks, twenty_chunks);
+  ASSERT_EQ(theirs.start(0, other.exchange(), {8, kWindow, 0}), MPI_SUCCESS);
+  EXPECT_EQ(theirs.messages_sent(), kWindow);
+  theirs.give_up(1);
+  MpiTestLibrary::act_as(0);
+  messages.give_up(0);
 }
 
 // What rank 0 of three sends: (to, bytes) of its chunks.
