@@ -7,6 +7,11 @@ import subprocess
 import pytest
 from tests.mpi.mpi_job import JOB_TIMEOUT_S, Bench
 
+# Open MPI 5.0.11's mpirun now and then corrupts its own heap when ranks are spawned, on a busy
+# machine and without allemande, too (seen three times in some 60 launches). That job says nothing.
+LAUNCHER_CRASHED = "prrte/src/prted/pmix/pmix_server_dyn.c"
+LAUNCHES_MAX = 4
+
 
 def test_nonblocking_persistent_and_neighbour_forms_pass_through(bench: Bench) -> None:
     done = bench.run("not_accelerated", "nonblocking")
@@ -35,7 +40,10 @@ def test_communicators_with_spawned_ranks_pass_through(bench: Bench, preload: bo
     command = bench.command(
         [bench.program("spawn")], arguments=more_ranks_than_slots[bench.mpi], preload=preload
     )
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=JOB_TIMEOUT_S, check=False
-    )
+    for _ in range(LAUNCHES_MAX):
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=JOB_TIMEOUT_S, check=False
+        )
+        if LAUNCHER_CRASHED not in done.stderr:
+            break
     assert done.returncode == 0 and "CORRECT" in done.stdout, done.stderr
