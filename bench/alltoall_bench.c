@@ -5,8 +5,10 @@
 //
 // One call: fill the send buffer, barrier, t0, the collective, t1, check. Only the exchange is
 // inside t0..t1; its time is the largest over the ranks (each rank's own clock, started by the
-// barrier). Rank 0 writes JSON lines: one `start`, one `call` per exchange, one `size` with the
-// counters of all calls of a size, one `end`. A file without `end` is a run that did not finish.
+// barrier). A cold call has no barrier, which would open connections: all ranks start it by the
+// clock (bench_meeting.h). Rank 0 writes JSON lines: one `start`, one `call` per exchange, one
+// `size` with the counters of all calls of a size, one `end`. A file without `end` is a run that
+// did not finish.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +24,7 @@
 
 #include "bench_counters.h"
 #include "bench_exchange.h"
+#include "bench_meeting.h"
 #include "bench_options.h"
 #include "bench_pattern.h"
 
@@ -33,6 +36,8 @@ struct world {
   int ranks;
   bool counts_host;  // the one rank of its network namespace that reports the host's counters
   FILE* out;         // rank 0 only
+  double late_s;     // this rank comes so late to every call
+  struct meeting* meeting;  // NULL: alone
 };
 
 // What the timed calls have taken of processors.
@@ -43,15 +48,12 @@ struct effort {
 
 // What one call gave, the same on every rank.
 struct call_result {
+  double begin;  // rank 0's
   double seconds;
   uint64_t wrong_bytes;
 };
 
-static double now_seconds(void) {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
+static double now_seconds(void) { return 1e-9 * (double)monotonic_ns(); }
 
 static double process_seconds(void) {
   struct rusage used;
@@ -79,16 +81,18 @@ static bool first_of_namespace(const struct world* world) {
   return first;
 }
 
-static struct call_result run_call(const struct world* world, enum collective collective,
+static struct call_result run_call(const struct world* world, const struct options* options,
                                    const struct traffic* traffic, struct buffers* buffers,
                                    uint64_t call_key, struct effort* effort) {
   fill(traffic, buffers, world->rank, world->ranks, call_key);
   struct cpu_ticks before = {0, 0};
   if (world->rank == 0) before = read_cpu_ticks();
-  MPI_Barrier(world->comm);
+  const bool cold = options->cold_ranks > 0;
+  if (!cold) MPI_Barrier(world->comm);
+  const double start = cold ? start_cold(world->meeting, options->cold_ranks) : now_seconds();
   const double process_before = process_seconds();
-  const double start = now_seconds();
-  call_collective(collective, traffic, buffers, world->comm);
+  sleep_seconds(world->late_s);
+  call_collective(options->collective, traffic, buffers, world->comm);
   const double local_seconds = now_seconds() - start;
   effort->process_s += process_seconds() - process_before;
   if (world->rank == 0) {
@@ -96,7 +100,7 @@ static struct call_result run_call(const struct world* world, enum collective co
     effort->machine.idle_s += after.idle_s - before.idle_s;
     effort->machine.total_s += after.total_s - before.total_s;
   }
-  struct call_result result = {0, 0};
+  struct call_result result = {start, 0, 0};
   uint64_t wrong = check(traffic, buffers, world->rank, world->ranks, call_key);
   MPI_Allreduce(&local_seconds, &result.seconds, 1, MPI_DOUBLE, MPI_MAX, world->comm);
   MPI_Allreduce(&wrong, &result.wrong_bytes, 1, MPI_UINT64_T, MPI_SUM, world->comm);
@@ -107,9 +111,9 @@ static void report_call(const struct world* world, long size, bool warmup,
                         struct call_result result) {
   if (!world->out) return;
   fprintf(world->out,
-          "{\"type\": \"call\", \"size\": %ld, \"warmup\": %s, \"seconds\": %.9f, "
+          "{\"type\": \"call\", \"size\": %ld, \"warmup\": %s, \"begin\": %.6f, \"seconds\": %.9f, "
           "\"wrong_bytes\": %" PRIu64 "}\n",
-          size, warmup ? "true" : "false", result.seconds, result.wrong_bytes);
+          size, warmup ? "true" : "false", result.begin, result.seconds, result.wrong_bytes);
   fflush(world->out);
 }
 
@@ -148,6 +152,32 @@ static void report_size(const struct world* world, long size, long calls,
   fflush(world->out);
 }
 
+// The timed calls of a size begin at the same time in all jobs.
+static void begin_together(const struct world* world, const struct options* options, int index) {
+  if (options->jobs == 1 || options->cold_ranks > 0) return;
+  MPI_Barrier(world->comm);
+  if (world->rank == 0) await_jobs(&world->meeting->ready[index], options->jobs);
+  MPI_Barrier(world->comm);
+}
+
+// Whether every job has the calls it needs; until then all go on, so that nobody's are alone.
+static bool all_have_enough(const struct world* world, const struct options* options, int index) {
+  if (options->jobs == 1 || options->cold_ranks > 0) return true;
+  int all = 0;
+  if (world->rank == 0) {
+    all = atomic_load(&world->meeting->enough[index]) >= (uint32_t)options->jobs;
+  }
+  MPI_Bcast(&all, 1, MPI_INT, 0, world->comm);
+  return all != 0;
+}
+
+// Every rank sees the same reduced times, so all stop after the same call without being told.
+static bool has_enough(const struct options* options, long calls, double elapsed) {
+  if (calls >= options->max_calls) return true;
+  if (calls >= options->min_calls && elapsed >= options->min_seconds) return true;
+  return calls > 0 && elapsed + elapsed / (double)calls > options->max_seconds;
+}
+
 static void run_size(const struct world* world, const struct options* options, int index,
                      struct traffic* traffic, struct buffers* buffers) {
   const long size = options->sizes[index];
@@ -157,29 +187,45 @@ static void run_size(const struct world* world, const struct options* options, i
   const uint64_t size_key = pattern_key(options->seed, index, (int)size);
   // Most counters take in the warm-up, the times do not.
   const struct host_counters before = read_host_counters();
-  MPI_Barrier(world->comm);
+  if (options->cold_ranks == 0) MPI_Barrier(world->comm);
   for (long i = 0; i < options->warmup; ++i) {
     const uint64_t key = pattern_key(size_key, (int)call, 0);
-    report_call(world, size, true,
-                run_call(world, options->collective, traffic, buffers, key, &unused));
+    report_call(world, size, true, run_call(world, options, traffic, buffers, key, &unused));
     ++call;
   }
+  begin_together(world, options, index);
   const struct host_counters between = read_host_counters();
   struct effort effort = {{0, 0}, 0};
-  // Every rank sees the same reduced times, so all stop after the same call without being told.
-  double elapsed = 0;
+  double elapsed = 0;  // in timed calls, with the time in which nobody called before them
   long calls = 0;
-  while (calls < options->max_calls) {
-    const bool enough = calls >= options->min_calls && elapsed >= options->min_seconds;
-    const double mean = calls ? elapsed / (double)calls : 0;
-    if (enough || (calls > 0 && elapsed + mean > options->max_seconds)) break;
+  bool enough = false;
+  for (;;) {
+    if (!enough && has_enough(options, calls, elapsed)) {
+      enough = true;
+      if (world->rank == 0 && world->meeting) atomic_fetch_add(&world->meeting->enough[index], 1);
+    }
+    if (enough && all_have_enough(world, options, index)) break;
+    sleep_seconds(options->idle_s);
     const uint64_t key = pattern_key(size_key, (int)call, 0);
-    const struct call_result result =
-        run_call(world, options->collective, traffic, buffers, key, &effort);
-    report_call(world, size, false, result);
-    elapsed += result.seconds;
-    ++calls;
+    const struct effort effort_before = effort;
+    const struct call_result result = run_call(world, options, traffic, buffers, key, &effort);
     ++call;
+    // The other jobs may have ended during this one.
+    const bool alone = enough && all_have_enough(world, options, index);
+    report_call(world, size, alone, result);
+    if (alone) {
+      effort = effort_before;
+      break;
+    }
+    elapsed += result.seconds + options->idle_s;
+    ++calls;
+  }
+  if (options->cold_ranks > 0) {
+    // Not before: this is MPI.
+    struct world counting = *world;
+    counting.counts_host = first_of_namespace(world);
+    report_size(&counting, size, calls, &before, &between, &effort);
+    return;
   }
   report_size(world, size, calls, &before, &between, &effort);
 }
@@ -221,7 +267,7 @@ static void report_start(const struct world* world) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  struct world world = {.comm = MPI_COMM_WORLD, .out = NULL};
+  struct world world = {.comm = MPI_COMM_WORLD, .out = NULL, .meeting = NULL};
   MPI_Comm_rank(world.comm, &world.rank);
   MPI_Comm_size(world.comm, &world.ranks);
 
@@ -239,12 +285,20 @@ int main(int argc, char** argv) {
       MPI_Abort(world.comm, 1);
     }
   }
-  world.counts_host = first_of_namespace(&world);
-  report_start(&world);
+  char host[kHostBytes] = "";
+  gethostname(host, sizeof host - 1);
+  world.late_s = lateness(options.late, host);
+  if (options.meet && !(world.meeting = open_meeting(options.meet))) MPI_Abort(world.comm, 1);
+  const bool cold = options.cold_ranks > 0;
+  if (!cold) {
+    world.counts_host = first_of_namespace(&world);
+    report_start(&world);
+  }
 
   struct traffic traffic = make_traffic(world.ranks);
   struct buffers buffers = allocate(&world, &options, &traffic);
   for (int i = 0; i < options.size_count; ++i) run_size(&world, &options, i, &traffic, &buffers);
+  if (cold) report_start(&world);
   free_traffic(&traffic);
   free(buffers.send);
   free(buffers.receive_base);

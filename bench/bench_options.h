@@ -33,6 +33,11 @@ struct options {
   const char* output;
   enum collective collective;
   const char* matrix;  // file of bytes per pair; NULL: the size to everybody
+  double idle_s;       // before each timed call
+  const char* late;    // HOST=S,HOST=S: ranks of these hosts come so late to every call
+  const char* meet;    // file of a struct meeting; NULL: this job is alone
+  long cold_ranks;     // of all jobs, which start their only call together; 0: not cold
+  long jobs;
 };
 
 static inline void usage(void) {
@@ -41,11 +46,16 @@ static inline void usage(void) {
       "usage: alltoall_bench --sizes BYTES[,BYTES...] [--warmup N] [--min-calls N]\n"
       "         [--max-calls N] [--min-seconds S] [--max-seconds S] [--seed N] [--output FILE]\n"
       "         [--collective [i]alltoall|[i]alltoallv|[i]alltoallw] [--matrix FILE]\n"
+      "         [--idle S] [--late HOST=S[,HOST=S...]] [--meet FILE [--jobs N] [--cold RANKS]]\n"
       "Per size: N warm-up calls, then timed calls until both minima are reached or one more\n"
       "call would pass a maximum. --output: where rank 0 writes (default: standard output).\n"
       "--matrix, for v and w: 64-bit integers in the machine's order, for each size ranks x "
       "ranks,\n"
-      "a row per sender: bytes. The sizes are then names.\n");
+      "a row per sender: bytes. The sizes are then names.\n"
+      "--idle: seconds before each timed call. --late: the ranks of a host come so late to every\n"
+      "call. --meet: a file of zeroes that all ranks of all N jobs map; their timed calls "
+      "overlap.\n"
+      "--cold: so many ranks of all jobs make one call, which no other call of MPI precedes.\n");
 }
 
 static inline bool parse_long(const char* text, long low, long* value) {
@@ -95,6 +105,22 @@ static inline bool parse_collective(const char* text, enum collective* collectiv
   return false;
 }
 
+// How late this host's ranks come; negative: the text cannot be read.
+static inline double lateness(const char* text, const char* host) {
+  double found = 0;
+  while (text && *text) {
+    const char* equals = strchr(text, '=');
+    if (!equals) return -1;
+    char* end = NULL;
+    const double seconds = strtod(equals + 1, &end);
+    if (end == equals + 1 || seconds < 0 || (*end != ',' && *end != '\0')) return -1;
+    const size_t length = (size_t)(equals - text);
+    if (strlen(host) == length && strncmp(text, host, length) == 0) found = seconds;
+    text = *end == ',' ? end + 1 : end;
+  }
+  return found;
+}
+
 static inline bool parse_options(int argc, char** argv, struct options* options) {
   *options = (struct options){.warmup = 1,
                               .min_calls = 3,
@@ -104,7 +130,12 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
                               .seed = 1,
                               .output = NULL,
                               .collective = kAlltoall,
-                              .matrix = NULL};
+                              .matrix = NULL,
+                              .idle_s = 0,
+                              .late = NULL,
+                              .meet = NULL,
+                              .cold_ranks = 0,
+                              .jobs = 1};
   for (int i = 1; i + 1 < argc; i += 2) {
     const char* name = argv[i];
     const char* value = argv[i + 1];
@@ -133,6 +164,18 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
     } else if (strcmp(name, "--matrix") == 0) {
       good = true;
       options->matrix = value;
+    } else if (strcmp(name, "--idle") == 0) {
+      good = parse_seconds(value, &options->idle_s);
+    } else if (strcmp(name, "--late") == 0) {
+      good = lateness(value, "") >= 0;
+      options->late = value;
+    } else if (strcmp(name, "--meet") == 0) {
+      good = true;
+      options->meet = value;
+    } else if (strcmp(name, "--jobs") == 0) {
+      good = parse_long(value, 1, &options->jobs);
+    } else if (strcmp(name, "--cold") == 0) {
+      good = parse_long(value, 1, &options->cold_ranks);
     }
     if (!good) {
       fprintf(stderr, "alltoall_bench: bad option or value: %s %s\n", name, value);
@@ -141,6 +184,14 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
   }
   if (options->matrix && !takes_counts(options->collective)) {
     fprintf(stderr, "alltoall_bench: --matrix needs a --collective with counts (alltoallv)\n");
+    return false;
+  }
+  if (!options->meet && (options->jobs > 1 || options->cold_ranks > 0)) {
+    fprintf(stderr, "alltoall_bench: --jobs and --cold need --meet\n");
+    return false;
+  }
+  if (options->cold_ranks > 0 && (options->size_count != 1 || options->warmup != 0)) {
+    fprintf(stderr, "alltoall_bench: --cold is one call: one size and --warmup 0\n");
     return false;
   }
   return argc % 2 == 1 && options->size_count > 0;

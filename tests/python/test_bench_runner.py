@@ -10,9 +10,11 @@ import pytest
 
 from allemande.bench import runner as runner_module
 from allemande.bench.candidates import Candidate, parse_candidates
+from allemande.bench.job_plan import JobPlan
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
+from allemande.lab.placement import Placement
 from allemande.lab.timers import Timers, choose_timers
 from allemande.progress_bar import ConsoleProgress, format_left
 
@@ -55,7 +57,11 @@ class FakeBed:
         self.launches: list[tuple[str, str]] = []
 
     def command(
-        self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
+        self,
+        candidate: Candidate,
+        program: Sequence[str],
+        environment: Mapping[str, str],
+        placement: Placement | None = None,
     ) -> list[str]:
         texts = self.behaviours[candidate.name]
         text = texts.pop(0) if len(texts) > 1 else texts[0]
@@ -86,8 +92,8 @@ def make_runner(
 ) -> Runner:
     candidates = parse_candidates([",".join(bed.behaviours)])
     effort = Effort(rounds=rounds, calls=2)
-    workload = Workload(dict.fromkeys(sizes, 0.5))
-    return Runner(bed, candidates, workload, effort, watcher or Watcher(), timers)
+    plan = JobPlan.of(Workload(dict.fromkeys(sizes, 0.5)))
+    return Runner(bed, candidates, plan, effort, watcher or Watcher(), timers)
 
 
 def test_candidates_take_turns() -> None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from allemande.bench.background import Flow, describe_flows, find_flows, parse_background, run_flows
 from allemande.bench.candidates import Candidate
+from allemande.bench.conditions import Conditions, half_rate_file, make_conditions
 from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
+from allemande.bench.job_plan import make_jobs
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.setting import Setting, describe_setting
-from allemande.bench.workload import Workload, make_workload
+from allemande.bench.workload import Workload
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
+from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
 from allemande.lab.timers import choose_timers
 from allemande.matrix import MatrixSpec
 from allemande.progress_bar import ConsoleProgress
-from allemande.topology import load_cluster
+from allemande.topology import Cluster, load_cluster
 
 MEBIBYTE = 1024 * 1024
 LIBRARY_MEBIBYTES = 40  # what one rank of either library keeps for itself
@@ -56,6 +63,45 @@ def available_mebibytes() -> float:
     return float("inf")
 
 
+@dataclass(frozen=True)
+class ConditionOptions:
+    """As the command line has them; the cluster decides what is valid."""
+
+    cold: bool = False
+    idle_ms: float = 0.0
+    background: str | None = None
+    jobs: int = 1
+    job_layout: str | None = None
+    slow: str | None = None
+    half_rate: str | None = None
+
+    def read(self, cluster: Cluster) -> Conditions:
+        return make_conditions(
+            [host.name for host in cluster.hosts],
+            cold=self.cold,
+            idle_ms=self.idle_ms,
+            background=None if self.background is None else parse_background(self.background),
+            jobs=self.jobs,
+            job_layout=self.job_layout,
+            slow=self.slow,
+            half_rate=self.half_rate,
+        )
+
+
+@contextmanager
+def _effective_file(cluster_name: str, conditions: Conditions) -> Iterator[Path]:
+    """The cluster file the lab is booted from."""
+    found = find_cluster_file(cluster_name)
+    if not conditions.half_rate_hosts:
+        yield found
+        return
+    with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
+        path = Path(folder) / found.name
+        text = half_rate_file(load_cluster(cluster_name), conditions.half_rate_hosts)
+        path.write_text(text, encoding="utf-8")
+        yield path
+
+
 def compare(
     cluster_name: str,
     scale: float,
@@ -69,29 +115,47 @@ def compare(
     ranks_per_host: str = "1",
     rank_order: str = "block",
     timers: str | None = None,
+    options: ConditionOptions | None = None,
 ) -> Comparison:
     """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`: as Lab.boot."""
     times = choose_timers(timers, scale)
-    cluster = load_cluster(cluster_name)
+    whole = load_cluster(cluster_name)
+    conditions = (options or ConditionOptions()).read(whole)
+    cluster = conditions.cluster(whole)
     placement = parse_placement(ranks_per_host, len(cluster.hosts), rank_order)
-    workload = make_workload(cluster.scaled(scale), sizes, collective, matrix, seed, placement)
-    check_memory(workload, available_mebibytes())
-    bed_context = open_lab(
-        find_cluster_file(cluster_name), scale, candidates, congestion_control, placement, times
+    plan = make_jobs(
+        cluster.scaled(scale), sizes, collective, matrix, seed, placement, conditions, times
     )
-    with ConsoleProgress() as progress, bed_context as bed:
-        runner = Runner(bed, candidates, workload, effort, progress, times)
+    for workload in plan.workloads:
+        check_memory(workload, available_mebibytes() / len(plan.workloads))
+    effort = replace(effort, idle_s=conditions.idle_s(times))
+    lines = [text] if (text := conditions.describe()) else []
+    flows: list[Flow] = []
+    with ExitStack() as stack:
+        file = stack.enter_context(_effective_file(cluster_name, conditions))
+        if conditions.background:
+            network = load_network(file)
+            flows = find_flows(conditions.background, network, scale, conditions.jobs)
+            lines.append(describe_flows(flows))
+        progress = stack.enter_context(ConsoleProgress())
+        bed = stack.enter_context(
+            open_lab(file, scale, candidates, congestion_control, placement, times)
+        )
+        running = stack.enter_context(run_flows(bed.lab, flows)) if flows else None
+        runner = Runner(bed, candidates, plan, effort, progress, times, running)
         figures = runner.run()
     outcome = runner.outcome
     versions = [outcome.mpi_versions[library] for library in sorted(outcome.mpi_versions)]
-    lines = warnings(figures)
+    notes = warnings(figures)
     for name, reasons in outcome.failures.items():
-        lines += [f"{name}: a run failed: {reason}" for reason in reasons]
+        notes += [f"{name}: a run failed: {reason}" for reason in reasons]
     unmeasured = any(figure.median_s is None for figure in figures)
     wrong = any(figure.wrong_bytes for figure in figures)
     return Comparison(
         figures,
-        describe_setting(cluster, scale, congestion_control, versions, workload.describe(), times),
-        lines,
+        describe_setting(
+            cluster, scale, congestion_control, versions, plan.describe(), times, lines
+        ),
+        notes,
         failed=wrong or unmeasured or bool(outcome.failures),
     )

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from statistics import fmean
 
 from rich import box
 from rich.console import Console
@@ -56,6 +57,33 @@ def _costs(figure: Figure) -> tuple[str, ...]:
     )
 
 
+def shared_headings(figures: Sequence[Figure]) -> tuple[str, ...]:
+    """What is known only where the candidates were not alone on the links."""
+    jobs = ("each job", "together") if any(figure.jobs > 1 for figure in figures) else ()
+    flows = ("flows", "of share") if any(figure.background for figure in figures) else ()
+    return (*jobs, *flows)
+
+
+def shared_cells(figure: Figure) -> tuple[str, ...]:
+    """Under `shared_headings`."""
+    cells: tuple[str, ...] = ()
+    if figure.jobs > 1:
+        medians = " ".join(format_seconds(value) for value in figure.job_median_s or ())
+        cells += (medians or MISSING, format_part(figure.together_fraction))
+    if figure.background:
+        rates = figure.background_mbit_s
+        mean = fmean(rates) if rates else None
+        share = fmean(figure.background_share) if figure.background_share else None
+        cells += (MISSING if mean is None else f"{mean:.3g} Mbit/s", format_part(share))
+    return cells
+
+
+SHARED_TEXTS = {
+    "each job": "each job: its median; together: of what the links carry, by all jobs",
+    "flows": "flows: the mean rate of a background flow during the calls, and of its fair share",
+}
+
+
 def by_size(figures: Sequence[Figure]) -> Iterator[tuple[int, list[Figure]]]:
     for size in sorted({figure.size for figure in figures}):
         yield size, [figure for figure in figures if figure.size == size]
@@ -88,8 +116,10 @@ def _rich_table(
     for size, group in by_size(figures):
         best = best_of(group)
         limit = {"median": format_seconds(group[0].limit_s), "of limit": "100.0%"}
+        if group[0].fair_share_s is not None:
+            limit |= {"each job": format_seconds(group[0].fair_share_s), "together": "100.0%"}
         first = format_size(size)
-        if headings[0] == "median":
+        if headings[0] in limit:
             row = [Text(limit.get(heading, ""), style="cyan") for heading in headings]
             table.add_row(first, Text("limit", style="cyan"), *row)
             first = ""
@@ -107,12 +137,15 @@ def _rich_table(
 def rich_tables(figures: Sequence[Figure], title: str, width: int) -> list[Table]:
     """Times and what they cost: side by side where there is room."""
     wide = _rich_table(figures, title, (*SPEEDS, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
-    if Measurement.get(MEASURING, MEASURING.options, wide).maximum <= width:
-        return [wide]
-    return [
-        _rich_table(figures, title, SPEEDS, _speeds),
-        _rich_table(figures, None, COSTS, _costs),
-    ]
+    tables = [wide]
+    if Measurement.get(MEASURING, MEASURING.options, wide).maximum > width:
+        tables = [
+            _rich_table(figures, title, SPEEDS, _speeds),
+            _rich_table(figures, None, COSTS, _costs),
+        ]
+    if shared := shared_headings(figures):
+        tables.append(_rich_table(figures, None, shared, shared_cells))
+    return tables
 
 
 def markdown(figures: Sequence[Figure], setting: Setting) -> str:
@@ -173,7 +206,13 @@ def print_result(
     checked = sum(figure.calls for figure in figures)
     wrong = sum(figure.wrong_bytes for figure in figures)
     verdict = "every byte was right" if wrong == 0 else f"[bold red]{wrong} WRONG BYTES[/]"
-    for line in (COLUMNS_TEXT, *setting.lines()[1:], f"{checked} timed calls checked: {verdict}"):
+    texts = [SHARED_TEXTS[name] for name in shared_headings(figures) if name in SHARED_TEXTS]
+    for line in (
+        COLUMNS_TEXT,
+        *texts,
+        *setting.lines()[1:],
+        f"{checked} timed calls checked: {verdict}",
+    ):
         console.print(line, highlight=False, soft_wrap=True)
     for note in notes:
         console.print(Text(f"warning: {note}", style="yellow"), soft_wrap=True)

@@ -70,6 +70,18 @@ class Figure:
     tcp_timeouts: int = 0  # of all hosts in the timed calls, whoever's connections these are
     tcp_retransmitted: int = 0  # segments, in the same
     cpu_s_per_call: float | None = None  # user and system time of all ranks' processes
+    cold: bool = False
+    idle_ms: float = 0.0
+    slow: str | None = None
+    half_rate: str | None = None
+    background: str | None = None
+    background_mbit_s: list[float] | None = None  # of each flow while calls were under way
+    background_share: list[float] | None = None  # the same, of the fair share
+    jobs: int = 1
+    job_layout: str | None = None
+    job_median_s: list[float] | None = None
+    fair_share_s: float | None = None  # the limit when all jobs share the links
+    together_fraction: float | None = None  # of what the links carry, by all jobs together
 
     @property
     def resent(self) -> int:
@@ -89,6 +101,41 @@ def _packets_of(candidate: Candidate, record: SizeRecord) -> tuple[int, int]:
     return counters.get("allemande_packets", 0), counters.get("allemande_retransmitted", 0)
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What a figure is held against where the candidate was not alone on the links."""
+
+    fair_share_s: float | None = None  # None: one job
+    flow_shares_mbit_s: Sequence[float] = ()  # of each background flow
+
+
+def _job_keys(used: Sequence[SizeRecord], shared: Shared) -> dict[str, Any]:
+    """Jobs that all put the same on a link, in `fair_share_s` together, use so much of it."""
+    if shared.fair_share_s is None:
+        return {}
+    keys: dict[str, Any] = {"fair_share_s": shared.fair_share_s}
+    by_job: list[list[float]] = []
+    for record in used:
+        by_job += [[] for _ in range(len(record.job_seconds) - len(by_job))]
+        for job, seconds in enumerate(record.job_seconds):
+            by_job[job] += seconds
+    if by_job and all(by_job):
+        medians = [summarise(seconds).median for seconds in by_job]
+        keys["job_median_s"] = medians
+        keys["together_fraction"] = shared.fair_share_s * float(np.mean(1 / np.asarray(medians)))
+    return keys
+
+
+def _background_keys(used: Sequence[SizeRecord], shared: Shared) -> dict[str, Any]:
+    launches = [pair for record in used for pair in record.background]
+    if not launches or not shared.flow_shares_mbit_s:
+        return {}
+    seconds, rates = zip(*launches, strict=True)
+    means = np.average(np.asarray(rates, dtype=float), axis=0, weights=seconds)
+    shares = means / np.asarray(shared.flow_shares_mbit_s)
+    return {"background_mbit_s": means.tolist(), "background_share": shares.tolist()}
+
+
 def make_figure(
     candidate: Candidate,
     size: int,
@@ -96,6 +143,7 @@ def make_figure(
     records: Iterable[SizeRecord],
     failure: str | None = None,
     labels: Mapping[str, Any] | None = None,
+    shared: Shared | None = None,
 ) -> Figure:
     """`records`: one per round. Void rounds are left out as long as any other is there."""
     every = [record for record in records if record.seconds]
@@ -141,6 +189,8 @@ def make_figure(
         cpu_s_per_call=process_s / timed_calls if timed_calls else None,
         void=reason is not None,
         void_reason=reason,
+        **_job_keys(used, shared or Shared()),
+        **_background_keys(used, shared or Shared()),
         **(labels or {}),
     )
 

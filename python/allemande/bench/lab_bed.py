@@ -31,8 +31,16 @@ class LabBed:
         self._preloads = preloads
         self._placement = placement
 
+    @property
+    def lab(self) -> Lab:
+        return self._lab
+
     def command(
-        self, candidate: Candidate, program: Sequence[str], environment: Mapping[str, str]
+        self,
+        candidate: Candidate,
+        program: Sequence[str],
+        environment: Mapping[str, str],
+        placement: Placement | None = None,
     ) -> list[str]:
         return self._lab.mpi_command(
             candidate.library,
@@ -42,7 +50,7 @@ class LabBed:
             arguments=candidate.arguments,
             netmod=candidate.netmod,
             preload=None if candidate.stock else self._preloads[candidate.library],
-            placement=self._placement,
+            placement=placement or self._placement,
         )
 
 

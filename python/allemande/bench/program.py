@@ -9,7 +9,9 @@ from pathlib import Path
 from allemande.errors import Failed
 
 SOURCE = "bench/alltoall_bench.c"
-HEADERS = tuple(f"bench/bench_{name}.h" for name in ("counters", "exchange", "options", "pattern"))
+HEADERS = tuple(
+    f"bench/bench_{name}.h" for name in ("counters", "exchange", "meeting", "options", "pattern")
+)
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,12 @@ class SizeRecord:
     cpu_total_s: float = 0.0
     complete: bool = False
     process_s: float | None = None  # processor time of the ranks in the timed calls
+    begins: list[float] = field(default_factory=list)  # of the timed calls, on the machine's clock
+    job_seconds: list[list[float]] = field(
+        default_factory=list
+    )  # `seconds`, where jobs ran at once
+    # The timed seconds, and what each background flow carried in them; one entry per launch.
+    background: list[tuple[float, list[float]]] = field(default_factory=list)
 
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
@@ -59,6 +65,14 @@ class SizeRecord:
             elif own == 0 and not trials:
                 reasons.append("allemande carried none of the calls")
         return ", ".join(reasons) or None
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """Begin and end of the timed calls, where the program told."""
+        return [
+            (begin, begin + seconds)
+            for begin, seconds in zip(self.begins, self.seconds, strict=False)
+        ]
 
     @property
     def may_be_repeated(self) -> bool:
@@ -98,6 +112,8 @@ class RunRecord:
                 record = self.size(int(entry["size"]))
                 times = record.warmup_seconds if entry["warmup"] else record.seconds
                 times.append(float(entry["seconds"]))
+                if not entry["warmup"] and "begin" in entry:
+                    record.begins.append(float(entry["begin"]))
                 record.wrong_bytes += int(entry["wrong_bytes"])
             case "size":
                 record = self.size(int(entry["size"]))
@@ -142,6 +158,57 @@ def add_own_counters(run: RunRecord, stats: Iterable[str], by_messages: bool = F
                 continue
             for name in ("exchanges", "packets", "retransmitted"):
                 run.sizes[line["bytes"]].count(f"allemande_{name}", int(line[name]))
+
+
+def _of_allemande(counter: str) -> bool:
+    return counter.startswith("allemande_")
+
+
+def join_records(
+    records: Sequence[SizeRecord], jobs: bool = False, same_hosts: bool = False
+) -> SizeRecord:
+    """One record of a size from several: of jobs that ran at once, or of one job after another.
+
+    Jobs on the same hosts have counted the same packets, each of them: the largest count stands.
+    """
+    joined = SizeRecord(records[0].size, complete=all(record.complete for record in records))
+    for record in records:
+        joined.seconds += record.seconds
+        joined.begins += record.begins
+        joined.warmup_seconds += record.warmup_seconds
+        joined.wrong_bytes += record.wrong_bytes
+        joined.cpu_idle_s += record.cpu_idle_s
+        joined.cpu_total_s += record.cpu_total_s
+        joined.background += record.background
+        if record.process_s is not None:
+            joined.process_s = (joined.process_s or 0.0) + record.process_s
+        for name, value in record.counters.items():
+            if jobs and same_hosts and not _of_allemande(name):
+                joined.counters[name] = max(value, joined.counters.get(name, 0))
+            else:
+                joined.count(name, value)
+    if jobs:
+        joined.job_seconds = [list(record.seconds) for record in records]
+    else:
+        counts = {len(record.job_seconds) for record in records}
+        for job in range(min(counts)):
+            of_job = [value for record in records for value in record.job_seconds[job]]
+            joined.job_seconds.append(of_job)
+    return joined
+
+
+def join_jobs(runs: Sequence[RunRecord], same_hosts: bool) -> RunRecord:
+    """What the jobs of one launch wrote, as one."""
+    if len(runs) == 1:
+        return runs[0]
+    first = runs[0]
+    hosts = [host for run in runs for host in run.hosts]
+    finished = all(run.finished for run in runs)
+    joined = RunRecord(first.mpi_version, sum(run.ranks for run in runs), hosts, {}, finished)
+    for size in sorted(set.intersection(*(set(run.sizes) for run in runs))):
+        of_jobs = [run.sizes[size] for run in runs]
+        joined.sizes[size] = join_records(of_jobs, jobs=True, same_hosts=same_hosts)
+    return joined
 
 
 def read_run(text: str) -> RunRecord:

@@ -31,6 +31,7 @@ class Setting:
     versions: tuple[str, ...]
     workload: str | None = None  # where it is not MPI_Alltoall with one rank per host
     timers: Timers = REAL_TIMERS
+    conditions: tuple[str, ...] = ()  # lines; where they are not those of one warm job alone
 
     @property
     def tcp(self) -> str:
@@ -42,6 +43,7 @@ class Setting:
             f"({self.host_link}, {self.tcp})",
             *([note] if (note := self.timers.note(self.scale)) else []),
             *([self.workload] if self.workload else []),
+            *self.conditions,
             f"{self.date}, {self.machine}",
             *self.versions,
         ]
@@ -85,6 +87,7 @@ def describe_setting(
     mpi_versions: Sequence[str],
     workload: str | None = None,
     timers: Timers = REAL_TIMERS,
+    conditions: Sequence[str] = (),
 ) -> Setting:
     return Setting(
         cluster=cluster.name,
@@ -96,5 +99,6 @@ def describe_setting(
         machine=describe_machine(),
         workload=workload,
         timers=timers,
+        conditions=tuple(conditions),
         versions=(f"allemande {__version__}", *(short_version(text) for text in mpi_versions)),
     )

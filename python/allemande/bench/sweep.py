@@ -23,6 +23,7 @@ from rich.console import Console
 
 from allemande.bench.candidates import TRIALS, Candidate, every_candidate, parse_candidates
 from allemande.bench.comparison import available_mebibytes, check_memory
+from allemande.bench.job_plan import JobPlan
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.records import SizeRecord
@@ -166,7 +167,7 @@ def _run_job(
     bed: Bed, job: Job, progress: Part, timers: Timers
 ) -> tuple[list[Launch], list[str], str]:
     """What one launch gave, what failed, and the library's version."""
-    runner = Runner(bed, [job.candidate], job.workload, job.effort, progress, timers)
+    runner = Runner(bed, [job.candidate], JobPlan.of(job.workload), job.effort, progress, timers)
     runner.run()
     launches = []
     first = min(job.workload.limits_s)

@@ -123,7 +123,7 @@ def make_workload(
         _check_offsets(np.full((1, 1), where.ranks * max(sizes)), f"MPI_{collective.capitalize()}")
     limits_s: dict[int, float] = {}
     for size in matrices or sizes:
-        if size in matrices or where.shares_hosts:
+        if size in matrices or where.shares_hosts or 0 in where.slots:
             even = np.full((where.ranks, where.ranks), size)
             rows = matrices.get(size, even).tolist()
             limits_s[size] = cluster.traffic_limit_seconds(of_ranks, rows)

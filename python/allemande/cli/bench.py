@@ -13,6 +13,8 @@ from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
+CONDITIONS = "Conditions of real programs"
+
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
@@ -66,7 +68,65 @@ def command(
     seconds: Annotated[
         float, typer.Option(help="Seconds of timed calls per size and round, at least.")
     ] = 1.0,
-    warmup: Annotated[int, typer.Option(help="Calls before the timed ones, per size.")] = 1,
+    warmup: Annotated[
+        int | None, typer.Option(help="Calls before the timed ones, per size. Default: 1.")
+    ] = None,
+    cold: Annotated[
+        bool,
+        typer.Option(
+            "--cold",
+            help="Each timed call is the first of a job of its own: connections and bring-up "
+            "included, no --warmup. --calls jobs per size and round.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = False,
+    idle: Annotated[
+        float,
+        typer.Option(
+            metavar="MS",
+            help="Milliseconds at full speed in which nobody calls, before each timed call.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = 0.0,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[LINKS:]RATE",
+            help="Bulk TCP flows while calls are timed. RATE: Mbit/s at full speed, or 'full'. "
+            "LINKS: a flow from each leaf to the next (uplinks, the default), those that cross a "
+            "switch (core:200), or one between two hosts (h0..h12:full).",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(help="So many jobs of the candidate at once.", rich_help_panel=CONDITIONS),
+    ] = 1,
+    job_layout: Annotated[
+        str | None,
+        typer.Option(
+            help="interleaved: every job on all hosts (the default); split: two jobs have every "
+            "other host each.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = None,
+    slow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:MS[,...]",
+            help="The ranks of a host come so many milliseconds (at full speed) late to every "
+            "call: h3:5 or h3:5,h[8-15]:2.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = None,
+    half_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOSTS",
+            help="The links of these hosts at half their rate: h3 or h[0-3],h7.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = None,
     congestion_control: Annotated[
         str, typer.Option(metavar="NAME", help="TCP's, on all hosts: cubic, reno or bbr.")
     ] = CONGESTION_CONTROL,
@@ -83,6 +143,9 @@ def command(
 
     The candidates take turns in one lab, so that every ratio comes from one run. Every byte of
     every call is checked; a wrong one makes the command exit with 1.
+
+    Conditions can be combined. Their times and rates are those of full speed: rates take the
+    --scale, and times are divided by it with --timers scaled.
     """
     from allemande.bench.candidates import parse_candidates
     from allemande.bench.message_sizes import parse_sizes
@@ -93,7 +156,10 @@ def command(
     _check_range("--rounds", rounds, 1, 1000)
     _check_range("--calls", calls, 1, 10000)
     _check_range("--seconds", seconds, 0, 3600)
-    _check_range("--warmup", warmup, 0, 1000)
+    if warmup is not None:
+        _check_range("--warmup", warmup, 0, 1000)
+    if cold and warmup:
+        raise BadInput("--cold has no --warmup: the timed call is the first of its job")
     check_outputs({"--json": json, "--csv": csv, "--markdown": markdown, "--html": html})
     _check_range("--seed", seed, 0, 2**32)
     check_collective(collective)
@@ -106,12 +172,12 @@ def command(
     from rich.console import Console
 
     from allemande.bench import figure_output
-    from allemande.bench.comparison import compare
+    from allemande.bench.comparison import ConditionOptions, compare
     from allemande.bench.runner import Effort
 
     effort = Effort(
         rounds=rounds,
-        warmup=warmup,
+        warmup=1 if warmup is None else warmup,
         calls=calls,
         calls_max=max(calls, Effort.calls_max),
         seconds=seconds,
@@ -130,6 +196,7 @@ def command(
         ranks_per_host=ranks_per_host,
         rank_order=rank_order,
         timers=None if timers is None else timers.value,
+        options=ConditionOptions(cold, idle, background, jobs, job_layout, slow, half_rate),
     )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from allemande.bench.figure_output import best_of, by_size
+from allemande.bench.figure_output import best_of, by_size, shared_cells, shared_headings
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.setting import Setting
 from allemande.quantities import (
@@ -75,6 +75,13 @@ COLUMNS = (
     ("CPU idle", "of all processors, during the timed calls"),
 )
 
+SHARED_COLUMNS = {
+    "each job": "median of each job",
+    "together": "part of what the links carry that all jobs together used",
+    "flows": "mean rate of a background TCP flow during the calls",
+    "of share": "the same, of the flow's fair share of its narrowest link",
+}
+
 LIMIT_TEXT = """
 No program can be faster than the links. For every directed link, the <b>limit</b> counts the bytes
 that an all-to-all must carry across it and divides them by the link's rate; the slowest link
@@ -120,6 +127,7 @@ def _table_row(figure: Figure, label: str, best: bool) -> str:
         f"{figure.dropped:,}",
         format_seconds(figure.cpu_s_per_call),
         idle,
+        *shared_cells(figure),
     )
     return (
         f'<tr class="{" ".join(classes)}"><td>{label}</td><td class="name">{name}</td>'
@@ -129,9 +137,10 @@ def _table_row(figure: Figure, label: str, best: bool) -> str:
 
 
 def _table(figures: Sequence[Figure]) -> str:
+    columns = (*COLUMNS, *((name, SHARED_COLUMNS[name]) for name in shared_headings(figures)))
     heads = "".join(
         f'<th{" class=name" if name == "candidate" else ""} title="{escape(text)}">{name}</th>'
-        for name, text in COLUMNS
+        for name, text in columns
     )
     bodies = []
     for size, group in by_size(figures):
@@ -139,7 +148,7 @@ def _table(figures: Sequence[Figure]) -> str:
         limit = (
             f'<tr class="limit"><td>{format_size(size)}</td><td class="name">physical limit</td>'
             f"<td>{format_seconds(group[0].limit_s)}</td><td></td><td></td><td>100.0%</td>"
-            + "<td></td>" * (len(COLUMNS) - 6)
+            + "<td></td>" * (len(columns) - 6)
             + "</tr>"
         )
         rows = [_table_row(figure, "", figure is best) for figure in group]
@@ -188,6 +197,8 @@ def _facts(setting: Setting, command: str) -> str:
             f"{escape(setting.tcp)}",
         ),
         *([("timers", escape(note))] if (note := setting.timers.note(setting.scale)) else []),
+        *([("calls", escape(setting.workload))] if setting.workload else []),
+        *([("conditions", escape(". ".join(setting.conditions)))] if setting.conditions else []),
         ("machine", escape(setting.machine)),
         ("date", escape(setting.date)),
         ("versions", escape(", ".join(setting.versions))),
