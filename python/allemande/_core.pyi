@@ -43,6 +43,12 @@ class Switch:
         """Shared pool; 0: the port queues alone."""
 
     @property
+    def buffer_alpha(self) -> float:
+        """
+        A queue may grow to so many times the free pool; 0: as long as the pool has room.
+        """
+
+    @property
     def backplane_mbit_s(self) -> float:
         """0: carries everything."""
 

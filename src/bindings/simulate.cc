@@ -32,6 +32,7 @@ Cluster as_lab(Cluster cluster) {
     node.switching = topology::Switching::kStoreAndForward;
     node.flow_control = topology::FlowControl::kDrop;
     node.buffer_packets = 0;
+    node.buffer_alpha = 0;
     node.backplane_mbit_s = 0;
   }
   return cluster;

@@ -124,6 +124,8 @@ void bind_parts(nb::module_& m) {
           },
           "drop or back-pressure")
       .def_ro("buffer_packets", &Switch::buffer_packets, "Shared pool; 0: the port queues alone.")
+      .def_ro("buffer_alpha", &Switch::buffer_alpha,
+              "A queue may grow to so many times the free pool; 0: as long as the pool has room.")
       .def_ro("backplane_mbit_s", &Switch::backplane_mbit_s, "0: carries everything.")
       .def("__repr__", [](const Switch& node) { return fmt::format("Switch({})", node.name); });
   nb::class_<NamedLink>(m, "Link",

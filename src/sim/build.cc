@@ -130,6 +130,7 @@ class Builder {
       // Under back-pressure what the ports hold is bounded port by port.
       if (from.architecture == Architecture::kShared && !node.back_pressure) {
         node.pool = from.buffer_packets;
+        node.alpha_millionths = static_cast<std::uint64_t>(std::llround(from.buffer_alpha * 1e6));
       }
       sim_->switches_.push_back(std::move(node));
     }

@@ -20,8 +20,7 @@ void Simulator::enqueue(std::uint32_t fifo, std::uint32_t index) {
   const std::uint32_t at = input ? queue.in_port : packet.out;
   SwitchState* pooled = nullptr;
   if (!input && ports_[at].from_switch != kNone) pooled = &switches_[ports_[at].from_switch];
-  if (queue.count >= queue.capacity ||
-      (pooled != nullptr && pooled->pool > 0 && pool_full(*pooled))) {
+  if (queue.count >= queue.capacity || (pooled != nullptr && pool_refuses(*pooled, queue.count))) {
     drop(at, index, input);
     return;
   }

@@ -137,16 +137,22 @@ void Simulator::ring_push(Port& port, Picos start) {
 }
 
 // `waiting` counts some that have left; only when that is too much it is looked at closely.
-bool Simulator::pool_full(SwitchState& node) {
-  if (node.waiting < node.pool) return false;
+// Whether a shared pool takes no further packet for a queue of this length. Dynamic thresholds:
+// length < alpha * (pool - all that wait), Choudhury and Hahne 1998, Eq 1.
+bool Simulator::pool_refuses(SwitchState& node, std::uint32_t length) {
+  if (node.pool == 0) return false;
+  if (node.waiting < node.pool && node.alpha_millionths == 0) return false;
   for (const std::uint32_t port : node.ports) purge(ports_[port]);
-  return node.waiting >= node.pool;
+  if (node.waiting >= node.pool) return true;
+  if (node.alpha_millionths == 0) return false;
+  constexpr std::uint64_t kMillion = 1000000;
+  return length * kMillion >= node.alpha_millionths * (node.pool - node.waiting);
 }
 
 void Simulator::forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node) {
   Port& port = ports_[out];
   if (port.ring_count > 0) purge(port);
-  if (port.ring_count >= port.queue_limit || (node.pool > 0 && pool_full(node))) {
+  if (port.ring_count >= port.queue_limit || pool_refuses(node, port.ring_count)) {
     drop(out, index, false);
     return;
   }

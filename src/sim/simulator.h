@@ -121,8 +121,9 @@ class Simulator {
   struct SwitchState {
     std::uint64_t backplane_bit_s = 0;  // 0: carries everything
     Picos backplane_until = 0;
-    std::uint32_t pool = 0;     // 0: none
-    std::uint32_t waiting = 0;  // in all its rings, some of which may have left meanwhile
+    std::uint32_t pool = 0;              // 0: none
+    std::uint64_t alpha_millionths = 0;  // dynamic thresholds; 0: none
+    std::uint32_t waiting = 0;           // in all its rings, some of which may have left meanwhile
     bool input_buffered = false;
     bool back_pressure = false;
     std::vector<std::uint32_t> ports;  // egress
@@ -178,7 +179,7 @@ class Simulator {
   }
   void purge(Port& port);
   void ring_push(Port& port, Picos start);
-  bool pool_full(SwitchState& node);
+  bool pool_refuses(SwitchState& node, std::uint32_t length);
   void forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node);
   void send_ring(std::uint32_t out, std::uint32_t index, Picos earliest);
   void count_sent(std::uint32_t port, std::uint32_t bytes, Picos busy, std::uint32_t depth) {

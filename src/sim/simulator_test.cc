@@ -115,6 +115,73 @@ TEST(SharedBuffer, IsOnePoolForAllPorts) {
   EXPECT_EQ(got.dropped(), 1u);
 }
 
+// 20 packets at once for an idle port, the first of which starts. The others are taken while fewer
+// than alpha * (12 - length) wait: up to alpha / (1 + alpha) * 12, rounded up.
+TEST(DynamicThreshold, OneQueueHasItsPartOfThePool) {
+  const auto longest = [](double alpha) {
+    const topology::Switch node{.name = {},
+                                .architecture = Architecture::kShared,
+                                .buffer_packets = 12,
+                                .buffer_alpha = alpha};
+    std::vector<Sending> list;
+    for (std::uint32_t from = 1; from < 21; ++from) list.push_back({.from = from, .to = 0});
+    const Finished got = run(star(21, node, 100), list);
+    EXPECT_EQ(got.arrived.size() + got.dropped(), 20u);
+    return got.arrived.size() - 1;
+  };
+  EXPECT_EQ(longest(0), 12u);
+  EXPECT_EQ(longest(0.5), 4u);
+  EXPECT_EQ(longest(1), 6u);
+  EXPECT_EQ(longest(2), 8u);
+  EXPECT_EQ(longest(0.21), 3u);  // 2.08
+}
+
+// What waits for one port lowers the threshold of the others: with alpha = 1 and 12 packets the
+// first queue grows to 6 and the second, of the 6 left, to 3. A port that is idle starts the first.
+TEST(DynamicThreshold, QueuesShareWhatIsFree) {
+  const topology::Switch node{
+      .name = {}, .architecture = Architecture::kShared, .buffer_packets = 12, .buffer_alpha = 1};
+  std::vector<Sending> list;
+  for (std::uint32_t from = 2; from < 12; ++from) list.push_back({.from = from, .to = 0});
+  for (std::uint32_t from = 12; from < 22; ++from) list.push_back({.from = from, .to = 1});
+  const Finished got = run(star(22, node, 100), list);
+  const auto to = [&](std::uint32_t host) {
+    return std::count_if(got.arrived.begin(), got.arrived.end(),
+                         [host](const Arrived& one) { return one.to == host; });
+  };
+  EXPECT_EQ(to(0), 1 + 6);
+  EXPECT_EQ(to(1), 1 + 3);
+}
+
+// A packet that starts makes room: 0.5 * (12 - 4) is no more than 4, 0.5 * (12 - 3) is.
+TEST(DynamicThreshold, RisesAsPacketsLeave) {
+  const topology::Switch node{
+      .name = {}, .architecture = Architecture::kShared, .buffer_packets = 12, .buffer_alpha = 0.5};
+  std::vector<Sending> list;
+  for (std::uint32_t from = 1; from < 6; ++from) list.push_back({.from = from, .to = 0});
+  list.push_back({.from = 6, .to = 0, .at = kFrame / 2});
+  list.push_back({.from = 7, .to = 0, .at = kFrame + kFrame / 2});
+  const Finished got = run(star(8, node, 100), list);
+  EXPECT_EQ(got.dropped(), 1u);
+  ASSERT_EQ(got.arrived.size(), 6u);
+  EXPECT_EQ(got.arrived.back().from, 7u);
+}
+
+// As CountsWhatPassesThroughFifosToo: a blocked port keeps its packets in a fifo.
+TEST(DynamicThreshold, HoldsWhatABlockedPortKeeps) {
+  const topology::Switch node{
+      .name = {}, .architecture = Architecture::kShared, .buffer_packets = 6, .buffer_alpha = 0.5};
+  Options options;
+  options.faults.push_back({.kind = Fault::Kind::kBlockPort,
+                            .port = routing::down_port(1),
+                            .start = 0,
+                            .duration = 100 * kFrame});
+  const Finished got =
+      run(star(2, node), std::vector<Sending>(5, Sending{.from = 0, .to = 1}), options);
+  EXPECT_EQ(got.dropped(), 3u);
+  EXPECT_EQ(got.arrived.size(), 2u);
+}
+
 TEST(SharedBuffer, CountsWhatPassesThroughFifosToo) {
   const topology::Switch node{.name = {},
                               .architecture = Architecture::kShared,

@@ -29,7 +29,8 @@ struct Switch {
   Switching switching = Switching::kStoreAndForward;
   FlowControl flow_control = FlowControl::kDrop;
   std::uint32_t buffer_packets = 0;  // shared pool; 0: the port queues alone count
-  double backplane_mbit_s = 0;       // 0: carries everything
+  double buffer_alpha = 0;      // of the free pool one queue may have (dynamic thresholds); 0: any
+  double backplane_mbit_s = 0;  // 0: carries everything
 };
 
 // Nodes are hosts first, in file order, then switches.

@@ -22,6 +22,7 @@ constexpr std::uint32_t kQueueMaxPackets = 10'000'000;
 constexpr std::uintmax_t kFileBytesMax = 32u << 20;
 constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};
 constexpr Range kRateOrNone{.low = 0, .high = 1e9};
+constexpr Range kAlphaOrNone{.low = 0, .high = 1000};
 constexpr Range kLatency{.low = 0, .high = 1e9};
 constexpr std::size_t kNameMax = 63;  // a host name label
 
@@ -102,7 +103,7 @@ class Parser {
 
   void read_switches(Section& section) {
     section.allow({"name", "architecture", "switching", "flow_control", "buffer_packets",
-                   "backplane_mbit_s"});
+                   "buffer_alpha", "backplane_mbit_s"});
     section.need("name", "one or more switch names, as in leaf[0-3]");
     Switch node;
     node.architecture = section.choice("architecture", node.architecture,
@@ -116,6 +117,7 @@ class Parser {
         "flow_control", node.flow_control,
         {{"drop", FlowControl::kDrop}, {"back-pressure", FlowControl::kBackPressure}});
     node.buffer_packets = section.integer("buffer_packets", 0, kQueueMaxPackets).value_or(0);
+    node.buffer_alpha = section.number("buffer_alpha", kAlphaOrNone).value_or(0);
     node.backplane_mbit_s = section.number("backplane_mbit_s", kRateOrNone).value_or(0);
     for (std::string& name : section.names("name")) {
       if (!declare(section, name, cluster_.switches.size())) return;

@@ -90,6 +90,7 @@ TEST(Parse, ReadsEveryKey) {
   EXPECT_EQ(leaf.switching, Switching::kCutThrough);
   EXPECT_EQ(leaf.flow_control, FlowControl::kBackPressure);
   EXPECT_EQ(leaf.buffer_packets, 128u);
+  EXPECT_EQ(leaf.buffer_alpha, 0.5);
   EXPECT_EQ(leaf.backplane_mbit_s, 5000.5);
   EXPECT_EQ(cluster.switches[4].architecture, Architecture::kOutput);
   EXPECT_EQ(cluster.switches[4].switching, Switching::kStoreAndForward);

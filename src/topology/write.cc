@@ -80,6 +80,7 @@ class Writer {
       return all[a].architecture == all[b].architecture && all[a].switching == all[b].switching &&
              all[a].flow_control == all[b].flow_control &&
              all[a].buffer_packets == all[b].buffer_packets &&
+             all[a].buffer_alpha == all[b].buffer_alpha &&
              all[a].backplane_mbit_s == all[b].backplane_mbit_s;
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
@@ -91,6 +92,7 @@ class Writer {
         put("flow_control = \"back-pressure\"\n");
       }
       if (node.buffer_packets > 0) put("buffer_packets = {}\n", node.buffer_packets);
+      if (node.buffer_alpha > 0) put("buffer_alpha = {}\n", node.buffer_alpha);
       if (node.backplane_mbit_s > 0) put("backplane_mbit_s = {}\n", node.backplane_mbit_s);
     });
   }

@@ -16,6 +16,7 @@ from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
 from allemande.reproduce.kinds import RUNS, run
 from allemande.reproduce.metrics import METRICS
+from allemande.reproduce.port_losses import run_port_losses
 from allemande.simulation.case import Result, run_case
 
 LONGEST = 1_200_000
@@ -135,6 +136,15 @@ def test_the_remap_saves_what_the_window_loses() -> None:
     assert ours[f"remapped XOR (Figure 4): {lost}"] == 0
     assert ours[f"plain XOR (Figure 3): {first}"] == 8
     assert ours[f"remapped XOR (Figure 4): {first}"] == 10
+
+
+def test_an_unordered_exchange_overruns_a_shared_buffer() -> None:
+    outcome = run_port_losses(experiments.load("dctcp-all-to-all"), 1, None)
+    ours = {row.point: row.ours for row in outcome.rows}
+    assert ours["direct: queries that lose packets"] == 1
+    # alpha / (1 + alpha) of the pool, which other ports use too: at most 700 KB.
+    assert 0.9 * 459 <= (ours["direct: longest queue, packets"] or 0) <= 459
+    assert ours["sync-shuffle: exchanges that lose packets"] == 0
 
 
 def test_one_switch_reaches_equation_2(points: Points) -> None:

@@ -8,6 +8,7 @@ from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.curve_figure import run_curves
 from allemande.reproduce.experiment import Experiment, Outcome
 from allemande.reproduce.pair_flows import run_pair_flows
+from allemande.reproduce.port_losses import run_port_losses
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
 
@@ -15,6 +16,7 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "curves": run_curves,
     "blocked-port": run_blocked_port,
     "pair-flows": run_pair_flows,
+    "port-losses": run_port_losses,
 }
 
 

@@ -1,0 +1,127 @@
+"""How many receivers of an exchange lose packets at their switch port, over how late ranks start.
+
+values: mean lateness in microseconds; `at`: the one whose rows are shown; `seeds`: runs of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import PercentFormatter
+
+from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.simulation.case import Case, Result
+from allemande.simulation.parallel import run_cases
+
+
+@dataclass(frozen=True)
+class _Point:
+    """The runs of one lateness."""
+
+    receivers: float  # share of the receivers that lost a packet
+    exchanges: float  # share of the exchanges in which any did
+    longest_queue: int  # packets
+    of_limit: float  # mean
+
+
+def _point(results: Sequence[Result], switch: str) -> _Point:
+    ports = [
+        [port for port in result.ports if port.name.startswith(f"{switch} -> ")]
+        for result in results
+    ]
+    hit = [sum(port.dropped > 0 for port in of_run) for of_run in ports]
+    return _Point(
+        sum(hit) / sum(len(of_run) for of_run in ports),
+        sum(count > 0 for count in hit) / len(hit),
+        max(port.queue_high_water for of_run in ports for port in of_run),
+        sum(result.fraction_of_limit for result in results) / len(results),
+    )
+
+
+def run_port_losses(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> Outcome:
+    data = experiment.data
+    cluster = find_experiment_cluster(experiment, data["cluster"])
+    text, size, seeds = cluster.to_toml(), int(data["size"]), int(data["seeds"])
+    cases = [
+        Case(
+            text,
+            cluster.name,
+            curve["algorithm"],
+            size,
+            "packet",
+            {"jitter_us": float(late), "seed": seed},
+        )
+        for curve in data["curve"]
+        for late in data["values"]
+        for seed in range(1, seeds + 1)
+    ]
+    results = iter(run_cases(cases, workers, watcher))
+    switch = cluster.switches[0].name
+    curves = [
+        [_point([next(results) for _ in range(seeds)], switch) for _ in data["values"]]
+        for _ in data["curve"]
+    ]
+    return Outcome(_rows_of(experiment, curves), lambda kind: _draw(experiment, curves, kind))
+
+
+def _rows_of(experiment: Experiment, curves: Sequence[Sequence[_Point]]) -> list[Row]:
+    data = experiment.data
+    at = data["values"].index(data["at"])
+    rows = []
+    for curve, points in zip(data["curve"], curves, strict=True):
+        point, published = points[at], curve.get("published", {})
+        for text, key, value in (
+            ("queries that lose packets", "receivers", point.receivers),
+            ("exchanges that lose packets", "exchanges", point.exchanges),
+            ("longest queue, packets", "longest_queue", float(point.longest_queue)),
+            ("part of the limit", "of_limit", point.of_limit),
+        ):
+            label = f"{curve['label']}: {text}"
+            rows.append(Row(experiment.figure, label, published.get(key), value))
+    return rows
+
+
+def _lines(
+    axes: Axes,
+    experiment: Experiment,
+    curves: Sequence[Sequence[_Point]],
+    value: Callable[[_Point], float],
+) -> None:
+    values = experiment.data["values"]
+    for index, (curve, points) in enumerate(zip(experiment.data["curve"], curves, strict=True)):
+        axes.plot(
+            range(len(values)),
+            [value(point) for point in points],
+            color=COLOURS[index],
+            marker=MARKERS[index],
+            linewidth=2,
+            markeredgecolor="white",
+            label=curve["label"],
+        )
+    axes.set_xticks(range(len(values)), [f"{late:g}" for late in values])
+    axes.set_xlabel("ranks start late by, mean, \N{MICRO SIGN}s")
+
+
+def _draw(experiment: Experiment, curves: Sequence[Sequence[_Point]], kind: str) -> bytes:
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(10, 4.4), layout="constrained", facecolor="white")
+        left, right = canvas.subplots(1, 2)
+        _lines(left, experiment, curves, lambda point: point.receivers)
+        left.axhline(experiment.data["published_line"], color="#8a93a3", linestyle="--")
+        left.set_ylim(-0.02, 1.05)
+        left.yaxis.set_major_formatter(PercentFormatter(1.0))
+        left.set_title("Queries that lose packets", loc="left", fontsize=11, fontweight="bold")
+        _lines(right, experiment, curves, lambda point: point.longest_queue)
+        right.set_ylim(bottom=0)
+        right.set_ylabel("packets")
+        right.set_title("Longest queue at a port", loc="left", fontsize=11, fontweight="bold")
+        share_legend(canvas, experiment.title)
+        return save(canvas, kind)
