@@ -115,7 +115,15 @@ def _draw(experiment: Experiment, curves: Sequence[Sequence[_Point]], kind: str)
         canvas = Canvas(figsize=(10, 4.4), layout="constrained", facecolor="white")
         left, right = canvas.subplots(1, 2)
         _lines(left, experiment, curves, lambda point: point.receivers)
-        left.axhline(experiment.data["published_line"], color="#8a93a3", linestyle="--")
+        published = experiment.data["published_line"]
+        left.axhline(published, color="#8a93a3", linestyle="--")
+        left.annotate(
+            experiment.data["published_label"],
+            (0.0, published),
+            xytext=(4, 4),
+            textcoords="offset points",
+            fontsize=8.5,
+        )
         left.set_ylim(-0.02, 1.05)
         left.yaxis.set_major_formatter(PercentFormatter(1.0))
         left.set_title("Queries that lose packets", loc="left", fontsize=11, fontweight="bold")
