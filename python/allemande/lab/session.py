@@ -311,10 +311,18 @@ class Lab:
         chosen = {name: options.pop(name) for name in names if name in options}
         return subprocess.run(self.mpi_command(library, n, argv, **chosen), **options)
 
+    def inside_command(self, module: str) -> list[str]:
+        """The command line that runs one of lab/inside's programs; it dies with its caller."""
+        return [*self._enter(), *_inside_program(module)]
+
+    def inside_state(self) -> dict[str, Any]:
+        """What such a program needs to know of the lab."""
+        return dict(self._state)
+
     def stats(self) -> Stats:
         """Every counter as it stands; `later.since(earlier)` gives those of a run."""
         done = subprocess.run(
-            [*self._enter(), *_inside_program("observe")],
+            self.inside_command("observe"),
             input=json.dumps(self._state),
             text=True,
             capture_output=True,

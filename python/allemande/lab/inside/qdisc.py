@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 NLMSG_ERROR = 2
@@ -69,23 +70,41 @@ def _counters(message: memoryview) -> Counters | None:
     return Counters(sent_bytes, sent_packets, queued, dropped)
 
 
-def dump(netlink: socket.socket) -> dict[int, Counters]:
-    """interface index -> counters of its shaper; unshaped devices are left out."""
+def read(netlink: socket.socket) -> list[bytes]:
+    """The kernel's answer as it is, for `decode`: what is asked often is decoded later."""
     netlink.send(_REQUEST)
-    result: dict[int, Counters] = {}
+    parts: list[bytes] = []
     while True:
-        data = memoryview(netlink.recv(65536))
+        data = netlink.recv(65536)
+        parts.append(data)
         offset = 0
         while offset + _HEADER.size <= len(data):
             length, kind, _, _, _ = _HEADER.unpack_from(data, offset)
             if kind == NLMSG_DONE:
-                return result
+                return parts
             if kind == NLMSG_ERROR or length < _HEADER.size:
                 raise OSError("the kernel refused to list queueing disciplines")
-            message = data[offset + _HEADER.size : offset + length]
-            _, ifindex, _, parent, _ = _TC.unpack_from(message)
-            if kind == RTM_NEWQDISC and parent == TC_H_ROOT:
-                counters = _counters(message)
+            offset += (length + 3) & ~3
+
+
+def decode(parts: Iterable[bytes]) -> dict[int, Counters]:
+    """interface index -> counters of its shaper; unshaped devices are left out."""
+    result: dict[int, Counters] = {}
+    for part in parts:
+        data = memoryview(part)
+        offset = 0
+        while offset + _HEADER.size <= len(data):
+            length, kind, _, _, _ = _HEADER.unpack_from(data, offset)
+            if kind == RTM_NEWQDISC:
+                message = data[offset + _HEADER.size : offset + length]
+                _, ifindex, _, parent, _ = _TC.unpack_from(message)
+                counters = _counters(message) if parent == TC_H_ROOT else None
                 if counters is not None:
                     result[ifindex] = counters
             offset += (length + 3) & ~3
+    return result
+
+
+def dump(netlink: socket.socket) -> dict[int, Counters]:
+    """interface index -> counters of its shaper, as they are now."""
+    return decode(read(netlink))
