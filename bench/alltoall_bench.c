@@ -46,9 +46,9 @@ struct effort {
   double process_s;          // user and system time of this rank's process
 };
 
-// What one call gave, the same on every rank.
+// What one call gave, the same on every rank but for the clock.
 struct call_result {
-  double begin;  // rank 0's
+  double begin_s;  // on this rank's clock, CLOCK_MONOTONIC; rank 0's is reported
   double seconds;
   uint64_t wrong_bytes;
 };
@@ -111,9 +111,9 @@ static void report_call(const struct world* world, long size, bool warmup,
                         struct call_result result) {
   if (!world->out) return;
   fprintf(world->out,
-          "{\"type\": \"call\", \"size\": %ld, \"warmup\": %s, \"begin\": %.6f, \"seconds\": %.9f, "
-          "\"wrong_bytes\": %" PRIu64 "}\n",
-          size, warmup ? "true" : "false", result.begin, result.seconds, result.wrong_bytes);
+          "{\"type\": \"call\", \"size\": %ld, \"warmup\": %s, \"begin_s\": %.6f, "
+          "\"seconds\": %.9f, \"wrong_bytes\": %" PRIu64 "}\n",
+          size, warmup ? "true" : "false", result.begin_s, result.seconds, result.wrong_bytes);
   fflush(world->out);
 }
 

@@ -233,7 +233,7 @@ def test_a_flow_is_measured_in_the_calls_alone() -> None:
 
 def record(seconds: list[float], **counters: int) -> SizeRecord:
     found = SizeRecord(100, seconds, counters=counters, complete=True)
-    found.begins = [float(index) for index in range(len(seconds))]
+    found.begins_s = [float(index) for index in range(len(seconds))]
     found.process_s = 0.5
     return found
 

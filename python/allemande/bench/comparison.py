@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from allemande.bench.background import Flow, describe_flows, find_flows, parse_background, run_flows
@@ -17,6 +17,7 @@ from allemande.bench.job_plan import make_jobs
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.setting import Setting, describe_setting
+from allemande.bench.timeline import Request, Timeline, record_timelines
 from allemande.bench.workload import Workload
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
@@ -37,6 +38,7 @@ class Comparison:
     setting: Setting
     warnings: list[str]
     failed: bool  # wrong bytes, or a candidate that could not be measured
+    timelines: list[Timeline] = field(default_factory=list)
 
 
 def check_memory(workload: Workload, available_mebibytes: float) -> None:
@@ -116,8 +118,12 @@ def compare(
     rank_order: str = "block",
     timers: str | None = None,
     options: ConditionOptions | None = None,
+    timeline: Request | None = None,
 ) -> Comparison:
-    """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`: as Lab.boot."""
+    """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`: as Lab.boot.
+
+    `timeline`: one of the sizes, of which timelines are recorded after the figures.
+    """
     times = choose_timers(timers, scale)
     whole = load_cluster(cluster_name)
     conditions = (options or ConditionOptions()).read(whole)
@@ -144,11 +150,19 @@ def compare(
         running = stack.enter_context(run_flows(bed.lab, flows)) if flows else None
         runner = Runner(bed, candidates, plan, effort, progress, times, running)
         figures = runner.run()
+        timelines: list[Timeline] = []
+        untold: list[str] = []
+        if timeline is not None:
+            scaled = cluster.scaled(scale)
+            timelines += record_timelines(
+                bed, scaled, plan, timeline, candidates, progress, times, untold.append
+            )
     outcome = runner.outcome
     versions = [outcome.mpi_versions[library] for library in sorted(outcome.mpi_versions)]
     notes = warnings(figures)
     for name, reasons in outcome.failures.items():
         notes += [f"{name}: a run failed: {reason}" for reason in reasons]
+    notes += untold
     unmeasured = any(figure.median_s is None for figure in figures)
     wrong = any(figure.wrong_bytes for figure in figures)
     return Comparison(
@@ -158,4 +172,5 @@ def compare(
         ),
         notes,
         failed=wrong or unmeasured or bool(outcome.failures),
+        timelines=timelines,
     )

@@ -27,13 +27,9 @@ def _check_congestion_control(name: str) -> None:
 
 class LabBed:
     def __init__(self, lab: Lab, preloads: Mapping[str, Path], placement: Placement) -> None:
-        self._lab = lab
+        self.lab = lab
         self._preloads = preloads
         self._placement = placement
-
-    @property
-    def lab(self) -> Lab:
-        return self._lab
 
     def command(
         self,
@@ -42,7 +38,7 @@ class LabBed:
         environment: Mapping[str, str],
         placement: Placement | None = None,
     ) -> list[str]:
-        return self._lab.mpi_command(
+        return self.lab.mpi_command(
             candidate.library,
             None,
             program,

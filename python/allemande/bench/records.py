@@ -36,7 +36,7 @@ class SizeRecord:
     cpu_total_s: float = 0.0
     complete: bool = False
     process_s: float | None = None  # processor time of the ranks in the timed calls
-    begins: list[float] = field(default_factory=list)  # of the timed calls, on the machine's clock
+    begins_s: list[float] = field(default_factory=list)  # of the timed calls, on CLOCK_MONOTONIC
     job_seconds: list[list[float]] = field(
         default_factory=list
     )  # `seconds`, where jobs ran at once
@@ -71,7 +71,7 @@ class SizeRecord:
         """Begin and end of the timed calls, where the program told."""
         return [
             (begin, begin + seconds)
-            for begin, seconds in zip(self.begins, self.seconds, strict=False)
+            for begin, seconds in zip(self.begins_s, self.seconds, strict=False)
         ]
 
     @property
@@ -112,8 +112,8 @@ class RunRecord:
                 record = self.size(int(entry["size"]))
                 times = record.warmup_seconds if entry["warmup"] else record.seconds
                 times.append(float(entry["seconds"]))
-                if not entry["warmup"] and "begin" in entry:
-                    record.begins.append(float(entry["begin"]))
+                if not entry["warmup"] and "begin_s" in entry:
+                    record.begins_s.append(float(entry["begin_s"]))
                 record.wrong_bytes += int(entry["wrong_bytes"])
             case "size":
                 record = self.size(int(entry["size"]))
@@ -174,7 +174,7 @@ def join_records(
     joined = SizeRecord(records[0].size, complete=all(record.complete for record in records))
     for record in records:
         joined.seconds += record.seconds
-        joined.begins += record.begins
+        joined.begins_s += record.begins_s
         joined.warmup_seconds += record.warmup_seconds
         joined.wrong_bytes += record.wrong_bytes
         joined.cpu_idle_s += record.cpu_idle_s
