@@ -109,6 +109,11 @@ def test_too_little_memory_is_said_before_anything_starts() -> None:
         (["--rounds", "0"], "--rounds 0 is not valid"),
         (["--congestion-control", "warp"], "control 'warp' is not loaded here; expected one of"),
         (["--json", "-", "--csv", "-"], "--json and --csv cannot both be '-'"),
+        (["--timeline", "1K"], "--timeline draws on the page; name one with --html FILE"),
+        (
+            ["--timeline", "7", "--html", "-"],
+            "--timeline 7 is not valid; expected one of --sizes: 100, 1000, 10000",
+        ),
         (["--json", "/nowhere/x.json"], "its folder does not exist"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -19,6 +20,20 @@ CONDITIONS = "Conditions of real programs"
 def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise BadInput(f"{name} {value:g} is not valid; expected {low:g} to {high:g}")
+
+
+def _timeline_size(text: str, sizes: Sequence[int], html: str | None) -> int:
+    from allemande.bench.message_sizes import parse_sizes
+
+    if html is None:
+        raise BadInput("--timeline draws on the page; name one with --html FILE")
+    found = parse_sizes(text)
+    if len(found) != 1 or found[0] not in sizes:
+        raise BadInput(
+            f"--timeline {text} is not valid; expected one of --sizes: "
+            f"{', '.join(map(str, sizes))} bytes"
+        )
+    return found[0]
 
 
 def command(
@@ -138,6 +153,14 @@ def command(
     html: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a page with a plot; '-' is stdout.")
     ] = None,
+    timeline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Show on the page of --html what links, queues and TCP did over one exchange of "
+            "this size, one of --sizes; takes another launch of each candidate.",
+        ),
+    ] = None,
 ) -> None:
     """Measure candidates for MPI_Alltoall, or for v and w, side by side in an emulated cluster.
 
@@ -168,12 +191,14 @@ def command(
     if spec is not None and spec.has_own_sizes and sizes is not None:
         raise BadInput("a matrix file says how many bytes; leave out --sizes")
     size_list = parse_sizes(sizes or SIZES)
+    timeline_size = None if timeline is None else _timeline_size(timeline, size_list, html)
 
     from rich.console import Console
 
     from allemande.bench import figure_output
     from allemande.bench.comparison import ConditionOptions, compare
     from allemande.bench.runner import Effort
+    from allemande.bench.timeline import Request
 
     effort = Effort(
         rounds=rounds,
@@ -197,6 +222,7 @@ def command(
         rank_order=rank_order,
         timers=None if timers is None else timers.value,
         options=ConditionOptions(cold, idle, background, jobs, job_layout, slow, half_rate),
+        timeline=None if timeline_size is None else Request(timeline_size),
     )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))
@@ -210,6 +236,7 @@ def command(
 
         svg = render(result.figures, "svg")
         line = shlex.join(["allemande", *sys.argv[1:]])
-        write_output(html, build_page(result.figures, result.setting, svg, line))
+        page = build_page(result.figures, result.setting, svg, line, result.timelines)
+        write_output(html, page)
     if result.failed:
         raise typer.Exit(1)

@@ -22,6 +22,9 @@ STOCK_MARKERS = ("s", "D", "^", "v", "P", "X")
 OUR_MARKERS = ("o", "o", "h", "h")
 
 
+LEGEND_MAX = 5  # candidates
+
+
 @dataclass(frozen=True)
 class Look:
     colour: str
@@ -96,7 +99,6 @@ def _draw_times(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look]
     axes.margins(x=0.08)
     axes.set_xlabel("message to each other rank")
     axes.set_title("Time of one MPI_Alltoall", loc="left", fontsize=11, fontweight="bold")
-    axes.legend(loc="upper left", frameon=False, fontsize=9)
 
 
 def _draw_fractions(axes: Axes, figures: Sequence[Figure], style: Mapping[str, Look]) -> None:
@@ -145,6 +147,16 @@ def _draw(figures: Sequence[Figure]) -> Canvas:
         style = looks(figures)
         _draw_times(left, figures, style)
         _draw_fractions(right, figures, style)
+        if len(style) <= LEGEND_MAX:
+            left.legend(loc="upper left", frameon=False, fontsize=9)
+        else:  # it would hide lines
+            canvas.legend(
+                *left.get_legend_handles_labels(),
+                loc="outside lower center",
+                ncols=LEGEND_MAX,
+                frameon=False,
+                fontsize=9,
+            )
         return canvas
 
 

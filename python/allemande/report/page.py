@@ -5,82 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from allemande.bench.figure_output import best_of, by_size, shared_cells, shared_headings
+from allemande.bench.figure_output import best_of, by_size
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.setting import Setting
-from allemande.quantities import (
-    MISSING,
-    TIMES,
-    format_part,
-    format_ratio,
-    format_seconds,
-    format_size,
-    format_spread,
-)
-
-STYLE = """
-:root { color-scheme: light; --ink: #1c2330; --soft: #5b6577; --line: #e3e7ee; --ours: #0b5a94;
-  --best: #eaf4fb; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f4f6f9; color: var(--ink); font: 16px/1.55 system-ui, -apple-system,
-  "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 1060px; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
-h2 { font-size: 1.15rem; margin: 0 0 .7rem; }
-p { margin: 0; }
-.lead { font-size: 1.1rem; color: var(--soft); margin-bottom: 1.6rem; }
-section { background: #fff; border: 1px solid var(--line); border-radius: 12px; padding: 1.4rem;
-  margin-bottom: 1.2rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(210px, 1fr)); gap: 1rem;
-  background: none; border: 0; padding: 0; }
-.tile { background: #fff; border: 1px solid var(--line); border-radius: 12px; padding: 1rem
-  1.2rem; }
-.tile b { display: block; font-size: 1.8rem; line-height: 1.2; color: var(--ours); }
-.tile span { color: var(--soft); font-size: .92rem; }
-.plot svg { width: 100%; height: auto; display: block; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem;
-  font-variant-numeric: tabular-nums; }
-th { text-align: right; font-size: .82rem; font-weight: 600; color: var(--soft);
-  border-bottom: 1px solid var(--ink); padding: .35rem .5rem; white-space: nowrap; }
-td { text-align: right; padding: .3rem .5rem; white-space: nowrap; }
-th.name, td.name { text-align: left; }
-tbody { border-bottom: 1px solid var(--line); }
-tr.limit td { color: var(--soft); font-style: italic; }
-tr.ours td { font-weight: 600; }
-tr.best td { background: var(--best); }
-tr.void td { color: #9aa3b2; }
-tr.wrong td { color: #b00020; font-weight: 700; }
-.warning { border-left: 4px solid #b00020; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; margin: 0; }
-dt { color: var(--soft); }
-dd { margin: 0; }
-code { background: #eef1f5; border-radius: 4px; padding: .1em .35em; font-size: .9em; }
-"""
-
-COLUMNS = (
-    ("message", "bytes to each other rank"),
-    ("candidate", "what ran"),
-    ("median", "of all timed calls; a call lasts until the slowest rank is done"),
-    ("slowest", "of the timed calls"),
-    ("spread", "half the distance between the quartiles, of the median"),
-    ("of the limit", "limit / median"),
-    ("vs best stock", "fastest stock median / this median: above 1 is faster"),
-    ("calls", "timed calls, every byte of each checked"),
-    ("packets", "sent by all hosts, warm-up included: TCP segments, or allemande's packets"),
-    ("TCP time-outs", "of all hosts in the timed calls"),
-    ("sent again", "TCP segments in the timed calls; allemande's packets, warm-up included"),
-    ("lost", "Ethernet frames that a full switch queue dropped"),
-    ("CPU per call", "user and system time of all ranks' processes in a timed call"),
-    ("CPU idle", "of all processors, during the timed calls"),
-)
-
-SHARED_COLUMNS = {
-    "each job": "median of each job",
-    "together": "part of what the links carry that all jobs together used",
-    "flows": "mean rate of a background TCP flow during the calls",
-    "of share": "the same, of the flow's fair share of its narrowest link",
-}
+from allemande.bench.timeline import Timeline
+from allemande.quantities import TIMES, format_seconds, format_size
+from allemande.report.page_frame import frame, inline_svg
+from allemande.report.page_tables import cost_table, shared_table, speed_table
+from allemande.report.timeline_plot import IDLE_USE, describe, pairs_of, render_timelines
 
 LIMIT_TEXT = """
 No program can be faster than the links. For every directed link, the <b>limit</b> counts the bytes
@@ -99,61 +31,6 @@ is compared with what was sent. A run in which the machine itself (not the netwo
 is void and is repeated. A figure counts only while the processors are at least 20&nbsp;% idle under
 allemande: then the links are the limit.
 """
-
-
-def _table_row(figure: Figure, label: str, best: bool) -> str:
-    classes = [
-        name
-        for name, applies in (
-            ("ours", not figure.stock),
-            ("best", best),
-            ("void", figure.void),
-            ("wrong", figure.wrong_bytes > 0),
-        )
-        if applies
-    ]
-    idle = MISSING if figure.cpu_idle is None else f"{figure.cpu_idle:.0%}"
-    name = escape(figure.candidate) + (" (void)" if figure.void else "")
-    cells = (
-        format_seconds(figure.median_s),
-        format_seconds(figure.slowest_s),
-        format_spread(figure.spread),
-        format_part(figure.fraction_of_limit),
-        format_ratio(figure.ratio_to_best_stock),
-        f"{figure.calls}",
-        f"{figure.packets:,}",
-        f"{figure.tcp_timeouts:,}",
-        f"{figure.resent:,}",
-        f"{figure.dropped:,}",
-        format_seconds(figure.cpu_s_per_call),
-        idle,
-        *shared_cells(figure),
-    )
-    return (
-        f'<tr class="{" ".join(classes)}"><td>{label}</td><td class="name">{name}</td>'
-        + "".join(f"<td>{cell}</td>" for cell in cells)
-        + "</tr>"
-    )
-
-
-def _table(figures: Sequence[Figure]) -> str:
-    columns = (*COLUMNS, *((name, SHARED_COLUMNS[name]) for name in shared_headings(figures)))
-    heads = "".join(
-        f'<th{" class=name" if name == "candidate" else ""} title="{escape(text)}">{name}</th>'
-        for name, text in columns
-    )
-    bodies = []
-    for size, group in by_size(figures):
-        best = best_of(group)
-        limit = (
-            f'<tr class="limit"><td>{format_size(size)}</td><td class="name">physical limit</td>'
-            f"<td>{format_seconds(group[0].limit_s)}</td><td></td><td></td><td>100.0%</td>"
-            + "<td></td>" * (len(columns) - 6)
-            + "</tr>"
-        )
-        rows = [_table_row(figure, "", figure is best) for figure in group]
-        bodies.append(f"<tbody>{limit}{''.join(rows)}</tbody>")
-    return f"<table><thead><tr>{heads}</tr></thead>{''.join(bodies)}</table>"
 
 
 def _tiles(figures: Sequence[Figure]) -> str:
@@ -188,7 +65,7 @@ def _warning_section(figures: Sequence[Figure]) -> str:
     return f'<section class="warning"><h2>Read this first</h2><ul>{items}</ul></section>'
 
 
-def _facts(setting: Setting, command: str) -> str:
+def facts(setting: Setting, command: str) -> str:
     pairs = (
         (
             "cluster",
@@ -207,33 +84,67 @@ def _facts(setting: Setting, command: str) -> str:
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in pairs) + "</dl>"
 
 
-def build_page(figures: Sequence[Figure], setting: Setting, plot_svg: bytes, command: str) -> str:
-    svg = plot_svg.decode("utf-8")
-    svg = svg[svg.index("<svg") :]  # an XML declaration may not stand inside HTML
+def _timeline_sections(timelines: Sequence[Timeline]) -> str:
+    """A plot for each library: stock above ours, over the same time."""
+    if not timelines:
+        return ""
+    first = timelines[0]
+    period = format_seconds(first.period_s)
+    part = max(timeline.processor_part for timeline in timelines)
+    words = (
+        f"One call of {format_size(first.size)}, of median length among some that were made for "
+        f"this plot alone. Links used: the links that this exchange asks most of, all together "
+        f"(level: {escape(first.level)}). Shaded: less than {IDLE_USE:.0%} of them is used "
+        "although the call is not over. Fullest queue: of all ports of switches, as "
+        f"seen every {period}; drops and time-outs are the kernel's counts. Looking took up to "
+        f"{part:.0%} of one processor."
+    )
+    plots = "".join(
+        f'<div class="plot" role="img" aria-label="{escape("; ".join(map(describe, pair)))}">'
+        f"{inline_svg(render_timelines(pair, 'svg'))}</div>"
+        for pair in pairs_of(timelines)
+    )
+    return f'<section><h2>What the network did</h2><p class="note">{words}</p>{plots}</section>'
+
+
+def figure_sections(
+    figures: Sequence[Figure], plot_svg: bytes, timelines: Sequence[Timeline] = ()
+) -> str:
+    """All that one comparison shows."""
+    return f"""{_warning_section(figures)}
+{_tiles(figures)}
+<section class="plot">{inline_svg(plot_svg)}</section>
+{_timeline_sections(timelines)}
+<section><h2>Figures</h2>{speed_table(figures)}
+<h3>What they cost</h3>{cost_table(figures)}{shared_table(figures)}</section>
+"""
+
+
+def explanations() -> str:
+    return f"""<section><h2>What the limit is</h2><p>{LIMIT_TEXT}</p></section>
+<section><h2>How it was measured</h2><p>{METHOD_TEXT}</p></section>"""
+
+
+def checked_calls(figures: Sequence[Figure]) -> str:
     wrong = sum(figure.wrong_bytes for figure in figures)
     calls = sum(figure.calls for figure in figures)
     checked = "every received byte was right" if wrong == 0 else f"{wrong:,} BYTES WERE WRONG"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>allemande: MPI_Alltoall on {escape(setting.cluster)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>MPI_Alltoall on a network that congests</h1>
+    return f"{calls:,} timed calls, {checked}."
+
+
+def build_page(
+    figures: Sequence[Figure],
+    setting: Setting,
+    plot_svg: bytes,
+    command: str,
+    timelines: Sequence[Timeline] = (),
+) -> str:
+    return frame(
+        f"allemande: MPI_Alltoall on {setting.cluster}",
+        f"""<h1>MPI_Alltoall on a network that congests</h1>
 <p class="lead">{setting.hosts} hosts on {escape(setting.cluster)}, {escape(setting.host_link)}:
-the same MPI libraries, with and without allemande preloaded. {calls:,} timed calls, {checked}.</p>
-{_warning_section(figures)}
-{_tiles(figures)}
-<section class="plot">{svg}</section>
-<section class="wide"><h2>Figures</h2>{_table(figures)}</section>
-<section><h2>What the limit is</h2><p>{LIMIT_TEXT}</p></section>
-<section><h2>How it was measured</h2><p>{METHOD_TEXT}</p></section>
-<section><h2>Where and when</h2>{_facts(setting, command)}</section>
-</main>
-</body>
-</html>
-"""
+the same MPI libraries, with and without allemande preloaded. {checked_calls(figures)}</p>
+{figure_sections(figures, plot_svg, timelines)}
+{explanations()}
+<section><h2>Where and when</h2>{facts(setting, command)}</section>""",
+    )
