@@ -71,8 +71,12 @@ build/%/build.ninja: CMakePresets.json | setup
 	cmake --preset $*
 
 .PHONY: demo
-demo: build ## boot the emulated 8x4 cluster and compare (writes out/demo/report.html)
+demo: build ## compare on three emulated clusters, 8 minutes at most (writes out/demo/report.html)
 	$(venv)/bin/allemande demo
+
+.PHONY: readme-tables
+readme-tables: demo ## run the demo and put its tables into README.md; on a quiet machine
+	$(python) tools/paste_demo.py
 
 .PHONY: examples
 examples: build ## build the real programs of examples/ (allemande examples runs them)

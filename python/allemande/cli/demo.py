@@ -12,16 +12,17 @@ from allemande.cli.shared_options import TimersOption
 
 def command(
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where report.html and the plot go.")
+        Path, typer.Option(metavar="FOLDER", help="Where report.html, plots and figures go.")
     ] = Path("out/demo"),
     timers: TimersOption = None,
 ) -> None:
-    """Boot an emulated cluster of 32 hosts and compare MPI_Alltoall with and without allemande.
+    """Compare MPI_Alltoall with and without allemande on three emulated clusters.
 
-    Four leaf switches and a core switch with shaped links and shallow queues; stock Open MPI, stock
-    MPICH and each with allemande preloaded; 1, 10 and 50 KB to each other rank. Every received byte
-    is checked. Then real programs, stock and preloaded (`allemande examples`). Takes about four
-    minutes.
+    shallow-4x2, 8 hosts at full speed; oversubscribed-8x4 and tam-8x4, 32 hosts at a tenth of it.
+    Stock Open MPI and MPICH, the best of their other algorithms, and each library with allemande
+    preloaded. Every received byte is checked. The page shows what links, queues and time-outs did
+    over one exchange. Then real programs, stock and preloaded (`allemande examples`). Takes eight
+    minutes at most.
     """
     from allemande.report.demo_run import run_demo
 
