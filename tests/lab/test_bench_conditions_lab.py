@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -109,8 +110,15 @@ def test_a_host_at_half_its_rate_is_the_limit(cluster: Path) -> None:
     assert entry["median_s"] > 0.9 * entry["limit_s"]
 
 
-def test_an_interrupt_ends_the_flows(
-    cluster: Path, marked_processes: Callable[[], list[int]]
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_flows_end_with_the_command(
+    cluster: Path,
+    marked_processes: Callable[[], list[int]],
+    tmp_path: Path,
+    number: signal.Signals,
+    code: int,
 ) -> None:
     process = subprocess.Popen(
         [
@@ -119,14 +127,15 @@ def test_an_interrupt_ends_the_flows(
             *("--background", "full", "--jobs", "2"),
         ],
         stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # a killed command cannot remove its folders
     )
     while not any("alltoall_bench" in command_line(pid) for pid in marked_processes()):
         assert process.poll() is None
         time.sleep(0.05)
     assert any("bulk_flow" in command_line(pid) for pid in marked_processes())
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
 
 
 def command_line(pid: int) -> str:
