@@ -28,9 +28,9 @@ class PointToPoint {
   virtual ~PointToPoint() = default;
 
   // Begins an exchange on a lane that runs none, with as many messages outstanding at once as the
-  // flow says, at most as many as there are ranks. Its rounds and the memory of its blocks must
-  // live until await() has returned its completion, or until ended() after give_up(). Every rank
-  // starts the exchanges of a lane in the same order.
+  // flow says, as many as its window or there are ranks at most. Its rounds and the memory of its
+  // blocks must live until await() has returned its completion, or until ended() after give_up().
+  // Every rank starts the exchanges of a lane in the same order.
   virtual base::Status start(std::size_t lane, const transport::Exchange& exchange,
                              const io::MessageFlow& flow) = 0;
   // The block for this peer, withheld at the start, is in the send buffer now.

@@ -19,6 +19,12 @@ bool forwards(const plan::Plan& plan) {
                      [](const plan::Phase& phase) { return !phase.direct(); });
 }
 
+// Of the message that comes from a peer in a phase.
+std::uint64_t bytes_from(const execute::Course& course, std::size_t phase, base::PeerId peer) {
+  const auto uniform = course.uniform_bytes(phase);
+  return uniform ? *uniform : course.receive_bytes(phase)[peer];
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Ranks>> Ranks::make(const SimRequest& request) {
@@ -90,9 +96,7 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
         phase.members.empty() ? count : static_cast<std::uint32_t>(phase.members.size());
     auto engine = std::make_unique<transport::Engine>(request.config(rank), phase.self, members);
     for (const base::PeerId peer : phase.rounds.recv) {
-      const std::uint64_t bytes = made.course.uniform_bytes(lane)
-                                      ? *made.course.uniform_bytes(lane)
-                                      : made.course.receive_bytes(lane)[peer];
+      const std::uint64_t bytes = bytes_from(made.course, lane, peer);
       if (bytes / engine->packet_bytes() >= kPacketsMax) {
         return base::bad_input(fmt::format(
             "{} bytes per pair are too many packets; at most {} are possible", bytes, kPacketsMax));
@@ -237,12 +241,10 @@ bool Ranks::advance(std::uint32_t rank, Picos now) {
       continue;
     }
     --lane.missing;
-    const execute::Course& course = ranks_[one.rank].course;
-    const std::uint64_t bytes = course.uniform_bytes(one.lane)
-                                    ? *course.uniform_bytes(one.lane)
-                                    : course.receive_bytes(one.lane)[one.from];
     // The course waits for no message without bytes.
-    if (bytes > 0) arrived(one.rank, one.lane, one.from);
+    if (bytes_from(ranks_[one.rank].course, one.lane, one.from) > 0) {
+      arrived(one.rank, one.lane, one.from);
+    }
     begun = advance(one.rank, now) || begun;
   }
   if (self.inside && self.course.done()) finish(rank, now);

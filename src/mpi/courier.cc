@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "execute/configuration.h"
 #include "mpi/hello_exchange.h"
 #include "mpi/settings.h"
 #include "mpi/size_check.h"
@@ -113,9 +114,9 @@ io::MessageFlow Courier::message_flow() const {
   if (std::none_of(cluster->switches.begin(), cluster->switches.end(), drops)) {
     return carrier::PointToPoint::kFew;
   }
-  const std::uint32_t of_host = job_.options.window_packets != 0 ? job_.options.window_packets
-                                                                 : members_.tuning->window_packets;
-  const std::uint32_t window = std::max(1u, of_host / members_.placement.most());
+  transport::Config of_host;
+  execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
+  const std::uint32_t window = std::max(1u, of_host.window_packets / members_.placement.most());
   return {std::max(window, carrier::PointToPoint::kFew), window,
           members_.tuning->mtu_bytes - kAroundChunk};
 }

@@ -207,6 +207,8 @@ class Engine {
   bool disputed(PeerId id, std::uint64_t exchange) const {
     return asides_[id].disputed == exchange + 1;
   }
+  // Of the running exchange.
+  bool disputed(PeerId id) const { return in_dispute_ && disputed(id, current()); }
   // Packets of the exchange before that are not acknowledged.
   bool owes_tail(PeerId id) const {
     return tail_unacked_ > 0 && asides_[id].tail.outstanding() > 0;

@@ -139,7 +139,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     return Verdict::kNothing;
   }
   Peer& peer = peers_[id];
-  if ((in_dispute_ && disputed(id, exchange)) || last != (header.packet + 1 == peer.recv.total)) {
+  if (disputed(id) || last != (header.packet + 1 == peer.recv.total)) {
     dispute(id, exchange);
     return Verdict::kNothing;
   }

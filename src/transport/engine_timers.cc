@@ -66,8 +66,7 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
     }
   }
   const bool unacked = peer.send.outstanding() > 0 || owes_tail(id);
-  const bool awaited =
-      running_ && (!peer.recv.complete() || (in_dispute_ && disputed(id, current())));
+  const bool awaited = running_ && (!peer.recv.complete() || disputed(id));
   if (!unacked && !awaited) return due;
   base::Nanos at = base::kNever;
   if (unacked) at = peer.quiet_since + probe_delay(peer);
@@ -84,8 +83,8 @@ std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {
   for (PeerId id = 0; id < peers_.size(); ++id) {
     if (id == self_) continue;
     Peer& peer = peers_[id];
-    const bool awaited = !peer.recv.complete() || disputed(id, current()) ||
-                         asides_[id].tail.outstanding() > 0 || peer.send.outstanding() > 0;
+    const bool awaited =
+        !peer.recv.complete() || disputed(id) || owes_tail(id) || peer.send.outstanding() > 0;
     if (!awaited) continue;
     const base::Nanos silent = listened(now) - std::max(peer.heard, listening_since_);
     const bool fatal = silent >= config_.peer_timeout;
