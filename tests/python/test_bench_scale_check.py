@@ -18,7 +18,7 @@ def entry(candidate: str, median_s: float | None, *, stock: bool = True) -> dict
         "size": 3000,
         "limit_s": 0.02,
         "median_s": median_s,
-        "tcp_timeouts": 3,
+        "times_s": [] if median_s is None else [median_s, median_s, 0.03],
     }
 
 
@@ -40,6 +40,15 @@ def test_times_are_multiplied_by_the_scale_and_held_against_full_speed() -> None
     assert scaled.off(at_full_speed(points, scaled)) == (2.2 * 0.1) / 0.2 - 1
     assert failed.off(full) is None
     assert full.off(at_full_speed(points, full)) == 0
+
+
+def test_calls_that_took_a_minimum_time_out_are_told_apart() -> None:
+    (full,) = points_of(Run("a", 1.0, "real"), [entry("openmpi", 0.25)])
+    assert (full.late, full.prompt) == ([0.25, 0.25], [0.03])
+    (scaled,) = points_of(Run("a", 0.1, "scaled"), [entry("openmpi", 2.1)])
+    assert len(scaled.late) == 2  # the limit is 2 ms, and 210 ms have passed
+    (real,) = points_of(Run("a", 0.1, "real"), [entry("openmpi", 0.25)])
+    assert (len(real.late), len(real.prompt)) == (2, 1)
 
 
 def test_what_is_too_far_off_is_red_only_with_scaled_timers() -> None:

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from allemande.bench.comparison import Comparison
+from allemande.bench.figures import Figure
 from allemande.cli import main
 from allemande.reproduce import experiment as experiments
+from allemande.reproduce import lab_runs
 from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
 from allemande.reproduce.kinds import RUNS, run
@@ -136,6 +139,59 @@ def test_the_remap_saves_what_the_window_loses() -> None:
     assert ours[f"remapped XOR (Figure 4): {lost}"] == 0
     assert ours[f"plain XOR (Figure 3): {first}"] == 8
     assert ours[f"remapped XOR (Figure 4): {first}"] == 10
+
+
+def test_in_the_lab_calls_that_took_a_time_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At scale 0.05 TCP's minimum of 200 ms is 4 s; the limit of the figures is 0.2 s."""
+
+    def measured(cluster: str, scale: float, sizes: list[int], *_: Any, **named: Any) -> Comparison:
+        assert (scale, sizes, named["timers"]) == (0.05, [25_000], "scaled")
+        figures = [
+            Figure(
+                candidate=name,
+                stock=stock,
+                library="openmpi",
+                size=25_000,
+                median_s=times[1],
+                limit_s=0.2,
+                fraction_of_limit=0.2 / times[1],
+                packets=1,
+                retransmitted=0,
+                wrong_bytes=0,
+                times_s=times,
+            )
+            for name, stock, times in (
+                ("openmpi", True, [0.3, 0.4, 4.3, 9.0]),
+                ("allemande+openmpi", False, [0.21, 0.21]),
+            )
+        ]
+        return Comparison(figures, None, [], failed=False)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lab_runs, "compare", measured)
+    outcome = lab_runs.run_in_lab(experiments.load("dctcp-all-to-all"), None, None)
+    rows = {row.point: row for row in outcome.rows}
+    stock = rows["lab, 462 packets per port, openmpi: calls with a time-out"]
+    assert (stock.ours, stock.published) == (0.5, 0.55)
+    ours = rows["lab, 58 packets per port, allemande+openmpi: calls with a time-out"]
+    assert (ours.ours, ours.published) == (0.0, None)
+    slowest = rows["lab, 58 packets per port, openmpi: slowest call, ms at full speed"]
+    assert slowest.ours == pytest.approx(450)
+    assert outcome.draw("svg").startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["000-fig-5", "--lab"], "simulated only"),
+        (["dctcp-all-to-all", "--scale", "0.1"], "add --lab"),
+        (["dctcp-all-to-all", "--timers", "real"], "add --lab"),
+    ],
+)
+def test_options_of_the_lab_are_for_the_lab(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_an_unordered_exchange_overruns_a_shared_buffer() -> None:

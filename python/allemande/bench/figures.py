@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ class Figure:
     seed: int = 1  # of the matrix
     timers: str = "real"  # of the lab
     slowest_s: float | None = None
+    times_s: list[float] = field(default_factory=list)  # of the timed calls, in order
     tcp_timeouts: int = 0  # of all hosts in the timed calls, whoever's connections these are
     tcp_retransmitted: int = 0  # segments, in the same
     cpu_s_per_call: float | None = None  # user and system time of all ranks' processes
@@ -184,6 +185,7 @@ def make_figure(
         accelerated=any(record.counters.get("allemande_exchanges", 0) > 0 for record in used),
         cpu_idle=idle / total if total > 0 else None,
         slowest_s=max(seconds, default=None),
+        times_s=seconds,
         tcp_timeouts=sum(record.counters.get(TIMED_TIMEOUTS, 0) for record in used),
         tcp_retransmitted=sum(record.counters.get(TIMED_RETRANSMITTED, 0) for record in used),
         cpu_s_per_call=process_s / timed_calls if timed_calls else None,

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import matplotlib
@@ -25,6 +26,7 @@ from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.runner import Effort
+from allemande.lab.timers import TCP_RTO_MIN_MS
 from allemande.output_files import write_output
 from allemande.quantities import MISSING, format_seconds, format_size
 from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
@@ -60,7 +62,18 @@ class Point:
     size: int
     limit_s: float
     seconds: float | None
-    timeouts: int | None
+    times_s: Sequence[float]  # of every call
+    rto_min_s: float
+
+    @property
+    def late(self) -> list[float]:
+        """Calls that took the limit and a minimum time-out of TCP."""
+        return [one for one in self.times_s if one >= self.limit_s + self.rto_min_s]
+
+    @property
+    def prompt(self) -> list[float]:
+        """The others."""
+        return [one for one in self.times_s if one < self.limit_s + self.rto_min_s]
 
     def off(self, full: Point | None) -> float | None:
         """How much longer it seems to take than at scale 1."""
@@ -85,7 +98,8 @@ def points_of(run: Run, entries: Sequence[dict[str, Any]]) -> list[Point]:
             size=entry["size"],
             limit_s=entry["limit_s"] * run.scale,
             seconds=None if entry["median_s"] is None else entry["median_s"] * run.scale,
-            timeouts=entry["tcp_timeouts"],
+            times_s=[seconds * run.scale for seconds in entry["times_s"]],
+            rto_min_s=TCP_RTO_MIN_MS / 1000 * (run.scale if run.timers == "real" else 1),
         )
         for entry in entries
     ]
@@ -119,29 +133,44 @@ def _measure(run: Run, sizes: Sequence[int], candidates: str, effort: Effort, fo
 
 
 def tables(points: Sequence[Point]) -> Iterator[Table]:
-    """One per cluster: a row for each size and candidate, a column for each run."""
+    """Two per cluster: a row for each size and candidate, a column for each run."""
     clusters = list(dict.fromkeys(point.run.cluster for point in points))
     for cluster in clusters:
         here = [point for point in points if point.run.cluster == cluster]
         runs = list(dict.fromkeys(point.run for point in here))
-        title = f"{cluster}: medians times the scale, and how far they are from scale 1"
-        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-        table.add_column("size", justify="right", no_wrap=True)
-        table.add_column("candidate", no_wrap=True)
-        for run in runs:
-            heading = "scale 1" if run.scale == 1 else f"{run.scale:g}, {run.timers}"
-            table.add_column(heading, justify="right", no_wrap=True)
+        medians = _table(f"{cluster}: medians times the scale, and how far from scale 1", runs)
+        parts = _table(
+            f"{cluster}: calls with a time-out, their median / the median of the others", runs
+        )
         rows = dict.fromkeys((point.size, point.candidate) for point in here)
         for size, candidate in rows:
-            cells = []
-            for run in runs:
-                mine = next(
-                    (p for p in here if (p.run, p.size, p.candidate) == (run, size, candidate)),
-                    None,
-                )
-                cells.append(_cell(mine, at_full_speed(here, mine)) if mine else Text(MISSING))
-            table.add_row(format_size(size), candidate, *cells)
-        yield table
+            of_row = {p.run: p for p in here if (p.size, p.candidate) == (size, candidate)}
+            mine = [of_row.get(run) for run in runs]
+            cells = [_cell(p, at_full_speed(here, p)) if p else Text(MISSING) for p in mine]
+            medians.add_row(format_size(size), candidate, *cells)
+            parts.add_row(format_size(size), candidate, *(_parts(p) if p else "" for p in mine))
+        yield medians
+        yield parts
+
+
+def _table(title: str, runs: Sequence[Run]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("candidate", no_wrap=True)
+    for run in runs:
+        heading = "scale 1" if run.scale == 1 else f"{run.scale:g}, {run.timers}"
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _parts(point: Point) -> str:
+    """`25% 219 ms / 14 ms`."""
+    if not point.times_s:
+        return MISSING
+    medians = [
+        format_seconds(median(times) if times else None) for times in (point.late, point.prompt)
+    ]
+    return f"{len(point.late) / len(point.times_s):.0%} {medians[0]} / {medians[1]}"
 
 
 def _cell(point: Point, full: Point | None) -> Text:
@@ -172,6 +201,16 @@ def draw(points: Sequence[Point]) -> Canvas:
                 axes.minorticks_off()
                 for number, candidate in enumerate(candidates):
                     mine = [p for p in here if p.candidate == candidate]
+                    for p in mine:
+                        axes.plot(
+                            [p.run.scale * 1.04 ** (number - 1.5)] * len(p.times_s),
+                            [1e3 * seconds for seconds in p.times_s],
+                            ".",
+                            color=COLOURS[number],
+                            fillstyle="full" if p.run.timers == "scaled" else "none",
+                            alpha=0.35,
+                            markersize=4,
+                        )
                     for timers, line in (("scaled", "-"), ("real", "--")):
                         shown = [p for p in mine if p.run.scale == 1 or p.run.timers == timers]
                         axes.plot(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from allemande.cli.shared_options import CsvFile, JsonArrayFile
+from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -21,6 +21,14 @@ def command(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the plot goes.")] = Path(
         "out/reproduce"
     ),
+    lab: Annotated[
+        bool,
+        typer.Option("--lab", help="Measure real programs in the emulated cluster instead; root."),
+    ] = False,
+    scale: Annotated[
+        float | None, typer.Option(help="Of the lab's link rates; without it the experiment's.")
+    ] = None,
+    timers: TimersOption = None,
     json: JsonArrayFile = None,
     csv: CsvFile = None,
 ) -> None:
@@ -39,6 +47,8 @@ def command(
         raise BadInput(f"no experiment named; expected one of {', '.join(experiments.names())}")
     check_outputs({"--json": json, "--csv": csv})
     experiment = experiments.load(name)
+    if not lab and (scale is not None or timers is not None):
+        raise BadInput("--scale and --timers are the lab's: add --lab")
 
     from rich.console import Console
 
@@ -46,8 +56,13 @@ def command(
     from allemande.reproduce import row_output
     from allemande.reproduce.kinds import run
 
-    with LateProgress(f"simulating {experiment.name}") as progress:
-        outcome = run(experiment, workers, progress)
+    if lab:
+        from allemande.reproduce.lab_runs import run_in_lab
+
+        outcome = run_in_lab(experiment, scale, timers and timers.value)
+    else:
+        with LateProgress(f"simulating {experiment.name}") as progress:
+            outcome = run(experiment, workers, progress)
     console = Console(stderr=STDOUT in (json, csv))
     row_output.print_rows(console, experiment, outcome.rows)
     output.mkdir(parents=True, exist_ok=True)
