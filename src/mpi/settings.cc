@@ -62,6 +62,7 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
   if (endpoint.mtu_bytes == 0 && tuning != nullptr) endpoint.mtu_bytes = tuning->mtu_bytes;
   if (tuning != nullptr) {
     endpoint.grain_packets = tuning->grain_packets;
+    endpoint.burst_packets = tuning->burst_packets;
     if (options.pacing != "off") endpoint.pace_mbit_s = tuning->host_rate_mbit_s;
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;

@@ -157,6 +157,9 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
 }
 
 base::Nanos Channel::deadline() const { return impl_->engine.deadline(); }
+base::Nanos Channel::unmoved_until(base::Nanos now) const {
+  return impl_->engine.unmoved_until(now);
+}
 bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);

@@ -44,6 +44,21 @@ TEST(Channel, WhatALateStarterReceivedIsNeverReleasedAsABurst) {
   EXPECT_LE(group.pull(0, 100).size(), 4u);
 }
 
+TEST(Channel, NothingMattersUntilMostOfWhatIsToComeCanBeThere) {
+  Config config;
+  config.window_packets = 100;
+  config.packet_time = 120'000;
+  Group group(9, config);
+  for (PeerId rank = 0; rank < 9; ++rank) group.start(rank, 0, kPacket);
+  EXPECT_EQ(group[0].unmoved_until(5), 5);  // it has not sent
+  EXPECT_EQ(group.pull(0, 5).size(), 8u);
+  EXPECT_EQ(group[0].unmoved_until(5), 5 + 6 * 120'000);
+  for (PeerId rank = 1; rank < 8; ++rank) {
+    for (const Wire& sent : group.pull(rank, 5)) group.deliver(sent, 5);
+  }
+  EXPECT_EQ(group[0].unmoved_until(9), 9);  // the last packet may come at any time
+}
+
 TEST(Channel, TheNextExchangeAcknowledgesTheOneBefore) {
   Group group(2);
   for (int exchange = 0; exchange < 5; ++exchange) {

@@ -126,11 +126,11 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
 
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
   const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
-  const base::Nanos frame_time =
+  frame_time_ =
       config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   cycle_packets_ = std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
-  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * frame_time;
-  nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time;
+  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * frame_time_;
+  nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time_;
   cycles_ = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_) / cycle_packets_);
   cycle_ = nominal_cycle_;
   last_wrap_ = now;

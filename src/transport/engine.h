@@ -125,6 +125,10 @@ class Engine {
   bool next(base::Nanos now, Emission* out);
   base::Nanos deadline() const { return std::min(next_timer_, next_step_at_); }
 
+  // Nothing that comes before then changes what this rank does, nor can the exchange be complete:
+  // all of it is sent, and the link needs longer for what is still to come. Else `now`.
+  base::Nanos unmoved_until(base::Nanos now) const;
+
   std::optional<PeerFailure> check_peers(base::Nanos now);
   // For so long nobody looked at what arrived: no peer was silent in that time.
   void was_deaf(base::Nanos time) { deaf_ += time; }
@@ -377,6 +381,7 @@ class Engine {
   base::Nanos listening_since_ = 0;  // the start, in time listened
   std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner
   base::Nanos cycle_ = 0;            // measured, at least the nominal one
+  base::Nanos frame_time_ = 0;  // of the longest packet of the exchange, on the host link
   base::Nanos nominal_cycle_ = 0;
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
   std::uint64_t cycles_ = 1;

@@ -10,6 +10,8 @@ namespace {
 
 // How often silent peers are looked for.
 constexpr base::Nanos kCheckEvery = 50 * base::kMillisecond;
+// So many packets fit any receive buffer.
+constexpr std::uint64_t kGatherPacketsMax = 64;
 
 }  // namespace
 
@@ -45,6 +47,13 @@ base::Nanos Engine::wait_delay(const Peer& peer) const {
 // ask.
 base::Nanos Engine::waited_since(const Peer& peer) const {
   return rounds_->steps == 0 ? peer.wait_since : std::max(peer.wait_since, next_arrival_at());
+}
+
+base::Nanos Engine::unmoved_until(base::Nanos now) const {
+  // Else what comes may open the window, make a block ready, or settle a dispute. A quarter less
+  // than the link needs, because links may be faster than the cluster file says.
+  if (send_left_ > 0 || reports_arrivals_ || in_dispute_) return now;
+  return now + static_cast<base::Nanos>(std::min(recv_left_ * 3 / 4, kGatherPacketsMax)) * frame_time_;
 }
 
 void Engine::scan_timers(base::Nanos now) {

@@ -19,6 +19,8 @@ namespace alm::io {
 // The caller's function is called, and every peer looked at, so often.
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
+// Waits of less would not save the time they take.
+constexpr base::Nanos kGatherMin = 100 * base::kMicrosecond;
 // Shorter times in which nobody reads are part of life.
 constexpr base::Nanos kDeafMin = 20 * base::kMillisecond;
 
@@ -71,8 +73,9 @@ struct Driver::Impl {
   bool owes(const Call& call) const;
   void pay(Lock& lock, Call& call);
   void drive(Lock& lock, Call& call);
+  bool news_before_sleep(base::Nanos until);
   void await_turn(Lock& lock, Call& call);
-  void receive();
+  bool receive();
   void note_deafness(base::Nanos at);
   void route(std::span<const std::byte> datagram);
   bool pump();
@@ -80,6 +83,7 @@ struct Driver::Impl {
   base::Nanos earliest_deadline() const;
   bool wants_attention(const Call& call) const;
   base::Nanos next_check(const Call& call) const;
+  base::Nanos unmoved_until(base::Nanos at) const;
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
   // driver_events.cc
   bool all_settled() const;

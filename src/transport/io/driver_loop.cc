@@ -1,4 +1,6 @@
 // What the thread that drives does, and those that wait for its turn.
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -12,6 +14,8 @@ namespace {
 constexpr std::chrono::milliseconds kTurnInterval{1};
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
+// Sleeping and being woken costs as much as so many looks.
+constexpr int kLooksBeforeSleep = 10;
 constexpr std::size_t kSetOffset = 2;  // of Header::set
 
 }  // namespace
@@ -68,8 +72,25 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
     if (more) continue;
     base::Nanos until = std::min({earliest_deadline(), call.deadline, next_check(call)});
     if (call.progress) until = std::min(until, call.next_progress);
+    if (outbox.empty() && waiting == 0 && news_before_sleep(until)) {
+      read = false;
+      continue;
+    }
     block(lock, until, driver_wake, &read);
   }
+}
+
+// Whether something comes while others have the processor for a moment: on hosts with more ranks
+// than cores it is what these others send.
+bool Driver::Impl::news_before_sleep(base::Nanos until) {
+  if (unmoved_until(now) - now >= kGatherMin) return false;
+  for (int look = 0; look < kLooksBeforeSleep; ++look) {
+    ::sched_yield();
+    now = monotonic_now();
+    if (now >= until) return false;
+    if (receive()) return true;
+  }
+  return false;
 }
 
 // Another thread drives, these exchanges too.
@@ -83,9 +104,9 @@ void Driver::Impl::await_turn(Lock& lock, Call& call) {
   update(call);
 }
 
-void Driver::Impl::receive() {
+bool Driver::Impl::receive() {
   note_deafness(now);
-  endpoint->receive(sink);
+  return endpoint->receive(sink) > 0;
 }
 
 // Peers may have asked in vain while nobody read, because the machine was busy or a callback took
@@ -170,13 +191,26 @@ base::Nanos Driver::Impl::next_check(const Call& call) const {
   return at;
 }
 
+// Before then nothing that comes matters to any exchange.
+base::Nanos Driver::Impl::unmoved_until(base::Nanos at) const {
+  base::Nanos earliest = base::kNever;
+  for (const SetEntry* entry : sets.live()) {
+    if (entry->running) earliest = std::min(earliest, entry->channel.unmoved_until(at));
+  }
+  return earliest == base::kNever ? at : earliest;
+}
+
 // Blocks without the lock. Sets `read` to whether the sockets are worth reading.
 void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) {
   // With the queue full there is nothing to do with what comes in: let it gather until half has
-  // drained. That halves the wake-ups of a busy host.
+  // drained. That halves the wake-ups of a busy host. Let it gather, too, when everything is sent
+  // and much is to come: one wake-up for each packet would cost more than the packets.
   const bool want_write = !outbox.empty();
-  const bool poll_read = !(want_write && endpoint->send_blocked());
   const base::Nanos begin = monotonic_now();
+  const base::Nanos gathered = want_write ? begin : unmoved_until(begin);
+  const bool gathers = gathered - begin >= kGatherMin;
+  const bool poll_read = !gathers && !(want_write && endpoint->send_blocked());
+  if (gathers) until = std::min(until, gathered);
   if (!poll_read) until = std::min(until, begin + kProgressInterval);  // should it never drain
   const WaitPlan plan = endpoint->plan_wait(begin, until, want_write, wake.fd(), poll_read);
   wake.sleep();

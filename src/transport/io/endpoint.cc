@@ -24,6 +24,7 @@ constexpr base::Nanos kSendBufferTime = base::kMillisecond;
 constexpr std::uint32_t kSendBufferPacketsMin = 6;
 constexpr base::Nanos kPaceBurstTime = 400 * base::kMicrosecond;
 constexpr std::uint32_t kPaceBurstPacketsMin = 4;
+constexpr std::uint32_t kPaceBurstPacketsMax = 32;  // of an exchange that needs no window
 constexpr std::uint32_t kEthernetHeaderBytes = 14;
 // How long one sight of packets held by the kernel counts; saves asking on every send.
 constexpr base::Nanos kKernelHoldsFor = base::kMillisecond;
@@ -118,8 +119,9 @@ base::Status Endpoint::Impl::open_sockets(const Address& local) {
     send_buffer_packets = std::max({kSendBufferPacketsMin, 2 * grain,
                                     packets_in(kSendBufferTime, options.pace_mbit_s, frame)});
   }
-  const std::uint32_t burst = std::max(
-      {kPaceBurstPacketsMin, 2 * grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
+  const std::uint32_t burst =
+      std::max({kPaceBurstPacketsMin, std::min(options.burst_packets, kPaceBurstPacketsMax),
+                2 * grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
   pacer = Pacer(options.pace_mbit_s, burst * frame);
 
   UdpSocketOptions socket_options{.local = local,

@@ -34,6 +34,8 @@ struct EndpointOptions {
   // The link's rate, for pacing in user space where the kernel gives no back-pressure; 0: never.
   double pace_mbit_s = 0;
   std::uint32_t grain_packets = 1;  // longest train
+  // What the queues on the way hold of an exchange without a window: that much need not be paced.
+  std::uint32_t burst_packets = 0;
   bool allow_gso = true, allow_gro = true;
 };
 

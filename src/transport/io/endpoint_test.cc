@@ -257,6 +257,20 @@ TEST(Endpoint, PacingHoldsTheRateWhereTheKernelDoesNot) {
   EXPECT_GT(a->counters().paced, 0U);
 }
 
+TEST(Endpoint, WhatTheQueuesHoldOfASmallExchangeIsNotPaced) {
+  for (const std::uint32_t burst : {0U, 12U}) {
+    auto options = loopback();
+    options.pace_mbit_s = 1;
+    options.burst_packets = burst;
+    auto a = Endpoint::open(options).value();
+    auto b = Endpoint::open(options).value();
+    const auto bytes = pattern(1472, 1);
+    const Address to = b->local();
+    const std::vector<SendItem> items(30, SendItem{&to, 0, bytes, {}});
+    EXPECT_EQ(a->send(monotonic_now(), items), burst == 0 ? 4U : 12U);
+  }
+}
+
 TEST(Endpoint, WaitEndsOnTimeDataAndWake) {
   auto a = Endpoint::open(loopback()).value();
   auto b = Endpoint::open(loopback()).value();
