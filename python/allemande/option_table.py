@@ -135,6 +135,14 @@ OPTIONS: tuple[Option, ...] = (
         help="How the data travels: UDP sockets, or MPI point-to-point messages on fabrics UDP cannot use. `auto` takes UDP and falls back with a warning.",
     ),
     Option(
+        key="leaders_per_host",
+        kind="choice",
+        default="auto",
+        valid="auto|1|2|3|4|5|6|7|8",
+        shared=True,
+        help="So many ranks of a host share the sending and receiving of large blocks, where every host has as many. `auto` takes one, and on host links of more than 5 Gbit/s by the cluster file tries several beside it. A number is kept to without a trial; leave it alone unless you compare.",
+    ),
+    Option(
         key="interface",
         kind="text",
         default="",

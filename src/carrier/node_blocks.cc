@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "carrier/slices.h"
+
 namespace alm::carrier {
 namespace {
 
@@ -13,6 +15,8 @@ static_assert(std::is_trivially_copyable_v<NodeVerdict> &&
               kVerdictBytes == node::kMessageHeadBytes);
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+// Beside the slabs a host needs: it has enough for several leaders.
+constexpr std::uint64_t kShares = std::uint64_t{1} << 63;
 
 }  // namespace
 
@@ -31,6 +35,8 @@ NodeBlocks::NodeBlocks(node::Node& node, const plan::Placement& placement, std::
       data_(*this) {}
 
 std::uint64_t NodeBlocks::slabs() const { return node_.memory().head().slabs; }
+std::uint32_t NodeBlocks::leaders() const { return node_.memory().head().leaders; }
+std::optional<std::uint32_t> NodeBlocks::lost() const { return lost_by(*network_.carrier); }
 
 // Of the words for and from a host: one, then a size for each pair of ranks, as in the messages.
 std::uint64_t NodeBlocks::header_at(std::uint32_t host) const {
@@ -54,7 +60,9 @@ base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) 
   const plan::Placement& placement = of_.placement_;
   const auto out = memory.headers(true);
   const auto in = memory.headers(false);
-  const std::uint64_t needed = of_.slabs_needed();
+  const std::uint64_t enough = kSharedBytesMin * (placement.hosts() - 1);
+  const bool shares = of_.network_.leaders > 1 && of_.most_of_host() >= enough;
+  const std::uint64_t needed = of_.slabs_needed() | (shares ? kShares : 0);
   std::vector<std::uint64_t> at, bytes;
   std::uint64_t next = 0;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
@@ -75,16 +83,21 @@ base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) 
   exchange.recv = {std::as_writable_bytes(in).data(), 0, 0, at, bytes};
   if (auto done = of_.network_.carrier->run(exchange); !done) return done;
   std::uint64_t slabs = 1;
+  std::uint64_t shared = 0;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
-    slabs = std::max(slabs, in[of_.header_at(host)]);
+    const std::uint64_t told = in[of_.header_at(host)];
+    slabs = std::max(slabs, told & ~kShares);
+    shared |= told & kShares;
   }
-  memory.head().slabs = slabs;
   of_.verdict_ = of_.judge();
+  memory.head().slabs = slabs;
+  memory.head().leaders = shared != 0 ? of_.network_.leaders : 1;
+  memory.head().differs = of_.verdict_.differs;
   return {};
 }
 
-// Rounding may add a byte to every piece.
-std::uint64_t NodeBlocks::slabs_needed() const {
+// Bytes that the ranks of this host send, or expect, whichever is more.
+std::uint64_t NodeBlocks::most_of_host() const {
   const auto& memory = node_.memory();
   std::uint64_t send = 0;
   std::uint64_t recv = 0;
@@ -96,10 +109,15 @@ std::uint64_t NodeBlocks::slabs_needed() const {
       recv += expected[rank];
     }
   }
+  return std::max(send, recv);
+}
+
+// Rounding may add a byte to every piece.
+std::uint64_t NodeBlocks::slabs_needed() const {
   const std::uint64_t blocks = std::uint64_t{placement_.count(host_)} * placement_.rank_count();
   const std::uint64_t room =
-      memory.shape().slab_bytes - blocks - kVerdictBytes * placement_.hosts();
-  return (std::max(send, recv) + room - 1) / room;
+      node_.memory().shape().slab_bytes - blocks - kVerdictBytes * placement_.hosts();
+  return (most_of_host() + room - 1) / room;
 }
 
 NodeVerdict NodeBlocks::judge() const {
@@ -194,34 +212,50 @@ void NodeBlocks::Data::copy_in(std::uint64_t slab, std::byte* send) {
   }
 }
 
+// Of the leaders of a host the first puts the verdict in and looks at those that come. If it finds
+// that sizes differ it ends the call for all: the others only leave room for what comes.
 base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std::byte* recv) {
   Layout out = of_.sent(slab);
   Layout in = of_.received(slab);
   const std::uint32_t hosts = of_.placement_.hosts();
-  for (std::uint32_t host = 0; slab == 0 && host < hosts; ++host) {
+  const bool judges = slab == 0 && of_.node_.is_host_leader();
+  for (std::uint32_t host = 0; judges && host < hosts; ++host) {
     if (host == of_.host_) continue;
     std::memcpy(send + out.message_at[host], &of_.verdict_, kVerdictBytes);
   }
-  const bool differs = of_.verdict_.differs != 0;
   // What comes may be more than there is room for: each message fits, and nobody will read them.
-  if (differs) std::fill(in.message_at.begin(), in.message_at.end(), 0);
-  out.message_bytes[of_.host_] = in.message_bytes[of_.host_] = 0;
-  transport::Exchange exchange;
-  exchange.send = {send, 0, 0, out.message_at, out.message_bytes};
-  exchange.recv = {recv, 0, 0, in.message_at, in.message_bytes};
-  if (auto* counts = of_.network_.counts; counts != nullptr) {
-    if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
-    exchange.rounds = &counts->rounds();
+  if (of_.node_.memory().head().differs != 0) {
+    std::fill(in.message_at.begin(), in.message_at.end(), 0);
   }
-  if (auto done = of_.network_.carrier->run(exchange); !done) return done;
-  if (differs) return of_.disagreement(of_.verdict_);
-  for (std::uint32_t host = 0; slab == 0 && host < hosts; ++host) {
+  out.message_bytes[of_.host_] = in.message_bytes[of_.host_] = 0;
+  const std::vector<std::uint64_t> heads = in.message_at;
+  if (auto done = of_.carry(out, in, send, recv); !done) return done;
+  if (!judges) return {};
+  if (of_.verdict_.differs != 0) return of_.disagreement(of_.verdict_);
+  for (std::uint32_t host = 0; host < hosts; ++host) {
     if (host == of_.host_) continue;
     NodeVerdict verdict;
-    std::memcpy(&verdict, recv + in.message_at[host], kVerdictBytes);
+    std::memcpy(&verdict, recv + heads[host], kVerdictBytes);
     if (verdict.differs != 0) return of_.disagreement(verdict);
   }
   return {};
+}
+
+base::Status NodeBlocks::carry(Layout& out, Layout& in, std::byte* send, std::byte* recv) const {
+  const bool shared = leaders() > 1;
+  if (shared) {
+    const Slice own{node_.local_rank(), leaders(), network_.carrier->packet_bytes()};
+    take_slices(own, out.message_at, out.message_bytes);
+    take_slices(own, in.message_at, in.message_bytes);
+  }
+  transport::Exchange exchange;
+  exchange.send = {send, 0, 0, out.message_at, out.message_bytes};
+  exchange.recv = {recv, 0, 0, in.message_at, in.message_bytes};
+  if (auto* counts = shared ? network_.of_slices : network_.counts; counts != nullptr) {
+    if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
+    exchange.rounds = &counts->rounds();
+  }
+  return shared ? network_.carrier->run_shared(exchange) : network_.carrier->run(exchange);
 }
 
 void NodeBlocks::Data::copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) {

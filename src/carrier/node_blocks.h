@@ -1,14 +1,18 @@
 // Blocks of any sizes between hosts with several ranks. A call takes two exchanges:
 //
-//   sizes  Every host tells every other what its ranks send to the other's, and how many slabs it
-//          needs. All take as many as the neediest, so their number needs no further agreement.
+//   sizes  Every host tells every other what its ranks send to the other's, how many slabs it
+//          needs, and whether it has enough for several leaders to share. All take as many slabs as
+//          the neediest and share if one wants to, so neither needs further agreement. Sizes are
+//          exchanged by the host leaders alone.
 //   data   Messages are as long as their sender has said. In the first slab each begins with a
 //          verdict: whether a rank of the sender's host expects something else than it is sent,
-//          and what. So all hosts know when the first slab is complete, and end alike.
+//          and what. So all hosts know when the first slab is complete, and end alike. Where
+//          messages are shared, verdicts are in the slices of the host leaders.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,10 +33,12 @@ struct NodeVerdict {
 };
 constexpr std::uint64_t kVerdictBytes = sizeof(NodeVerdict);
 
-// What the leader reaches other hosts by; nothing on other ranks.
+// What a leader reaches other hosts by; nothing on other ranks.
 struct NodeNetwork {
   UdpCarrier* carrier = nullptr;
-  UnevenSteps* counts = nullptr;  // null on the leader, too, where no steps are to be made
+  UnevenSteps* counts = nullptr;     // null on the leader, too, where no steps are to be made
+  UnevenSteps* of_slices = nullptr;  // of messages that are shared
+  std::uint32_t leaders = 1;         // may share messages
 };
 
 class NodeBlocks {
@@ -44,7 +50,9 @@ class NodeBlocks {
 
   node::SlabData& sizes() { return sizes_; }
   node::SlabData& data() { return data_; }
-  std::uint64_t slabs() const;  // once the sizes have come
+  // Once the sizes have come:
+  std::uint64_t slabs() const;
+  std::uint32_t leaders() const;
 
  private:
   class Sizes final : public node::SlabData {
@@ -53,6 +61,7 @@ class NodeBlocks {
     void copy_in(std::uint64_t slab, std::byte* send) override;
     base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) override;
     void copy_out(std::uint64_t, const std::byte*, const std::byte*) override {}
+    std::optional<std::uint32_t> lost() const override { return of_.lost(); }
 
    private:
     NodeBlocks& of_;
@@ -64,6 +73,7 @@ class NodeBlocks {
     void copy_in(std::uint64_t slab, std::byte* send) override;
     base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) override;
     void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) override;
+    std::optional<std::uint32_t> lost() const override { return of_.lost(); }
 
    private:
     NodeBlocks& of_;
@@ -83,7 +93,10 @@ class NodeBlocks {
   Piece piece(std::uint64_t size, std::uint64_t slab) const;
   std::uint64_t header_at(std::uint32_t host) const;  // words
   std::uint64_t header_words(std::uint32_t host) const;
+  std::uint64_t most_of_host() const;
   std::uint64_t slabs_needed() const;
+  base::Status carry(Layout& out, Layout& in, std::byte* send, std::byte* recv) const;
+  std::optional<std::uint32_t> lost() const;
   NodeVerdict judge() const;
   base::Error disagreement(const NodeVerdict& verdict) const;
 
@@ -94,7 +107,7 @@ class NodeBlocks {
   std::uint64_t call_;
   const transport::ConstBlocks& send_;
   const transport::MutableBlocks& recv_;
-  NodeVerdict verdict_;  // of this host; the leader's
+  NodeVerdict verdict_;  // of this host; the host leader's
   Sizes sizes_;
   Data data_;
 };

@@ -27,21 +27,25 @@ inline std::byte pattern(std::uint64_t from, std::uint64_t to, std::uint64_t at,
 // One rank's end of it all.
 class RankOnHost {
  public:
-  RankOnHost(const node::Processes& processes, std::uint32_t rank, std::uint64_t slab_bytes)
-      : placement_(processes.placement()), rank_(rank) {
+  RankOnHost(const node::Processes& processes, std::uint32_t rank, std::uint64_t slab_bytes,
+             std::uint32_t leaders = 1)
+      : placement_(processes.placement()), rank_(rank), leaders_(leaders) {
     node::Node::Settings settings;
     settings.peer_warning = settings.peer_timeout = 60 * base::kSecond;
+    settings.leaders_max = leaders;
+    settings.loss = [this] { return carrier_ ? carrier_->loss() : std::nullopt; };
     auto node = processes.open_node(rank, std::move(settings), slab_bytes);
-    if (placement_.leads(rank)) open_carrier(processes);
+    if (placement_.local_rank[rank] < leaders) open_carrier(processes);
     processes.bootstrap().meet(3, placement_.rank_count());
-    exchange_ = std::make_unique<NodeExchange>(std::move(node), placement_, rank, carrier_.get());
+    exchange_ = std::make_unique<NodeExchange>(std::move(node), placement_, rank, carrier_.get(),
+                                               leaders);
   }
 
   NodeExchange& exchange() { return *exchange_; }
   const plan::Placement& placement() const { return placement_; }
   std::uint32_t rank() const { return rank_; }
   std::uint32_t host() const { return placement_.host_of[rank_]; }
-  // The host leader's.
+  // A leader's.
   UdpCarrier* carrier() const { return carrier_.get(); }
   // One that combines, where the leader has any.
   std::optional<std::size_t> first_phased() const {
@@ -59,8 +63,9 @@ class RankOnHost {
     for (std::uint32_t to = 0; to < ranks; ++to) {
       for (std::uint64_t i = 0; i < bytes; ++i) send[to * bytes + i] = pattern(rank_, to, i, call);
     }
-    const auto done = exchange_->alltoall(send.data(), recv.data(), bytes,
-                                          phased ? first_phased() : std::nullopt);
+    const auto done = exchange_->alltoall(
+        send.data(), recv.data(), bytes,
+        {.combining = phased ? first_phased() : std::nullopt, .shared = !phased && shares});
     if (!done) return done.error().message;
     for (std::uint32_t from = 0; from < ranks; ++from) {
       for (std::uint64_t i = 0; i < bytes; ++i) {
@@ -70,6 +75,8 @@ class RankOnHost {
     }
     return recv[ranks * bytes] == std::byte{0xa5} ? "" : "a byte too many";
   }
+
+  bool shares = false;  // the calls to come, where there are several leaders
 
   // size(from, to) as sender and receiver know it.
   using Size = std::function<std::uint64_t(std::uint64_t from, std::uint64_t to)>;
@@ -93,7 +100,7 @@ class RankOnHost {
       }
     }
     const auto done = exchange_->alltoall_blocks({send.data(), 0, 0, send_at, send_size},
-                                                 {recv.data(), 0, 0, recv_at, recv_size});
+                                                 {recv.data(), 0, 0, recv_at, recv_size}, shares);
     if (!done) return done.error().message;
     for (std::uint32_t from = 0; from < ranks; ++from) {
       for (std::uint64_t i = 0; from != rank_ && i < recv_size[from]; ++i) {
@@ -112,10 +119,16 @@ class RankOnHost {
     driver_ = io::Driver::create(io::Endpoint::open(options).value()).value();
     const std::uint32_t host = placement_.host_of[rank_];
     auto& entries = processes.bootstrap().entries;
-    // Sets are numbered alike everywhere: the carrier's, then those of the phases.
+    // Sets are numbered alike everywhere: the carrier's, that of what is shared, then those of the
+    // phases.
     const std::uint16_t set = driver_->reserve_set();
+    UdpCarrier::Shared shared{leaders_, {}, {}};
     std::vector<std::vector<std::vector<std::uint16_t>>> phase_sets;
-    auto combining = plan::combining_plans(placement_.hosts(), base::Rank{host}, {}, 1448);
+    std::vector<plan::Plan> combining;
+    if (placement_.leads(rank_)) {
+      shared.sets.assign(placement_.hosts(), driver_->reserve_set());
+      combining = plan::combining_plans(placement_.hosts(), base::Rank{host}, {}, 1448);
+    }
     combining_ = combining.size();
     for (const auto& one : combining) {
       auto& sets = phase_sets.emplace_back();
@@ -123,26 +136,50 @@ class RankOnHost {
         sets.emplace_back(placement_.hosts(), driver_->reserve_set());
       }
     }
+    std::vector<std::uint16_t> lanes;
+    const std::uint32_t own = placement_.local_rank[rank_];
+    for (std::uint32_t lane = 0; placement_.all_lead(leaders_) && lane < leaders_; ++lane) {
+      lanes.push_back(driver_->reserve_set());
+      entries[rank_].lanes[lane] = lanes.back();
+    }
     entries[rank_].port = io::port_of(driver_->endpoint().local());
-    processes.bootstrap().meet(2, placement_.hosts());
+    processes.bootstrap().meet(2, placement_.hosts() * leaders_);
     io::PeerSet peers;
     peers.identity.key = {5, 6};
     peers.identity.self = host;
     peers.identity.local_set = set;
+    for (std::uint32_t rank = 0; rank < placement_.rank_count(); ++rank) {
+      peers.names.push_back("rank " + std::to_string(rank));
+    }
     for (std::uint32_t peer = 0; peer < placement_.hosts(); ++peer) {
+      const std::uint32_t leader = placement_.ranks[peer][placement_.local_rank[rank_]];
       peers.identity.remote_set.push_back(set);
-      peers.addresses.push_back(
-          {io::make_address("127.0.0.1", entries[placement_.leader(peer)].port).value()});
+      peers.addresses.push_back({io::make_address("127.0.0.1", entries[leader].port).value()});
+      peers.numbers.push_back(placement_.rank_count() + peer);
       peers.names.push_back("host " + std::to_string(peer));
     }
+    for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
+      io::PeerSet& of_lane = shared.lanes.emplace_back(peers);
+      of_lane.identity.local_set = lanes[lane];
+      for (std::uint32_t peer = 0; peer < placement_.hosts(); ++peer) {
+        const auto& entry = entries[placement_.ranks[peer][(own + lane) % leaders_]];
+        of_lane.identity.remote_set[peer] = entry.lanes[(leaders_ - lane) % leaders_];
+        of_lane.addresses[peer] = {io::make_address("127.0.0.1", entry.port).value()};
+      }
+      of_lane.identity.remote_set[host] = lanes[lane];
+    }
+    const auto end_with_host = [this] {
+      const auto lost = exchange_ ? exchange_->node().lost() : std::nullopt;
+      if (lost) carrier_->give_up(*exchange_->node().failure(), *lost);
+    };
     carrier_ = std::make_unique<UdpCarrier>(
         *driver_, std::move(peers),
         plan::make_plan({.ranks = placement_.hosts(), .self = {host}}).value(),
-        std::move(combining), phase_sets, UdpCarrier::Hooks{});
+        std::move(combining), phase_sets, std::move(shared), UdpCarrier::Hooks{end_with_host, {}});
   }
 
   const plan::Placement& placement_;
-  std::uint32_t rank_;
+  std::uint32_t rank_, leaders_;
   std::unique_ptr<io::Driver> driver_;
   std::unique_ptr<UdpCarrier> carrier_;
   std::unique_ptr<NodeExchange> exchange_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "carrier/node_blocks.h"
+#include "carrier/slices.h"
 #include "node/node_slabs.h"
 
 namespace alm::carrier {
@@ -13,25 +14,38 @@ namespace {
 
 constexpr std::uint64_t kPieceUnit = 64;
 
+struct Piece {
+  std::uint64_t at, bytes;
+};
+
+// The blocks of a rank, of which a slab has a piece each.
+struct User {
+  const std::byte* send;
+  std::byte* recv;
+  std::uint64_t bytes, piece;
+
+  Piece piece_of(std::uint64_t slab) const {
+    const std::uint64_t begin = slab * piece;
+    return {begin, std::min(piece, bytes - begin)};
+  }
+};
+
 class EqualBlocks final : public node::SlabData {
  public:
-  struct User {
-    const std::byte* send;
-    std::byte* recv;
-    std::uint64_t bytes, piece;
-  };
 
+  // Shared by `leaders`, if they are several.
   EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpCarrier* carrier,
-              const User& user, std::optional<std::size_t> combining)
+              const User& user, std::optional<std::size_t> combining, std::uint32_t leaders)
       : placement_(placement),
         self_(self),
         host_(placement.host_of[self]),
         carrier_(carrier),
         user_(user),
-        combining_(combining) {}
+        combining_(combining),
+        leaders_(leaders) {}
 
   void copy_in(std::uint64_t slab, std::byte* send) override {
-    const Piece piece = piece_of(slab);
+    const Piece piece = user_.piece_of(slab);
     const std::uint64_t here = placement_.count(host_);
     std::uint64_t block = placement_.local_rank[self_];
     for (const auto& ranks : placement_.ranks) {
@@ -47,13 +61,14 @@ class EqualBlocks final : public node::SlabData {
 
   base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) override {
     const std::uint64_t here = placement_.count(host_);
-    const std::uint64_t bytes = piece_of(slab).bytes;
+    const std::uint64_t bytes = user_.piece_of(slab).bytes;
     std::vector<std::uint64_t> at, sizes, weights;
     for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
       at.push_back(here * placement_.first[host] * bytes);
       sizes.push_back(here * placement_.count(host) * bytes);
       weights.push_back(placement_.count(host));
     }
+    if (leaders_ > 1) take_slices(own_slice(), at, sizes);
     const transport::ConstBlocks out{send, 0, 0, at, sizes};
     const transport::MutableBlocks in{recv, 0, 0, at, sizes};
     if (combining_) {
@@ -66,11 +81,13 @@ class EqualBlocks final : public node::SlabData {
     transport::Exchange exchange;
     exchange.send = out;
     exchange.recv = in;
-    return carrier_->run(exchange);
+    return leaders_ > 1 ? carrier_->run_shared(exchange) : carrier_->run(exchange);
   }
 
+  std::optional<std::uint32_t> lost() const override { return lost_by(*carrier_); }
+
   void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) override {
-    const Piece piece = piece_of(slab);
+    const Piece piece = user_.piece_of(slab);
     const std::uint64_t here = placement_.count(host_);
     for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
       const std::uint64_t count = placement_.count(host);
@@ -87,12 +104,8 @@ class EqualBlocks final : public node::SlabData {
   }
 
  private:
-  struct Piece {
-    std::uint64_t at, bytes;
-  };
-  Piece piece_of(std::uint64_t slab) const {
-    const std::uint64_t at = slab * user_.piece;
-    return {at, std::min(user_.piece, user_.bytes - at)};
+  Slice own_slice() const {
+    return {placement_.local_rank[self_], leaders_, carrier_->packet_bytes()};
   }
 
   const plan::Placement& placement_;
@@ -100,13 +113,74 @@ class EqualBlocks final : public node::SlabData {
   UdpCarrier* carrier_;
   User user_;
   std::optional<std::size_t> combining_;
+  std::uint32_t leaders_;
+};
+
+// Where all ranks are leaders: lane d of a rank leads to the d-th after it on every other host.
+class StraightBlocks final : public node::SlabData {
+ public:
+  StraightBlocks(const plan::Placement& placement, std::uint32_t self, UdpCarrier* carrier,
+                 const User& user)
+      : here_(placement.ranks[placement.host_of[self]]),
+        placement_(placement),
+        own_(placement.local_rank[self]),
+        carrier_(carrier),
+        user_(user) {}
+
+  void copy_in(std::uint64_t slab, std::byte* send) override {
+    const Piece piece = user_.piece_of(slab);
+    for (std::uint64_t to = 0; to < here_.size(); ++to) {
+      if (to == own_) continue;
+      std::memcpy(send + (to * here_.size() + own_) * piece.bytes,
+                  user_.send + here_[to] * user_.bytes + piece.at, piece.bytes);
+    }
+  }
+
+  // All of it in the first slab, those that follow are of the host alone.
+  base::Status exchange(std::uint64_t slab, std::byte*, std::byte*) override {
+    if (slab > 0) return {};
+    const std::vector<std::uint64_t> sizes(placement_.hosts(), user_.bytes);
+    std::vector<std::vector<std::uint64_t>> at(here_.size());
+    std::vector<transport::Exchange> exchanges;
+    for (std::uint64_t lane = 0; lane < here_.size(); ++lane) {
+      for (const auto& ranks : placement_.ranks) {
+        at[lane].push_back(ranks[(own_ + lane) % here_.size()] * user_.bytes);
+      }
+      auto& exchange = exchanges.emplace_back();
+      exchange.send = {user_.send, 0, 0, at[lane], sizes};
+      exchange.recv = {user_.recv, 0, 0, at[lane], sizes};
+    }
+    return carrier_->run_lanes(exchanges);
+  }
+
+  std::optional<std::uint32_t> lost() const override { return lost_by(*carrier_); }
+
+  void copy_out(std::uint64_t slab, const std::byte* send, const std::byte*) override {
+    const Piece piece = user_.piece_of(slab);
+    for (std::uint64_t from = 0; from < here_.size(); ++from) {
+      if (from == own_) continue;
+      std::memcpy(user_.recv + here_[from] * user_.bytes + piece.at,
+                  send + (own_ * here_.size() + from) * piece.bytes, piece.bytes);
+    }
+  }
+
+ private:
+  const std::vector<std::uint32_t>& here_;  // the ranks of this host
+  const plan::Placement& placement_;
+  std::uint64_t own_;
+  UdpCarrier* carrier_;
+  User user_;
 };
 
 }  // namespace
 
 NodeExchange::NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement,
-                           std::uint32_t self, UdpCarrier* carrier)
-    : node_(std::move(node)), placement_(std::move(placement)), self_(self), carrier_(carrier) {}
+                           std::uint32_t self, UdpCarrier* carrier, std::uint32_t leaders)
+    : node_(std::move(node)),
+      placement_(std::move(placement)),
+      self_(self),
+      carrier_(carrier),
+      leaders_(leaders) {}
 
 std::uint64_t NodeExchange::piece_bytes() const {
   const std::uint64_t blocks = std::uint64_t{placement_.most()} * placement_.rank_count();
@@ -114,18 +188,29 @@ std::uint64_t NodeExchange::piece_bytes() const {
 }
 
 base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                                    std::optional<std::size_t> combining) {
+                                    const Course& course) {
+  const std::uint32_t leaders = course.shared ? leaders_ : 1;
+  if (leaders > 1 && placement_.all_lead(leaders)) {
+    const std::uint64_t here = placement_.most();
+    const User user{send, recv, bytes, node_->memory().shape().slab_bytes / (here * here)};
+    StraightBlocks data(placement_, self_, carrier_, user);
+    return node::run_slabs(*node_, data, (bytes + user.piece - 1) / user.piece,
+                           {node::NodeCall::kAlltoall, bytes, leaders}, step_);
+  }
   const std::uint64_t piece = piece_bytes();
-  EqualBlocks data(placement_, self_, carrier_, {send, recv, bytes, piece}, combining);
+  EqualBlocks data(placement_, self_, carrier_, {send, recv, bytes, piece}, course.combining,
+                   leaders);
   return node::run_slabs(*node_, data, (bytes + piece - 1) / piece,
-                         {node::NodeCall::kAlltoall, bytes}, step_);
+                         {node::NodeCall::kAlltoall, bytes, leaders}, step_);
 }
 
 base::Status NodeExchange::alltoall_blocks(const transport::ConstBlocks& send,
-                                           const transport::MutableBlocks& recv) {
-  NodeBlocks blocks(*node_, placement_, self_, {carrier_, counts_}, calls_++, send, recv);
-  const node::NodeCall call{node::NodeCall::kBlocks, 0};
+                                           const transport::MutableBlocks& recv, bool shared) {
+  const NodeNetwork network{carrier_, counts_, of_slices_, shared ? leaders_ : 1};
+  NodeBlocks blocks(*node_, placement_, self_, network, calls_++, send, recv);
+  node::NodeCall call{node::NodeCall::kBlocks, 0};
   if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, step_); !told) return told;
+  call.leaders = blocks.leaders();
   return node::run_slabs(*node_, blocks.data(), blocks.slabs(), call, step_);
 }
 

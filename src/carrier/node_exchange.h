@@ -3,6 +3,11 @@
 // destination, then by origin. Ranks put their blocks into the memory of the host and take theirs
 // out of it; blocks between ranks of one host stay there. What is more than the memory holds goes
 // in slabs, a piece of every block in each.
+//
+// Several leaders of a host may share an exchange: each carries a slice of every message, which the
+// leader of the same number on the other host takes. Where all ranks are leaders, each sends its
+// blocks from where they are and receives them where they belong; only blocks within a host go
+// through its memory.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +25,31 @@ namespace alm::carrier {
 
 class NodeExchange {
  public:
-  // `carrier` is the leader's, one member per host; null on other ranks. It outlives this.
+  // `carrier` is a leader's, one member per host; null on other ranks. It outlives this. `leaders`:
+  // so many of each host share an exchange that is shared.
   NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement, std::uint32_t self,
-               UdpCarrier* carrier);
+               UdpCarrier* carrier, std::uint32_t leaders = 1);
 
-  // Blocks of `bytes`, the rank's own left alone. `combining`: a plan of the hosts.
+  // Between hosts: in phases that combine, or by all leaders; else by the host leaders.
+  struct Course {
+    std::optional<std::size_t> combining{};  // a plan of the hosts
+    bool shared = false;
+  };
+  // Blocks of `bytes`, the rank's own left alone.
   base::Status alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                        std::optional<std::size_t> combining);
+                        const Course& course);
   // Of any sizes. kBadInput: two ranks do not agree on one. All ranks end with it then, in this
-  // call; where several pairs differ, not all name the same.
+  // call; where several pairs differ, not all name the same. `shared`: by all leaders, where some
+  // host has enough to send or to receive.
   base::Status alltoall_blocks(const transport::ConstBlocks& send,
-                               const transport::MutableBlocks& recv);
+                               const transport::MutableBlocks& recv, bool shared);
 
-  // The leader's; must live as long as this. Messages of different sizes then go in steps.
-  void make_steps_by(UnevenSteps& counts) { counts_ = &counts; }
+  // A leader's; must live as long as this. Messages of different sizes then go in steps.
+  // `of_slices`: of those that are shared.
+  void make_steps_by(UnevenSteps* counts, UnevenSteps* of_slices) {
+    counts_ = counts;
+    of_slices_ = of_slices;
+  }
 
   node::Node& node() { return *node_; }
   // How much of every block of an alltoall is in a slab.
@@ -44,7 +60,9 @@ class NodeExchange {
   plan::Placement placement_;
   std::uint32_t self_;
   UdpCarrier* carrier_;
+  std::uint32_t leaders_;
   UnevenSteps* counts_ = nullptr;
+  UnevenSteps* of_slices_ = nullptr;
   std::uint64_t step_ = 0;   // the next
   std::uint64_t calls_ = 0;  // of alltoall_blocks
 };

@@ -28,6 +28,14 @@ io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
   return peers;
 }
 
+// For one of several that have a part of the host's link each.
+transport::Config shared_by(std::uint32_t parts, transport::Config config) {
+  config.window_packets = std::max(1u, config.window_packets / parts);
+  config.burst_packets /= parts;
+  config.packet_time *= parts;
+  return config;
+}
+
 // The phases of one plan, each over a set of peers of its own.
 class UdpPhases final : public execute::Carrier {
  public:
@@ -57,11 +65,12 @@ class UdpPhases final : public execute::Carrier {
 UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
                        std::vector<plan::Plan> combining,
                        std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets,
-                       Hooks hooks)
+                       Shared shared, Hooks hooks)
     : driver_(driver),
       members_(static_cast<std::uint32_t>(peers.addresses.size())),
       self_(peers.identity.self),
       set_(peers.identity.local_set),
+      shared_set_(set_),
       sets_{set_},
       config_(peers.config),
       plan_(std::move(plan)),
@@ -79,6 +88,23 @@ UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
     executions_.emplace_back(plans_[i]);
     carriers_.push_back(std::make_unique<UdpPhases>(driver_, std::move(sets), hooks_));
   }
+  for (io::PeerSet& lane : shared.lanes) {
+    lane.family = set_;
+    lane.config = shared_by(shared.leaders * shared.leaders, config_);
+    lanes_.push_back(lane.identity.local_set);
+    driver_.add_set(lanes_.back(), std::move(lane));
+  }
+  sets_.insert(sets_.end(), lanes_.begin(), lanes_.end());
+  if (shared.sets.empty()) {
+    peers.config = config_ = shared_by(shared.leaders, config_);
+  } else {
+    io::PeerSet sharing = peers;
+    sharing.config = shared_by(shared.leaders, config_);
+    sharing.identity.remote_set = std::move(shared.sets);
+    sharing.identity.local_set = shared_set_ = sharing.identity.remote_set[self_];
+    sets_.push_back(shared_set_);
+    driver_.add_set(shared_set_, std::move(sharing));
+  }
   driver_.add_set(set_, std::move(peers));
 }
 
@@ -90,9 +116,34 @@ std::uint32_t UdpCarrier::packet_bytes() const {
   return config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
 }
 
-base::Status UdpCarrier::run(transport::Exchange exchange, base::Nanos deadline) {
+base::Status UdpCarrier::run(const transport::Exchange& exchange, base::Nanos deadline) {
+  return run_on(set_, exchange, deadline);
+}
+
+base::Status UdpCarrier::run_shared(const transport::Exchange& exchange) {
+  return run_on(shared_set_, exchange, base::kNever);
+}
+
+base::Status UdpCarrier::run_lanes(std::span<const transport::Exchange> exchanges) {
+  base::Status status;
+  for (std::size_t lane = 0; status && lane < exchanges.size(); ++lane) {
+    transport::Exchange exchange = exchanges[lane];
+    exchange.rounds = &plan_.rounds();
+    status = driver_.start(lanes_[lane], exchange);
+  }
+  for (std::size_t complete = 0; complete < exchanges.size();) {
+    // Where one could not start, this ends the others.
+    const auto event = driver_.await(lanes_, hooks_.progress, hooks_.warn);
+    if (!event) return status ? event.error() : status;
+    if (!event.value().arrived) ++complete;
+  }
+  return status;
+}
+
+base::Status UdpCarrier::run_on(std::uint16_t set, transport::Exchange exchange,
+                                base::Nanos deadline) {
   if (exchange.rounds == nullptr) exchange.rounds = &plan_.rounds();
-  return driver_.run(set_, exchange, hooks_.progress, hooks_.warn, deadline);
+  return driver_.run(set, exchange, hooks_.progress, hooks_.warn, deadline);
 }
 
 base::Status UdpCarrier::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
@@ -122,6 +173,13 @@ base::Status UdpCarrier::run_combining(std::size_t index, const transport::Const
 
 void UdpCarrier::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
   driver_.begin(sets_, call, elsewhere);
+}
+
+base::Status UdpCarrier::trouble() {
+  for (const std::uint16_t set : sets_) {
+    if (auto found = driver_.trouble(set); !found) return found;
+  }
+  return {};
 }
 
 void UdpCarrier::share_failure() { driver_.share_failure(sets_); }

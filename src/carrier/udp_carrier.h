@@ -4,6 +4,12 @@
 //
 // Each phase of a combining plan has a set of peers of its own, so that to the transport it is an
 // exchange like any other, and one call's phase acknowledges the same phase of the call before.
+//
+// Where several leaders of a host share its messages, each has a carrier, whose members are the
+// leaders of the same number on all hosts. Exchanges that are shared have a set of their own, in
+// which a leader has its part of the window, so that the leaders of a host keep to the host's. Where
+// all ranks are leaders they also exchange with each other without going through the memory of
+// hosts: in a lane for every distance between the numbers of two leaders, a set each.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +34,20 @@ class UdpCarrier {
     io::Driver::Warn warn;
   };
 
+  // What `leaders` of a host share; sets[member]: the numbers reserved for it. `lanes`: their
+  // peers, but for the configuration.
+  struct Shared {
+    std::uint32_t leaders = 1;
+    std::vector<std::uint16_t> sets;
+    std::vector<io::PeerSet> lanes;
+  };
   // `peers` describes the members; the carrier registers it with the driver, which must live on
   // until close(). `plan` has one direct phase. phase_sets[i][phase][member]: the numbers reserved
-  // for the phases of combining[i].
+  // for the phases of combining[i]. Where shared.sets is empty, all exchanges are shared.
   UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
              std::vector<plan::Plan> combining,
-             std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Hooks hooks);
+             std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets,
+             Shared shared, Hooks hooks);
   // Ends its traffic and gives its numbers back. Peers have everything they need.
   void close();
 
@@ -44,7 +58,11 @@ class UdpCarrier {
   std::uint32_t packet_bytes() const;
 
   // Blocks of any size, by the plan for large ones, or in the rounds that the exchange names.
-  base::Status run(transport::Exchange exchange, base::Nanos deadline = base::kNever);
+  base::Status run(const transport::Exchange& exchange, base::Nanos deadline = base::kNever);
+  // The same, where the other leaders of the hosts exchange the rest.
+  base::Status run_shared(const transport::Exchange& exchange);
+  // One exchange in each lane, all at once.
+  base::Status run_lanes(std::span<const transport::Exchange> exchanges);
 
   // As MPI_Allgather, for a few bytes.
   base::Status gather(std::span<const std::byte> mine, std::span<std::byte> all);
@@ -59,8 +77,10 @@ class UdpCarrier {
   // to each by other means, or it enters exchanges.
   void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
 
+  // For want of whom exchanges fail, or are going to: a number of the names given.
+  std::optional<io::Driver::Loss> loss() const { return driver_.loss(sets_); }
   // An error found after the last exchange was complete.
-  base::Status trouble() { return driver_.trouble(set_); }
+  base::Status trouble();
   // On whatever set a peer waits for this member: it is to learn that it waits in vain.
   void share_failure();
   // It does not go on, for want of `lost`, a number of the names given.
@@ -71,10 +91,13 @@ class UdpCarrier {
   std::string settings_text() const;
 
  private:
+  base::Status run_on(std::uint16_t set, transport::Exchange exchange, base::Nanos deadline);
+
   io::Driver& driver_;
   std::uint32_t members_;
   std::uint32_t self_;
-  std::uint16_t set_;
+  std::uint16_t set_, shared_set_;
+  std::vector<std::uint16_t> lanes_;
   std::vector<std::uint16_t> sets_;  // of all, its own first
   transport::Config config_;
   plan::Plan plan_;

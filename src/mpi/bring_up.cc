@@ -90,6 +90,8 @@ std::string BringUp::join(std::string_view refusal) {
   auto leaves = leaf_of(job_.cluster_or_null(), members_.hosts);
   if (!leaves) return leaves.error().message;
   members_.leaves = std::move(leaves).value();
+  members_.leaders = leaders_wanted(job_.options, members_.placement,
+                                    members_.tuning ? &*members_.tuning : nullptr);
   const auto planned = ways_.plan(job_.options);
   return planned ? std::string() : planned.error().message;
 }
@@ -98,19 +100,18 @@ std::string BringUp::open_udp() {
   PeerRecord mine = records_[members_.self];
   ReservedSets sets;  // given back wherever this ends without a carrier
   std::unique_ptr<node::NodeMemory> memory;
-  if (members_.leads()) {
-    open_sockets(mine, sets);
-    if (mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
-  }
+  if (members_.is_leader()) open_sockets(mine, sets);
+  if (members_.leads() && mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
   if (const auto gathered = gather(mine); !gathered) return gathered.error().message;
   std::string obstacle = udp_obstacle(leaders_);
   if (obstacle.empty() && members_.placement.shared()) obstacle = share_memory(memory);
   if (!obstacle.empty()) return "UDP cannot be used: " + obstacle;
+  settle_leaders();
   if (const auto warning = socket_warning(leaders_); members_.self == 0 && !warning.empty()) {
     job_.warn_once(warning);
   }
 
-  std::uint32_t datagram_bytes = common_datagram_bytes(leaders_);
+  std::uint32_t datagram_bytes = common_datagram_bytes();
   if (std::string reason = say_hello(sets, datagram_bytes); !reason.empty()) {
     if (datagram_bytes <= kSafeDatagramBytes) return reason;
     reason = say_shorter_hello(sets, datagram_bytes, reason);
@@ -139,15 +140,44 @@ void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
   }
 }
 
-// mine.set is 0 where there are not enough left.
+// mine.set is 0 where there are not enough left. In the order in which they are made use of.
 void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
-  sets = ReservedSets(*driver_, 1 + ways_.phases());
-  const auto numbers = sets.numbers();
-  mine.set = numbers.empty() ? std::uint16_t{0} : numbers.front();
+  const std::size_t phases = members_.leads() ? ways_.phases() : 0;
+  const std::size_t shared = members_.leads() && members_.leaders > 1 ? 1 : 0;
+  sets = ReservedSets(*driver_, 1 + phases + shared + members_.lanes());
+  mine.set = mine.shared_set = 0;
   mine.phase_sets.fill(0);
-  if (!numbers.empty()) {
-    std::copy(numbers.begin() + 1, numbers.end(), mine.phase_sets.begin());
+  mine.lanes.fill(0);
+  auto numbers = sets.numbers();
+  if (numbers.empty()) return;
+  const auto take = [&numbers](std::size_t count, auto to) {
+    std::copy_n(numbers.begin(), count, to);
+    numbers = numbers.subspan(count);
+  };
+  take(1, &mine.set);
+  take(phases, mine.phase_sets.begin());
+  take(shared, &mine.shared_set);
+  take(members_.lanes(), mine.lanes.begin());
+}
+
+// All ranks know the records: they come to the same.
+void BringUp::settle_leaders() {
+  for (std::uint32_t leader = 1; leader < members_.leaders; ++leader) {
+    const auto obstacle = udp_obstacle(leaders_of(records_, members_.placement, leader));
+    if (obstacle.empty()) continue;
+    members_.leaders = 1;
+    if (members_.self == 0) job_.warn_once("one leader per host: " + obstacle);
   }
+  if (!members_.is_leader()) driver_ = nullptr;
+}
+
+std::uint32_t BringUp::common_datagram_bytes() const {
+  std::uint32_t bytes = mpi::common_datagram_bytes(leaders_);
+  for (std::uint32_t leader = 1; leader < members_.leaders; ++leader) {
+    const auto others = leaders_of(records_, members_.placement, leader);
+    bytes = std::min(bytes, mpi::common_datagram_bytes(others));
+  }
+  return bytes;
 }
 
 // Null: `mine` has the reason, and no longer claims to have sockets.
@@ -222,8 +252,10 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
   PeerRecord mine = records_[members_.self];
   if (driver_ != nullptr) reserve(mine, sets);
   if (const auto gathered = gather(mine); !gathered) return gathered.error().message;
-  if (std::any_of(leaders_.begin(), leaders_.end(), [](const auto& one) { return one.set == 0; })) {
-    return reason;
+  for (std::uint32_t leader = 0; leader < members_.leaders; ++leader) {
+    const auto others = leaders_of(records_, members_.placement, leader);
+    const auto without = [](const PeerRecord& one) { return one.set == 0; };
+    if (std::any_of(others.begin(), others.end(), without)) return reason;
   }
   if (!say_hello(sets, kSafeDatagramBytes).empty()) return reason;
   if (members_.self == 0) {
@@ -240,15 +272,9 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
   const auto& tuning = members_.tuning;
   peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
                                 driver_->endpoint().receive_buffer_bytes());
-  peers.identity.key = common_key(leaders_);
+  const auto leaders = leaders_of(records_, members_.placement, members_.leader());
+  peers.identity.key = common_key(leaders);
   peers.identity.self = members_.host;
-  peers.identity.local_set = leaders_[members_.host].set;
-  for (const PeerRecord& record : leaders_) {
-    peers.identity.remote_set.push_back(record.set);
-    auto addresses = addresses_of(record);
-    peers.addresses.push_back(addresses ? std::move(addresses).value()
-                                        : std::vector<io::Address>{});
-  }
   // Ranks first, since any of them may be lost, then hosts.
   peers.names = members_.rank_names();
   const plan::Placement& placement = members_.placement;
@@ -257,12 +283,48 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
     peers.numbers.push_back(alone ? placement.leader(host) : members_.ranks + host);
     peers.names.push_back(members_.host_text(host));
   }
-  std::vector<std::vector<std::uint16_t>> phase_sets(ways_.phases());
-  for (std::size_t phase = 0; phase < phase_sets.size(); ++phase) {
-    for (const PeerRecord& record : leaders_) phase_sets[phase].push_back(record.phase_sets[phase]);
+  carrier::UdpCarrier::Shared shared{members_.leaders, {}, lanes(peers)};
+  std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
+  for (const PeerRecord& record : leaders) {
+    add_peer(peers, record, record.set);
+    for (std::size_t phase = 0; phase < phase_sets.size(); ++phase) {
+      phase_sets[phase].push_back(record.phase_sets[phase]);
+    }
+    if (members_.leads() && members_.leaders > 1) shared.sets.push_back(record.shared_set);
   }
-  courier_.open_carrier(*driver_, std::move(peers), phase_sets);
-  sets.hand_over();
+  peers.identity.local_set = leaders[members_.host].set;
+  const std::size_t made = 1 + phase_sets.size() + (shared.sets.empty() ? 0 : 1) +
+                           shared.lanes.size();
+  courier_.open_carrier(*driver_, std::move(peers), phase_sets, std::move(shared));
+  sets.hand_over(made);
+}
+
+void BringUp::add_peer(io::PeerSet& peers, const PeerRecord& record, std::uint16_t set) {
+  peers.identity.remote_set.push_back(set);
+  auto addresses = addresses_of(record);
+  peers.addresses.push_back(addresses ? std::move(addresses).value() : std::vector<io::Address>{});
+}
+
+// In lane d the d-th leader after this one of every other host is the peer, to which this rank is
+// the peer in the lane that goes the rest of the way round. `own`: names and numbers are the same.
+std::vector<io::PeerSet> BringUp::lanes(const io::PeerSet& own) const {
+  std::vector<io::PeerSet> lanes;
+  const std::uint32_t count = members_.lanes();
+  const std::uint32_t self = members_.leader();
+  for (std::uint32_t lane = 0; lane < count; ++lane) {
+    const std::uint32_t there = (self + lane) % count;
+    io::PeerSet& peers = lanes.emplace_back(own);
+    auto both = leaders_of(records_, members_.placement, std::min(self, there));
+    const auto others = leaders_of(records_, members_.placement, std::max(self, there));
+    both.insert(both.end(), others.begin(), others.end());
+    peers.identity.key = common_key(both);
+    for (const PeerRecord& record : leaders_of(records_, members_.placement, there)) {
+      add_peer(peers, record, record.lanes[(count - lane) % count]);
+    }
+    peers.identity.local_set = records_[members_.self].lanes[lane];
+    peers.identity.remote_set[members_.host] = peers.identity.local_set;
+  }
+  return lanes;
 }
 
 std::string BringUp::open_messages() {

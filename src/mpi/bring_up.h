@@ -8,6 +8,9 @@
 //      outcomes. One that cannot: MPI messages for all.
 //   4. Hello over UDP between the leaders of the hosts, and the minimum of the outcomes. A second
 //      try has packets that fit any path IPv6 allows; then MPI messages.
+//
+// Where a host is to have several leaders, all of them go through 2 and 4 at once, each with those of
+// its own number on the other hosts. One without sockets: the host leaders are the only ones.
 #pragma once
 
 #include <cstdint>
@@ -55,10 +58,14 @@ class BringUp {
   std::string say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
                                 const std::string& reason);
 
-  // On the leaders of hosts. What is wrong is in `mine`.
+  // On leaders. What is wrong is in `mine`.
   void open_sockets(PeerRecord& mine, ReservedSets& sets);
   std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
   void reserve(PeerRecord& mine, ReservedSets& sets);
+  void settle_leaders();
+  std::uint32_t common_datagram_bytes() const;
+  static void add_peer(io::PeerSet& peers, const PeerRecord& record, std::uint16_t set);
+  std::vector<io::PeerSet> lanes(const io::PeerSet& own) const;
   void open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes);
 
   base::Status gather(const PeerRecord& mine);
@@ -70,8 +77,8 @@ class BringUp {
   Repertoire& ways_;
   Courier& courier_;
   std::vector<PeerRecord> records_;  // [rank]
-  std::vector<PeerRecord> leaders_;  // [host]
-  io::Driver* driver_ = nullptr;     // on the leaders of hosts
+  std::vector<PeerRecord> leaders_;  // [host], the host leaders
+  io::Driver* driver_ = nullptr;     // on leaders
 };
 
 }  // namespace alm::mpi

@@ -155,6 +155,12 @@ TEST(BringUp, WhateverFailsOnOneRankWhereHostsAreSharedAllRanksEndAlike) {
   expect_alike_whatever_fails({}, 4, 2, false);
 }
 
+void two_leaders(FakeRank& rank) { rank.job.options.leaders_per_host = "2"; }
+
+TEST(BringUp, WhateverFailsOnOneRankWhereHostsHaveTwoLeadersAllRanksEndAlike) {
+  expect_alike_whatever_fails(two_leaders, 4, 2, false);
+}
+
 // How many set numbers a driver has left.
 int numbers_left(io::Driver& driver) {
   int count = 0;
@@ -181,6 +187,29 @@ TEST(BringUp, SetNumbersAreGivenBackWhateverFails) {
       });
     }
   }
+}
+
+TEST(BringUp, WhereOneLeaderHasNoSocketsHostLeadersAreTheOnlyOnes) {
+  FakeJob job(4);
+  run_fake_ranks(
+      job,
+      [](FakeRank& rank) {
+        two_leaders(rank);
+        if (rank.rank == 3) rank.job.options.interface = "no-such-interface";
+        Communicator made(rank.job, FakeJob::kWorld, 4, rank.rank);
+        made.bring_up();
+        EXPECT_TRUE(made.accelerates());
+        EXPECT_EQ(made.obstacle(), "");
+        EXPECT_EQ(rank.has_logged("one leader per host: h1: "), rank.rank == 0);
+        // The second leader of the other host has given its numbers back, the host leaders have one
+        // in use.
+        if (rank.rank < 3) {
+          EXPECT_EQ(numbers_left(*rank.job.driver().value()), rank.rank == 1 ? 65535 : 65534);
+        }
+        static_cast<void>(rank.ops.barrier(FakeJob::kWorld, base::kSecond));
+        made.close();
+      },
+      2);
 }
 
 TEST(BringUp, WithoutNumbersLeftAllTakeMessages) {

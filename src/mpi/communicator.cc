@@ -148,7 +148,8 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
 }
 
 int Communicator::exchange_blocks(const BlockCall& call) {
-  return trials_.on_for_blocks() ? exchange_blocks_on_trial(call) : stage_and_carry(call, false);
+  if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
+  return stage_and_carry(call, ways_.blocks_way(), false);
 }
 
 int Communicator::exchange_blocks_on_trial(const BlockCall& call) {
@@ -157,28 +158,30 @@ int Communicator::exchange_blocks_on_trial(const BlockCall& call) {
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
+  const tuning::Way way = tried.way();
   int code = kMpiSuccess;
-  if (tried.way() == tuning::kNativeWay) {
+  if (way == tuning::kNativeWay) {
     code = by_library(call.native);
   } else {
-    code = stage_and_carry(call, courier_.tells_counts());
+    code = stage_and_carry(call, way, courier_.tells_counts());
     load_.exchanged();
   }
   return note_time(call.name, tried, begin, code);
 }
 
-int Communicator::stage_and_carry(const BlockCall& call, bool counts_told) {
+int Communicator::stage_and_carry(const BlockCall& call, tuning::Way way, bool counts_told) {
   if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
-  return raise(carry(call, *blocks_, counts_told));
+  return raise(carry(call, *blocks_, way, counts_told));
 }
 
 base::Status Communicator::stage(BlockStaging& staging, const BlockCall& call) const {
   return packed(staging.begin(job_.ops, call, members_.self));
 }
 
-Outcome Communicator::carry(const BlockCall& call, BlockStaging& staged, bool counts_told) {
-  if (const auto done = courier_.alltoall_blocks(staged, counts_told); !done) {
+Outcome Communicator::carry(const BlockCall& call, BlockStaging& staged, tuning::Way way,
+                            bool counts_told) {
+  if (const auto done = courier_.alltoall_blocks(way, staged, counts_told); !done) {
     return {kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
   return {staged.finish(job_.ops, call, members_.self), {}};
@@ -226,7 +229,7 @@ int Communicator::queue(const BlockCall& call, RequestHandle& request) {
   const auto carried = [this, queued] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
-    Outcome outcome = carry(queued->call, queued->staging, false);
+    Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), false);
     courier_.uses(nullptr);
     return outcome;
   };

@@ -82,14 +82,14 @@ class Communicator {
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const AlltoallCall& call, tuning::Way way);
-  int stage_and_carry(const BlockCall& call, bool counts_told);
+  int stage_and_carry(const BlockCall& call, tuning::Way way, bool counts_told);
   int queue(const AlltoallCall& call, tuning::Way way, RequestHandle& request);
   int queue(const BlockCall& call, RequestHandle& request);
   template <class Carry>
   int enqueue(const char* function, Carry carry, RequestHandle& request);
   // By the thread that carries the exchange out.
   Outcome carry(const AlltoallCall& call, Staging& staged, tuning::Way way);
-  Outcome carry(const BlockCall& call, BlockStaging& staged, bool counts_told);
+  Outcome carry(const BlockCall& call, BlockStaging& staged, tuning::Way way, bool counts_told);
 
   base::Status stage(Staging& staging, const AlltoallCall& call) const;
   base::Status stage(BlockStaging& staging, const BlockCall& call) const;

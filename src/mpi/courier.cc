@@ -29,20 +29,33 @@ transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
 }  // namespace
 
 void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
-                           std::span<const std::vector<std::uint16_t>> phase_sets) {
+                           std::span<const std::vector<std::uint16_t>> phase_sets,
+                           carrier::UdpCarrier::Shared shared) {
+  std::vector<plan::Plan> plans;
   std::vector<std::vector<std::vector<std::uint16_t>>> sets;
   std::size_t next = 0;
-  for (const plan::Plan& combining : ways_.combining()) {
+  if (members_.leads()) plans.assign(ways_.combining().begin(), ways_.combining().end());
+  for (const plan::Plan& combining : plans) {
     auto& of_plan = sets.emplace_back();
     for (std::size_t phase = 0; phase < combining.phases.size(); ++phase) {
       of_plan.push_back(phase_sets[next++]);
     }
   }
   carrier_ = std::make_unique<carrier::UdpCarrier>(
-      driver, std::move(peers), ways_.plan_of_hosts(),
-      std::vector<plan::Plan>(ways_.combining().begin(), ways_.combining().end()), sets,
-      carrier::UdpCarrier::Hooks{[this] { job_.ops.progress(); },
+      driver, std::move(peers), ways_.plan_of_hosts(), std::move(plans), sets,
+      std::move(shared),
+      carrier::UdpCarrier::Hooks{[this] {
+                                   job_.ops.progress();
+                                   end_with_host();
+                                 },
                                  [this](const std::string& text) { job_.log.warning(text); }});
+}
+
+// Where another leader of the host has lost somebody, this one would wait in vain for the rest.
+void Courier::end_with_host() {
+  if (!host_ || members_.leaders == 1) return;
+  const auto lost = host_->node().lost();
+  if (lost) carrier_->give_up(*host_->node().failure(), *lost);
 }
 
 void Courier::close_carrier() {
@@ -72,12 +85,17 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     settings.peer_timeout = peer_timeout(job_.options);
     settings.progress = [this] { job_.ops.progress(); };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
+    settings.leaders_max = members_.leaders;
+    if (carrier_ && members_.leaders > 1) settings.loss = [this] { return carrier_->loss(); };
     host_ = std::make_unique<carrier::NodeExchange>(
         std::make_unique<node::Node>(std::move(memory), members_.placement.ranks[members_.host],
                                      members_.rank_names(), std::move(settings)),
-        members_.placement, members_.self, carrier_.get());
+        members_.placement, members_.self, carrier_.get(), members_.leaders);
   }
-  if (!carrier_) return;
+  if (carrier_) make_steps();
+}
+
+void Courier::make_steps() {
   // Steps take time to be measured in packets of a known link, and rounds that are one.
   const auto& tuning = members_.tuning;
   const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
@@ -85,8 +103,13 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
   if (!steps && (host_ || !wants_trials(job_.options) || !job_.has_native)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
-  uneven_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, std::move(network));
-  if (host_) host_->make_steps_by(*uneven_steps_);
+  if (members_.leaders > 1) {
+    slice_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, network);
+  }
+  if (members_.leads()) {
+    uneven_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, std::move(network));
+  }
+  if (host_) host_->make_steps_by(uneven_steps_.get(), slice_steps_.get());
 }
 
 std::uint64_t Courier::phases_bytes_max() const {
@@ -156,7 +179,8 @@ base::Status Courier::take(tuning::Way way, const Staging& staged, std::uint64_t
   const bool phased = way.kind == tuning::Way::Kind::kPhased;
   if (host_ && ways_.goes_over_udp(way)) {
     return host_->alltoall(staged.send(), staged.recv(), bytes,
-                           phased ? std::optional<std::size_t>(way.index) : std::nullopt);
+                           {phased ? std::optional<std::size_t>(way.index) : std::nullopt,
+                            way == tuning::kSharedWay});
   }
   if (phased) {
     return carrier_->run_combining(way.index, {staged.send(), bytes, bytes},
@@ -193,7 +217,8 @@ base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
   return uneven_steps_->prepare(send, recv, wants_steps);
 }
 
-base::Status Courier::alltoall_blocks(const BlockStaging& staged, bool counts_told) {
+base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged,
+                                      bool counts_told) {
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {
@@ -204,17 +229,19 @@ base::Status Courier::alltoall_blocks(const BlockStaging& staged, bool counts_to
   } else if (uneven_steps_ && !host_ && !counts_told) {
     if (auto known = uneven_steps_->prepare(sends, expects); !known) return known;
   }
-  auto done = send_blocks(staged);
+  auto done = send_blocks(way, staged);
   count();  // of no message size
   job_.stats.update([](StatsRecord& stats) { ++stats.exchanges; });
   return done;
 }
 
-base::Status Courier::send_blocks(const BlockStaging& staged) {
+base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
   transport::Exchange exchange;
   exchange.send = staged.send();
   exchange.recv = staged.recv();
-  if (host_) return host_->alltoall_blocks(exchange.send, exchange.recv);
+  if (host_) {
+    return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
+  }
   if (uneven_steps_) exchange.rounds = &uneven_steps_->rounds();
   return in_rounds(exchange);
 }
@@ -257,6 +284,7 @@ void Courier::close() {
   }
   host_.reset();
   uneven_steps_.reset();
+  slice_steps_.reset();
   carrier_.reset();
   // Where messages could not be ended, MPI may still use what they were sent from and come into.
   if (messages_ && !messages_->ended()) messages_->keep(memory_);

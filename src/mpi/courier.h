@@ -31,9 +31,10 @@ class Courier {
       : job_(job), comm_(comm), members_(members), ways_(ways) {}
 
   // --- Made ready (bring_up.cc)
-  // On the leaders of hosts. `phase_sets`: for each phase of each plan, the numbers by host.
+  // On leaders. `phase_sets`: for each phase of each plan, the numbers by host; of host leaders.
   void open_carrier(io::Driver& driver, io::PeerSet peers,
-                    std::span<const std::vector<std::uint16_t>> phase_sets);
+                    std::span<const std::vector<std::uint16_t>> phase_sets,
+                    carrier::UdpCarrier::Shared shared);
   void close_carrier();
   // One full packet between every two hosts: what came of it, as hello_exchange.h tells.
   std::uint64_t say_hello();
@@ -57,7 +58,7 @@ class Courier {
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   // `counts_told`: by tell_counts, in this call.
-  base::Status alltoall_blocks(const BlockStaging& staged, bool counts_told);
+  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, bool counts_told);
 
   // Whether all ranks learn what the fullest of them carries over UDP.
   bool tells_counts() const { return udp_ && uneven_steps_ && !host_; }
@@ -82,7 +83,9 @@ class Courier {
 
  private:
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  base::Status send_blocks(const BlockStaging& staged);
+  base::Status send_blocks(tuning::Way way, const BlockStaging& staged);
+  void make_steps();
+  void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);
   io::MessageFlow message_flow() const;
   base::Status by_messages(const std::function<base::Status()>& send);
@@ -96,8 +99,9 @@ class Courier {
 
   bool udp_ = false;
   mutable std::mutex mutex_;  // a thread may close while the program begins another call
-  std::unique_ptr<carrier::UdpCarrier> carrier_;        // of hosts; the leader's
+  std::unique_ptr<carrier::UdpCarrier> carrier_;        // of hosts; a leader's
   std::unique_ptr<carrier::UnevenSteps> uneven_steps_;  // of hosts, where they are of use
+  std::unique_ptr<carrier::UnevenSteps> slice_steps_;   // the same of what leaders share
   std::unique_ptr<carrier::NodeExchange> host_;         // where hosts have several ranks
   std::unique_ptr<carrier::MessageCarrier> messages_;
   std::shared_ptr<const void> memory_;  // of the running exchange

@@ -23,8 +23,15 @@ struct Members {
   std::vector<base::HostId> hosts;     // [host] in the cluster file; empty without one
   plan::LeafOf leaves;                 // of the hosts
   std::optional<plan::Tuning> tuning;  // by the cluster file
+  std::uint32_t leaders = 1;           // of each host, its first ranks
 
+  // The host leader.
   bool leads() const { return placement.leads(self); }
+  // Which of the leaders of its host this rank is, if it is one.
+  std::uint32_t leader() const { return placement.local_rank[self]; }
+  bool is_leader() const { return leader() < leaders; }
+  // Lanes between every two ranks, where hosts have several leaders and nobody else.
+  std::uint32_t lanes() const { return leaders > 1 && placement.all_lead(leaders) ? leaders : 0; }
 
   // What the ranks of a host send those of another in one exchange of blocks of `bytes`, on
   // average: equal on all ranks.

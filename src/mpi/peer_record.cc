@@ -76,9 +76,9 @@ plan::Placement place(std::span<const PeerRecord> records, bool apart) {
 }
 
 std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
-                                   const plan::Placement& placement) {
+                                   const plan::Placement& placement, std::uint32_t leader) {
   std::vector<PeerRecord> leaders;
-  for (const auto& ranks : placement.ranks) leaders.push_back(records[ranks.front()]);
+  for (const auto& ranks : placement.ranks) leaders.push_back(records[ranks[leader]]);
   return leaders;
 }
 

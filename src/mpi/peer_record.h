@@ -21,12 +21,15 @@ namespace alm::mpi {
 
 using io::kPathsMax;
 constexpr std::size_t kCauseBytes = 160;
+constexpr std::uint32_t kLeadersMax = 8;  // of a host
 
 // Trivially copyable: it travels by MPI_Allgather on the communicator.
 struct PeerRecord {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;
+  std::uint16_t shared_set = 0;  // of a host leader, where a host has several leaders
+  std::array<std::uint16_t, kLeadersMax> lanes{};  // of every rank, where all are leaders
   std::array<std::uint16_t, plan::kCombiningPhasesMax>
       phase_sets{};          // of all plans in phases, phase by phase
   std::uint8_t refuses = 0;  // 1: this rank cannot take part, and `cause` says why
@@ -42,9 +45,9 @@ struct PeerRecord {
 };
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
-// The records of the hosts' leaders, by host.
+// The records of the hosts' leaders, by host; of those of this number, 0 for the host leaders.
 std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
-                                   const plan::Placement& placement);
+                                   const plan::Placement& placement, std::uint32_t leader = 0);
 
 // Sockets and names in a record, and back.
 void set_cause(PeerRecord& record, std::string_view cause);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "carrier/slices.h"
 #include "mpi/settings.h"
 
 namespace alm::mpi {
@@ -20,6 +23,7 @@ base::Status Repertoire::plan(const base::Options& options) {
   plan_ = std::move(rounds).value();
   combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host);
   always_combines_ = options.algorithm == kCombine;
+  fixes_leaders_ = fixes_leaders(options);
   return {};
 }
 
@@ -55,13 +59,28 @@ std::optional<std::size_t> Repertoire::choose_combining(std::uint64_t bytes) con
 
 tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
   if (const auto chosen = choose_combining(bytes)) return tuning::phased_way(*chosen);
-  return always_combines_ && has_phases(bytes) ? tuning::phased_way(0) : tuning::Way{};
+  if (always_combines_ && has_phases(bytes)) return tuning::phased_way(0);
+  const bool shares = sharing(members_.host_block(bytes)) == tuning::Sharing::kFixed;
+  return shares ? tuning::kSharedWay : tuning::Way{};
+}
+
+tuning::Way Repertoire::blocks_way() const {
+  const bool shares = sharing(carrier::kSharedBytesMin) == tuning::Sharing::kFixed;
+  return shares ? tuning::kSharedWay : tuning::Way{};
+}
+
+// Of messages of so many bytes between hosts.
+tuning::Sharing Repertoire::sharing(std::uint64_t host_bytes) const {
+  const bool several = carrier_ == tuning::Carrier::kUdp && members_.leaders > 1;
+  if (!several || host_bytes < carrier::kSharedBytesMin) return tuning::Sharing::kNone;
+  return fixes_leaders_ ? tuning::Sharing::kFixed : tuning::Sharing::kTried;
 }
 
 std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
   tuning::CandidatesWanted wanted;
   wanted.ranks = members_.ranks;
   wanted.bytes = bytes;
+  wanted.sharing = sharing(members_.host_block(bytes));
   if (has_phases(bytes)) {
     wanted.packet_bytes = packet_bytes_;
     wanted.members = members_.placement.hosts();
@@ -70,6 +89,14 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
     wanted.model = choose_combining(bytes);
   }
   return tuning::candidates(wanted);
+}
+
+std::vector<tuning::Way> Repertoire::candidates_for_blocks(std::uint64_t load) const {
+  std::vector<tuning::Way> ways = {blocks_way(), tuning::kNativeWay};
+  const std::uint64_t others = std::max(1u, members_.placement.hosts() - 1);
+  const std::uint64_t between_hosts = load * members_.placement.most() / others;
+  if (sharing(between_hosts) == tuning::Sharing::kTried) ways.push_back(tuning::kSharedWay);
+  return ways;
 }
 
 std::uint64_t Repertoire::packets_of(tuning::Way way, std::uint64_t bytes) const {
@@ -92,6 +119,8 @@ std::string Repertoire::key_of(tuning::Way way) const {
       return fmt::format("mpi {}", tuning::key_of(static_cast<plan::MessageOrder>(way.index)));
     case tuning::Way::Kind::kPhased:
       return "udp " + combining_[way.index].identity;
+    case tuning::Way::Kind::kShared:
+      return fmt::format("udp {} leaders:{}", plan_.identity, members_.leaders);
     case tuning::Way::Kind::kRounds:
       break;
   }
@@ -108,6 +137,9 @@ std::string Repertoire::name_of(tuning::Way way) const {
                          kOverMessages);
     case tuning::Way::Kind::kPhased:
       return plan::text_of(combining_[way.index]) + " over UDP";
+    case tuning::Way::Kind::kShared:
+      return fmt::format("{} over UDP by {} leaders per host", plan::text_of(plan_),
+                         members_.leaders);
     case tuning::Way::Kind::kRounds:
       break;
   }

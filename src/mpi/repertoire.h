@@ -35,6 +35,10 @@ class Repertoire {
   // The model's choice for blocks of `bytes`.
   tuning::Way model_way(std::uint64_t bytes) const;
   std::vector<tuning::Way> candidates(std::uint64_t bytes) const;
+  // Of blocks of any size, where the fullest rank carries `load`.
+  std::vector<tuning::Way> candidates_for_blocks(std::uint64_t load) const;
+  // The model's choice for those: ours.
+  tuning::Way blocks_way() const;
   tuning::Kin kin_of(tuning::Way way) const { return tuning::kin_of(way, carrier_); }
   bool goes_over_udp(tuning::Way way) const { return kin_of(way) == tuning::Kin::kUdp; }
   // The model's figure for a rank; 0: it has none.
@@ -49,10 +53,12 @@ class Repertoire {
   bool has_phases(std::uint64_t bytes) const;
   std::optional<std::size_t> choose_combining(std::uint64_t bytes) const;
   const plan::Plan& plan_in_use() const;
+  tuning::Sharing sharing(std::uint64_t host_bytes) const;
 
   const Members& members_;
   tuning::Carrier carrier_ = tuning::Carrier::kMessages;
   bool always_combines_ = false;  // the option says so
+  bool fixes_leaders_ = false;    // the same
   plan::Plan plan_, message_plan_;
   std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
   std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP

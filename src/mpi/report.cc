@@ -22,7 +22,7 @@ void Report::announce_blocks(const char* function) {
   if (blocks_announced_ || !shows()) return;
   blocks_announced_ = true;
   job_.log.info(
-      fmt::format("{} on {} ranks: {}", function, members_.ranks, way_text(tuning::Way{})));
+      fmt::format("{} on {} ranks: {}", function, members_.ranks, way_text(ways_.blocks_way())));
 }
 
 void Report::adopted(const Tried& tried, tuning::Way way, const std::string& why) const {

@@ -26,6 +26,11 @@ ReservedSets& ReservedSets::operator=(ReservedSets&& other) noexcept {
   return *this;
 }
 
+void ReservedSets::hand_over(std::size_t made) {
+  numbers_.erase(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(made));
+  give_back();
+}
+
 void ReservedSets::give_back() {
   for (const std::uint16_t number : numbers_) driver_->remove_set(number);
   numbers_.clear();

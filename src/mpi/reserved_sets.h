@@ -21,8 +21,8 @@ class ReservedSets {
 
   // Empty where there were not as many left as wanted.
   std::span<const std::uint16_t> numbers() const { return numbers_; }
-  // The sets have been made: who has made them removes them.
-  void hand_over() { numbers_.clear(); }
+  // So many of the sets, the first, have been made: who has made them removes them.
+  void hand_over(std::size_t made);
 
  private:
   void give_back();

@@ -1,8 +1,11 @@
 #include "mpi/settings.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "execute/configuration.h"
+#include "mpi/peer_record.h"
 
 namespace alm::mpi {
 
@@ -43,6 +46,22 @@ bool wants_threads(const base::Options& options) {
 bool wants_trials(const base::Options& options) {
   return options.trials && options.algorithm == kAutomatic;
 }
+
+// A core brings 5 to 8 Gbit/s in and as many out (docs/adr/0020-several-leaders-per-host.md).
+std::uint32_t leaders_wanted(const base::Options& options, const plan::Placement& placement,
+                             const plan::Tuning* tuning) {
+  constexpr double kLeaderMbitS = 5000;
+  std::uint32_t wanted = 1;
+  if (fixes_leaders(options)) {
+    wanted = static_cast<std::uint32_t>(std::stoul(options.leaders_per_host));
+  } else if (tuning != nullptr && wants_trials(options)) {
+    const double cores = std::ceil(tuning->host_rate_mbit_s / kLeaderMbitS);
+    wanted = static_cast<std::uint32_t>(std::clamp(cores, 1.0, double{kLeadersMax}));
+  }
+  return std::min(wanted, placement.fewest());
+}
+
+bool fixes_leaders(const base::Options& options) { return options.leaders_per_host != "auto"; }
 
 base::Nanos hello_timeout(const base::Options& options) {
   return base::slowed(options.hello_timeout_ms * base::kMillisecond, options.time_scale);

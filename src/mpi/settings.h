@@ -36,6 +36,13 @@ bool wants_threads(const base::Options& options);
 // Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
 bool wants_trials(const base::Options& options);
 
+// Leaders of every host: what the option says, or what a host's link by the cluster file may ask
+// for. `tuning` is null without one.
+std::uint32_t leaders_wanted(const base::Options& options, const plan::Placement& placement,
+                             const plan::Tuning* tuning);
+// A number of leaders is kept to, not tried.
+bool fixes_leaders(const base::Options& options);
+
 // Times of the options, as the speed of the network asks for (time_scale).
 base::Nanos hello_timeout(const base::Options& options);
 base::Nanos peer_warning(const base::Options& options);

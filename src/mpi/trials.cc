@@ -33,6 +33,12 @@ Trials::Key Trials::key_of(std::uint64_t bytes) const {
   return {tuning::SizeClass(bytes), model.kind, model.index};
 }
 
+std::vector<tuning::Kin> Trials::kin_of(const std::vector<tuning::Way>& ways) const {
+  std::vector<tuning::Kin> kin;
+  for (const tuning::Way way : ways) kin.push_back(ways_.kin_of(way));
+  return kin;
+}
+
 Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   const Key key = key_of(bytes);
   if (const auto found = tried_.find(key); found != tried_.end()) return found->second;
@@ -43,10 +49,8 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
     std::erase_if(made.ways,
                   [](tuning::Way way) { return way.kind == tuning::Way::Kind::kMessages; });
   }
-  std::vector<tuning::Kin> kin;
-  for (const tuning::Way way : made.ways) kin.push_back(ways_.kin_of(way));
-  made.trial =
-      tuning::Trial(kin, least_time(bytes, topology::Packing::kShared), job_.options.time_scale);
+  made.trial = tuning::Trial(kin_of(made.ways), least_time(bytes, topology::Packing::kShared),
+                             job_.options.time_scale);
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
     if (!tuning::combines(made.ways[i])) made.trial.needs(i, uncombined);
@@ -67,9 +71,8 @@ Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
   Tried made;
   made.bytes = load;
   made.any_size = true;
-  made.ways = {tuning::Way{}, tuning::kNativeWay};
-  made.trial = tuning::Trial({ways_.kin_of(made.ways[0]), ways_.kin_of(tuning::kNativeWay)}, limit,
-                             job_.options.time_scale);
+  made.ways = ways_.candidates_for_blocks(load);
+  made.trial = tuning::Trial(kin_of(made.ways), limit, job_.options.time_scale);
   adopt(made);
   return tried_blocks_.emplace(sizes, std::move(made)).first->second;
 }

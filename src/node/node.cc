@@ -59,13 +59,15 @@ SharedGate& Node::gate(Side side) const {
 
 // The count of the turns of this parity at which all have come to `turn`. Nobody is two ahead.
 std::uint64_t Node::wanted(Side side, std::uint64_t turn) const {
-  const std::uint64_t each = side == Side::kDelivered ? 1 : ranks_.size();
+  const std::uint64_t each = side == Side::kDelivered ? settings_.leaders_max : ranks_.size();
   return each * (turn / 2 + 1);
 }
 
-void Node::reach(Side side, std::uint64_t turn) {
+void Node::reach(Side side, std::uint64_t turn, std::uint64_t count) {
   SharedGate& counted = gate(side);
-  if (counted.count[turn % 2].fetch_add(1) + 1 == wanted(side, turn)) wake_all(counted.event);
+  if (counted.count[turn % 2].fetch_add(count) + count == wanted(side, turn)) {
+    wake_all(counted.event);
+  }
 }
 
 base::Status Node::await(Side side, std::uint64_t turn) {
@@ -97,10 +99,14 @@ bool Node::awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) cons
   const SharedSlot& slot = memory_->slot(local_rank);
   if (side == Side::kPosted) return slot.posted.load() <= turn;
   if (side == Side::kTaken) return slot.taken.load() <= turn;
-  return local_rank == 0;
+  return local_rank < leaders_;
 }
 
 base::Status Node::look_after(Side side, std::uint64_t turn, base::Nanos now) {
+  if (const auto loss = settings_.loss ? settings_.loss() : std::nullopt) {
+    fail(loss->error, loss->lost);
+    return failure() ? failed() : loss->error;
+  }
   for (std::uint32_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
     if (!awaited(side, turn, local_rank)) continue;
     const auto away = elsewhere(local_rank);
@@ -179,13 +185,16 @@ void Node::post(std::uint64_t turn, const NodeCall& call) {
   SharedSlot& slot = memory_->slot(memory_->local_rank());
   slot.kind = call.kind;
   slot.bytes = call.bytes;
+  leaders_ = call.leaders;
   slot.posted.store(turn + 1);
   reach(Side::kPosted, turn);
 }
 
 base::Status Node::await_posts(std::uint64_t turn, const NodeCall& call) {
   if (auto all = await(Side::kPosted, turn); !all) return all;
-  for (std::uint32_t local_rank = 1; local_rank < ranks_.size(); ++local_rank) {
+  const std::uint32_t self = memory_->local_rank();
+  for (std::uint32_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
+    if (local_rank == self) continue;
     const SharedSlot& slot = memory_->slot(local_rank);
     if (slot.kind == call.kind && slot.bytes == call.bytes) continue;
     const auto what = [](std::uint64_t kind, std::uint64_t bytes) {
@@ -195,13 +204,17 @@ base::Status Node::await_posts(std::uint64_t turn, const NodeCall& call) {
     // Other hosts are told of a rank that is lost, and end as well.
     return fail_for(local_rank,
                     base::bad_input(fmt::format(
-                        "{} exchanges {}, {} {}", names_[ranks_[0]], what(call.kind, call.bytes),
+                        "{} exchanges {}, {} {}", names_[ranks_[self]], what(call.kind, call.bytes),
                         names_[ranks_[local_rank]], what(slot.kind, slot.bytes))));
   }
   return {};
 }
 
-void Node::deliver(std::uint64_t turn) { reach(Side::kDelivered, turn); }
+// The host leader counts for those that lead no part of this call, too.
+void Node::deliver(std::uint64_t turn) {
+  const std::uint32_t idle = settings_.leaders_max - leaders_;
+  reach(Side::kDelivered, turn, memory_->local_rank() == 0 ? 1 + idle : 1);
+}
 
 base::Status Node::await_delivery(std::uint64_t turn) { return await(Side::kDelivered, turn); }
 

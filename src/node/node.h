@@ -2,7 +2,7 @@
 // turns, numbered from 0 over the life of the communicator:
 //
 //   post     a rank has put what it sends into the shared memory
-//   deliver  the host leader has exchanged it with the other hosts
+//   deliver  the leaders of the call have exchanged it with the other hosts
 //   take     a rank has copied what is for it
 //
 // Even and odd turns have buffers of their own: a rank may post turn n once all have taken n - 2.
@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "node/node_memory.h"
+#include "transport/io/driver.h"
 
 namespace alm::node {
 
@@ -29,6 +30,8 @@ struct NodeCall {
   enum Kind : std::uint64_t { kNone, kAlltoall, kBlocks };
   Kind kind = kNone;
   std::uint64_t bytes = 0;  // per pair; kAlltoall
+  // So many ranks of the host, its first, exchange a part each: all of them are leaders.
+  std::uint32_t leaders = 1;
 };
 
 class Node {
@@ -37,6 +40,9 @@ class Node {
     base::Nanos peer_warning = 0, peer_timeout = 0;
     std::function<void()> progress;  // as io::Driver's
     std::function<void(const std::string&)> warn;
+    std::uint32_t leaders_max = 1;  // of any call
+    // On leaders: what they know of the other hosts while they wait for their own.
+    std::function<std::optional<io::Driver::Loss>()> loss;
   };
 
   // names[rank of the communicator]; `ranks` are those of this host, the host leader first. All of
@@ -54,10 +60,10 @@ class Node {
   // Before a turn's data are written, and after.
   base::Status ready_to_post(std::uint64_t turn);
   void post(std::uint64_t turn, const NodeCall& call);
-  // By the host leader: all have posted, with the same call. Then, when it has exchanged the data:
+  // By the leaders: all have posted, with the same call. Then, when they have exchanged the data:
   base::Status await_posts(std::uint64_t turn, const NodeCall& call);
   void deliver(std::uint64_t turn);
-  // By the others. Then, when they have copied their data, the host leader too:
+  // By all: every leader has delivered. Then, when they have copied their data:
   base::Status await_delivery(std::uint64_t turn);
   void take(std::uint64_t turn);
 
@@ -79,7 +85,7 @@ class Node {
 
   SharedGate& gate(Side side) const;
   std::uint64_t wanted(Side side, std::uint64_t turn) const;
-  void reach(Side side, std::uint64_t turn);
+  void reach(Side side, std::uint64_t turn, std::uint64_t count = 1);
   base::Status await(Side side, std::uint64_t turn);
   bool awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) const;
   base::Status look_after(Side side, std::uint64_t turn, base::Nanos now);
@@ -96,6 +102,7 @@ class Node {
   std::vector<std::uint32_t> ranks_;
   std::vector<std::string> names_;
   Settings settings_;
+  std::uint32_t leaders_ = 1;   // of the call posted last
   std::vector<Watch> watches_;  // [local_rank]
 };
 

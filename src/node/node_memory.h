@@ -57,7 +57,10 @@ struct SharedHead {
   std::uint32_t lost;                                     // rank, or kNobody
   base::ErrorCode failure_code;
   std::array<char, kFailureTextBytes> failure;
-  std::uint64_t slabs;  // of the running call, where sizes differ
+  // Of the running call, where sizes differ:
+  std::uint64_t slabs;
+  std::uint32_t leaders;  // that share its messages
+  std::uint32_t differs;  // 1: some ranks do not agree on a size
 };
 
 class NodeMemory {

@@ -17,7 +17,7 @@ class Slabs {
     for (std::uint64_t slab = 0; slab < std::min<std::uint64_t>(2, slabs_); ++slab) {
       if (auto staged = stage(slab); !staged) return staged;
     }
-    return node_.is_host_leader() ? lead() : follow();
+    return node_.local_rank() < call_.leaders ? lead() : follow();
   }
 
  private:
@@ -44,7 +44,9 @@ class Slabs {
     return {};
   }
 
-  // One slab behind the others, so that the network does not wait for copies.
+  // One slab behind the others, so that the network does not wait for copies. What one leader has
+  // found in the first slab may end the call: the second waits for all of them, and later ones do
+  // by what leaders put in.
   base::Status lead() {
     for (std::uint64_t slab = 0; slab < slabs_; ++slab) {
       const std::uint64_t turn = first_ + slab;
@@ -52,12 +54,15 @@ class Slabs {
       auto done =
           data_.exchange(slab, node_.memory().slab(turn, true), node_.memory().slab(turn, false));
       if (!done) {
-        node_.fail(done.error(), std::nullopt);
+        node_.fail(done.error(), data_.lost());
         return done;
       }
       node_.deliver(turn);
-      if (slab == 0) continue;
-      if (auto finished = finish(slab - 1); !finished) return finished;
+      if (slab > 0) {
+        if (auto finished = finish(slab - 1); !finished) return finished;
+      }
+      if (slab > 0 && slab + 1 < slabs_) continue;
+      if (auto whole = node_.await_delivery(turn); !whole) return whole;
     }
     return finish(slabs_ - 1);
   }

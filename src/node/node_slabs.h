@@ -1,9 +1,10 @@
-// Data on their way through the memory of a host, slab after slab: while the host leader
-// exchanges one with the other hosts, the other ranks take the one before and put in the one after.
+// Data on their way through the memory of a host, slab after slab: while its leaders exchange one
+// with the other hosts, the other ranks take the one before and put in the one after.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "node/node.h"
 #include "plan/placement.h"
@@ -23,8 +24,10 @@ class SlabData {
  public:
   virtual ~SlabData() = default;
   virtual void copy_in(std::uint64_t slab, std::byte* send) = 0;
-  // By the host leader, when all have copied in.
+  // By every leader of the call, when all have copied in.
   virtual base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) = 0;
+  // For want of which rank that has failed, as Node::fail has it.
+  virtual std::optional<std::uint32_t> lost() const { return std::nullopt; }
   // `send` holds what ranks of the same host exchange.
   virtual void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) = 0;
 };

@@ -34,6 +34,7 @@ struct Bootstrap {
   struct Entry {
     std::atomic<std::int32_t> pid, file;
     std::atomic<std::uint16_t> set, port;
+    std::atomic<std::uint16_t> lanes[4];
   };
   Entry entries[kRanksMax];
   std::atomic<std::uint32_t> come[8];

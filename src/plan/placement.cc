@@ -6,18 +6,6 @@
 #include <map>
 
 namespace alm::plan {
-namespace {
-
-std::uint32_t fewest(const Placement& placement) {
-  const auto& ranks = placement.ranks;
-  return static_cast<std::uint32_t>(
-      std::min_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
-        return a.size() < b.size();
-      })->size());
-}
-
-}  // namespace
-
 Placement Placement::of(std::span<const std::string_view> host_names) {
   Placement placement;
   std::map<std::string_view, std::uint32_t> known;
@@ -43,11 +31,17 @@ std::uint32_t Placement::most() const {
   return static_cast<std::uint32_t>(most);
 }
 
-bool Placement::equal() const { return fewest(*this) == most(); }
+std::uint32_t Placement::fewest() const {
+  std::size_t fewest = host_of.size();
+  for (const auto& here : ranks) fewest = std::min(fewest, here.size());
+  return static_cast<std::uint32_t>(fewest);
+}
+
+bool Placement::equal() const { return fewest() == most(); }
 
 std::string Placement::text() const {
   if (equal()) return fmt::format("{} hosts x {} ranks", hosts(), most());
-  return fmt::format("{} hosts x {} to {} ranks", hosts(), fewest(*this), most());
+  return fmt::format("{} hosts x {} to {} ranks", hosts(), fewest(), most());
 }
 
 }  // namespace alm::plan

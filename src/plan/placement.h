@@ -27,7 +27,10 @@ struct Placement {
   std::uint32_t leader(std::uint32_t host) const { return ranks[host].front(); }
   bool leads(std::uint32_t rank) const { return leader(host_of[rank]) == rank; }
   std::uint32_t most() const;  // ranks on one host
+  std::uint32_t fewest() const;
   bool equal() const;          // as many on every host
+  // Of so many on each host.
+  bool all_lead(std::uint32_t leaders) const { return equal() && most() == leaders; }
   bool shared() const { return most() > 1; }
 
   // "8 hosts x 4 ranks", "3 hosts x 1 to 4 ranks"

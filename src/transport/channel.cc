@@ -164,6 +164,7 @@ bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);
 }
+const std::optional<PeerFailure>& Channel::told() const { return impl_->engine.told(); }
 void Channel::was_deaf(base::Nanos time) { impl_->engine.was_deaf(time); }
 std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const { return impl_->engine.ahead(peer); }
 

@@ -114,6 +114,8 @@ class Channel {
 
   // A peer silent for peer_warning or peer_timeout while we wait for it.
   std::optional<PeerFailure> check_peers(base::Nanos now);
+  // A peer that has given up itself, whether an exchange runs or not.
+  const std::optional<PeerFailure>& told() const;
   // For so long nobody looked at what arrived: no peer was silent in that time.
   void was_deaf(base::Nanos time);
 

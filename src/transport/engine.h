@@ -130,6 +130,8 @@ class Engine {
   base::Nanos unmoved_until(base::Nanos now) const;
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
+  // By a peer that has given up, in an exchange or between two.
+  const std::optional<PeerFailure>& told() const { return told_; }
   // For so long nobody looked at what arrived: no peer was silent in that time.
   void was_deaf(base::Nanos time) { deaf_ += time; }
 

@@ -10,6 +10,8 @@ constexpr double kClose = 1.5;
 constexpr std::uint64_t kManyOrdersMax = 128u << 10;
 constexpr std::uint64_t kBruckMax = 1024;
 
+Way rounds(Sharing sharing) { return sharing == Sharing::kFixed ? kSharedWay : Way{}; }
+
 std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   if (wanted.combining.empty()) return std::nullopt;
   const std::uint32_t members = wanted.members != 0 ? wanted.members : wanted.ranks;
@@ -22,7 +24,7 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   std::optional<Way> best;
   auto least = static_cast<std::uint64_t>(kClose * static_cast<double>(chosen));
   if (wanted.model && direct <= least) {
-    best = Way{};
+    best = rounds(wanted.sharing);
     least = direct;
   }
   for (std::size_t i = 0; i < wanted.combining.size(); ++i) {
@@ -38,6 +40,7 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
 Kin kin_of(Way way, Carrier rounds) {
   switch (way.kind) {
     case Way::Kind::kPhased:
+    case Way::Kind::kShared:
       return Kin::kUdp;
     case Way::Kind::kRounds:
       return rounds == Carrier::kUdp ? Kin::kUdp : Kin::kLibrary;
@@ -54,7 +57,9 @@ bool combines(Way way) {
 }
 
 std::vector<Way> candidates(const CandidatesWanted& wanted) {
-  std::vector<Way> ways = {wanted.model ? phased_way(*wanted.model) : Way{}, kNativeWay};
+  std::vector<Way> ways = {wanted.model ? phased_way(*wanted.model) : rounds(wanted.sharing),
+                           kNativeWay};
+  if (wanted.sharing == Sharing::kTried) ways.push_back(kSharedWay);
   if (const auto second = runner_up(wanted)) ways.push_back(*second);
   if (wanted.ranks <= 2) return ways;  // one partner: nothing to order
   if (wanted.bytes <= kBruckMax) ways.push_back(message_way(plan::MessageOrder::kBruck));

@@ -20,6 +20,7 @@ struct Way {
     kPhased,    // over UDP in phases; `index` among the plans there are
     kNative,    // the MPI library's own
     kMessages,  // over MPI messages; `index` is a plan::MessageOrder
+    kShared,    // as kRounds over UDP, shared by all leaders of each host
   };
   Kind kind = Kind::kRounds;
   std::uint32_t index = 0;
@@ -28,6 +29,7 @@ struct Way {
 };
 
 constexpr Way kNativeWay{Way::Kind::kNative, 0};
+constexpr Way kSharedWay{Way::Kind::kShared, 0};
 constexpr Way phased_way(std::size_t index) {
   return {Way::Kind::kPhased, static_cast<std::uint32_t>(index)};
 }
@@ -44,6 +46,13 @@ Kin kin_of(Way way, Carrier rounds);
 // Blocks of several pairs may travel in one packet. Of the library's own nothing is known.
 bool combines(Way way);
 
+// What several leaders per host are to the calls of a communicator and size.
+enum class Sharing : std::uint8_t {
+  kNone,   // of no use, or there is one leader
+  kTried,  // as another way
+  kFixed,  // in place of one leader
+};
+
 struct CandidatesWanted {
   std::uint32_t ranks = 0;
   std::uint64_t bytes = 0;  // per pair
@@ -53,10 +62,11 @@ struct CandidatesWanted {
   // Over UDP, where it is hosts that exchange; 0: as above.
   std::uint32_t members = 0;
   std::uint64_t member_bytes = 0;
+  Sharing sharing = Sharing::kNone;
 };
 
-// In order of preference: what the model takes, the library's own, what the model finds nearly as
-// good, and messages in the orders that may suit the size.
+// In order of preference: what the model takes, the library's own, the same as the first by several
+// leaders, what the model finds nearly as good, and messages in the orders that may suit the size.
 std::vector<Way> candidates(const CandidatesWanted& wanted);
 
 // Of a way over MPI messages, in decision files: it stays when texts change.

@@ -56,6 +56,15 @@ TEST(Candidates, LargeBlocksHaveFew) {
   EXPECT_THAT(ways(32, 1 << 20), ElementsAre(kRounds, kNativeWay, kPairwise));
 }
 
+TEST(Candidates, SeveralLeadersAreTriedAfterOneOrTakeItsPlace) {
+  CandidatesWanted wanted{.ranks = 8, .bytes = 1 << 20};
+  wanted.sharing = Sharing::kTried;
+  EXPECT_THAT(candidates(wanted), ElementsAre(kRounds, kNativeWay, kSharedWay, kPairwise));
+  wanted.sharing = Sharing::kFixed;
+  EXPECT_THAT(candidates(wanted), ElementsAre(kSharedWay, kNativeWay, kPairwise));
+  EXPECT_EQ(kin_of(kSharedWay, Carrier::kUdp), Kin::kUdp);
+}
+
 TEST(Candidates, TwoRanksHaveNothingToOrder) {
   EXPECT_THAT(ways(2, 8), ElementsAre(kRounds, kNativeWay));
 }

@@ -20,6 +20,9 @@ CLUSTER = Path(__file__).parent / "clusters" / "four-hosts.toml"
 EQUAL = (2, 2, 2, 2)
 UNEQUAL = (4, 2, 1, 3)
 SLOTS = [EQUAL, UNEQUAL]
+# With two leaders on every host all ranks are leaders, or not.
+TWO_LEADERS = {"ALLEMANDE_LEADERS_PER_HOST": "2", "ALLEMANDE_LOG": "info"}
+LED_BY_TWO = [EQUAL, (4, 2, 2, 3)]
 ENDED_WITHIN_S = 20
 
 
@@ -61,6 +64,62 @@ def test_equal_blocks_are_right(node: Bench, what: str, slots: Sequence[int]) ->
 def test_combined_blocks_are_right(node: Bench, slots: Sequence[int]) -> None:
     done = node.run("correct", "sizes", slots=slots, env={"ALLEMANDE_ALGORITHM": "combine"})
     check_udp(done)
+
+
+def told_of_two_leaders(done: Done) -> bool:
+    return any("over UDP by 2 leaders per host" in line for line in done.warnings)
+
+
+@pytest.mark.parametrize("slots", LED_BY_TWO, ids=name_of)
+@pytest.mark.parametrize("what", ["sizes", "types", "communicators", "threads"])
+def test_two_leaders_share_equal_blocks(node: Bench, what: str, slots: Sequence[int]) -> None:
+    done = node.run("correct", what, slots=slots, env=TWO_LEADERS)
+    done.check()
+    assert done.stats["communicators_mpi"] == 0
+    assert what != "sizes" or told_of_two_leaders(done), done.err
+
+
+@pytest.mark.parametrize("slots", LED_BY_TWO, ids=name_of)
+@pytest.mark.parametrize("what", ["sizes", "types", "sparse"])
+def test_two_leaders_share_blocks_of_any_size(
+    node: Bench, what: str, slots: Sequence[int]
+) -> None:
+    done = node.run("blocks", what, slots=slots, env=TWO_LEADERS)
+    done.check()
+    assert done.stats["communicators_mpi"] == 0
+    assert told_of_two_leaders(done), done.err
+
+
+@pytest.mark.parametrize("slots", LED_BY_TWO, ids=name_of)
+def test_two_leaders_send_what_one_would(node: Bench, slots: Sequence[int]) -> None:
+    packets = []
+    for leaders in ("1", "2"):
+        env = {"ALLEMANDE_LEADERS_PER_HOST": leaders}
+        # A block is whole packets, whoever carries it.
+        done = node.run("repeat", "3", "57920", slots=slots, env=env)
+        check_udp(done)
+        assert done.stats["exchanges"] == 3 * sum(slots)
+        packets.append(done.stats["sizes"][0]["packets"])
+    assert packets[0] == packets[1]
+
+
+def test_two_leaders_are_tried_where_links_are_fast(
+    node: Bench, tmp_path: Path, programs: Path, mpi: str
+) -> None:
+    fast = tmp_path / "fast.toml"
+    text = CLUSTER.read_text()
+    fast.write_text(text.replace("rate_mbit_s = 200", "rate_mbit_s = 10000"))
+    decisions = tmp_path / "decisions.toml"
+    env = {
+        "ALLEMANDE_CLUSTER": str(fast),
+        "ALLEMANDE_TRIALS": "on",
+        "ALLEMANDE_DECISIONS": str(decisions),
+    }
+    node.run("repeat", "40", "20000", slots=EQUAL, env=env).check()
+    assert 'key = "udp sync-shuffle leaders:2"' in decisions.read_text()
+    decisions.unlink()
+    node.run("repeat", "40", "20000", slots=EQUAL, env=env | {"ALLEMANDE_CLUSTER": ""}).check()
+    assert "leaders:" not in decisions.read_text()
 
 
 def test_small_blocks_of_unequal_hosts_are_combined(node: Bench) -> None:
@@ -243,6 +302,29 @@ def test_every_other_rank_ends_naming_who_is_lost(
         for rank in job.others:
             text = job.text(rank)
             # Other hosts know a leader as its host.
+            who = rf"(rank {victim} on h\d|h\d \(ranks [\d, ]*\b{victim}\b[\d, .]*\))"
+            lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
+            assert re.search(lost, text), text
+            assert f"AGAIN {rank}: an error" in text
+    wait_for("the memory to be gone", lambda: not maps_shared_memory(), 5)
+
+
+# Ranks 0 and 1 lead on h0; rank 5 is the second leader of h1, rank 9 follows on h3.
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1, 5, 10])
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
+def test_every_other_rank_ends_where_two_lead(
+    own_node: Bench, victim: int, blow: signal.Signals
+) -> None:
+    with running(own_node, TWO_LEADERS, "return", victim=victim, slots=LED_BY_TWO[1]) as job:
+        os.kill(job.pid(victim), blow)
+        wait_for(
+            "the end of every other rank",
+            lambda: all(job.ended(rank) for rank in job.others),
+            ENDED_WITHIN_S,
+        )
+        for rank in job.others:
+            text = job.text(rank)
             who = rf"(rank {victim} on h\d|h\d \(ranks [\d, ]*\b{victim}\b[\d, .]*\))"
             lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
             assert re.search(lost, text), text

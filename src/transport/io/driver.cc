@@ -203,6 +203,21 @@ base::Status Driver::trouble(std::uint16_t set) {
   return *entry->failure;
 }
 
+std::optional<Driver::Loss> Driver::loss(std::span<const std::uint16_t> sets) const {
+  if (!impl_->in_owner()) return std::nullopt;
+  const Lock lock(impl_->mutex);
+  for (const std::uint16_t set : sets) {
+    const SetEntry* entry = impl_->sets.find(set);
+    if (entry == nullptr) continue;
+    if (entry->failure && entry->lost) return Loss{*entry->failure, *entry->lost};
+    if (const auto& told = entry->channel.told(); told && told->told) {
+      return Loss{{base::ErrorCode::kPeerLost, entry->given_up(told->peer, *told->told)},
+                  *told->told};
+    }
+  }
+  return std::nullopt;
+}
+
 bool Driver::settle(base::Nanos deadline, const Progress& progress) {
   Impl& self = *impl_;
   if (!self.in_owner()) return false;

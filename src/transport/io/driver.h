@@ -104,6 +104,14 @@ class Driver {
   // PeerSet::numbers.
   void give_up(std::span<const std::uint16_t> sets, const base::Error& failure, std::uint32_t lost);
 
+  // For want of whom one of these sets has failed, or a peer of one has given up, in an exchange or
+  // between two.
+  struct Loss {
+    base::Error error;
+    std::uint32_t lost = 0;  // a number as in PeerSet::numbers
+  };
+  std::optional<Loss> loss(std::span<const std::uint16_t> sets) const;
+
   // What makes the next exchange of the set fail: an error found after the one before was complete.
   base::Status trouble(std::uint16_t set);
 

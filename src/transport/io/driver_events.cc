@@ -79,15 +79,13 @@ void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
   }
   const transport::Config& config = entry.channel.config();
   while (const auto failure = entry.channel.check_peers(now)) {
-    const std::string who = entry.name_of(entry.numbers[failure->peer]);
     if (failure->told) {
-      const std::string lost = entry.name_of(*failure->told);
-      return fail(call, entry,
-                  {base::ErrorCode::kPeerLost,
-                   lost == who ? fmt::format("{} has given up, and says why", who)
-                               : fmt::format("{} is lost, as {} has found", lost, who)},
-                  *failure->told);
+      return fail(
+          call, entry,
+          {base::ErrorCode::kPeerLost, entry.given_up(failure->peer, *failure->told)},
+          *failure->told);
     }
+    const std::string who = entry.name_of(entry.numbers[failure->peer]);
     if (failure->fatal) {
       return fail(call, entry,
                   {base::ErrorCode::kPeerLost,

@@ -27,6 +27,13 @@ std::string SetEntry::name_of(std::uint32_t rank_number) const {
   return rank_number < names.size() ? names[rank_number] : fmt::format("rank {}", rank_number);
 }
 
+std::string SetEntry::given_up(transport::PeerId peer, std::uint32_t told) const {
+  const std::string who = name_of(numbers[peer]);
+  const std::string lost = name_of(told);
+  return lost == who ? fmt::format("{} has given up, and says why", who)
+                     : fmt::format("{} is lost, as {} has found", lost, who);
+}
+
 std::string SetEntry::disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const {
   return another_way_text(name_of(numbers[peer]), sends, name_of(numbers[channel.identity().self]),
                           channel.sends_to(peer));

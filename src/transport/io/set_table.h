@@ -39,6 +39,8 @@ struct SetEntry {
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
   std::string name_of(std::uint32_t rank_number) const;
+  // Why the peer has given up, which has told the number of a rank.
+  std::string given_up(transport::PeerId peer, std::uint32_t told) const;
   // Why the running exchange waits for the peer in vain, which sends so many bytes, if that is
   // known.
   std::string disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const;
