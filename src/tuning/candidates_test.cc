@@ -57,7 +57,9 @@ TEST(Candidates, LargeBlocksHaveFew) {
 }
 
 TEST(Candidates, SeveralLeadersAreTriedAfterOneOrTakeItsPlace) {
-  CandidatesWanted wanted{.ranks = 8, .bytes = 1 << 20};
+  CandidatesWanted wanted;
+  wanted.ranks = 8;
+  wanted.bytes = 1 << 20;
   wanted.sharing = Sharing::kTried;
   EXPECT_THAT(candidates(wanted), ElementsAre(kRounds, kNativeWay, kSharedWay, kPairwise));
   wanted.sharing = Sharing::kFixed;
