@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
   const long calls = argc > 2 ? atol(argv[2]) : 0;
   const int here = ranks / 2;
   if (bytes <= 0 || calls <= 0 || ranks % 2 != 0) {
-    if (rank == 0) fprintf(stderr, "usage: host_exchange BYTES CALLS, on an even number of ranks\n");
+    if (rank == 0)
+      fprintf(stderr, "usage: host_exchange BYTES CALLS, on an even number of ranks\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const int each = (int)(bytes / here / here);
@@ -60,8 +61,9 @@ int main(int argc, char** argv) {
   double most[2];
   MPI_Reduce(used, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) {
-    printf("{\"ranks_per_host\": %d, \"busiest_cpu_s\": %.6f, \"seconds\": %.6f, \"bytes\": %.0f}\n",
-           here, most[0], most[1], (double)each * here * here * (double)calls);
+    printf(
+        "{\"ranks_per_host\": %d, \"busiest_cpu_s\": %.6f, \"seconds\": %.6f, \"bytes\": %.0f}\n",
+        here, most[0], most[1], (double)each * here * here * (double)calls);
   }
   free(send);
   free(recv);

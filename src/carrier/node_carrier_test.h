@@ -37,8 +37,8 @@ class RankOnHost {
     auto node = processes.open_node(rank, std::move(settings), slab_bytes);
     if (placement_.local_rank[rank] < leaders) open_carrier(processes);
     processes.bootstrap().meet(3, placement_.rank_count());
-    exchange_ = std::make_unique<NodeExchange>(std::move(node), placement_, rank, carrier_.get(),
-                                               leaders);
+    exchange_ =
+        std::make_unique<NodeExchange>(std::move(node), placement_, rank, carrier_.get(), leaders);
   }
 
   NodeExchange& exchange() { return *exchange_; }

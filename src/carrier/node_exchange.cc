@@ -32,7 +32,6 @@ struct User {
 
 class EqualBlocks final : public node::SlabData {
  public:
-
   // Shared by `leaders`, if they are several.
   EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpCarrier* carrier,
               const User& user, std::optional<std::size_t> combining, std::uint32_t leaders)

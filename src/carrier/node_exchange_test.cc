@@ -107,7 +107,8 @@ TEST_P(SharedExchangeOf, EveryLeaderSendsItsPart) {
     std::uint64_t wanted = 0;
     // Where all ranks are leaders every block is a message.
     if (placement.all_lead(2)) wanted = 6 * ((kBytes + 1447) / 1448);
-    for (std::uint32_t host = 0; !placement.all_lead(2) && leader < 2 && host < placement.hosts(); ++host) {
+    for (std::uint32_t host = 0; !placement.all_lead(2) && leader < 2 && host < placement.hosts();
+         ++host) {
       if (host == self.host()) continue;
       const std::uint64_t bytes = kBytes * placement.count(host) * placement.count(self.host());
       const std::uint64_t packet = self.carrier()->packet_bytes();

@@ -1,6 +1,6 @@
-// What each of several leaders of a host carries of its messages: a slice, in whole packets, so that
-// a message has as many of them as when one leader carries it. The leader of the same number on the
-// other host knows the same slice by the size of the message alone.
+// What each of several leaders of a host carries of its messages: a slice, in whole packets, so
+// that a message has as many of them as when one leader carries it. The leader of the same number
+// on the other host knows the same slice by the size of the message alone.
 #pragma once
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 //
 // Where several leaders of a host share its messages, each has a carrier, whose members are the
 // leaders of the same number on all hosts. Exchanges that are shared have a set of their own, in
-// which a leader has its part of the window, so that the leaders of a host keep to the host's. Where
-// all ranks are leaders they also exchange with each other without going through the memory of
-// hosts: in a lane for every distance between the numbers of two leaders, a set each.
+// which a leader has its part of the window, so that the leaders of a host keep to the host's.
+// Where all ranks are leaders they also exchange with each other without going through the memory
+// of hosts: in a lane for every distance between the numbers of two leaders, a set each.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class UdpCarrier {
   // for the phases of combining[i]. Where shared.sets is empty, all exchanges are shared.
   UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
              std::vector<plan::Plan> combining,
-             std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets,
-             Shared shared, Hooks hooks);
+             std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Shared shared,
+             Hooks hooks);
   // Ends its traffic and gives its numbers back. Peers have everything they need.
   void close();
 

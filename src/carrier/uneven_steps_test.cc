@@ -59,8 +59,8 @@ class UnevenStepsTest : public testing::Test {
       }
       carriers_.push_back(std::make_unique<UdpCarrier>(
           *drivers_[i], std::move(peers), plan_of(i), std::vector<plan::Plan>{},
-          std::span<const std::vector<std::vector<std::uint16_t>>>{},
-          UdpCarrier::Shared{}, UdpCarrier::Hooks{[] {}, [](const std::string&) {}}));
+          std::span<const std::vector<std::vector<std::uint16_t>>>{}, UdpCarrier::Shared{},
+          UdpCarrier::Hooks{[] {}, [](const std::string&) {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
           *carriers_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
     }

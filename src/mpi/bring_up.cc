@@ -293,8 +293,8 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
     if (members_.leads() && members_.leaders > 1) shared.sets.push_back(record.shared_set);
   }
   peers.identity.local_set = leaders[members_.host].set;
-  const std::size_t made = 1 + phase_sets.size() + (shared.sets.empty() ? 0 : 1) +
-                           shared.lanes.size();
+  const std::size_t made =
+      1 + phase_sets.size() + (shared.sets.empty() ? 0 : 1) + shared.lanes.size();
   courier_.open_carrier(*driver_, std::move(peers), phase_sets, std::move(shared));
   sets.hand_over(made);
 }

@@ -9,8 +9,8 @@
 //   4. Hello over UDP between the leaders of the hosts, and the minimum of the outcomes. A second
 //      try has packets that fit any path IPv6 allows; then MPI messages.
 //
-// Where a host is to have several leaders, all of them go through 2 and 4 at once, each with those of
-// its own number on the other hosts. One without sockets: the host leaders are the only ones.
+// Where a host is to have several leaders, all of them go through 2 and 4 at once, each with those
+// of its own number on the other hosts. One without sockets: the host leaders are the only ones.
 #pragma once
 
 #include <cstdint>

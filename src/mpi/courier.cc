@@ -42,8 +42,7 @@ void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
     }
   }
   carrier_ = std::make_unique<carrier::UdpCarrier>(
-      driver, std::move(peers), ways_.plan_of_hosts(), std::move(plans), sets,
-      std::move(shared),
+      driver, std::move(peers), ways_.plan_of_hosts(), std::move(plans), sets, std::move(shared),
       carrier::UdpCarrier::Hooks{[this] {
                                    job_.ops.progress();
                                    end_with_host();
@@ -178,9 +177,9 @@ base::Status Courier::alltoall(tuning::Way way, const Staging& staged, std::uint
 base::Status Courier::take(tuning::Way way, const Staging& staged, std::uint64_t bytes) {
   const bool phased = way.kind == tuning::Way::Kind::kPhased;
   if (host_ && ways_.goes_over_udp(way)) {
-    return host_->alltoall(staged.send(), staged.recv(), bytes,
-                           {phased ? std::optional<std::size_t>(way.index) : std::nullopt,
-                            way == tuning::kSharedWay});
+    return host_->alltoall(
+        staged.send(), staged.recv(), bytes,
+        {phased ? std::optional<std::size_t>(way.index) : std::nullopt, way == tuning::kSharedWay});
   }
   if (phased) {
     return carrier_->run_combining(way.index, {staged.send(), bytes, bytes},

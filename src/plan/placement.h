@@ -28,7 +28,7 @@ struct Placement {
   bool leads(std::uint32_t rank) const { return leader(host_of[rank]) == rank; }
   std::uint32_t most() const;  // ranks on one host
   std::uint32_t fewest() const;
-  bool equal() const;          // as many on every host
+  bool equal() const;  // as many on every host
   // Of so many on each host.
   bool all_lead(std::uint32_t leaders) const { return equal() && most() == leaders; }
   bool shared() const { return most() > 1; }

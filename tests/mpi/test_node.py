@@ -81,9 +81,7 @@ def test_two_leaders_share_equal_blocks(node: Bench, what: str, slots: Sequence[
 
 @pytest.mark.parametrize("slots", LED_BY_TWO, ids=name_of)
 @pytest.mark.parametrize("what", ["sizes", "types", "sparse"])
-def test_two_leaders_share_blocks_of_any_size(
-    node: Bench, what: str, slots: Sequence[int]
-) -> None:
+def test_two_leaders_share_blocks_of_any_size(node: Bench, what: str, slots: Sequence[int]) -> None:
     done = node.run("blocks", what, slots=slots, env=TWO_LEADERS)
     done.check()
     assert done.stats["communicators_mpi"] == 0
