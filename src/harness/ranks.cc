@@ -77,7 +77,8 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
   const bool knows_all = forwards(plan.value()) && request.bytes_of;
   Rank& made =
       ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(lanes_.size()));
-  lanes_.resize(lanes_.size() + made.course.phases());
+  lanes_.resize(lanes_.size() + made.lanes);
+  for (Lane& lane : lanes_of(made)) lane.rank = rank;
   made.starts_at = late();
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
@@ -302,7 +303,7 @@ bool Ranks::enter_when_due(std::uint32_t rank, Picos now) {
 bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
   Rank& self = ranks_[rank];
   do {
-    const std::uint32_t end = self.first_lane + static_cast<std::uint32_t>(self.course.phases());
+    const std::uint32_t end = self.first_lane + static_cast<std::uint32_t>(self.lanes);
     for (std::uint32_t lane = self.first_lane; lane < end; ++lane) {
       if (!lanes_[lane].engine) continue;
       transport::Engine& engine = *lanes_[lane].engine;
@@ -329,12 +330,12 @@ void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint3
   cargo.header = emission_.header;
   cargo.header.source = static_cast<std::uint16_t>(phase.self);
   cargo.length = emission_.length;
-  cargo.rank = phase.rank_of(emission_.peer).value;
-  cargo.lane = ranks_[cargo.rank].first_lane + lane - self.first_lane;
+  const std::uint32_t to = phase.rank_of(emission_.peer).value;
+  cargo.lane = ranks_[to].first_lane + lane - self.first_lane;
   cargo.control_bytes = emission_.control_bytes;
   if (emission_.control_bytes > 0) control_[index] = emission_.control;
 
-  packet.destination = host_of_[cargo.rank];
+  packet.destination = host_of_[to];
   // Path 0 of a sender that chooses is that of destination tables.
   packet.flow = source_routes_
                     ? packet.destination + emission_.header.path
@@ -351,7 +352,6 @@ void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint3
 
 void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Packet&) {
   const Cargo& cargo = cargo_[index];
-  const std::uint32_t rank = cargo.rank;
   Lane& lane = lanes_[cargo.lane];
   const std::uint64_t exchange = lane.engine->expand(cargo.header.exchange);
   const auto verdict = lane.engine->on_packet(
@@ -360,21 +360,35 @@ void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Pa
   if (verdict == transport::Verdict::kHold) {
     lane.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
   }
-  if (has_come(ranks_[rank])) advance(rank, now);
+  if (has_come(ranks_[lane.rank])) advance(lane.rank, now);
 }
 
 bool Ranks::outgrows_cache() const { return bytes() > kCacheBytes; }
 
-void Ranks::expect_early(std::uint32_t index) const {
-  if (index < cargo_.size()) __builtin_prefetch(&cargo_[index]);
+// Each stage reads what the one before has fetched.
+void Ranks::expect(std::uint32_t index, sim::Nearness nearness) const {
+  if (index >= cargo_.size()) return;
+  const Cargo& cargo = cargo_[index];
+  if (nearness == sim::Nearness::kFar) {
+    __builtin_prefetch(&cargo);
+    return;
+  }
+  const transport::Engine* engine = lanes_[cargo.lane].engine.get();
+  if (engine == nullptr) return;
+  if (nearness == sim::Nearness::kNearer) {
+    engine->expect_use();
+  } else {
+    engine->expect_from(cargo.header.source);
+    engine->expect_next();
+  }
 }
 
-void Ranks::expect(std::uint32_t index) const {
-  const Cargo& cargo = cargo_[index];
-  const Lane& lane = lanes_[cargo.lane];
-  if (!lane.engine) return;
-  lane.engine->expect_from(cargo.header.source);
-  lane.engine->expect_next();
+void Ranks::expect_pull(std::uint32_t host) const {
+  for (const std::uint32_t rank : ranks_on_[host]) {
+    for (const Lane& lane : lanes_of(ranks_[rank])) {
+      if (lane.engine) lane.engine->expect_next();
+    }
+  }
 }
 
 void Ranks::timer(std::uint32_t host, Picos now) {

@@ -26,8 +26,8 @@ class Ranks final : public sim::Program {
   bool done() const override { return ranks_done_ == ranks_.size() || failure_.has_value(); }
 
   bool outgrows_cache() const override;
-  void expect_early(std::uint32_t index) const override;
-  void expect(std::uint32_t index) const override;
+  void expect(std::uint32_t index, sim::Nearness nearness) const override;
+  void expect_pull(std::uint32_t host) const override;
 
   double progress() const;
   const std::optional<transport::PeerFailure>& failure() const { return failure_; }
@@ -44,30 +44,33 @@ class Ranks final : public sim::Program {
   // What a phase of one rank goes through: an engine, or the memory of its host.
   struct Lane {
     std::unique_ptr<transport::Engine> engine;
-    std::vector<Held> held;  // data of the next exchange
+    std::uint32_t rank = 0;
     bool running = false;
+    std::vector<Held> held;  // data of the next exchange
     // In memory: messages to send and to come, and those that came before the phase began.
     std::uint32_t unsent = 0, missing = 0;
     std::vector<base::PeerId> early;
   };
   struct Rank {
-    Rank(plan::Plan plan, std::uint32_t lane) : first_lane(lane), course(std::move(plan)) {}
+    Rank(plan::Plan plan, std::uint32_t lane)
+        : first_lane(lane), course(std::move(plan)), lanes(course.phases()) {}
     sim::Picos starts_at = 0;   // the next exchange; kNever while one runs
     std::uint32_t first_lane;   // of its phases, in lanes_
     std::uint32_t entered = 0;  // exchanges started
     bool inside = false;        // of the latest of them
     execute::Course course;
+    std::size_t lanes;                                  // as many as it has phases
     std::vector<std::uint64_t> send_bytes, recv_bytes;  // of its blocks; empty: all the same
     sim::Picos ended = 0;
   };
-  // What the simulator does not look at. By packet index.
-  struct Cargo {
+  // What the simulator does not look at. By packet index; two to a line of the processor's cache.
+  struct alignas(32) Cargo {
     wire::Header header;
     std::uint32_t length = 0;
-    std::uint32_t lane = 0;  // in lanes_
-    std::uint32_t rank = 0;  // that it is for
+    std::uint32_t lane = 0;  // in lanes_: what it is for
     std::uint8_t control_bytes = 0;
   };
+  static_assert(sizeof(Cargo) == 32);
   using Control = std::array<std::byte, wire::kAckBytesMax>;
   // A message in the memory of a host that its receiver is to notice.
   struct Delivery {
@@ -96,10 +99,10 @@ class Ranks final : public sim::Program {
   sim::Picos late();
 
   std::span<Lane> lanes_of(const Rank& rank) {
-    return std::span(lanes_).subspan(rank.first_lane, rank.course.phases());
+    return std::span(lanes_).subspan(rank.first_lane, rank.lanes);
   }
   std::span<const Lane> lanes_of(const Rank& rank) const {
-    return std::span(lanes_).subspan(rank.first_lane, rank.course.phases());
+    return std::span(lanes_).subspan(rank.first_lane, rank.lanes);
   }
 
   std::vector<Rank> ranks_;

@@ -146,7 +146,9 @@ class Builder {
       port.bit_s = bits(up ? link.rate_up_mbit_s : link.rate_down_mbit_s);
       port.latency = static_cast<Picos>(std::llround(link.latency_us * kPicosPerMicro));
       port.queue_limit = up ? link.queue_up_packets : link.queue_down_packets;
-      port.ring.resize(16);
+      constexpr std::uint32_t kRing = 16;
+      port.ring = std::make_unique<Picos[]>(kRing);
+      port.ring_mask = kRing - 1;
       port.to_host = cluster_.is_host(to);
       port.to = port.to_host ? to.value : to.value - cluster_.host_count();
       port.token_bucket = options_.shaper == Shaper::kTokenBucket;
@@ -159,6 +161,7 @@ class Builder {
       if (!cluster_.is_host(from)) {
         port.from_switch = from.value - cluster_.host_count();
         sim_->switches_[port.from_switch].ports.push_back(id);
+        port.pooled = sim_->switches_[port.from_switch].pool > 0;
         port.with_fifo = sim_->switches_[port.from_switch].input_buffered;
         if (port.with_fifo) port.output_frames = options_.output_frames;
       }
@@ -262,6 +265,7 @@ class Builder {
       Simulator::Port& port = sim_->ports_[id];
       const std::uint32_t far_queue = sim_->ports_[routing::reverse(id)].queue_limit;
       if (into_input_buffer(port)) {
+        port.into_fifo = true;
         port.input_fifo = add_fifo(far_queue);
         sim_->fifos_[port.input_fifo].in_port = id;
       }
@@ -294,7 +298,7 @@ base::Result<std::unique_ptr<Simulator>> Simulator::make(const Cluster& cluster,
 
 std::size_t Simulator::bytes() const {
   std::size_t rings = 0;
-  for (const Port& port : ports_) rings += port.ring.capacity() * sizeof(Picos);
+  for (const Port& port : ports_) rings += (port.ring_mask + 1) * sizeof(Picos);
   return routes_.bytes() + queue_.bytes() + pool_.bytes() + rings +
          ports_.capacity() * sizeof(Port) + fifos_.capacity() * sizeof(Fifo) +
          hosts_.capacity() * sizeof(HostState) + stats_.capacity() * sizeof(PortStats);

@@ -11,11 +11,11 @@ constexpr int kShiftMax = 40;              // about a second
 
 }  // namespace
 
-EventQueue::EventQueue() : heads_(kBuckets, kNone) {}
+EventQueue::EventQueue() : heads_(kBuckets, kNoNode) {}
 
 std::size_t EventQueue::bytes() const {
-  return now_.capacity() * sizeof(Item) + heads_.capacity() * sizeof(std::uint32_t) +
-         nodes_.capacity() * sizeof(Node) + far_.capacity() * sizeof(Far);
+  return now_.capacity() * sizeof(Item) + heads_.capacity() * sizeof(Link) +
+         nodes_.capacity() * sizeof(Node) + free_.capacity() * sizeof(std::uint32_t) + far_.capacity() * sizeof(Far);
 }
 
 void EventQueue::push_now(const Item& item) {
@@ -70,23 +70,23 @@ void EventQueue::advance() {
     }
     ++hand_;
     if (!far_.empty()) fetch_far();
-    std::uint32_t& head = heads_[static_cast<std::size_t>(hand_ & (kBuckets - 1))];
-    if (head == kNone) continue;
+    fetch_bucket(hand_ + kFetchAhead);
+    Link& head = heads_[static_cast<std::size_t>(hand_ & (kBuckets - 1))];
+    if (head == kNoNode) continue;
     load(head);
-    head = kNone;
+    head = kNoNode;
   } while (now_.empty() || (now_.size() < kAtHand && in_buckets_ > 0));
 }
 
 // Appends the events of a bucket, in order.
-void EventQueue::load(std::uint32_t head) {
+void EventQueue::load(Link head) {
   const auto begin = static_cast<std::ptrdiff_t>(now_.size());
-  for (std::uint32_t index = head; index != kNone;) {
-    Node& node = nodes_[index];
-    for (std::uint32_t i = node.count; i > 0; --i) now_.push_back(node.items[i - 1]);
-    const std::uint32_t next = node.next;
-    node.next = free_;
-    free_ = index;
-    index = next;
+  while (head != kNoNode) {
+    const std::uint32_t index = head >> kCountBits;
+    const Node& node = nodes_[index];
+    for (std::uint32_t i = head & kCountMask; i > 0; --i) now_.push_back(node.items[i - 1]);
+    free_.push_back(index);
+    head = node.next;
   }
   const auto first = now_.begin() + begin;
   const auto count = static_cast<std::size_t>(now_.end() - first);
@@ -124,11 +124,11 @@ void EventQueue::retune() {
   std::vector<Item> items;
   items.reserve(size_);
   for (std::int64_t bucket = hand_ + 1; bucket < hand_ + kBuckets; ++bucket) {
-    std::uint32_t& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
-    if (head == kNone) continue;
+    Link& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
+    if (head == kNoNode) continue;
     clear_now();
     load(head);
-    head = kNone;
+    head = kNoNode;
     items.insert(items.end(), now_.begin(), now_.end());
   }
   std::sort(far_.begin(), far_.end(), [](const Far& a, const Far& b) { return kLater(b, a); });

@@ -84,48 +84,59 @@ class EventQueue {
 
  private:
   static constexpr std::int64_t kBuckets = 1 << 15;
-  static constexpr std::uint32_t kNone = UINT32_MAX;
+  // A node and how many of its items are in use: 8 * node + count.
+  using Link = std::uint32_t;
+  static constexpr Link kNoNode = UINT32_MAX;
+  static constexpr std::uint32_t kCountBits = 3;
+  static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
 
   // Some events of a bucket, in the order they came in; those of the node before came earlier. Two
-  // lines of the processor's cache.
+  // lines of the processor's cache. How many there are is said where the node is named, so that a
+  // push writes to it and waits for nothing.
   static constexpr std::uint32_t kNodeItems = 7;
-  struct Node {
+  struct alignas(128) Node {
     std::array<Item, kNodeItems> items;
-    std::uint32_t count = 0;
-    std::uint32_t next = 0;
+    Link next = kNoNode;
   };
   struct Far {
     Item item;
     std::uint64_t sequence;
   };
 
-  static constexpr std::size_t kAtHand = 64;  // events taken from the buckets at once, at least
+  static constexpr std::int64_t kFetchAhead = 8;  // buckets
+  static constexpr std::size_t kAtHand = 256;  // events taken from the buckets at once, at least
 
   static std::uint32_t pack(EventKind kind, std::uint32_t target) {
     return (static_cast<std::uint32_t>(kind) << kKindShift) | target;
   }
   void push_bucket(const Item& item, std::int64_t bucket) {
-    std::uint32_t& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
-    if (head == kNone || nodes_[head].count == kNodeItems) {
-      std::uint32_t index = free_;
-      if (index == kNone) {
-        index = static_cast<std::uint32_t>(nodes_.size());
-        nodes_.emplace_back();
-      } else {
-        free_ = nodes_[index].next;
-      }
-      nodes_[index].next = head;
-      nodes_[index].count = 0;
-      head = index;
-    }
-    Node& node = nodes_[head];
-    node.items[node.count++] = item;
+    Link& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
+    // True of kNoNode as well.
+    if ((head & kCountMask) == kNodeItems) head = make_node(head);
+    nodes_[head >> kCountBits].items[head & kCountMask] = item;
+    ++head;
     ++in_buckets_;
+  }
+  // Empty, before `next`.
+  Link make_node(Link next) {
+    if (free_.empty()) {
+      nodes_.emplace_back();
+      free_.push_back(static_cast<std::uint32_t>(nodes_.size() - 1));
+    }
+    const std::uint32_t node = free_.back();
+    free_.pop_back();
+    nodes_[node].next = next;
+    return node << kCountBits;
+  }
+  // A bucket that will be loaded before long.
+  void fetch_bucket(std::int64_t bucket) const {
+    const Link head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
+    if (head != kNoNode) __builtin_prefetch(&nodes_[head >> kCountBits]);
   }
   void push_now(const Item& item);
   void push_far(const Item& item);
   void advance();
-  void load(std::uint32_t head);
+  void load(Link head);
   void clear_now();
   void fetch_far();
   void retune();
@@ -133,9 +144,9 @@ class EventQueue {
   std::vector<Item> now_;  // the buckets up to the hand, from at_ on
   std::size_t at_ = 0;
   std::int64_t hand_ = 0;  // number of the last of them
-  std::vector<std::uint32_t> heads_;
+  std::vector<Link> heads_;
   std::vector<Node> nodes_;
-  std::uint32_t free_ = kNone;
+  std::vector<std::uint32_t> free_;  // nodes
   std::size_t in_buckets_ = 0;
   std::vector<Far> far_;  // heap
   std::uint64_t far_sequence_ = 0;

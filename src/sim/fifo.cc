@@ -74,7 +74,7 @@ Picos Simulator::free_time(Port& port) {
   if (port.output_frames > 0 && port.ring_count >= port.output_frames) {
     // A place is free when enough of those that wait have started.
     const std::uint32_t leave = port.ring_count - port.output_frames + 1;
-    when = std::max(when, port.ring[(port.ring_head + leave - 1) & (port.ring.size() - 1)]);
+    when = std::max(when, port.waiting(leave - 1));
   }
   if (port.module != kNone) when = std::max(when, modules_[port.module].busy_until);
   if (port.from_switch != kNone) {
@@ -107,7 +107,7 @@ void Simulator::arbitrate(std::uint32_t out) {
     Fifo& queue = fifos_[fifo];
     const Picos ready = queue.host == kNone
                             ? now_
-                            : pool_[queue.head].tail - frame_time(port, pool_[queue.head].bytes);
+                            : pool_.tail(queue.head) - frame_time(port, pool_[queue.head].bytes);
     if (ready > now_) {  // a host that is still busy making it
       schedule_arbitrate(out, ready);
       return;
@@ -136,7 +136,8 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
   --queue.count;
 
   const Picos frame = frame_time(port, packet.bytes);
-  const Picos start = std::max({now_, packet.tail - frame, port.busy_until});
+  const Picos tail = pool_.tail(index);
+  const Picos start = std::max({now_, tail - frame, port.busy_until});
   const Picos end = start + frame;
   port.busy_until = end;
   // From an input buffer at the faster of the two rates.
@@ -162,7 +163,7 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
   if (packet.in != kNone) give_credit(packet.in);
   count_sent(out, packet.bytes, frame, 0);
   if (trace_ != nullptr)
-    trace_sent(out, index, std::min(packet.tail, start), start, end, queue.count + 1);
+    trace_sent(out, index, std::min(tail, start), start, end, queue.count + 1);
   queue_.push((port.cut_through ? start : end) + port.latency, EventKind::kArrive, out, index);
 
   if (queue.host != kNone && hosts_[queue.host].pull_pending &&

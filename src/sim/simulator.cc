@@ -34,20 +34,39 @@ Outcome Simulator::run(Program& program) {
 // With many hosts hardly anything that an event touches is in the processor's cache: it is fetched
 // while other events are handled.
 void Simulator::look_ahead() {
-  constexpr std::size_t kPacket = 12, kState = 6;  // events
-  if (const auto* item = queue_.peek(kPacket)) {
-    __builtin_prefetch(&pool_[item->packet]);
-    program_->expect_early(item->packet);
-  }
-  if (const auto* item = queue_.peek(kState)) {
+  constexpr std::size_t kFar = 20, kNearer = 13, kNext = 6;  // events
+  if (const auto* item = queue_.peek(kFar)) {
     const Event event = EventQueue::event_of(*item);
+    if (event.kind == EventKind::kArrive) {
+      __builtin_prefetch(&ports_[event.target]);
+      __builtin_prefetch(&pool_[event.packet]);
+      program_->expect(event.packet, Nearness::kFar);
+    }
+  }
+  if (const auto* item = queue_.peek(kNearer)) {
+    const Event event = EventQueue::event_of(*item);
+    if (event.kind == EventKind::kArrive) {
+      const Port& port = ports_[event.target];
+      if (port.to_host) {
+        program_->expect(event.packet, Nearness::kNearer);
+      } else {
+        routes_.prefetch(port.to, pool_[event.packet].destination);
+      }
+    }
+  }
+  if (const auto* item = queue_.peek(kNext)) {
+    const Event event = EventQueue::event_of(*item);
+    if (event.kind == EventKind::kPull) program_->expect_pull(event.target);
     if (event.kind != EventKind::kArrive) return;
     const Port& port = ports_[event.target];
     if (port.to_host) {
-      program_->expect(event.packet);
-    } else {
-      routes_.prefetch(port.to, pool_[event.packet].destination);
+      program_->expect(event.packet, Nearness::kNext);
+      return;
     }
+    std::uint32_t flow = pool_[event.packet].flow;
+    const std::uint32_t out = routes_.next(port.to, pool_[event.packet].destination, flow);
+    __builtin_prefetch(&ports_[out]);
+    __builtin_prefetch(&stats_[out]);
   }
 }
 
@@ -101,39 +120,38 @@ void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
   // A cut-through switch sees the head; the tail follows for as long as the frame takes.
   Picos tail = now_;
   if (in.cut_through) tail += frame_time(in, packet.bytes);
-  if (in.input_fifo == kNone && !ports_[out].with_fifo) {
+  if (!in.into_fifo && !ports_[out].with_fifo) {
     const Picos ahead = in.cut_through ? tail - frame_time(ports_[out], packet.bytes) : now_;
     forward(out, index, std::max(now_, ahead), node);
     return;
   }
-  packet.tail = tail;
+  pool_.set_tail(index, tail);
   packet.in = port;
   packet.out = out;
-  if (in.watched && in.input_fifo != kNone) count_watched(port);
-  enqueue(in.input_fifo != kNone ? in.input_fifo : ports_[out].output_fifo, index);
+  if (in.watched && in.into_fifo) count_watched(port);
+  enqueue(in.into_fifo ? in.input_fifo : ports_[out].output_fifo, index);
 }
 
 // Forgets those that have started.
 void Simulator::purge(Port& port) {
-  const std::uint32_t mask = static_cast<std::uint32_t>(port.ring.size()) - 1;
   std::uint32_t gone = 0;
-  while (gone < port.ring_count && port.ring[(port.ring_head + gone) & mask] <= now_) ++gone;
-  port.ring_head = (port.ring_head + gone) & mask;
+  while (gone < port.ring_count && port.waiting(gone) <= now_) ++gone;
+  port.ring_head = (port.ring_head + gone) & port.ring_mask;
   port.ring_count -= gone;
-  if (port.from_switch != kNone) switches_[port.from_switch].waiting -= gone;
+  if (port.pooled) switches_[port.from_switch].waiting -= gone;
 }
 
 void Simulator::ring_push(Port& port, Picos start) {
-  if (port.ring_count == port.ring.size()) {
-    std::vector<Picos> larger(2 * port.ring.size());
-    for (std::uint32_t i = 0; i < port.ring_count; ++i) {
-      larger[i] = port.ring[(port.ring_head + i) & (port.ring.size() - 1)];
-    }
+  if (port.ring_count > port.ring_mask) {
+    const std::uint32_t length = 2 * (port.ring_mask + 1);
+    auto larger = std::make_unique<Picos[]>(length);
+    for (std::uint32_t i = 0; i < port.ring_count; ++i) larger[i] = port.waiting(i);
     port.ring = std::move(larger);
+    port.ring_mask = length - 1;
     port.ring_head = 0;
   }
-  port.ring[(port.ring_head + port.ring_count++) & (port.ring.size() - 1)] = start;
-  if (port.from_switch != kNone) ++switches_[port.from_switch].waiting;
+  port.waiting(port.ring_count++) = start;
+  if (port.pooled) ++switches_[port.from_switch].waiting;
 }
 
 // `waiting` counts some that have left; only when that is too much it is looked at closely.
@@ -252,7 +270,7 @@ bool Simulator::takes(HostState& host) {
   const std::uint32_t leave = queued - limit / 2;
   const Picos when = leave == queued
                          ? port.busy_until
-                         : port.ring[(port.ring_head + leave - 1) & (port.ring.size() - 1)];
+                         : port.waiting(leave - 1);
   queue_.push(when, EventKind::kPull, static_cast<std::uint32_t>(&host - hosts_.data()));
   return false;
 }
@@ -298,7 +316,8 @@ void Simulator::inject(HostState& host, std::uint32_t index) {
     return;
   }
   Packet& packet = pool_[index];
-  packet.tail = ready + frame_time(port, packet.bytes);  // not on the link before `ready`
+  // Not on the link before `ready`.
+  pool_.set_tail(index, ready + frame_time(port, packet.bytes));
   packet.in = kNone;
   packet.out = host.egress;
   enqueue(port.output_fifo, index);

@@ -25,6 +25,8 @@
 
 namespace alm::sim {
 
+enum class Nearness : std::uint8_t { kFar, kNearer, kNext };
+
 // What runs on the hosts.
 class Program {
  public:
@@ -37,14 +39,15 @@ class Program {
   virtual void timer(std::uint32_t host, Picos now) = 0;
   virtual Picos deadline(std::uint32_t host) const = 0;  // kNever: none
   virtual bool done() const = 0;
-  // Where this is true, hints: of a packet that will come to a host before long, maybe, and of one
-  // that comes soon. Nothing may change but what the processor has in its cache.
+  // Where this is true, hints: of a packet that will come to a host, maybe, three times as it comes
+  // nearer, and of a host that will be pulled. Nothing may change but what the processor has in its
+  // cache.
   virtual bool outgrows_cache() const { return false; }
-  virtual void expect_early(std::uint32_t /*index*/) const {}
-  virtual void expect(std::uint32_t /*index*/) const {}
+  virtual void expect(std::uint32_t /*index*/, Nearness) const {}
+  virtual void expect_pull(std::uint32_t /*host*/) const {}
 };
 
-struct PortStats {
+struct alignas(64) PortStats {
   std::uint64_t packets = 0, bytes = 0;
   std::uint64_t dropped = 0;           // by its queue, or on the link when it was down
   std::uint32_t queue_high_water = 0;  // packets that waited for it
@@ -76,22 +79,27 @@ class Simulator {
   std::size_t bytes() const;
 
  private:
-  struct Port {
+  // What every packet touches comes first: one line of the processor's cache.
+  struct alignas(64) Port {
     Picos busy_until = 0;     // end of the last frame taken
     Picos serialization = 0;  // of cached_bytes
     std::uint32_t cached_bytes = 0;
     std::uint32_t queue_limit = 0;
     Picos latency = 0;
-    std::uint32_t to = 0;  // host, or switch index
+    std::uint32_t to = 0;              // host, or switch index
+    std::uint32_t ring_mask = 0;       // its length, a power of two, less one
+    std::unique_ptr<Picos[]> ring;     // starts of those that wait
     std::uint32_t ring_head = 0, ring_count = 0;
     bool to_host = false;
     bool cut_through = false;  // the switch at the far end does not wait for the tail
+    bool into_fifo = false;    // an input buffer is at the far end
     bool with_fifo = false;    // packets for it wait in fifos
     bool token_bucket = false;
     bool watched = false;  // has faults of its own
+    bool pooled = false;   // its queue counts against what its switch holds
+
     bool arbitrating = false;
-    bool starved = false;     // waits for credit
-    std::vector<Picos> ring;  // starts of those that wait; a power of two long
+    bool starved = false;  // waits for credit
     std::uint64_t bit_s = 0;
     std::uint32_t from_switch = kNone;  // kNone: a host's
 
@@ -107,6 +115,8 @@ class Simulator {
     std::uint32_t module = kNone;
     std::uint32_t credits = kNone;  // kNone: no flow control
     std::uint32_t credits_coming = 0;
+
+    Picos& waiting(std::uint32_t place) { return ring[(ring_head + place) & ring_mask]; }
   };
 
   struct Fifo {

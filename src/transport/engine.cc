@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace alm::transport {
 namespace {
@@ -18,10 +19,10 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
       self_(self),
       packet_bytes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
       peers_(peers),
-      asides_(peers),
       rounds_(&kNoRounds),
       window_(config.window_packets),
-      jitter_(config.timer_jitter) {
+      jitter_(config.timer_jitter),
+      asides_(peers) {
   assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
   assert(config.window_packets >= 1 && config.grain_packets >= 1);
   assert(config.retransmit_budget_packets >= 1);
@@ -70,8 +71,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     Peer& peer = peers_[id];
     peer.send = SendWindow{};
     peer.recv = ReceiveWindow{};
-    const ReceiveWindow early = asides_[id].early;
-    asides_[id].early = ReceiveWindow{};
+    const ReceiveWindow early = std::exchange(asides_[id].early, {});
     asides_[id].not_entered_at = 0;
     asides_[id].elsewhere.reset();
     peer.quiet_since = now;
@@ -148,8 +148,7 @@ void Engine::release(base::Nanos now) {
   assert(complete());
   measure_jitter(now);
   for (PeerId id = 0; id < peers_.size(); ++id) {
-    asides_[id].tail = peers_[id].send;
-    peers_[id].send = SendWindow{};
+    asides_[id].tail = std::exchange(peers_[id].send, {});
     peers_[id].probe_of_tail = true;
   }
   tail_sizes_ = send_sizes_;

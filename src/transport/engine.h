@@ -48,6 +48,7 @@
 #include "base/rounds.h"
 #include "base/time.h"
 #include "transport/config.h"
+#include "transport/peer_queue.h"
 #include "transport/windows.h"
 #include "wire/control.h"
 #include "wire/header.h"
@@ -110,10 +111,18 @@ class Engine {
 
   // The full exchange number nearest to the ones in use.
   std::uint64_t expand(std::uint16_t low) const;
-  // Hints for the processor's cache: a packet from this peer is coming, or next() will be called.
+  // Hints for the processor's cache: this engine will be used; a packet from this peer is coming;
+  // next() will be called.
+  void expect_use() const {
+    const auto* begin = reinterpret_cast<const char*>(&peers_);
+    const auto* end = reinterpret_cast<const char*>(&asides_);
+    fetch_lines(&config_, 1);
+    fetch_lines(begin, static_cast<std::size_t>(end - begin));
+  }
   void expect_from(PeerId peer) const { fetch(peer); }
   void expect_next() const {
-    if (position_ < turn_.size()) fetch(turn_[position_]);
+    const std::uint32_t at = position_ + (train_left_ == 0 ? 1 : 0);
+    if (at < turn_.size()) fetch(turn_[at]);
   }
   // One authentic packet. `length`: payload bytes; `body`: those of a control packet.
   Verdict on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
@@ -172,13 +181,13 @@ class Engine {
   }
 
  private:
-  // What the hot path touches per peer: three lines of the processor's cache.
+  // What the hot path touches per peer: two lines of the processor's cache.
   struct alignas(64) Peer {
     SendWindow send;
     ReceiveWindow recv;
-    base::Nanos heard = 0;        // last authentic packet, in time listened
     base::Nanos quiet_since = 0;  // last send, ack progress or probe: the sender's probe timer
     base::Nanos wait_since = 0;   // last data or probe: the receiver's probe timer
+    base::Nanos heard = 0;        // last authentic packet, in time listened
     base::Nanos owed_since = base::kNever;  // first data not yet acknowledged
     std::uint64_t owed_exchange = 0;
     std::uint32_t probe_number = 0;
@@ -191,7 +200,7 @@ class Engine {
     bool withheld = false;  // the block for it is not there yet
   };
   static constexpr std::uint8_t kBackoffMax = 10;
-  static_assert(sizeof(Peer) <= 192, "hot state per peer (design section 5)");
+  static_assert(sizeof(Peer) <= 128, "hot state per peer (design section 5)");
   // The rest: the exchange before and the one after.
   struct Aside {
     SendWindow tail;
@@ -204,9 +213,12 @@ class Engine {
     std::optional<Elsewhere> elsewhere;
   };
 
+  static void fetch_lines(const void* from, std::size_t bytes) {
+    const auto* at = static_cast<const char*>(from);
+    for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
+  }
   void fetch(PeerId id) const {
-    const auto* peer = reinterpret_cast<const char*>(&peers_[id]);
-    for (std::size_t at = 0; at < sizeof(Peer); at += 64) __builtin_prefetch(peer + at);
+    fetch_lines(&peers_[id], sizeof(Peer));
   }
   // engine_disputes.cc
   void dispute(PeerId id, std::uint64_t exchange);
@@ -270,6 +282,7 @@ class Engine {
   bool choose_partner(base::Nanos now);
   void load_round();
   void next_partner(base::Nanos now);
+  void drop_partner();
   void measure_cycle(base::Nanos now);
   std::uint32_t train_length() const;
   void fill_data(Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
@@ -313,43 +326,69 @@ class Engine {
   Config config_;
   PeerId self_;
   std::uint32_t packet_bytes_;
-  std::vector<Peer> peers_;
-  std::vector<Aside> asides_;
 
+  // ---- what every packet touches, side by side (expect_use()) ----
+  std::vector<Peer> peers_;
   // Exchanges are numbered from 0. entered_ of them have been started. Early data belongs to number
   // entered_.
   std::uint64_t entered_ = 0;
-  bool running_ = false;
-  bool abandoned_ = false;
-  std::optional<std::uint32_t> lost_;  // why; told to peers
-  std::optional<PeerFailure> told_;    // by a peer
-  std::optional<Mismatch> mismatch_;   // found, or told by a peer
-  const Rounds* rounds_;               // of the running exchange
-  BlockSizes send_sizes_, recv_sizes_, tail_sizes_, tail_recv_sizes_;
-  // Block sizes of the tail, when not uniform.
-  std::vector<std::uint64_t> tail_bytes_, tail_recv_bytes_;
-
+  const Rounds* rounds_;  // of the running exchange
+  BlockSizes send_sizes_, recv_sizes_;
   // Position in the schedule.
-  std::size_t round_ = 0;
   std::vector<PeerId> turn_;    // the round's partners with packets left, in order
   std::uint32_t position_ = 0;  // in turn_
   std::uint32_t train_left_ = 0;
-  std::uint64_t send_left_ = 0;  // packets, all rounds
+  std::size_t round_ = 0;
+  std::size_t train_ = 0, arrival_ = 0;
   std::vector<std::uint64_t> round_recv_left_;
+  std::uint64_t send_left_ = 0, recv_left_ = 0;  // packets, all rounds
+  // Windows over all peers, in packets.
+  std::uint32_t window_ = 1;  // of the running exchange
+  std::uint32_t eta_ = 0;
+  std::uint32_t banked_ = 0;
+  // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
+  // for a peer that waits for our tail.
+  std::uint32_t resends_ = 0, tail_resends_ = 0;
+  bool running_ = false;
+  bool abandoned_ = false;
+  bool bank_turn_ = false;
+  bool in_dispute_ = false;  // a block of the running exchange is not as expected
+  bool lossy_ = false;       // the running exchange resent packets or saw holes
+  bool reports_arrivals_ = false;
+  std::uint64_t unacked_ = 0;  // running exchange and tail
+  std::uint64_t tail_unacked_ = 0;
+  std::uint64_t owing_ = 0;          // peers with owed_since set
+  base::Nanos deaf_ = 0;             // in all
+  std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner
+  base::Nanos cycle_ = 0;            // measured, at least the nominal one
+  base::Nanos jitter_ = 0;           // J
+  base::Nanos last_arrival_at_ = 0;
+  base::Nanos next_timer_ = base::kNever;
+  base::Nanos next_step_at_ = base::kNever;
+  PeerQueue arrivals_;
+  PeerQueue ack_queue_, resend_queue_, probe_queue_, elsewhere_queue_;
+  Counters counters_;
+  // ---- the rest ----
+
+  std::vector<Aside> asides_;
+  std::optional<std::uint32_t> lost_;  // why; told to peers
+  std::optional<PeerFailure> told_;    // by a peer
+  std::optional<Mismatch> mismatch_;   // found, or told by a peer
+  BlockSizes tail_sizes_, tail_recv_sizes_;
+  // Block sizes of the tail, when not uniform.
+  std::vector<std::uint64_t> tail_bytes_, tail_recv_bytes_;
+
   std::size_t round_withheld_ = 0;         // blocks of the round that are not there yet
   std::vector<std::uint32_t> send_round_;  // [peer] if blocks were withheld at the start
-  std::uint64_t recv_left_ = 0;            // packets, all rounds
 
   // Position in the trains. The clocks are one past the step of the latest packet that has arrived,
   // or is known to have been delivered.
-  std::size_t train_ = 0, arrival_ = 0, delivered_ = 0;
+  std::size_t delivered_ = 0;
   std::uint32_t train_sent_ = 0, arrival_taken_ = 0, delivered_taken_ = 0;
   std::uint64_t send_total_ = 0, delivered_packets_ = 0;
   std::uint64_t arrival_clock_ = 0, delivery_clock_ = 0;
   std::uint64_t last_step_ = 0;  // this rank sent in
   base::Nanos anchor_at_ = 0;    // the time of step 0, as far as this rank keeps to it
-  base::Nanos last_arrival_at_ = 0;
-  base::Nanos next_step_at_ = base::kNever;
   // Trains before train_ that were passed over, in order, and those of them that are ready since.
   std::vector<std::size_t> passed_;
   std::deque<std::size_t> late_;
@@ -358,41 +397,18 @@ class Engine {
   std::uint64_t late_packets_sent_ = 0;
   bool all_withheld_ = false;  // from train_ on
 
-  // Windows over all peers, in packets.
-  std::uint32_t window_ = 1;  // of the running exchange
-  std::uint32_t eta_ = 0;
-  std::uint32_t banked_ = 0;
-  bool bank_turn_ = false;
-  bool asked_ = false;         // once per exchange
-  bool in_dispute_ = false;    // a block of the running exchange is not as expected
-  std::uint64_t unacked_ = 0;  // running exchange and tail
-  std::uint64_t tail_unacked_ = 0;
-  // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
-  // for a peer that waits for our tail.
-  std::uint32_t resends_ = 0, tail_resends_ = 0;
+  bool asked_ = false;  // once per exchange
   std::uint64_t early_bytes_ = 0;
-  std::uint64_t owing_ = 0;  // peers with owed_since set
-
-  bool reports_arrivals_ = false;
-  std::deque<PeerId> arrivals_;
-  std::deque<PeerId> ack_queue_, resend_queue_, probe_queue_, elsewhere_queue_;
   std::optional<Elsewhere> elsewhere_;
 
   base::Nanos started_ = 0;
-  base::Nanos deaf_ = 0;             // in all
   base::Nanos listening_since_ = 0;  // the start, in time listened
-  std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner
-  base::Nanos cycle_ = 0;            // measured, at least the nominal one
   base::Nanos frame_time_ = 0;  // of the longest packet of the exchange, on the host link
   base::Nanos nominal_cycle_ = 0;
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
   std::uint64_t cycles_ = 1;
-  base::Nanos jitter_ = 0;  // J
-  bool lossy_ = false;      // the running exchange resent packets or saw holes
   base::Nanos last_wrap_ = 0;
-  base::Nanos next_timer_ = base::kNever;
   base::Nanos next_check_ = 0;
-  Counters counters_;
 };
 
 }  // namespace alm::transport

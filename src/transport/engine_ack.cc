@@ -69,7 +69,7 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
     shift_down(beyond, window.acked - cumulative);
     const std::uint32_t open = window.next - window.acked;
     for (std::uint32_t bit = 0; bit < std::min(open, kSpanMax); ++bit) {
-      if (test_bit(beyond, bit)) set_bit(window.sacked, bit);
+      if (test_bit(beyond, bit)) window.sacked.set(bit);
     }
     window.advance_acked(window.acked);
   }
@@ -115,12 +115,12 @@ bool Engine::emit_ack(Emission* out) {
     body.echo = echo;
   } else if (running_ && exchange == current()) {
     out->header.acknowledged = peer.recv.cumulative;
-    body = {echo, peer.recv.seen, peer.recv.beyond};
+    body = {echo, peer.recv.seen, peer.recv.beyond.map()};
   } else if (exchange == entered_) {
     // What is held, but no evidence of loss: nobody waits for the rest yet, and what was refused
     // for want of room would be refused again.
     out->header.acknowledged = aside.early.cumulative;
-    body.bitmap = aside.early.beyond;
+    body.bitmap = aside.early.beyond.map();
   }
   out->control_bytes = static_cast<std::uint8_t>(wire::encode_ack(body, out->control));
   if (peer.owed_exchange <= exchange) paid(id);

@@ -59,6 +59,12 @@ std::uint32_t Engine::train_length() const {
   return rounds_->interleaved ? config_.grain_packets : std::numeric_limits<std::uint32_t>::max();
 }
 
+// It has been sent everything.
+void Engine::drop_partner() {
+  turn_.erase(turn_.begin() + position_);
+  train_left_ = train_length();
+}
+
 void Engine::next_partner(base::Nanos now) {
   train_left_ = train_length();
   if (++position_ < turn_.size()) return;
@@ -88,14 +94,16 @@ bool Engine::choose_partner(base::Nanos now) {
     }
     std::size_t blocked = 0;
     while (!turn_.empty() && blocked <= turn_.size()) {
-      const SendWindow& window = peers_[turn_[position_]].send;
-      if (window.exhausted()) {
-        turn_.erase(turn_.begin() + position_);
-        train_left_ = train_length();
-        if (position_ >= turn_.size()) position_ = 0;
-        continue;
+      if (position_ >= turn_.size()) position_ = 0;
+      // A partner whose train has left is not looked at again: with many peers that is slow.
+      if (train_left_ > 0) {
+        const SendWindow& window = peers_[turn_[position_]].send;
+        if (window.exhausted()) {
+          drop_partner();
+          continue;
+        }
+        if (window.may_advance()) return true;
       }
-      if (train_left_ > 0 && window.may_advance()) return true;
       next_partner(now);
       ++blocked;
     }
@@ -130,6 +138,7 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   --train_left_;
   ++eta_;
   count_sent(now, peer);
+  if (peer.send.exhausted()) drop_partner();
   return true;
 }
 

@@ -1,0 +1,37 @@
+// Peers that wait for something, first in, first out. Mostly there are none, and a look must be
+// cheap.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "transport/config.h"
+
+namespace alm::transport {
+
+class PeerQueue {
+ public:
+  bool empty() const { return peers_.empty(); }
+  std::size_t size() const { return peers_.size() - gone_; }
+  PeerId front() const { return peers_[gone_]; }
+  void push_back(PeerId peer) { peers_.push_back(peer); }
+  void pop_front() {
+    ++gone_;
+    if (gone_ == peers_.size()) {
+      clear();
+    } else if (2 * gone_ > peers_.size()) {
+      peers_.erase(peers_.begin(), peers_.begin() + static_cast<std::ptrdiff_t>(gone_));
+      gone_ = 0;
+    }
+  }
+  void clear() {
+    peers_.clear();
+    gone_ = 0;
+  }
+
+ private:
+  std::vector<PeerId> peers_;
+  std::size_t gone_ = 0;  // from its front
+};
+
+}  // namespace alm::transport
