@@ -87,6 +87,8 @@ enum class Verdict : std::uint8_t {
 class Engine {
  public:
   Engine(const Config& config, PeerId self, std::uint32_t peers);
+  Engine(Engine&&) = default;
+  Engine& operator=(Engine&&) = default;
 
   std::uint32_t packet_bytes() const { return packet_bytes_; }
   std::uint32_t packets_of(std::uint64_t bytes) const;
