@@ -263,6 +263,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   request.jitter = options.jitter;
   request.memory_max = options.memory_max;
   request.config = [&](std::uint32_t) { return config; };
+  request.messages = options.messages;
   request.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
     auto planned = plan::make_plan(request_of(options, leaf_of, placement.host_of[rank]));
     if (!planned) return planned;

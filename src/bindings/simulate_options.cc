@@ -9,6 +9,7 @@
 #include <set>
 
 #include "bindings/bindings.h"
+#include "transport/message_turns.h"
 
 namespace nb = nanobind;
 
@@ -241,6 +242,24 @@ void read_protocol(Reader& reader, SimulateOptions& out) {
   out.config.peer_timeout = sim::to_nanos(reader.time("peer_timeout_s", sim::kPicosPerSecond, 300));
 }
 
+// As the library sends them where the network loses nothing; a library that posts everything at
+// once posts whole blocks.
+void read_messages(Reader& reader, SimulateOptions& out) {
+  const std::string transport = reader.text("transport", "udp");
+  const bool direct = out.algorithm == plan::Algorithm::kDirect;
+  harness::MessageFlow flow;
+  flow.outstanding =
+      reader.count32("outstanding", direct ? 0 : transport::MessageTurns::kFew);
+  flow.chunk_bytes =
+      reader.count("chunk_bytes", direct ? 0 : transport::MessageTurns::kChunkBytes, 0, kSizeMax);
+  flow.by_turns = reader.flag("by_turns", false);
+  if (transport == "messages") {
+    out.messages = flow;
+  } else if (transport != "udp") {
+    refuse(fmt::format("options: transport `{}` is unknown; expected udp or messages", transport));
+  }
+}
+
 }  // namespace
 
 SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb::dict& options) {
@@ -266,6 +285,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   }
   const std::uint64_t seed = reader.count("seed", 1, 0, UINT64_MAX);
   read_protocol(reader, out);
+  read_messages(reader, out);
   read_hosts(reader, cluster, out, seed);
   out.ranks_per_host = reader.count32("ranks_per_host", 1, 1);
   if (out.ranks_per_host > kRanksPerHostMax) {

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -38,6 +39,7 @@ struct SimulateOptions {
     if (!matrix.empty()) return matrix[from * std::size_t{ranks()} + to];
     return pairs.empty() || pairs.count({from, to}) > 0 ? size : 0;
   }
+  std::optional<harness::MessageFlow> messages;
   sim::Options network;
   harness::StartJitter jitter;
   bool as_lab = false;  // output-queued switches and token buckets, as the lab builds them

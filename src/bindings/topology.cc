@@ -254,15 +254,22 @@ void bind_topology(nb::module_& m) {
       "text"_a, "source_name"_a, "Reads a cluster file from a string; the name is for messages.");
   m.def(
       "fat_tree",
-      [](std::uint32_t hosts, double rate_mbit_s, double latency_us, std::uint32_t queue_packets) {
+      [](std::uint32_t hosts, double rate_mbit_s, double latency_us, std::uint32_t queue_packets,
+         bool lossless) {
         return value_or_raise(topology::build_fat_tree({.hosts = hosts,
                                                         .rate_mbit_s = rate_mbit_s,
                                                         .latency_us = latency_us,
-                                                        .queue_packets = queue_packets}));
+                                                        .queue_packets = queue_packets,
+                                                        .lossless = lossless}));
       },
       "hosts"_a, "rate_mbit_s"_a = 1000.0, "latency_us"_a = 0.0, "queue_packets"_a = 100,
-      "Three levels of switches that carry all hosts at once. Raises BadInput, naming the nearest "
-      "sizes, for a number of hosts that leaves ports empty.");
+      "lossless"_a = false,
+      "Three levels of switches that carry all hosts at once; lossless: crossbars with "
+      "back-pressure. Raises BadInput, naming the nearest sizes, for a number of hosts that leaves "
+      "ports empty.");
+  m.def(
+      "ib_144", [] { return topology::build_two_level({}); },
+      "A lossless switch of 144 ports, made of 24 crossbars.");
   m.def(
       "expand_hostlist",
       [](std::string_view list) { return value_or_raise(topology::expand_hostlist(list)); },

@@ -11,6 +11,7 @@
 #include "base/rounds.h"
 #include "transport/channel.h"
 #include "transport/io/message_flow.h"
+#include "transport/message_turns.h"
 
 namespace alm::carrier {
 
@@ -18,7 +19,7 @@ namespace alm::carrier {
 // under way at once, each on a lane of its own: the phases of one call.
 class PointToPoint {
  public:
-  static constexpr std::uint32_t kFew = 4;
+  static constexpr std::uint32_t kFew = transport::MessageTurns::kFew;
 
   struct Event {
     std::size_t index = 0;                  // of the lane in what was given to await()

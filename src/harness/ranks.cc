@@ -27,7 +27,7 @@ std::uint64_t bytes_from(const execute::Course& course, std::size_t phase, base:
 
 }  // namespace
 
-base::Result<std::unique_ptr<Ranks>> Ranks::make(const SimRequest& request) {
+base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request) {
   std::unique_ptr<Ranks> out(new Ranks);
   const auto count = static_cast<std::uint32_t>(request.hosts.size());
   out->bytes_ = request.bytes;
@@ -44,7 +44,7 @@ base::Result<std::unique_ptr<Ranks>> Ranks::make(const SimRequest& request) {
     if (auto added = out->add(request, rank); !added) return added.error();
   }
   if (auto checked = out->check_hosts(*request.cluster); !checked) return checked.error();
-  return out;
+  return std::unique_ptr<Program>(std::move(out));
 }
 
 // Ranks of one host reach each other through its memory alone.
@@ -398,8 +398,7 @@ void Ranks::timer(std::uint32_t host, Picos now) {
         const auto silent = lane.engine->check_peers(sim::to_nanos(now));
         if (!silent) break;
         if (!silent->fatal) continue;
-        failure_ = silent;
-        failed_rank_ = rank;
+        failure_ = {rank, *silent};
         return;
       }
     }

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "execute/course.h"
+#include "harness/program.h"
 #include "harness/simulation.h"
 
 namespace alm::harness {
 
-class Ranks final : public sim::Program {
+class Ranks final : public Program {
  public:
   // Precondition: request.hosts names every rank's host.
-  static base::Result<std::unique_ptr<Ranks>> make(const SimRequest& request);
+  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
   void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
@@ -29,11 +30,10 @@ class Ranks final : public sim::Program {
   void expect(std::uint32_t index, sim::Nearness nearness) const override;
   void expect_pull(std::uint32_t host) const override;
 
-  double progress() const;
-  const std::optional<transport::PeerFailure>& failure() const { return failure_; }
-  std::uint32_t failed_rank() const { return failed_rank_; }
-  void fill(SimResult& result) const;
-  std::size_t bytes() const;
+  double progress() const override;
+  std::optional<Failure> failure() const override { return failure_; }
+  void fill(SimResult& result) const override;
+  std::size_t bytes() const override;
 
  private:
   struct Held {
@@ -126,8 +126,7 @@ class Ranks final : public sim::Program {
   StartJitter jitter_;
   sim::Random random_{0};
   std::vector<sim::Picos> exchange_end_;  // last rank's, by exchange
-  std::optional<transport::PeerFailure> failure_;
-  std::uint32_t failed_rank_ = 0;
+  std::optional<Failure> failure_;
 };
 
 }  // namespace alm::harness

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/messages.h"
 #include "harness/ranks.h"
 
 namespace alm::harness {
@@ -41,7 +42,7 @@ base::Status check(const SimRequest& request) {
   return {};
 }
 
-base::Error explain(Outcome outcome, const sim::Simulator& simulator, const Ranks& ranks,
+base::Error explain(Outcome outcome, const sim::Simulator& simulator, const Program& ranks,
                     const topology::Cluster& cluster) {
   constexpr double kMicro = 1e6;
   const double now_us = static_cast<double>(simulator.now()) / kMicro;
@@ -68,12 +69,12 @@ base::Error explain(Outcome outcome, const sim::Simulator& simulator, const Rank
     case Outcome::kDone:
       break;
   }
-  if (ranks.failure()) {
+  if (const auto failure = ranks.failure()) {
     constexpr double kNanosPerSecond = 1e9;
     return {base::ErrorCode::kPeerLost,
-            fmt::format("rank {} has not heard of rank {} for {:.1f} s", ranks.failed_rank(),
-                        ranks.failure()->peer,
-                        static_cast<double>(ranks.failure()->silent) / kNanosPerSecond)};
+            fmt::format("rank {} has not heard of rank {} for {:.1f} s", failure->rank,
+                        failure->lost.peer,
+                        static_cast<double>(failure->lost.silent) / kNanosPerSecond)};
   }
   return {base::ErrorCode::kTimeout, fmt::format("nothing left to happen at {:.3f} us", now_us)};
 }
@@ -112,9 +113,9 @@ base::Result<SimResult> simulate(const SimRequest& asked) {
   }
   if (auto status = check(request); !status) return status.error();
   const topology::Cluster& cluster = *request.cluster;
-  auto made = Ranks::make(request);
+  auto made = request.messages ? MessageRanks::make(request) : Ranks::make(request);
   if (!made) return made.error();
-  Ranks& ranks = *made.value();
+  Program& ranks = *made.value();
   if (request.progress) {
     request.network.progress = [&] { return request.progress(ranks.progress()); };
   }

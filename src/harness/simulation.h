@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct StartJitter {
   std::uint64_t seed = 1;
 };
 
+// Messages instead of the library's own protocol (harness/messages.h).
+struct MessageFlow {
+  std::uint32_t outstanding = 0;  // messages posted and not acknowledged, at once; 0: any number
+  std::uint64_t chunk_bytes = 0;  // 0: a block is one message
+  bool by_turns = false;          // the network card takes a packet of each message in turn
+};
+
 struct SimRequest {
   const topology::Cluster* cluster = nullptr;
   std::vector<base::HostId> hosts;  // of each rank; empty: every host has one
@@ -33,6 +41,7 @@ struct SimRequest {
   std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;
   std::uint32_t exchanges = 1;  // one after the other, each rank as soon as it has finished
   std::function<transport::Config(std::uint32_t rank)> config;
+  std::optional<MessageFlow> messages;
   std::uint32_t overhead_bytes = 42;  // around a datagram on the link
   sim::Options network;
   StartJitter jitter;

@@ -16,22 +16,32 @@ std::uint32_t width_for(std::uint32_t hosts) {
   return 0;
 }
 
+Switch crossbar(const std::string& name) {
+  return {.name = name,
+          .architecture = Architecture::kInput,
+          .switching = Switching::kCutThrough,
+          .flow_control = FlowControl::kBackPressure};
+}
+
 class FatTree {
  public:
   FatTree(const FatTreeSpec& spec, std::uint32_t width) : spec_(spec), m_(width) {}
 
   Cluster build() {
     const std::uint32_t pods = spec_.hosts / (m_ * m_);
-    cluster_.name = fmt::format("fat-tree-{}", spec_.hosts);
-    cluster_.description = fmt::format("{} hosts in {} pods of {}, three levels, non-blocking",
-                                       spec_.hosts, pods, m_ * m_);
+    const char* kind_of_all = spec_.lossless ? "lossless-" : "";
+    cluster_.name = fmt::format("{}fat-tree-{}", kind_of_all, spec_.hosts);
+    cluster_.description =
+        fmt::format("{} hosts in {} pods of {}, three levels, non-blocking{}", spec_.hosts, pods,
+                    m_ * m_, spec_.lossless ? ", lossless" : "");
     for (std::uint32_t i = 0; i < spec_.hosts; ++i) {
       cluster_.hosts.push_back({.name = fmt::format("h{}", i), .address = {}, .interface = {}});
     }
     for (const char* kind : {"edge", "agg", "core"}) {
       const std::uint32_t count = kind[0] == 'c' ? m_ * m_ : pods * m_;
       for (std::uint32_t i = 0; i < count; ++i) {
-        cluster_.switches.push_back({.name = fmt::format("{}{}", kind, i)});
+        const std::string name = fmt::format("{}{}", kind, i);
+        cluster_.switches.push_back(spec_.lossless ? crossbar(name) : Switch{.name = name});
       }
     }
     const std::uint32_t edge = spec_.hosts;
@@ -84,6 +94,38 @@ base::Result<Cluster> build_fat_tree(const FatTreeSpec& spec) {
     return base::bad_input("a fat tree needs a rate above 0, a latency of 0 or more and queues");
   }
   return FatTree(spec, width).build();
+}
+
+Cluster build_two_level(const TwoLevelSpec& spec) {
+  Cluster cluster;
+  cluster.name = spec.name;
+  const std::uint32_t hosts = spec.leaves * spec.hosts_per_leaf;
+  cluster.description = fmt::format("{} ports, {} leaf and {} spine crossbars, lossless", hosts,
+                                    spec.leaves, spec.spines);
+  cluster.framing.mtu_bytes = spec.mtu_bytes;
+  const auto join = [&](std::uint32_t from, std::uint32_t to, std::uint32_t queue_up) {
+    cluster.links.push_back({.from = {from},
+                             .to = {to},
+                             .rate_up_mbit_s = spec.rate_mbit_s,
+                             .rate_down_mbit_s = spec.rate_mbit_s,
+                             .latency_us = spec.latency_us,
+                             .queue_up_packets = queue_up,
+                             .queue_down_packets = spec.queue_packets});
+  };
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    cluster.hosts.push_back({.name = fmt::format("h{}", i), .address = {}, .interface = {}});
+    join(i, hosts + i / spec.hosts_per_leaf, kHostQueuePackets);
+  }
+  for (std::uint32_t leaf = 0; leaf < spec.leaves; ++leaf) {
+    cluster.switches.push_back(crossbar(fmt::format("leaf{}", leaf)));
+    for (std::uint32_t spine = 0; spine < spec.spines; ++spine) {
+      join(hosts + leaf, hosts + spec.leaves + spine, spec.queue_packets);
+    }
+  }
+  for (std::uint32_t spine = 0; spine < spec.spines; ++spine) {
+    cluster.switches.push_back(crossbar(fmt::format("spine{}", spine)));
+  }
+  return cluster;
 }
 
 }  // namespace alm::topology

@@ -118,14 +118,29 @@ Cluster build_tree(const TreeNode& root);
 
 // Three levels of switches that carry all hosts at once: pods of m edge and m aggregation switches
 // with m hosts at each edge, m^2 core switches, one link from every pod to each. All links alike,
-// output-queued. `hosts` is pods x m^2 with at most 2 m pods: 16, 64, 128, 432, 1024, ..
+// output-queued. `hosts` is pods x m^2 with at most 2 m pods: 16, 64, 128, 432, 1024, .. Lossless:
+// crossbars with input buffers of `queue_packets`, cut-through, with back-pressure.
 struct FatTreeSpec {
   std::uint32_t hosts = 128;
   double rate_mbit_s = 1000;
   double latency_us = 0;
   std::uint32_t queue_packets = 100;
+  bool lossless = false;
 };
 base::Result<Cluster> build_fat_tree(const FatTreeSpec& spec);
+
+// A large switch made of small ones, as those of InfiniBand are: leaf and spine crossbars with a
+// link from every leaf to every spine, lossless as above. The default has 144 ports and is made of
+// 24 crossbars of 24 ports (004), at 4x DDR with packets of 2 KiB.
+struct TwoLevelSpec {
+  std::string name = "ib-144";
+  std::uint32_t leaves = 12, spines = 12, hosts_per_leaf = 12;
+  double rate_mbit_s = 16000;
+  double latency_us = 0.1;
+  std::uint32_t queue_packets = 32;
+  std::uint32_t mtu_bytes = 2048;
+};
+Cluster build_two_level(const TwoLevelSpec& spec);
 
 // For schedules: position of each host in the switch hierarchy. level[0] is the leaf index of each
 // host, level[1] the index of the switch above the leaf, ... and the last level one group of all.

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace alm::io {
 namespace {
@@ -57,13 +58,15 @@ int MpiP2p::start(std::size_t number, const Exchange& exchange, const MessageFlo
   lane.window = std::clamp<std::size_t>(flow.outstanding, 1, most);
   lane.chunk_bytes = options_.chunk_bytes;
   if (flow.chunk_bytes != 0) lane.chunk_bytes = std::min(lane.chunk_bytes, flow.chunk_bytes);
-  lane.clocked = flow.window_chunks;
-  lane.ahead = 0;
-  lane.chunks_to_come = 0;
+  lane.clocked = flow.window_chunks > 0;
   lane.quiet_since = Clock::now();
-  for (const PeerId peer : rounds.recv) {
-    lane.chunks_to_come += chunks_of(lane, exchange.recv.size_of(peer));
+  std::uint64_t to_come = 0;
+  for (const PeerId peer : rounds.recv) to_come += chunks_of(lane, exchange.recv.size_of(peer));
+  std::vector<std::uint64_t> to_send;
+  for (const PeerId peer : rounds.send) {
+    to_send.push_back(chunks_of(lane, exchange.send.size_of(peer)));
   }
+  lane.turns.start(rounds, std::move(to_send), to_come, flow.window_chunks);
   lane.requests.assign(rounds.recv.size() + lane.window, api_.request_null);
   lane.free_sends.clear();
   for (std::size_t slot = 0; slot < lane.window; ++slot) {
@@ -71,12 +74,8 @@ int MpiP2p::start(std::size_t number, const Exchange& exchange, const MessageFlo
   }
   lane.received.assign(rounds.recv.size(), 0);
   lane.coming.assign(rounds.recv.size(), Coming::kMore);
-  lane.chunks.assign(rounds.send.size(), 0);
-  lane.withheld.assign(rounds.send.size(), 0);
-  if (!exchange.withheld.empty()) {
-    for (std::size_t i = 0; i < rounds.send.size(); ++i) {
-      lane.withheld[i] = exchange.withheld[rounds.send[i]];
-    }
+  for (std::size_t i = 0; i < rounds.send.size() && !exchange.withheld.empty(); ++i) {
+    if (exchange.withheld[rounds.send[i]] != 0) lane.turns.withhold(i);
   }
   lane.exchange.withheld = {};  // read at the start only
   lane.arrivals.clear();
@@ -84,24 +83,20 @@ int MpiP2p::start(std::size_t number, const Exchange& exchange, const MessageFlo
     finished_.resize(lane.requests.size());
     statuses_.resize(lane.requests.size());
   }
-  lane.round = 0;
   lane.running = true;
   for (std::size_t receive = 0; receive < rounds.recv.size(); ++receive) {
     if (exchange.recv.size_of(rounds.recv[receive]) == 0) {
       lane.coming[receive] = Coming::kAll;
+      lane.turns.whole(receive);
     } else if (const int code = post_receive(number, receive); code != MPI_SUCCESS) {
       return code;
     }
   }
-  begin_round(lane);
   return proceed(number);
 }
 
 void MpiP2p::make_ready(std::size_t number, PeerId peer) {
-  Lane& lane = lanes_[number];
-  const auto& send = lane.exchange.rounds->send;
-  const auto found = std::find(send.begin(), send.end(), peer);
-  if (found != send.end()) lane.withheld[static_cast<std::size_t>(found - send.begin())] = 0;
+  lanes_[number].turns.make_ready(peer);
 }
 
 int MpiP2p::await(std::span<const std::size_t> lanes, Event& event) {
@@ -146,7 +141,7 @@ std::optional<MpiP2p::Event> MpiP2p::next_event(std::span<const std::size_t> lan
       lane.arrivals.pop_front();
       return event;
     }
-    if (!lane.running || lane.round < lane.exchange.rounds->count()) continue;
+    if (!lane.running || !lane.turns.over()) continue;
     lane.running = false;
     return Event{index, {}};
   }
@@ -157,65 +152,29 @@ std::optional<MpiP2p::Event> MpiP2p::next_event(std::span<const std::size_t> lan
 int MpiP2p::proceed(std::size_t number) {
   Lane& lane = lanes_[number];
   if (!lane.running) return MPI_SUCCESS;
-  while (lane.round < lane.exchange.rounds->count()) {
+  while (!lane.turns.over()) {
     if (const int code = post_sends(number); code != MPI_SUCCESS) return code;
-    if (!round_complete(lane)) break;
-    ++lane.round;
-    begin_round(lane);
+    if (lane.free_sends.size() != lane.window || !lane.turns.end_round()) break;
   }
   return MPI_SUCCESS;
 }
 
-void MpiP2p::begin_round(Lane& lane) const {
-  const auto& rounds = *lane.exchange.rounds;
-  if (lane.round >= rounds.count()) return;
-  lane.partner = rounds.send_begin[lane.round];
-  lane.recv_at = rounds.recv_begin[lane.round];
-  lane.chunks_left = 0;
-  for (std::size_t i = lane.partner; i < rounds.send_begin[lane.round + 1]; ++i) {
-    lane.chunks_left += chunks_of(lane, lane.exchange.send.size_of(rounds.send[i]));
-  }
-}
-
-bool MpiP2p::round_complete(Lane& lane) {
-  if (lane.chunks_left > 0 || lane.free_sends.size() != lane.window) return false;
-  const std::size_t end = lane.exchange.rounds->recv_begin[lane.round + 1];
-  while (lane.recv_at < end && lane.coming[lane.recv_at] != Coming::kMore) ++lane.recv_at;
-  return lane.recv_at == end;
-}
-
-// The partner whose next chunk is next in sending order; nothing: what is left is withheld.
-std::optional<std::size_t> MpiP2p::next_send(Lane& lane) const {
-  const auto& rounds = *lane.exchange.rounds;
-  const std::size_t begin = rounds.send_begin[lane.round];
-  const std::size_t end = rounds.send_begin[lane.round + 1];
-  for (std::size_t looked = 0; looked < end - begin; ++looked) {
-    const std::size_t at = lane.partner;
-    const std::uint64_t all = chunks_of(lane, lane.exchange.send.size_of(rounds.send[at]));
-    const bool sendable = lane.withheld[at] == 0 && lane.chunks[at] < all;
-    if (!sendable || rounds.interleaved) lane.partner = at + 1 < end ? at + 1 : begin;
-    if (sendable) return at;
-  }
-  return std::nullopt;
-}
-
-// Of equal blocks somebody may always send: all that was sent comes, so not everybody is ahead.
 bool MpiP2p::may_send(Lane& lane) const {
-  if (lane.clocked == 0 || lane.ahead < lane.clocked || lane.chunks_to_come == 0) return true;
+  if (!lane.turns.held_back()) return true;
   const auto now = Clock::now();
   if (now - lane.quiet_since < options_.unclocked) return false;
   lane.quiet_since = now;
-  --lane.ahead;
+  lane.turns.relent();
   return true;
 }
 
 int MpiP2p::post_sends(std::size_t number) {
   Lane& lane = lanes_[number];
-  while (lane.chunks_left > 0 && !lane.free_sends.empty() && may_send(lane)) {
-    const auto at = next_send(lane);
-    if (!at) break;
-    const PeerId peer = lane.exchange.rounds->send[*at];
-    const std::uint64_t offset = lane.chunks[*at] * lane.chunk_bytes;
+  while (lane.turns.anything_left() && !lane.free_sends.empty() && may_send(lane)) {
+    const auto turn = lane.turns.next();
+    if (!turn) break;
+    const PeerId peer = lane.exchange.rounds->send[turn->send];
+    const std::uint64_t offset = turn->chunk * lane.chunk_bytes;
     const std::uint64_t bytes =
         std::min(lane.chunk_bytes, lane.exchange.send.size_of(peer) - offset);
     const int code = api_.Isend(lane.exchange.send.at(peer) + offset, static_cast<int>(bytes),
@@ -223,9 +182,6 @@ int MpiP2p::post_sends(std::size_t number) {
                                 &lane.requests[lane.free_sends.back()]);
     if (code != MPI_SUCCESS) return code;
     lane.free_sends.pop_back();
-    ++lane.chunks[*at];
-    --lane.chunks_left;
-    if (lane.clocked > 0 && lane.ahead < lane.clocked) ++lane.ahead;
     ++messages_sent_;
   }
   return MPI_SUCCESS;
@@ -277,9 +233,8 @@ int MpiP2p::collect(std::size_t number, bool& any) {
 
 // A chunk has come. `in_status`: its MPI_ERROR says something.
 int MpiP2p::take(Lane& lane, std::size_t receive, const MPI_Status& status, bool in_status) {
-  if (lane.ahead > 0) --lane.ahead;
-  if (lane.chunks_to_come > 0) --lane.chunks_to_come;
-  if (lane.clocked > 0) lane.quiet_since = Clock::now();
+  lane.turns.came();
+  if (lane.clocked) lane.quiet_since = Clock::now();
   const PeerId peer = lane.exchange.rounds->recv[receive];
   const std::uint64_t expected = lane.exchange.recv.size_of(peer);
   const auto differs = [&](std::optional<std::uint64_t> sent) {
@@ -292,6 +247,7 @@ int MpiP2p::take(Lane& lane, std::size_t receive, const MPI_Status& status, bool
     if (class_of(api_, status.MPI_ERROR) != MPI_ERR_TRUNCATE) return status.MPI_ERROR;
     // Whether it was the last one nobody can tell.
     lane.coming[receive] = Coming::kTooMuch;
+    lane.turns.whole(receive);
     return differs(std::nullopt);
   }
   if (lane.coming[receive] == Coming::kTooMuch) return MPI_SUCCESS;
@@ -301,6 +257,7 @@ int MpiP2p::take(Lane& lane, std::size_t receive, const MPI_Status& status, bool
   lane.received[receive] += static_cast<std::uint64_t>(bytes);
   if (static_cast<std::uint64_t>(bytes) == lane.chunk_bytes) return MPI_SUCCESS;
   lane.coming[receive] = Coming::kAll;
+  lane.turns.whole(receive);
   if (lane.received[receive] != expected) return differs(lane.received[receive]);
   if (lane.exchange.reports_arrivals) lane.arrivals.push_back(peer);
   return MPI_SUCCESS;

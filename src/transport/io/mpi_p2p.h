@@ -10,10 +10,7 @@
 // without bytes has no chunks.
 //
 // Order. Of every block one receive is posted at a time, straight into the caller's buffer. Sends
-// go out in the order of the round, chunk by chunk through its partners when the round is
-// interleaved, a few outstanding at once (the rolling window); partners whose block is withheld are
-// passed over. Where a flow says so, what comes clocks what is sent, so that no more gathers in the
-// network than its queues hold. A round's sends start when the round before is complete. Because
+// take turns (transport/message_turns.h), a few outstanding at once (the rolling window). Because
 // every peer's next chunk always has its receive posted, every send can complete, whatever order
 // the plans ask for: no deadlock.
 //
@@ -36,12 +33,12 @@
 #include "transport/channel.h"
 #include "transport/io/message_flow.h"
 #include "transport/io/mpi_api.h"
+#include "transport/message_turns.h"
 
 namespace alm::io {
 
 struct P2pOptions {
-  // Large enough for full speed, small enough to interleave; a little more than a power of two.
-  static constexpr std::uint64_t kChunkBytes = (64u << 10) + 64;
+  static constexpr std::uint64_t kChunkBytes = transport::MessageTurns::kChunkBytes;
 
   std::uint64_t chunk_bytes = kChunkBytes;
   // A rank that waits for what does not come sends on after so long: in an uneven exchange others
@@ -112,22 +109,15 @@ class MpiP2p {
     transport::Exchange exchange;
     std::size_t window = 0;
     std::uint64_t chunk_bytes = 0;
-    std::uint32_t clocked = 0;  // MessageFlow::window_chunks
-    std::uint32_t ahead = 0;    // chunks sent and not balanced, at most that
-    std::uint64_t chunks_to_come = 0;
+    bool clocked = false;
+    transport::MessageTurns turns;
     std::chrono::steady_clock::time_point quiet_since;  // nothing has come, nothing was sent
     // One receive for each of rounds.recv, then the sends outstanding.
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_sends;  // unused slots of requests
     std::vector<std::uint64_t> received;  // bytes; as rounds.recv
     std::vector<Coming> coming;           // as rounds.recv
-    std::vector<std::uint64_t> chunks;    // sent; as rounds.send
-    std::vector<std::uint8_t> withheld;   // as rounds.send
     std::deque<transport::PeerId> arrivals;
-    std::size_t round = 0;
-    std::size_t partner = 0;        // next in sending order, index into rounds.send
-    std::uint64_t chunks_left = 0;  // to send in this round
-    std::size_t recv_at = 0;        // of this round, the first not yet seen complete
 
     std::size_t receives() const { return exchange.rounds->recv.size(); }
   };
@@ -141,9 +131,6 @@ class MpiP2p {
   int post_receive(std::size_t lane, std::size_t receive);
   int proceed(std::size_t lane);
   int post_sends(std::size_t lane);
-  std::optional<std::size_t> next_send(Lane& lane) const;
-  void begin_round(Lane& lane) const;
-  static bool round_complete(Lane& lane);
   std::optional<Event> next_event(std::span<const std::size_t> lanes);
   int look_for_notices();
   std::byte* scratch();

@@ -1,0 +1,87 @@
+// The ranks of a simulated exchange over messages: what an MPI library's point-to-point messages do
+// on a fabric that loses nothing, in the order in which ours go out (transport/message_turns.h).
+//
+// A message leaves as soon as it is posted: its receive is posted before, and the handshake of long
+// ones is not modelled. A host's network card sends what was posted first first, or takes packets
+// of all in turn, as cards with a queue pair for each peer do. The last packet of a message is
+// acknowledged by a packet of its own; then the send is complete, and the next may be posted. What
+// a network drops is not sent again.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "harness/program.h"
+#include "harness/simulation.h"
+#include "transport/message_turns.h"
+
+namespace alm::harness {
+
+class MessageRanks final : public Program {
+ public:
+  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request);
+
+  bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
+  void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
+               const sim::Packet& packet) override;
+  void timer(std::uint32_t, sim::Picos) override {}
+  sim::Picos deadline(std::uint32_t host) const override;
+  bool done() const override { return ranks_done_ == ranks_.size(); }
+
+  double progress() const override;
+  void fill(SimResult& result) const override;
+  std::size_t bytes() const override;
+
+ private:
+  struct Message {
+    base::PeerId to = 0;
+    std::uint64_t bytes = 0;  // not yet on the link
+  };
+  struct Rank {
+    plan::Plan plan;
+    transport::MessageTurns turns;
+    std::deque<Message> posted;
+    std::deque<base::PeerId> acks;        // to be sent
+    std::uint32_t under_way = 0;          // messages not acknowledged
+    std::vector<std::uint32_t> receives;  // [peer] index into rounds.recv
+    std::vector<std::uint32_t> ahead;     // [peer] messages that came before this rank began
+    std::vector<std::uint64_t> came;      // [peer] messages of the running exchange
+    sim::Picos starts_at = 0;             // the next exchange; kNever while one runs
+    std::uint32_t entered = 0;
+    sim::Picos ended = 0;
+  };
+  enum class Part : std::uint8_t { kMiddle, kLast, kAck };
+  struct Cargo {
+    std::uint32_t from = 0, to = 0;
+    Part part = Part::kMiddle;
+  };
+
+  MessageRanks() = default;
+  const base::Rounds& rounds(const Rank& rank) const { return rank.plan.phases.front().rounds; }
+  std::uint64_t chunks() const;  // of a block
+  static constexpr sim::Picos kOver = sim::kNever - 1;  // starts_at after the last exchange
+  void enter(std::uint32_t rank);
+  void take(Rank& rank, base::PeerId from);
+  void post(Rank& rank);
+  void proceed(std::uint32_t rank, sim::Picos now);
+  sim::Picos late();
+
+  MessageFlow flow_;
+  std::vector<Rank> ranks_;
+  std::vector<std::uint32_t> host_of_;  // by rank
+  std::vector<std::uint32_t> rank_on_;  // by host; kNone: it takes no part
+  std::vector<Cargo> cargo_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
+  bool source_routes_ = false;
+  std::uint32_t exchanges_ = 0, ranks_done_ = 0;
+  std::uint64_t messages_expected_ = 0, messages_came_ = 0;
+  std::uint64_t data_packets_ = 0, acks_ = 0;
+  StartJitter jitter_;
+  sim::Random random_{0};
+  std::vector<sim::Picos> exchange_end_;
+};
+
+}  // namespace alm::harness
