@@ -190,18 +190,180 @@ double limit_seconds(const SimulateOptions& options, const Cluster& cluster, boo
                                           packing);
 }
 
+// The hosts of one job among several.
+SimulateOptions of_job(const SimulateOptions& options, std::uint32_t job) {
+  SimulateOptions out = options;
+  if (!options.split_jobs) return out;
+  out.hosts.clear();
+  for (std::size_t i = job; i < options.hosts.size(); i += options.jobs) {
+    out.hosts.push_back(options.hosts[i]);
+  }
+  return out;
+}
+
+// One job: what its ranks are told, and what the request to the harness refers to.
+struct Job {
+  SimulateOptions options;
+  transport::Config config;
+  plan::LeafOf leaf_of;
+  std::vector<std::uint64_t> of_hosts;
+  bool steps = false;
+  plan::Placement placement;
+  bool combines = false;
+  double limit = 0;
+
+  Job(const SimulateOptions& asked, const Cluster& cluster)
+      : options(asked),
+        config(config_of(options, cluster, plan::tune(cluster, options.hosts))),
+        leaf_of(leaves_of(cluster, options.hosts)),
+        placement(placement_of(options)) {
+    const auto made = value_or_raise(plan::make_plan(request_of(options, leaf_of, 0)));
+    combines = !made.phases.front().direct();
+    limit = limit_seconds(options, cluster, combines);
+    if (!options.matrix.empty()) of_hosts = host_matrix(options);
+    steps = in_steps(options, of_hosts);
+  }
+
+  base::Result<plan::Plan> plan(std::uint32_t rank) const {
+    const std::uint32_t host = placement.host_of[rank];
+    auto planned = plan::make_plan(request_of(options, leaf_of, host));
+    if (!planned) return planned;
+    if (steps) {
+      add_steps(planned.value().phases.front().rounds, host, of_hosts, options, config, limit);
+    }
+    return plan::over_hosts(planned.value(), placement, {rank});
+  }
+
+  harness::SimRequest request(const Cluster& cluster) const {
+    harness::SimRequest out;
+    out.cluster = &cluster;
+    for (const std::uint32_t host : placement.host_of) out.hosts.push_back(options.hosts[host]);
+    out.bytes = options.size;
+    if (!options.complete()) {
+      out.bytes_of = [this](std::uint32_t from, std::uint32_t to) {
+        return options.bytes(from, to);
+      };
+    }
+    out.exchanges = options.exchanges;
+    out.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
+    out.network = options.network;
+    out.jitter = options.jitter;
+    out.memory_max = options.memory_max;
+    out.config = [this](std::uint32_t) { return config; };
+    out.plan = [this](std::uint32_t rank) { return plan(rank); };
+    return out;
+  }
+};
+
+constexpr double kMega = 1e6;
+
+// What each flow gets where all who use a port get the same of it, the jobs counted as one each.
+std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cluster) {
+  const auto routes = value_or_raise(routing::Routes::make(cluster, options.network.rule));
+  std::vector<std::vector<std::uint32_t>> paths;
+  std::vector<std::uint32_t> users(2 * cluster.links.size(), options.jobs);
+  for (const harness::BulkFlow& flow : options.background) {
+    paths.push_back(routes.path(flow.from, flow.to, harness::flow_label(options.network.rule, flow)));
+    for (const std::uint32_t port : paths.back()) ++users[port];
+  }
+  std::vector<double> fair;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto wanted = static_cast<double>(options.background[i].bit_s) / kMega;
+    double rate = wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
+    for (const std::uint32_t port : paths[i]) {
+      const topology::Link& link = cluster.links[port / 2];
+      rate = std::min(rate, (port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s) /
+                                users[port]);
+    }
+    fair.push_back(rate);
+  }
+  return fair;
+}
+
+// The limit of each job when all share the links, and the flows have what is theirs.
+double fair_limit_seconds(const SimulateOptions& options, const Cluster& cluster, bool combines) {
+  Cluster left = cluster;
+  const auto fair = fair_rates(options, cluster);
+  const auto routes = value_or_raise(routing::Routes::make(cluster, options.network.rule));
+  for (std::size_t i = 0; i < fair.size(); ++i) {
+    const harness::BulkFlow& flow = options.background[i];
+    for (const std::uint32_t port :
+         routes.path(flow.from, flow.to, harness::flow_label(options.network.rule, flow))) {
+      topology::Link& link = left.links[port / 2];
+      (port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s) -= fair[i];
+    }
+  }
+  if (!options.split_jobs) return options.jobs * limit_seconds(options, left, combines);
+  const std::size_t hosts = options.hosts.size();
+  const std::uint64_t each = options.ranks_per_host;
+  std::vector<std::uint64_t> matrix(hosts * hosts);
+  for (std::size_t from = 0; from < hosts; ++from) {
+    for (std::size_t to = from % options.jobs; to < hosts; to += options.jobs) {
+      if (from != to) matrix[from * hosts + to] = each * each * options.size;
+    }
+  }
+  const auto packing = combines ? topology::Packing::kShared : topology::Packing::kPerMessage;
+  return topology::traffic_limit_seconds(left, options.hosts, matrix, packing);
+}
+
+// The mean of the exchanges; among others the first does not count, for they begin apart.
+double mean_seconds(const harness::SimResult& result, bool shared) {
+  const std::size_t skip = shared && result.exchange_time.size() > 1 ? 1 : 0;
+  sim::Picos total = 0;
+  for (std::size_t i = skip; i < result.exchange_time.size(); ++i) total += result.exchange_time[i];
+  return seconds(total) / static_cast<double>(result.exchange_time.size() - skip);
+}
+
+nb::list seconds_of(const std::vector<sim::Picos>& times) {
+  nb::list out;
+  for (const sim::Picos time : times) out.append(seconds(time));
+  return out;
+}
+
+void add_shares(nb::dict& out, const harness::SharedResult& result, const SimulateOptions& options,
+                const Cluster& cluster, bool combines) {
+  const double fair_s = fair_limit_seconds(options, cluster, combines);
+  out["fair_share_s"] = fair_s;
+  nb::list jobs;
+  double together = 0, sum = 0;
+  for (const harness::SimResult& job : result.jobs) {
+    nb::dict one;
+    const double time = mean_seconds(job, true);
+    one["time_s"] = time;
+    one["exchange_s"] = seconds_of(job.exchange_time);
+    one["data_packets"] = job.counters.data_sent;
+    one["retransmitted"] = job.counters.data_retransmitted;
+    one["window_cuts"] = job.counters.window_cuts;
+    jobs.append(one);
+    sum += time;
+    if (time > 0) together += fair_s / time;
+  }
+  const auto count = static_cast<double>(result.jobs.size());
+  out["jobs"] = jobs;
+  out["time_s"] = sum / count;
+  out["together_fraction"] = together / count;
+  nb::list flows;
+  const auto fair = fair_rates(options, cluster);
+  for (std::size_t i = 0; i < result.flows.size(); ++i) {
+    nb::dict one;
+    one["from"] = cluster.hosts[options.background[i].from].name;
+    one["to"] = cluster.hosts[options.background[i].to].name;
+    one["mbit_s"] = result.flows[i].bit_s / kMega;
+    one["fair_mbit_s"] = fair[i];
+    one["packets"] = result.flows[i].packets;
+    one["retransmitted"] = result.flows[i].lost;
+    one["timeouts"] = result.flows[i].timeouts;
+    flows.append(one);
+  }
+  out["flows"] = flows;
+}
+
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
                  const Cluster& cluster, const transport::Config& config, double limit) {
   nb::dict out;
   std::string name(plan::name_of(options.algorithm));
   if (!options.shape.empty()) name += ":" + plan::text_of_shape(options.shape);
-  sim::Picos total = 0;
-  nb::list exchanges;
-  for (const sim::Picos time : result.exchange_time) {
-    total += time;
-    exchanges.append(seconds(time));
-  }
-  const double time = seconds(total) / static_cast<double>(result.exchange_time.size());
+  const double time = mean_seconds(result, false);
   out["mode"] = "packet";
   out["algorithm"] = name;
   out["hosts"] = options.hosts.size();
@@ -215,11 +377,9 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
   out["packet_hops"] = result.packet_hops;
   out["events"] = result.events;
   out["bottleneck"] = harness::port_name(cluster, result.bottleneck);
-  out["exchange_s"] = exchanges;
+  out["exchange_s"] = seconds_of(result.exchange_time);
   out["exchange_ps"] = result.exchange_time;
-  nb::list ends;
-  for (const sim::Picos end : result.rank_end) ends.append(seconds(end));
-  out["rank_time_s"] = ends;
+  out["rank_time_s"] = seconds_of(result.rank_end);
   out["ports"] = ports_of(result, cluster);
   out["packets"] = result.packets;
   out["data_packets"] = result.counters.data_sent;
@@ -238,25 +398,22 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   if (options.as_lab) cluster = as_lab(std::move(cluster));
   if (options.datagram_bytes != 0)
     cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
-  const plan::Tuning tuning = plan::tune(cluster, options.hosts);
-  const transport::Config config = config_of(options, cluster, tuning);
-  const auto leaf_of = leaves_of(cluster, options.hosts);
-
-  const auto made = value_or_raise(plan::make_plan(request_of(options, leaf_of, 0)));
-  const double limit = limit_seconds(options, cluster, !made.phases.front().direct());
-  const auto of_hosts =
-      options.matrix.empty() ? std::vector<std::uint64_t>() : host_matrix(options);
-  const bool steps = in_steps(options, of_hosts);
-  const plan::Placement placement = placement_of(options);
-  harness::SimRequest request;
-  request.cluster = &cluster;
-  for (const std::uint32_t host : placement.host_of) request.hosts.push_back(options.hosts[host]);
-  request.bytes = options.size;
-  if (!options.complete()) {
-    request.bytes_of = [&](std::uint32_t from, std::uint32_t to) {
-      return options.bytes(from, to);
-    };
+  std::vector<Job> jobs;
+  for (std::uint32_t job = 0; job < options.jobs; ++job) {
+    jobs.emplace_back(of_job(options, job), cluster);
   }
+  const Job& first = jobs.front();
+  std::vector<harness::SimRequest> requests;
+  sim::Random random(sim::mix(options.seed) + 1);
+  for (const Job& job : jobs) {
+    harness::SimRequest& request = requests.emplace_back(job.request(cluster));
+    request.jitter.seed += requests.size() - 1;
+    if (requests.size() == 1) continue;
+    const double apart = first.limit * static_cast<double>(sim::kPicosPerSecond);
+    request.starts_at =
+        static_cast<sim::Picos>(random.below(static_cast<std::uint64_t>(apart) + 1));
+  }
+<<<<<<< HEAD
   request.exchanges = options.exchanges;
   request.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   request.network = options.network;
@@ -273,13 +430,15 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     }
     return plan::over_hosts(planned.value(), placement, {rank});
   };
+=======
+>>>>>>> 846234e (harness: jobs that share a network, and TCP flows beside them)
   Recorder recorder;
   if (options.trace) {
-    check_trace(options, cluster, config);
-    request.network.trace = &recorder;
+    check_trace(options, cluster, first.config);
+    requests.front().network.trace = &recorder;
   }
   std::exception_ptr raised;
-  request.progress = [&](double share) {
+  requests.front().progress = [&](double share) {
     const nb::gil_scoped_acquire gil;
     try {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -290,12 +449,20 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     }
     return true;
   };
-  auto result = [&] {
+  auto simulated = [&] {
     const nb::gil_scoped_release release;
-    return harness::simulate(request);
+    return harness::simulate_shared(requests, options.background);
   }();
   if (raised) std::rethrow_exception(raised);
-  nb::dict out = dict_of(value_or_raise(std::move(result)), options, cluster, config, limit);
+  harness::SharedResult result = value_or_raise(std::move(simulated));
+  harness::SimResult sum = result.jobs.front();
+  for (std::size_t job = 1; job < result.jobs.size(); ++job) {
+    sum.counters += result.jobs[job].counters;
+    sum.packets += result.jobs[job].packets;
+  }
+  nb::dict out = dict_of(sum, first.options, cluster, first.config, first.limit);
+  out["simulated_s"] = seconds(result.end);
+  if (options.shared()) add_shares(out, result, options, cluster, first.combines);
   if (options.trace) out["trace"] = recorder.take();
   return out;
 }

@@ -201,6 +201,50 @@ void read_pairs(Reader& reader, const topology::Cluster& cluster, SimulateOption
   }
 }
 
+constexpr std::uint32_t kJobsMax = 64;
+
+void read_jobs(Reader& reader, SimulateOptions& out) {
+  out.jobs = reader.count32("jobs", 1, 1);
+  const std::string layout = reader.text("job_layout", "interleaved");
+  out.split_jobs = layout == "split" && out.jobs > 1;
+  if (layout != "split" && layout != "interleaved") {
+    refuse(fmt::format("options: job_layout `{}` is unknown; expected interleaved or split",
+                       layout));
+  }
+  if (out.jobs > kJobsMax) {
+    refuse(fmt::format("options: `jobs` is {}; expected 1 to {}", out.jobs, kJobsMax));
+  }
+  if (!out.split_jobs) return;
+  if (!out.complete()) refuse("options: `matrix` and `pairs` need jobs on the same hosts");
+  if (out.hosts.size() < 2 * std::size_t{out.jobs}) {
+    refuse(fmt::format("options: {} hosts cannot be split among {} jobs; each needs two or more",
+                       out.hosts.size(), out.jobs));
+  }
+}
+
+void read_background(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {
+  const nb::object list = reader.object("background");
+  if (list.is_none()) return;
+  if (!nb::isinstance<nb::sequence>(list)) refuse("options: `background` is no list");
+  for (const nb::handle one : list) {
+    const std::string where = fmt::format("background[{}]", out.background.size());
+    const nb::dict values = as_dict(one, where);
+    Reader flow(values, where);
+    harness::BulkFlow made;
+    made.from = host_of(cluster, flow.text("from", ""));
+    made.to = host_of(cluster, flow.text("to", ""));
+    if (made.from == made.to) refuse(where + ": a flow needs two hosts");
+    constexpr double kMega = 1e6;
+    const double rate = flow.get<double>("rate_mbit_s", 0, "a number");
+    if (!(rate >= 0 && rate <= kMega)) {
+      refuse(fmt::format("{}: `rate_mbit_s` is {}; expected 0 to {}", where, rate, kMega));
+    }
+    made.bit_s = static_cast<std::uint64_t>(rate * kMega);
+    flow.finish();
+    out.background.push_back(made);
+  }
+}
+
 constexpr std::uint32_t kRanksPerHostMax = 1024;
 constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;
 
@@ -294,6 +338,9 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   }
   read_pairs(reader, cluster, out);
   read_matrix(reader, out);
+  out.seed = seed;
+  read_jobs(reader, out);
+  read_background(reader, cluster, out);
   read_jitter(reader, out, seed);
 
   out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));

@@ -42,6 +42,11 @@ struct SimulateOptions {
   std::optional<harness::MessageFlow> messages;
   sim::Options network;
   harness::StartJitter jitter;
+  std::uint32_t jobs = 1;
+  bool split_jobs = false;  // each job has every jobs-th host; otherwise all have all
+  std::uint64_t seed = 1;
+  std::vector<harness::BulkFlow> background;
+  bool shared() const { return jobs > 1 || !background.empty(); }
   bool as_lab = false;  // output-queued switches and token buckets, as the lab builds them
   bool trace = false;
   std::size_t memory_max = std::size_t{16} << 30;

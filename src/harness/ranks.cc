@@ -27,8 +27,9 @@ std::uint64_t bytes_from(const execute::Course& course, std::size_t phase, base:
 
 }  // namespace
 
-base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request) {
+base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request, bool goes_on) {
   std::unique_ptr<Ranks> out(new Ranks);
+  out->goes_on_ = goes_on;
   const auto count = static_cast<std::uint32_t>(request.hosts.size());
   out->bytes_ = request.bytes;
   out->overhead_bytes_ = request.overhead_bytes;
@@ -79,7 +80,7 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
       ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(lanes_.size()));
   lanes_.resize(lanes_.size() + made.lanes);
   for (Lane& lane : lanes_of(made)) lane.rank = rank;
-  made.starts_at = late();
+  made.starts_at = request.starts_at + late();
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
     made.recv_bytes.push_back(request.bytes_of(peer, rank));
@@ -256,13 +257,12 @@ void Ranks::finish(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   self.inside = false;
   self.ended = now;
-  Picos& end = exchange_end_[self.entered - 1];
-  end = std::max(end, now);
-  if (self.entered == exchanges_) {
-    ++ranks_done_;
-  } else {
-    self.starts_at = now + late();
+  if (self.entered <= exchanges_) {
+    Picos& end = exchange_end_[self.entered - 1];
+    end = std::max(end, now);
   }
+  if (self.entered == exchanges_) ++ranks_done_;
+  if (self.entered < exchanges_ || goes_on_) self.starts_at = now + late();
 }
 
 bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {

@@ -16,8 +16,9 @@ namespace alm::harness {
 
 class Ranks final : public Program {
  public:
-  // Precondition: request.hosts names every rank's host.
-  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request);
+  // Precondition: request.hosts names every rank's host. `goes_on`: exchanges follow each other for
+  // as long as it is driven, done() or not.
+  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request, bool goes_on = false);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
   void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
@@ -119,6 +120,7 @@ class Ranks final : public Program {
   std::uint64_t bytes_ = 0;
   std::uint32_t overhead_bytes_ = 0;
   std::uint32_t exchanges_ = 0;
+  bool goes_on_ = false;
   std::uint64_t data_expected_ = 0;
   std::uint64_t packets_ = 0;
   bool source_routes_ = false;

@@ -3,8 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
+#include "harness/bulk_flow.h"
 #include "harness/messages.h"
+#include "harness/neighbours.h"
 #include "harness/ranks.h"
 
 namespace alm::harness {
@@ -43,7 +47,7 @@ base::Status check(const SimRequest& request) {
 }
 
 base::Error explain(Outcome outcome, const sim::Simulator& simulator, const Program& ranks,
-                    const topology::Cluster& cluster) {
+                    double progress, const topology::Cluster& cluster) {
   constexpr double kMicro = 1e6;
   const double now_us = static_cast<double>(simulator.now()) / kMicro;
   switch (outcome) {
@@ -64,7 +68,7 @@ base::Error explain(Outcome outcome, const sim::Simulator& simulator, const Prog
       return {
           base::ErrorCode::kTimeout,
           fmt::format("not complete after {:.3f} us and {} events, {:.1f} % of the data has come",
-                      now_us, simulator.events(), 100 * ranks.progress())};
+                      now_us, simulator.events(), 100 * progress)};
     case Outcome::kIdle:
     case Outcome::kDone:
       break;
@@ -77,6 +81,21 @@ base::Error explain(Outcome outcome, const sim::Simulator& simulator, const Prog
                         static_cast<double>(failure->lost.silent) / kNanosPerSecond)};
   }
   return {base::ErrorCode::kTimeout, fmt::format("nothing left to happen at {:.3f} us", now_us)};
+}
+
+// What is not the ranks' own is that of the whole simulation.
+SimResult result_of(const Program& ranks, const sim::Simulator& simulator) {
+  SimResult result;
+  ranks.fill(result);
+  result.dropped = simulator.dropped();
+  result.packet_hops = simulator.packet_hops();
+  result.events = simulator.events();
+  for (std::uint32_t port = 0; port < simulator.ports(); ++port) {
+    result.ports.push_back(simulator.stats(port));
+    if (result.ports[port].busy > result.ports[result.bottleneck].busy) result.bottleneck = port;
+  }
+  result.memory_bytes = simulator.bytes() + ranks.bytes();
+  return result;
 }
 
 }  // namespace
@@ -107,36 +126,56 @@ base::Result<std::uint32_t> find_port(const topology::Cluster& cluster, std::str
 }
 
 base::Result<SimResult> simulate(const SimRequest& asked) {
-  SimRequest request = asked;
-  if (request.hosts.empty() && request.cluster != nullptr) {
-    for (std::uint32_t i = 0; i < request.cluster->host_count(); ++i) request.hosts.push_back({i});
+  auto result = simulate_shared({asked}, {});
+  if (!result) return result.error();
+  return std::move(result.value().jobs.front());
+}
+
+base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& asked,
+                                           const std::vector<BulkFlow>& flows) {
+  std::vector<SimRequest> jobs = asked;
+  const topology::Cluster* cluster = jobs.front().cluster;
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (SimRequest& request : jobs) {
+    request.cluster = cluster;
+    if (request.hosts.empty() && cluster != nullptr) {
+      for (std::uint32_t i = 0; i < cluster->host_count(); ++i) request.hosts.push_back({i});
+    }
+    if (auto status = check(request); !status) return status.error();
+    if (request.messages && (jobs.size() > 1 || !flows.empty())) {
+      return base::bad_input("messages are simulated alone: without other jobs and background");
+    }
+    auto made =
+        request.messages ? MessageRanks::make(request) : Ranks::make(request, jobs.size() > 1);
+    if (!made) return made.error();
+    ranks.push_back(std::move(made).value());
   }
-  if (auto status = check(request); !status) return status.error();
-  const topology::Cluster& cluster = *request.cluster;
-  auto made = request.messages ? MessageRanks::make(request) : Ranks::make(request);
-  if (!made) return made.error();
-  Program& ranks = *made.value();
-  if (request.progress) {
-    request.network.progress = [&] { return request.progress(ranks.progress()); };
+  sim::Options network = jobs.front().network;
+  const auto progress = [&ranks] {
+    double least = 1;
+    for (const auto& job : ranks) least = std::min(least, job->progress());
+    return least;
+  };
+  if (jobs.front().progress) {
+    network.progress = [&] { return jobs.front().progress(progress()); };
   }
-  auto built = sim::Simulator::make(cluster, request.network);
+  auto built = sim::Simulator::make(*cluster, network);
   if (!built) return built.error();
   sim::Simulator& simulator = *built.value();
-  const Outcome outcome = simulator.run(ranks);
-  if (outcome != Outcome::kDone || ranks.failure()) {
-    return explain(outcome, simulator, ranks, cluster);
+  BulkFlows bulk(flows, cluster->host_count(), network.frame_bytes, network.rule);
+  const bool alone = ranks.size() == 1 && flows.empty();
+  Neighbours neighbours(ranks, flows.empty() ? nullptr : &bulk);
+  const Outcome outcome =
+      simulator.run(alone ? static_cast<sim::Program&>(*ranks.front()) : neighbours);
+  for (const auto& job : ranks) {
+    if (outcome == Outcome::kDone && !job->failure()) continue;
+    return explain(outcome, simulator, *job, progress(), *cluster);
   }
-  SimResult result;
-  ranks.fill(result);
-  result.dropped = simulator.dropped();
-  result.packet_hops = simulator.packet_hops();
-  result.events = simulator.events();
-  for (std::uint32_t port = 0; port < simulator.ports(); ++port) {
-    result.ports.push_back(simulator.stats(port));
-    if (result.ports[port].busy > result.ports[result.bottleneck].busy) result.bottleneck = port;
-  }
-  result.memory_bytes = simulator.bytes() + ranks.bytes();
-  return result;
+  SharedResult out;
+  for (const auto& job : ranks) out.jobs.push_back(result_of(*job, simulator));
+  out.end = simulator.now();
+  out.flows = bulk.results(simulator.now());
+  return out;
 }
 
 }  // namespace alm::harness

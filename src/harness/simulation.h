@@ -45,6 +45,7 @@ struct SimRequest {
   std::uint32_t overhead_bytes = 42;  // around a datagram on the link
   sim::Options network;
   StartJitter jitter;
+  sim::Picos starts_at = 0;  // the first exchange, jitter apart
   // Share of the data that has come, 0 to 1; false stops the simulation. Called at most a few times
   // a second or not at all.
   std::function<bool(double)> progress;
@@ -64,6 +65,28 @@ struct SimResult {
   std::size_t memory_bytes = 0;
 };
 
+// A TCP connection that always has something to send (harness/bulk_flow.h says what of TCP it is).
+struct BulkFlow {
+  std::uint32_t from = 0, to = 0;  // hosts
+  std::uint64_t bit_s = 0;         // at most, on the link; 0: as TCP can
+};
+
+// What decides among equal paths, in the direction of the data.
+std::uint32_t flow_label(routing::Rule rule, const BulkFlow& flow);
+
+struct FlowResult {
+  std::uint64_t packets = 0;  // that came
+  std::uint64_t lost = 0;     // and were sent again
+  std::uint64_t timeouts = 0;
+  double bit_s = 0;  // on the link, from the first simulated moment to the last
+};
+
+struct SharedResult {
+  std::vector<SimResult> jobs;  // what is not of the ranks (ports, drops, events) is that of all
+  std::vector<FlowResult> flows;
+  sim::Picos end = 0;  // of the simulation
+};
+
 // Bytes that a simulation of so many ranks takes, before it is begun.
 std::size_t memory_estimate(const topology::Cluster& cluster, std::size_t ranks);
 
@@ -71,6 +94,13 @@ std::size_t memory_estimate(const topology::Cluster& cluster, std::size_t ranks)
 // longer than Config::peer_timeout, a limit was reached or the ports wait for each other (the
 // message names the cycle); kUnsupported when `progress` stopped it.
 base::Result<SimResult> simulate(const SimRequest& request);
+
+// Jobs that share a network, each with ranks of its own, and TCP flows beside them. The cluster, the
+// network's options, `progress` and `memory_max` are those of the first job. A job that has done its
+// exchanges goes on with more of them until every job has done its own, so that nobody is ever
+// alone; the counters tell of those, too. Precondition: one job at least.
+base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& jobs,
+                                           const std::vector<BulkFlow>& flows);
 
 // "leaf0 -> core"
 std::string port_name(const topology::Cluster& cluster, std::uint32_t port);

@@ -58,6 +58,7 @@ struct Counters {
   std::uint64_t data_received = 0;  // new packets
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
+  std::uint64_t window_cuts = 0;  // yielded to others
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
 
   Counters& operator+=(const Counters& more) {
@@ -69,6 +70,7 @@ struct Counters {
     duplicates_received += more.duplicates_received;
     early_held += more.early_held;
     early_dropped += more.early_dropped;
+    window_cuts += more.window_cuts;
     rejected_checksum += more.rejected_checksum;
     rejected_malformed += more.rejected_malformed;
     rejected_stale += more.rejected_stale;
