@@ -127,6 +127,14 @@ OPTIONS: tuple[Option, ...] = (
         help="What opens the window: packets received, packets acknowledged, or either. The pure rules are there for study; `receive-clock` can stall.",
     ),
     Option(
+        key="congestion_control",
+        kind="choice",
+        default="aimd",
+        valid="aimd|off",
+        shared=True,
+        help="What a rank does when packets are lost, which tells that others use the queues: `aimd` halves its window and opens it again when nothing is lost. `off` keeps to the window of the cluster file, for comparison.",
+    ),
+    Option(
         key="transport",
         kind="choice",
         default="auto",

@@ -249,6 +249,7 @@ struct Job {
     out.network = options.network;
     out.jitter = options.jitter;
     out.memory_max = options.memory_max;
+    out.messages = options.messages;
     out.config = [this](std::uint32_t) { return config; };
     out.plan = [this](std::uint32_t rank) { return plan(rank); };
     return out;
@@ -385,6 +386,8 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
   out["data_packets"] = result.counters.data_sent;
   out["acks"] = result.counters.acks_sent;
   out["probes"] = result.counters.probes_sent;
+  out["window_cuts"] = result.counters.window_cuts;
+  out["window_least"] = result.counters.window_least;
   out["duplicates"] = result.counters.duplicates_received;
   out["window_packets"] = config.window_packets;
   out["grain_packets"] = config.grain_packets;
@@ -413,25 +416,6 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     request.starts_at =
         static_cast<sim::Picos>(random.below(static_cast<std::uint64_t>(apart) + 1));
   }
-<<<<<<< HEAD
-  request.exchanges = options.exchanges;
-  request.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
-  request.network = options.network;
-  request.jitter = options.jitter;
-  request.memory_max = options.memory_max;
-  request.config = [&](std::uint32_t) { return config; };
-  request.messages = options.messages;
-  request.plan = [&](std::uint32_t rank) -> base::Result<plan::Plan> {
-    auto planned = plan::make_plan(request_of(options, leaf_of, placement.host_of[rank]));
-    if (!planned) return planned;
-    if (steps) {
-      add_steps(planned.value().phases.front().rounds, placement.host_of[rank], of_hosts, options,
-                config, limit);
-    }
-    return plan::over_hosts(planned.value(), placement, {rank});
-  };
-=======
->>>>>>> 846234e (harness: jobs that share a network, and TCP flows beside them)
   Recorder recorder;
   if (options.trace) {
     check_trace(options, cluster, first.config);

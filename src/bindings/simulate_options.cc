@@ -278,6 +278,11 @@ void read_protocol(Reader& reader, SimulateOptions& out) {
     refuse(fmt::format(
         "options: send_rule `{}` is unknown; expected either, receive-clock or unacked", rule));
   }
+  const std::string control = reader.text("congestion_control", "aimd");
+  if (control != "aimd" && control != "off") {
+    refuse(fmt::format("options: congestion_control `{}` is unknown; expected aimd or off", control));
+  }
+  out.config.yields = control == "aimd";
   out.config.piggyback_acks = reader.flag("piggyback_acks", true);
   out.config.timer_jitter =
       sim::to_nanos(reader.time("timer_jitter_us", sim::kPicosPerMicro, 1000));

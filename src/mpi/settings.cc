@@ -109,6 +109,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   } else if (options.send_rule == "unacked") {
     config.send_rule = transport::SendRule::kUnacked;
   }
+  config.yields = options.congestion_control != "off";
   config.slow_down(options.time_scale);
   config.peer_warning = peer_warning(options);
   config.peer_timeout = peer_timeout(options);

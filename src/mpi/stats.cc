@@ -84,6 +84,8 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   line("mpi_messages", stats.mpi_messages);
   line("packets", channel.data_sent);
   line("retransmitted", channel.data_retransmitted);
+  line("window_cuts", channel.window_cuts);
+  line("window_least", channel.window_least);
   line("acks", channel.acks_sent);
   line("probes", channel.probes_sent);
   line("received", channel.data_received);

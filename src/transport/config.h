@@ -28,6 +28,7 @@ struct Config {
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
+  bool yields = true;  // to others in the queues (yield.h)
   bool piggyback_acks = true;  // false, for study: data acknowledges nothing, explicit acks do
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
@@ -38,6 +39,7 @@ struct Config {
   base::Nanos idle_ack_delay = 25 * base::kMillisecond;
   base::Nanos idle_probe_delay = 100 * base::kMillisecond;
   base::Nanos keep_alive = base::kSecond;
+  base::Nanos yield_memory = base::kSecond;  // idle for so long, a rank takes the queues for its own
   base::Nanos peer_warning = 10 * base::kSecond;
   base::Nanos peer_timeout = 300 * base::kSecond;
 
@@ -45,7 +47,7 @@ struct Config {
   // although processors are no slower: the timers are to weigh as much as at full speed.
   void slow_down(double factor) {
     for (base::Nanos* time : {&timer_jitter, &timer_jitter_max, &idle_ack_delay, &idle_probe_delay,
-                              &keep_alive, &peer_warning, &peer_timeout}) {
+                              &keep_alive, &yield_memory, &peer_warning, &peer_timeout}) {
       *time = base::slowed(*time, factor);
     }
   }
@@ -58,7 +60,8 @@ struct Counters {
   std::uint64_t data_received = 0;  // new packets
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
-  std::uint64_t window_cuts = 0;  // yielded to others
+  std::uint64_t window_cuts = 0;   // to yield to others
+  std::uint64_t window_least = 0;  // in packets, since it was cut first; 0: it never was
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
 
   Counters& operator+=(const Counters& more) {
@@ -71,6 +74,9 @@ struct Counters {
     early_held += more.early_held;
     early_dropped += more.early_dropped;
     window_cuts += more.window_cuts;
+    if (window_least == 0 || (more.window_least > 0 && more.window_least < window_least)) {
+      window_least = more.window_least;
+    }
     rejected_checksum += more.rejected_checksum;
     rejected_malformed += more.rejected_malformed;
     rejected_stale += more.rejected_stale;

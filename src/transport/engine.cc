@@ -58,6 +58,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   lossy_ = false;
   eta_ = 0;
   banked_ = 0;
+  spare_ = false;
   asked_ = false;
   in_dispute_ = false;
   early_bytes_ = 0;
@@ -104,6 +105,8 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     window_ = std::max(window_, config_.burst_packets);
   }
 
+  const std::uint32_t window_full = window_;
+
   const std::size_t rounds_count = rounds.count();
   round_recv_left_.assign(rounds_count, 0);
   std::size_t partners_max = 0;
@@ -129,6 +132,9 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   frame_time_ =
       config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   cycle_packets_ = std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
+  if (now - released_ > config_.yield_memory) yield_.forget();
+  yield_.begin(window_full, cycle_packets_);
+  window_ = yield_.window();
   nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * frame_time_;
   nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time_;
   cycles_ = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_) / cycle_packets_);
@@ -147,6 +153,7 @@ bool Engine::complete() const {
 void Engine::release(base::Nanos now) {
   assert(complete());
   measure_jitter(now);
+  released_ = now;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     asides_[id].tail = std::exchange(peers_[id].send, {});
     peers_[id].probe_of_tail = true;

@@ -6,7 +6,9 @@
 // and falls with each new packet received (000 Alg 2), so a symmetric exchange clocks itself; the
 // count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0; what a
 // late starter receives meanwhile is banked up to 4 W and given back one for every two arrivals, so
-// that it never releases a burst.
+// that it never releases a burst. Losses say that others are in the queues; W is then less than the
+// cluster file allows (yield.h), and the bank has no bound: where few packets are under way, a job
+// comes to a stop for want of those that a late rank has swallowed.
 //
 // Uneven blocks are sent in steps instead, so that no port is asked for more than it carries; there
 // the steps of the schedule, idle ones included, take the place of packets (engine_steps.cc).
@@ -29,7 +31,8 @@
 //
 // Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes, and in
 // J, what exchanges take longer than their packets need (scheduling, skew), per cycle, measured
-// over the exchanges before that lost nothing, and at least Config::timer_jitter:
+// over the exchanges before that lost nothing, and at least Config::timer_jitter; at most a quarter
+// of a cycle beyond that while W yields, because waiting for the others of a queue is not skew:
 //   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
 //   probe         2 cycles + 4 J while packets are unacknowledged, 4 cycles + 100 ms after the
 //                 exchange (the receiver that misses something asks), 3 cycles + 6 J while data is
@@ -50,6 +53,7 @@
 #include "transport/config.h"
 #include "transport/peer_queue.h"
 #include "transport/windows.h"
+#include "transport/yield.h"
 #include "wire/control.h"
 #include "wire/header.h"
 
@@ -261,6 +265,7 @@ class Engine {
   void paid(PeerId id);
   void reply(PeerId id, std::uint64_t exchange, std::uint32_t echo);
   void credit();
+  void note_loss();
   // engine_ack.cc
   SendWindow* window_of(PeerId id, std::uint64_t exchange);
   void implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange);
@@ -311,6 +316,7 @@ class Engine {
   base::Nanos scan_peer(base::Nanos now, PeerId id);
   base::Nanos cycle() const { return cycle_; }
   void measure_jitter(base::Nanos now);
+  base::Nanos allowance() const;
   base::Nanos ack_delay() const;
   base::Nanos probe_delay_min() const;
   base::Nanos probe_delay(const Peer& peer) const;
@@ -346,6 +352,7 @@ class Engine {
   std::uint64_t send_left_ = 0, recv_left_ = 0;  // packets, all rounds
   // Windows over all peers, in packets.
   std::uint32_t window_ = 1;  // of the running exchange
+  Yield yield_;
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
@@ -354,6 +361,7 @@ class Engine {
   bool running_ = false;
   bool abandoned_ = false;
   bool bank_turn_ = false;
+  bool spare_ = false;       // one packet out of the bank, beyond the window
   bool in_dispute_ = false;  // a block of the running exchange is not as expected
   bool lossy_ = false;       // the running exchange resent packets or saw holes
   bool reports_arrivals_ = false;
@@ -404,6 +412,7 @@ class Engine {
   std::optional<Elsewhere> elsewhere_;
 
   base::Nanos started_ = 0;
+  base::Nanos released_ = 0;         // the latest exchange
   base::Nanos listening_since_ = 0;  // the start, in time listened
   base::Nanos frame_time_ = 0;  // of the longest packet of the exchange, on the host link
   base::Nanos nominal_cycle_ = 0;

@@ -156,9 +156,19 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     peer.quiet_since = now;
     timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;
+    note_loss();
     return true;
   }
   return false;
+}
+
+// In steps the clock sees to the queues, and a loss takes time from what follows.
+void Engine::note_loss() {
+  if (!config_.yields || rounds_->steps > 0 || !yield_.lost()) return;
+  window_ = yield_.window();
+  ++counters_.window_cuts;
+  const std::uint64_t least = counters_.window_least;
+  counters_.window_least = least == 0 ? window_ : std::min<std::uint64_t>(least, window_);
 }
 
 void Engine::queue_probe(PeerId id) {

@@ -255,17 +255,24 @@ void Engine::reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
 // eta falls with each new packet (000 Alg 2), clamped at 0. What a rank that is behind received
 // before it sent is banked and given back one for every second arrival, never as a burst. A bank of
 // one window is too small: a rank that has paused for longer stays behind for good, and at the end
-// of the exchange sends alone over an uplink made for several (ADR 6).
+// of the exchange sends alone over an uplink made for several (ADR 6). While the window yields there
+// is no bound, and with a window of one packet, where eta is never more than that, what is given back
+// is a packet beyond it: what stays in the bank is missing on the way, until nobody may send.
 void Engine::credit() {
   if (eta_ == 0) {
-    banked_ = std::min(banked_ + 1, kBankWindows * window_);
+    ++banked_;
+    if (!yield_.yielding()) banked_ = std::min(banked_, kBankWindows * window_);
     return;
   }
   --eta_;
-  if (banked_ == 0 || eta_ == 0) return;
+  if (banked_ == 0 || (eta_ == 0 && (window_ > 1 || spare_))) return;
   bank_turn_ = !bank_turn_;
   if (!bank_turn_) return;
-  --eta_;
+  if (eta_ == 0) {
+    spare_ = true;
+  } else {
+    --eta_;
+  }
   --banked_;
 }
 

@@ -14,7 +14,7 @@ bool Engine::next(base::Nanos now, Emission* out) {
 }
 
 bool Engine::may_send() const {
-  const bool by_receive_clock = eta_ < window_;
+  const bool by_receive_clock = eta_ < window_ || spare_;
   const bool by_acks = unacked_ < window_;
   switch (config_.send_rule) {
     case SendRule::kEither:
@@ -122,7 +122,7 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   const PeerId id = turn_[position_];
   Peer& peer = peers_[id];
   const std::uint32_t packet = peer.send.next;
-  const bool on_acks = eta_ >= window_;
+  const bool on_acks = eta_ >= window_ && !spare_;
   fill_data(out, id, peer.send, packet, current(), false);
   ++peer.send.next;
   // Ask where this rank waits for the answer: sending by acks alone with more to send than will
@@ -136,7 +136,11 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
     out->header.flags |= wire::kFlagAckSoon;
   }
   --train_left_;
-  ++eta_;
+  if (eta_ >= window_ && spare_) {
+    spare_ = false;
+  } else {
+    ++eta_;
+  }
   count_sent(now, peer);
   if (peer.send.exhausted()) drop_partner();
   return true;
@@ -151,6 +155,8 @@ bool Engine::ends_unanswered(const Peer& peer) const {
 void Engine::count_sent(base::Nanos now, Peer& peer) {
   --send_left_;
   ++unacked_;
+  yield_.sent();
+  window_ = yield_.window();
   ++counters_.data_sent;
   timer_at(now + probe_delay_min());
   peer.quiet_since = now;

@@ -25,11 +25,18 @@ void Engine::measure_jitter(base::Nanos now) {
   jitter_ = std::max(config_.timer_jitter, smoothed);
 }
 
-base::Nanos Engine::ack_delay() const {
-  return running_ ? cycle() + 2 * jitter_ : cycle() + config_.idle_ack_delay;
+// What is lost in others' queues is to be found soon, and what exchanges take longer there is no skew.
+base::Nanos Engine::allowance() const {
+  constexpr base::Nanos kPart = 4;
+  if (!yield_.yielding()) return jitter_;
+  return std::min(jitter_, std::max(config_.timer_jitter, cycle() / kPart));
 }
 
-base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 4 * jitter_; }
+base::Nanos Engine::ack_delay() const {
+  return running_ ? cycle() + 2 * allowance() : cycle() + config_.idle_ack_delay;
+}
+
+base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 4 * allowance(); }
 
 base::Nanos Engine::probe_delay(const Peer& peer) const {
   const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + config_.idle_probe_delay;
@@ -39,7 +46,7 @@ base::Nanos Engine::probe_delay(const Peer& peer) const {
 base::Nanos Engine::wait_delay(const Peer& peer) const {
   // A partner of a later round has no reason to send yet; it is only kept alive.
   if (peer.round > round_) return config_.keep_alive;
-  const base::Nanos first = 3 * cycle() + 6 * jitter_;
+  const base::Nanos first = 3 * cycle() + 6 * allowance();
   return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
 }
 
