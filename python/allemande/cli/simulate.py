@@ -64,6 +64,23 @@ def command(
         typer.Option(help="On every host; they share one message to each other host.", min=1),
     ] = None,
     exchanges: Annotated[int, typer.Option(help="So many, one after the other.", min=1)] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="So many jobs at once, each with exchanges of its own.", min=1)
+    ] = None,
+    job_layout: Annotated[
+        str | None,
+        typer.Option(
+            help="interleaved: every job on all hosts (the default); split: each has every n-th."
+        ),
+    ] = None,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[LINKS:]RATE",
+            help="Bulk TCP flows beside the exchanges: Mbit/s or full, from every leaf to the next, "
+            "or between two hosts (h0..h12:full).",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
     jitter_us: Annotated[
         float | None, typer.Option(help="Mean delay with which a host enters an exchange.", min=0)
@@ -132,6 +149,12 @@ def command(
         "routing": routing,
         "trace": True if trace else None,
     }
+    given |= {"jobs": jobs, "job_layout": job_layout}
+    if background is not None:
+        from allemande.simulation.networks import find_cluster
+        from allemande.simulation.neighbours import background_flows
+
+        given["background"] = background_flows(background, find_cluster(cluster))
     options = case_options(given, fault or [], assignments or []) | {"exchanges": exchanges}
     first = make_case(cluster, runs[0][1], runs[0][0], mode, **options)
     cases = [replace(first, algorithm=name, size=bytes_) for bytes_, name in runs]

@@ -34,6 +34,8 @@ JSON_KEYS = (
     "bottleneck",
 )
 
+SHARE_KEYS = ("fair_share_s", "together_fraction", "jobs", "flows")
+
 # Told the part that is done, 0 to 1.
 Watcher = Callable[[float], None]
 
@@ -88,6 +90,7 @@ class Result:
     matrix: str | None = None  # None: the same to everybody
     host_bytes: float = 0  # payload a host receives from the others, on average
     ranks_per_host: int = 1
+    shares: dict[str, Any] = field(default_factory=dict)  # SHARE_KEYS, where jobs or flows share
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
@@ -109,6 +112,7 @@ class Result:
             "ranks_per_host": self.ranks_per_host,
             "matrix": self.matrix,
             "goodput_mb_s": self.goodput_mb_s,
+            **self.shares,
             "ports": [
                 {
                     "name": port.name,
@@ -190,7 +194,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     else:
         raw = dict(_core.simulate(case.cluster, options, watcher))
     cpu_s = time.process_time() - begin
-    total_s = raw["time_s"] * options.get("exchanges", 1)
+    total_s = raw.get("simulated_s", raw["time_s"])
     ports = [
         Port(
             name=port["name"],
@@ -213,6 +217,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         cluster=case.cluster_name,
         rank_time_s=list(raw["rank_time_s"]),
         ports=ports,
+        shares={key: raw[key] for key in SHARE_KEYS if key in raw},
         raw=raw,
     )
 

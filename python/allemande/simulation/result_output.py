@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from allemande.quantities import format_part, format_seconds, format_size
+from allemande.quantities import format_part, format_rate, format_seconds, format_size
 from allemande.simulation.case import JSON_KEYS, Result
 
 RIGHT = ("size", "time", "limit", "of limit", "dropped", "sent again", "packet-hops", "CPU")
@@ -84,11 +84,37 @@ def _queue_table(result: Result) -> Table | None:
     return table
 
 
+def _share_table(result: Result) -> Table:
+    """What each job and each flow got of what is theirs."""
+    title = f"shares of {result.algorithm}, {format_size(result.size)}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("who", no_wrap=True)
+    for heading in ("got", "fair", "sent again", "time-outs"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    shares = result.shares
+    for number, job in enumerate(shares["jobs"], 1):
+        resent = job["retransmitted"] / max(1, job["data_packets"])
+        fair = format_seconds(shares["fair_share_s"])
+        table.add_row(f"job {number}", format_seconds(job["time_s"]), fair, format_part(resent), "")
+    table.add_row("jobs together", format_part(shares["together_fraction"]), "100.0%", "", "")
+    for flow in shares["flows"]:
+        table.add_row(
+            f"{flow['from']} to {flow['to']}",
+            format_rate(round(flow["mbit_s"], 1)),
+            format_rate(round(flow["fair_mbit_s"], 1)),
+            format_part(flow["retransmitted"] / max(1, flow["packets"])),
+            str(flow["timeouts"]),
+        )
+    return table
+
+
 def print_results(console: Console, results: Sequence[Result]) -> None:
     if not console.is_terminal:
         console.width = max(console.width, 140)  # a file has no edge to wrap at
     console.print(_result_table(results))
     for result in results:
+        if result.shares:
+            console.print(_share_table(result))
         queues = _queue_table(result)
         if queues is not None and (len(results) == 1 or result.dropped):
             console.print(queues)
