@@ -356,7 +356,7 @@ void add_shares(nb::dict& out, const harness::SharedResult& result, const Simula
     one["timeouts"] = result.flows[i].timeouts;
     flows.append(one);
   }
-  out["flows"] = flows;
+  out["background"] = flows;
 }
 
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,

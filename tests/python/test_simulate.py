@@ -343,3 +343,60 @@ def test_the_record_of_a_trace_is_what_the_simulator_writes() -> None:
     assert set(records["bytes"]) >= {1066}
     assert (records["end"] > records["start"]).all()
     assert (records["start"] >= records["queued"]).all()
+
+
+def test_jobs_that_share_a_network_get_their_shares() -> None:
+    options: dict[str, Any] = {"as_lab": True, "jitter_us": 20, "exchanges": 6, "jobs": 2}
+    yielding = simulate("oversubscribed-8x4", size=20_000, **options)
+    shares = yielding.shares
+    assert shares["fair_share_s"] == pytest.approx(2 * yielding.limit_s)
+    assert len(shares["jobs"]) == 2
+    assert all(len(job["exchange_s"]) == 6 for job in shares["jobs"])
+    assert 0.8 < shares["together_fraction"] < 1.05
+    assert yielding.raw["window_cuts"] > 0
+    stubborn = simulate("oversubscribed-8x4", size=20_000, congestion_control="off", **options)
+    assert stubborn.raw["window_cuts"] == 0
+    assert yielding.retransmitted < stubborn.retransmitted / 2
+
+
+def test_jobs_on_split_hosts_share_uplinks_only() -> None:
+    result = simulate("tam-8x4", size=5000, jobs=2, job_layout="split", exchanges=3)
+    assert result.hosts == 16
+    assert result.shares["fair_share_s"] < 1.1 * result.limit_s
+    assert [job["time_s"] for job in result.shares["jobs"]] == pytest.approx(
+        [result.shares["fair_share_s"]] * 2, rel=0.1
+    )
+
+
+def test_background_flows_are_those_of_the_lab(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "simulate oversubscribed-8x4 --size 5000 --exchanges 6 --background full --json -"
+    assert main(words.split()) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(flow["from"], flow["to"]) for flow in found["background"]] == [
+        ("h0", "h15"),
+        ("h8", "h23"),
+        ("h16", "h31"),
+        ("h24", "h7"),
+    ]
+    for flow in found["background"]:
+        assert flow["fair_mbit_s"] == pytest.approx(50)
+        assert flow["mbit_s"] > 20
+    assert found["fair_share_s"] > found["limit_s"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("tam-8x1 --background full", "all hosts are on one switch"),
+        ("tam-8x4 --background core:full", "expected 'uplinks' or two hosts"),
+        ("tam-8x4 --background h0..h99:full", "no host 'h99'"),
+        ("tam-8x1 --jobs 5 --job-layout split", "cannot be split among 5 jobs"),
+        ("tam-8x1 --job-layout mixed", "expected interleaved or split"),
+        ("tam-8x1 --set congestion_control=vegas", "expected aimd or off"),
+    ],
+)
+def test_bad_neighbours_are_refused(
+    words: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", *words.split()]) == 2
+    assert says in capsys.readouterr().err

@@ -34,7 +34,7 @@ JSON_KEYS = (
     "bottleneck",
 )
 
-SHARE_KEYS = ("fair_share_s", "together_fraction", "jobs", "flows")
+SHARE_KEYS = ("fair_share_s", "together_fraction", "jobs", "background")
 
 # Told the part that is done, 0 to 1.
 Watcher = Callable[[float], None]

@@ -97,7 +97,7 @@ def _share_table(result: Result) -> Table:
         fair = format_seconds(shares["fair_share_s"])
         table.add_row(f"job {number}", format_seconds(job["time_s"]), fair, format_part(resent), "")
     table.add_row("jobs together", format_part(shares["together_fraction"]), "100.0%", "", "")
-    for flow in shares["flows"]:
+    for flow in shares["background"]:
         table.add_row(
             f"{flow['from']} to {flow['to']}",
             format_rate(round(flow["mbit_s"], 1)),
