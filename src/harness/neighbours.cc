@@ -6,7 +6,7 @@ namespace alm::harness {
 
 using sim::Picos;
 
-Neighbours::Neighbours(const std::vector<std::unique_ptr<Program>>& jobs, BulkFlows* flows)
+Neighbours::Neighbours(const std::vector<std::unique_ptr<harness::Program>>& jobs, BulkFlows* flows)
     : jobs_(jobs) {
   for (const auto& job : jobs) programs_.push_back(job.get());
   if (flows != nullptr) programs_.push_back(flows);

@@ -15,7 +15,7 @@ namespace alm::harness {
 class Neighbours final : public sim::Program {
  public:
   // What it is given must outlive it. `flows` may be null.
-  Neighbours(const std::vector<std::unique_ptr<Program>>& jobs, BulkFlows* flows);
+  Neighbours(const std::vector<std::unique_ptr<harness::Program>>& jobs, BulkFlows* flows);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
   void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
@@ -26,7 +26,7 @@ class Neighbours final : public sim::Program {
   bool done() const override;
 
  private:
-  const std::vector<std::unique_ptr<Program>>& jobs_;
+  const std::vector<std::unique_ptr<harness::Program>>& jobs_;
   std::vector<sim::Program*> programs_;
   std::vector<std::uint32_t> owner_;  // in programs_, by packet index
   std::vector<std::size_t> turn_;     // by host
