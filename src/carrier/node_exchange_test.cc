@@ -7,6 +7,26 @@
 namespace alm::carrier {
 namespace {
 
+// Of the largest block, by calls: some send nothing.
+struct Sizes {
+  std::uint64_t few, many, calls;
+};
+
+std::string any_sizes(RankOnHost& self, const node::Processes& processes, const Sizes& sizes) {
+  for (std::uint64_t call = 0; call < sizes.calls; ++call) {
+    const std::uint64_t most = call % 4 == 3 ? 0 : call % 4 == 2 ? sizes.many : sizes.few;
+    const auto size = [&](std::uint64_t from, std::uint64_t to) -> std::uint64_t {
+      if ((from + to + call) % 3 == 0) return 0;
+      return most * ((from * 7 + to * 3 + call) % 11) / 10;
+    };
+    if (auto wrong = self.any_blocks(size, size, call); !wrong.empty()) return wrong;
+    if (call % 5 > 0) continue;
+    if (auto wrong = self.equal_blocks(300 * call + 1, call); !wrong.empty()) return wrong;
+  }
+  self.part(processes);
+  return {};
+}
+
 class NodeExchangeOf : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(NodeExchangeOf, EqualBlocksOfEverySize) {
@@ -31,19 +51,8 @@ TEST_P(NodeExchangeOf, BlocksOfAnySizes) {
   node::Processes processes(kPlacements[GetParam()]);
   processes.start([&](std::uint32_t rank) {
     RankOnHost self(processes, rank, kSmall);
-    for (std::uint64_t call = 0; call < 40; ++call) {
-      // Some calls need one slab, some many, on some hosts more than on others; some send nothing.
-      const std::uint64_t most = call % 4 == 3 ? 0 : call % 4 == 2 ? 40'000 : 100;
-      const auto size = [&](std::uint64_t from, std::uint64_t to) -> std::uint64_t {
-        if ((from + to + call) % 3 == 0) return 0;
-        return most * ((from * 7 + to * 3 + call) % 11) / 10;
-      };
-      if (auto wrong = self.any_blocks(size, size, call); !wrong.empty()) return wrong;
-      if (call % 5 > 0) continue;
-      if (auto wrong = self.equal_blocks(300 * call + 1, call); !wrong.empty()) return wrong;
-    }
-    self.part(processes);
-    return std::string();
+    // Some calls need one slab, some many, on some hosts more than on others.
+    return any_sizes(self, processes, {.few = 100, .many = 40'000, .calls = 40});
   });
   processes.expect_all_well();
 }
@@ -128,19 +137,8 @@ TEST_P(SharedExchangeOf, BlocksOfAnySizes) {
   processes.start([&](std::uint32_t rank) {
     RankOnHost self(processes, rank, kSmall, 2);
     self.shares = true;
-    for (std::uint64_t call = 0; call < 20; ++call) {
-      // Enough for two leaders on all hosts, on some, or on none.
-      const std::uint64_t most = call % 4 == 3 ? 0 : call % 4 == 2 ? 300'000 : 5000;
-      const auto size = [&](std::uint64_t from, std::uint64_t to) -> std::uint64_t {
-        if ((from + to + call) % 3 == 0) return 0;
-        return most * ((from * 7 + to * 3 + call) % 11) / 10;
-      };
-      if (auto wrong = self.any_blocks(size, size, call); !wrong.empty()) return wrong;
-      if (call % 5 > 0) continue;
-      if (auto wrong = self.equal_blocks(300 * call + 1, call); !wrong.empty()) return wrong;
-    }
-    self.part(processes);
-    return std::string();
+    // Enough for two leaders on all hosts, on some, or on none.
+    return any_sizes(self, processes, {.few = 5000, .many = 300'000, .calls = 20});
   });
   processes.expect_all_well();
 }

@@ -280,14 +280,22 @@ def maps_shared_memory() -> bool:
     return False
 
 
-# Rank 0 leads on h0, rank 1 follows there; rank 6 is alone on h2; rank 8 follows on h3.
+# Rank 0 leads on h0, rank 1 follows there; rank 6 is alone on h2; rank 8 follows on h3. Where two
+# lead, so do rank 1 and the second of every host, 3 of equal ones and 5; rank 10 follows on h3.
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", [0, 1, 6, 8])
+@pytest.mark.parametrize(
+    ("victim", "slots", "env"),
+    [
+        *((victim, UNEQUAL, {}) for victim in (0, 1, 6, 8)),
+        *((victim, LED_BY_TWO[0], TWO_LEADERS) for victim in (0, 3)),
+        *((victim, LED_BY_TWO[1], TWO_LEADERS) for victim in (0, 1, 5, 10)),
+    ],
+)
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
 def test_every_other_rank_ends_naming_who_is_lost(
-    own_node: Bench, victim: int, blow: signal.Signals
+    own_node: Bench, victim: int, slots: Sequence[int], env: dict[str, str], blow: signal.Signals
 ) -> None:
-    with running(own_node, {}, "return", victim=victim, slots=UNEQUAL) as job:
+    with running(own_node, env, "return", victim=victim, slots=slots) as job:
         assert maps_shared_memory()
         os.kill(job.pid(victim), blow)
         wait_for(
@@ -298,29 +306,6 @@ def test_every_other_rank_ends_naming_who_is_lost(
         for rank in job.others:
             text = job.text(rank)
             # Other hosts know a leader as its host.
-            who = rf"(rank {victim} on h\d|h\d \(ranks [\d, ]*\b{victim}\b[\d, .]*\))"
-            lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
-            assert re.search(lost, text), text
-            assert f"AGAIN {rank}: an error" in text
-    wait_for("the memory to be gone", lambda: not maps_shared_memory(), 5)
-
-
-# Ranks 0 and 1 lead on h0; rank 5 is the second leader of h1, rank 9 follows on h3.
-@pytest.mark.slow
-@pytest.mark.parametrize("victim", [0, 1, 5, 10])
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
-def test_every_other_rank_ends_where_two_lead(
-    own_node: Bench, victim: int, blow: signal.Signals
-) -> None:
-    with running(own_node, TWO_LEADERS, "return", victim=victim, slots=LED_BY_TWO[1]) as job:
-        os.kill(job.pid(victim), blow)
-        wait_for(
-            "the end of every other rank",
-            lambda: all(job.ended(rank) for rank in job.others),
-            ENDED_WITHIN_S,
-        )
-        for rank in job.others:
-            text = job.text(rank)
             who = rf"(rank {victim} on h\d|h\d \(ranks [\d, ]*\b{victim}\b[\d, .]*\))"
             lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
             assert re.search(lost, text), text
