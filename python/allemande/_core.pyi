@@ -198,10 +198,13 @@ def load_cluster(path: str) -> Cluster:
 def parse_cluster(text: str, source_name: str) -> Cluster:
     """Reads a cluster file from a string; the name is for messages."""
 
-def fat_tree(hosts: int, rate_mbit_s: float = 1000.0, latency_us: float = 0.0, queue_packets: int = 100) -> Cluster:
+def fat_tree(hosts: int, rate_mbit_s: float = 1000.0, latency_us: float = 0.0, queue_packets: int = 100, lossless: bool = False) -> Cluster:
     """
-    Three levels of switches that carry all hosts at once. Raises BadInput, naming the nearest sizes, for a number of hosts that leaves ports empty.
+    Three levels of switches that carry all hosts at once; lossless: crossbars with back-pressure. Raises BadInput, naming the nearest sizes, for a number of hosts that leaves ports empty.
     """
+
+def ib_144() -> Cluster:
+    """A lossless switch of 144 ports, made of 24 crossbars."""
 
 def expand_hostlist(list: str) -> list[str]:
     """h[0-2],x -> h0 h1 h2 x (Slurm syntax)."""

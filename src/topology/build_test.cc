@@ -73,5 +73,32 @@ TEST(FatTree, NamesTheNearestSizes) {
       << made.error().message;
 }
 
+TEST(FatTree, LosslessOnesAreMadeOfCrossbars) {
+  const Cluster cluster = build_fat_tree({.hosts = 16, .lossless = true}).value();
+  EXPECT_EQ(cluster.name, "lossless-fat-tree-16");
+  for (const Switch& node : cluster.switches) {
+    EXPECT_EQ(node.architecture, Architecture::kInput);
+    EXPECT_EQ(node.switching, Switching::kCutThrough);
+    EXPECT_EQ(node.flow_control, FlowControl::kBackPressure);
+  }
+}
+
+TEST(TwoLevel, SwitchOf144PortsIsMadeOf24Crossbars) {
+  const Cluster cluster = build_two_level({});
+  EXPECT_EQ(cluster.host_count(), 144u);
+  ASSERT_EQ(cluster.switches.size(), 24u);
+  std::vector<std::uint32_t> ports(24);
+  for (const Link& link : cluster.links) {
+    for (const NodeId end : {link.from, link.to}) {
+      if (!cluster.is_host(end)) ++ports[end.value - 144];
+    }
+  }
+  EXPECT_EQ(std::vector<std::uint32_t>(ports.begin(), ports.begin() + 12),
+            std::vector<std::uint32_t>(12, 24));
+  EXPECT_EQ(std::vector<std::uint32_t>(ports.begin() + 12, ports.end()),
+            std::vector<std::uint32_t>(12, 12));
+  EXPECT_TRUE(parse_cluster(to_toml(cluster), "written").ok());
+}
+
 }  // namespace
 }  // namespace alm::topology

@@ -131,7 +131,7 @@ base::Result<Cluster> build_fat_tree(const FatTreeSpec& spec);
 
 // A large switch made of small ones, as those of InfiniBand are: leaf and spine crossbars with a
 // link from every leaf to every spine, lossless as above. The default has 144 ports and is made of
-// 24 crossbars of 24 ports (004), at 4x DDR with packets of 2 KiB.
+// 24 crossbars (004), at 4x DDR with packets of 2 KiB.
 struct TwoLevelSpec {
   std::string name = "ib-144";
   std::uint32_t leaves = 12, spines = 12, hosts_per_leaf = 12;

@@ -157,3 +157,19 @@ def test_unequal_blocks_are_combined_too(text: str) -> None:
     direct = simulate(text, algorithm="sync-shuffle", matrix=matrix)
     assert combined["data_packets"] == 16 * 6
     assert combined["data_packets"] < direct["data_packets"] / 2
+
+
+def test_messages_on_lossless_networks_are_worth_their_order() -> None:
+    text = _core.fat_tree(16, queue_packets=32, lossless=True).to_toml()
+    times = {
+        algorithm: simulate(text, algorithm=algorithm, size=65536, transport="messages")["time_s"]
+        for algorithm in ("direct", "sync-shuffle")
+    }
+    assert times["direct"] >= 1.2 * times["sync-shuffle"]
+
+
+def test_messages_need_back_pressure(text: str) -> None:
+    with pytest.raises(BadInput, match="drops what it cannot hold"):
+        simulate(text, size=1000, transport="messages")
+    with pytest.raises(BadInput, match="expected udp or messages"):
+        simulate(text, size=1000, transport="tcp")

@@ -17,7 +17,8 @@ def command(
         str,
         typer.Argument(
             metavar="CLUSTER",
-            help="Cluster file, name of a ready-made cluster, or fat-tree:HOSTS.",
+            help="Cluster file, name of a ready-made cluster, fat-tree:HOSTS, "
+            "lossless-fat-tree:HOSTS or ib-144.",
         ),
     ],
     algorithm: Annotated[

@@ -51,6 +51,7 @@ def find_cluster(name: str | os.PathLike[str] | Cluster) -> Cluster:
             raise
         raise BadInput(
             f"no cluster is called {text!r}; expected a cluster file, {FAT_TREE}:HOSTS, "
-            f"{LOSSLESS_FAT_TREE}:HOSTS, {IB_144} or one of the ready-made clusters {', '.join(ready_made())}"
+            f"{LOSSLESS_FAT_TREE}:HOSTS, {IB_144} or one of the ready-made clusters "
+            f"{', '.join(ready_made())}"
         ) from None
     return _core.load_cluster(str(path))

@@ -1,0 +1,106 @@
+// Exchanges over messages on lossless networks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/simulation.h"
+
+namespace alm::harness {
+namespace {
+
+using ::testing::HasSubstr;
+using topology::Cluster;
+
+constexpr std::uint32_t kPayload = 1472 - 24;
+constexpr sim::Picos kFrame = 12'112'000;  // 1514 bytes at 1 Gbit/s
+constexpr sim::Picos kAck = 528'000;       // 66 bytes
+constexpr std::uint64_t kChunk = (64u << 10) + 64;
+
+SimRequest request(const Cluster& cluster, plan::Algorithm algorithm, std::uint64_t bytes) {
+  SimRequest out;
+  out.cluster = &cluster;
+  out.bytes = bytes;
+  const std::uint32_t ranks = cluster.host_count();
+  out.plan = [=](std::uint32_t rank) {
+    return plan::make_plan({.ranks = ranks, .self = {rank}, .algorithm = algorithm});
+  };
+  out.config = [](std::uint32_t) { return transport::Config{}; };
+  const bool direct = algorithm == plan::Algorithm::kDirect;
+  out.messages = direct ? MessageFlow{} : MessageFlow{.outstanding = 4, .chunk_bytes = kChunk};
+  return out;
+}
+
+SimResult run(const SimRequest& wanted) {
+  auto result = simulate(wanted);
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    return {};
+  }
+  return std::move(result).value();
+}
+
+Cluster pair() {
+  Cluster cluster = topology::build_tree({.groups = {2}, .host_mbit_s = 1000});
+  cluster.switches[0].flow_control = topology::FlowControl::kBackPressure;
+  return cluster;
+}
+
+TEST(Messages, AMessageAndItsAcknowledgementAreExact) {
+  const Cluster cluster = pair();
+  for (const std::uint32_t packets : {1u, 5u}) {
+    const SimResult result =
+        run(request(cluster, plan::Algorithm::kDirect, std::uint64_t{packets} * kPayload));
+    // Store and forward: one frame more, then the acknowledgement over two links.
+    EXPECT_EQ(result.exchange_time[0], (packets + 1) * kFrame + 2 * kAck);
+    EXPECT_EQ(result.counters.data_sent, 2u * packets);
+    EXPECT_EQ(result.counters.acks_sent, 2u);
+  }
+}
+
+TEST(Messages, ChunksAreAcknowledgedOneByOne) {
+  const Cluster cluster = pair();
+  SimRequest wanted = request(cluster, plan::Algorithm::kDirect, 4 * kPayload);
+  wanted.messages = MessageFlow{.outstanding = 1, .chunk_bytes = 2 * kPayload};
+  // Two full ones and an empty one, which ends the block.
+  EXPECT_EQ(run(wanted).counters.acks_sent, 6u);
+}
+
+TEST(Messages, ExchangesFollowOneAnother) {
+  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 20'000);
+  wanted.exchanges = 3;
+  wanted.jitter = {.mean = 50'000'000, .seed = 3};
+  const SimResult result = run(wanted);
+  EXPECT_EQ(result.exchange_time.size(), 3u);
+  EXPECT_EQ(result.counters.acks_sent, 3u * 16 * 15);
+}
+
+// Everybody's first block is for rank 0: the network is full of what one port must carry.
+TEST(Messages, PostingEverythingInRankOrderBlocksALosslessNetwork) {
+  for (const Cluster& cluster :
+       {topology::build_fat_tree({.hosts = 64, .queue_packets = 32, .lossless = true}).value(),
+        topology::build_two_level({})}) {
+    const SimResult direct = run(request(cluster, plan::Algorithm::kDirect, 64 << 10));
+    const SimResult ours = run(request(cluster, plan::Algorithm::kSyncShuffle, 64 << 10));
+    EXPECT_EQ(direct.dropped + ours.dropped, 0u);
+    EXPECT_GE(static_cast<double>(direct.exchange_time[0]),
+              1.2 * static_cast<double>(ours.exchange_time[0]))
+        << cluster.name;
+  }
+}
+
+TEST(Messages, NetworksThatDropAreRefused) {
+  const Cluster cluster = topology::build_fat_tree({.hosts = 16}).value();
+  const auto result = simulate(request(cluster, plan::Algorithm::kDirect, 1000));
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("switch `edge0` drops what it cannot hold"));
+}
+
+TEST(Messages, PlansOfSeveralPhasesAreRefused) {
+  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  const auto result = simulate(request(cluster, plan::Algorithm::kBruck, 1000));
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("one phase"));
+}
+
+}  // namespace
+}  // namespace alm::harness
