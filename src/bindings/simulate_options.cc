@@ -297,8 +297,7 @@ void read_messages(Reader& reader, SimulateOptions& out) {
   const std::string transport = reader.text("transport", "udp");
   const bool direct = out.algorithm == plan::Algorithm::kDirect;
   harness::MessageFlow flow;
-  flow.outstanding =
-      reader.count32("outstanding", direct ? 0 : transport::MessageTurns::kFew);
+  flow.outstanding = reader.count32("outstanding", direct ? 0 : transport::MessageTurns::kFew);
   flow.chunk_bytes =
       reader.count("chunk_bytes", direct ? 0 : transport::MessageTurns::kChunkBytes, 0, kSizeMax);
   flow.by_turns = reader.flag("by_turns", false);

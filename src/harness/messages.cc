@@ -40,8 +40,7 @@ base::Result<std::unique_ptr<Program>> MessageRanks::make(const SimRequest& requ
   out->bytes_ = request.bytes;
   out->packet_bytes_ =
       request.config(0).datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-  out->overhead_bytes_ =
-      static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
+  out->overhead_bytes_ = static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
   out->exchanges_ = request.exchanges;
   out->jitter_ = request.jitter;
   out->random_ = sim::Random(request.jitter.seed);
@@ -106,8 +105,8 @@ void MessageRanks::post(Rank& rank) {
     const auto turn = rank.turns.next();
     if (!turn) return;
     const std::uint64_t chunk = flow_.chunk_bytes == 0 ? bytes_ : flow_.chunk_bytes;
-    rank.posted.push_back({.to = order.send[turn->send],
-                           .bytes = std::min(chunk, bytes_ - turn->chunk * chunk)});
+    rank.posted.push_back(
+        {.to = order.send[turn->send], .bytes = std::min(chunk, bytes_ - turn->chunk * chunk)});
     ++rank.under_way;
   }
 }
@@ -165,8 +164,8 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
     return false;
   }
   packet.destination = host_of_[cargo.to];
-  packet.flow = source_routes_ ? packet.destination
-                               : routing::flow_hash(host, packet.destination, 0);
+  packet.flow =
+      source_routes_ ? packet.destination : routing::flow_hash(host, packet.destination, 0);
   packet.bytes = payload + overhead_bytes_;
   packet.label = cargo.part == Part::kAck ? kLabelAck : 0;
   return true;

@@ -60,7 +60,7 @@ class MessageRanks final : public Program {
 
   MessageRanks() = default;
   const base::Rounds& rounds(const Rank& rank) const { return rank.plan.phases.front().rounds; }
-  std::uint64_t chunks() const;  // of a block
+  std::uint64_t chunks() const;                         // of a block
   static constexpr sim::Picos kOver = sim::kNever - 1;  // starts_at after the last exchange
   void enter(std::uint32_t rank);
   void take(Rank& rank, base::PeerId from);

@@ -15,7 +15,8 @@ EventQueue::EventQueue() : heads_(kBuckets, kNoNode) {}
 
 std::size_t EventQueue::bytes() const {
   return now_.capacity() * sizeof(Item) + heads_.capacity() * sizeof(Link) +
-         nodes_.capacity() * sizeof(Node) + free_.capacity() * sizeof(std::uint32_t) + far_.capacity() * sizeof(Far);
+         nodes_.capacity() * sizeof(Node) + free_.capacity() * sizeof(std::uint32_t) +
+         far_.capacity() * sizeof(Far);
 }
 
 void EventQueue::push_now(const Item& item) {

@@ -104,7 +104,7 @@ class EventQueue {
   };
 
   static constexpr std::int64_t kFetchAhead = 8;  // buckets
-  static constexpr std::size_t kAtHand = 256;  // events taken from the buckets at once, at least
+  static constexpr std::size_t kAtHand = 256;     // events taken from the buckets at once, at least
 
   static std::uint32_t pack(EventKind kind, std::uint32_t target) {
     return (static_cast<std::uint32_t>(kind) << kKindShift) | target;

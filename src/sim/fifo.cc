@@ -162,8 +162,7 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
   if (port.credits != kNone) --port.credits;
   if (packet.in != kNone) give_credit(packet.in);
   count_sent(out, packet.bytes, frame, 0);
-  if (trace_ != nullptr)
-    trace_sent(out, index, std::min(tail, start), start, end, queue.count + 1);
+  if (trace_ != nullptr) trace_sent(out, index, std::min(tail, start), start, end, queue.count + 1);
   queue_.push((port.cut_through ? start : end) + port.latency, EventKind::kArrive, out, index);
 
   if (queue.host != kNone && hosts_[queue.host].pull_pending &&

@@ -268,9 +268,7 @@ bool Simulator::takes(HostState& host) {
   if (queued < limit) return true;
   // The j-th that waits starts when j of them have gone.
   const std::uint32_t leave = queued - limit / 2;
-  const Picos when = leave == queued
-                         ? port.busy_until
-                         : port.waiting(leave - 1);
+  const Picos when = leave == queued ? port.busy_until : port.waiting(leave - 1);
   queue_.push(when, EventKind::kPull, static_cast<std::uint32_t>(&host - hosts_.data()));
   return false;
 }

@@ -86,9 +86,9 @@ class Simulator {
     std::uint32_t cached_bytes = 0;
     std::uint32_t queue_limit = 0;
     Picos latency = 0;
-    std::uint32_t to = 0;              // host, or switch index
-    std::uint32_t ring_mask = 0;       // its length, a power of two, less one
-    std::unique_ptr<Picos[]> ring;     // starts of those that wait
+    std::uint32_t to = 0;           // host, or switch index
+    std::uint32_t ring_mask = 0;    // its length, a power of two, less one
+    std::unique_ptr<Picos[]> ring;  // starts of those that wait
     std::uint32_t ring_head = 0, ring_count = 0;
     bool to_host = false;
     bool cut_through = false;  // the switch at the far end does not wait for the tail

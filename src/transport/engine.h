@@ -223,9 +223,7 @@ class Engine {
     const auto* at = static_cast<const char*>(from);
     for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
   }
-  void fetch(PeerId id) const {
-    fetch_lines(&peers_[id], sizeof(Peer));
-  }
+  void fetch(PeerId id) const { fetch_lines(&peers_[id], sizeof(Peer)); }
   // engine_disputes.cc
   void dispute(PeerId id, std::uint64_t exchange);
   bool disputed(PeerId id, std::uint64_t exchange) const {

@@ -62,8 +62,8 @@ class MessageTurns {
   std::uint32_t window_ = 0;
   std::uint32_t ahead_ = 0;  // chunks sent and not balanced, at most the window
   std::uint64_t to_come_ = 0;
-  std::vector<std::uint64_t> to_send_, sent_;    // by rounds.send
-  std::vector<std::uint8_t> withheld_, whole_;   // by rounds.send, by rounds.recv
+  std::vector<std::uint64_t> to_send_, sent_;   // by rounds.send
+  std::vector<std::uint8_t> withheld_, whole_;  // by rounds.send, by rounds.recv
   std::size_t round_ = 0;
   std::size_t partner_ = 0;     // next in sending order, index into rounds.send
   std::uint64_t left_ = 0;      // chunks to send in this round

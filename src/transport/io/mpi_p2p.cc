@@ -95,9 +95,7 @@ int MpiP2p::start(std::size_t number, const Exchange& exchange, const MessageFlo
   return proceed(number);
 }
 
-void MpiP2p::make_ready(std::size_t number, PeerId peer) {
-  lanes_[number].turns.make_ready(peer);
-}
+void MpiP2p::make_ready(std::size_t number, PeerId peer) { lanes_[number].turns.make_ready(peer); }
 
 int MpiP2p::await(std::span<const std::size_t> lanes, Event& event) {
   assert(std::any_of(lanes.begin(), lanes.end(), [&](std::size_t lane) {
