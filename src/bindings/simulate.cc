@@ -264,7 +264,8 @@ std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cl
   std::vector<std::vector<std::uint32_t>> paths;
   std::vector<std::uint32_t> users(2 * cluster.links.size(), options.jobs);
   for (const harness::BulkFlow& flow : options.background) {
-    paths.push_back(routes.path(flow.from, flow.to, harness::flow_label(options.network.rule, flow)));
+    paths.push_back(
+        routes.path(flow.from, flow.to, harness::flow_label(options.network.rule, flow)));
     for (const std::uint32_t port : paths.back()) ++users[port];
   }
   std::vector<double> fair;
@@ -273,8 +274,8 @@ std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cl
     double rate = wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
     for (const std::uint32_t port : paths[i]) {
       const topology::Link& link = cluster.links[port / 2];
-      rate = std::min(rate, (port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s) /
-                                users[port]);
+      rate = std::min(rate,
+                      (port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s) / users[port]);
     }
     fair.push_back(rate);
   }

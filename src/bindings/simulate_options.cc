@@ -208,8 +208,8 @@ void read_jobs(Reader& reader, SimulateOptions& out) {
   const std::string layout = reader.text("job_layout", "interleaved");
   out.split_jobs = layout == "split" && out.jobs > 1;
   if (layout != "split" && layout != "interleaved") {
-    refuse(fmt::format("options: job_layout `{}` is unknown; expected interleaved or split",
-                       layout));
+    refuse(
+        fmt::format("options: job_layout `{}` is unknown; expected interleaved or split", layout));
   }
   if (out.jobs > kJobsMax) {
     refuse(fmt::format("options: `jobs` is {}; expected 1 to {}", out.jobs, kJobsMax));
@@ -280,7 +280,8 @@ void read_protocol(Reader& reader, SimulateOptions& out) {
   }
   const std::string control = reader.text("congestion_control", "aimd");
   if (control != "aimd" && control != "off") {
-    refuse(fmt::format("options: congestion_control `{}` is unknown; expected aimd or off", control));
+    refuse(
+        fmt::format("options: congestion_control `{}` is unknown; expected aimd or off", control));
   }
   out.config.yields = control == "aimd";
   out.config.piggyback_acks = reader.flag("piggyback_acks", true);

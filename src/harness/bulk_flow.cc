@@ -53,7 +53,8 @@ bool BulkFlows::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Pa
       return true;
     }
     if (host != from || !may_send(flow) || now < flow.next_at) continue;
-    if (bit_s > 0) flow.next_at = std::max(now, flow.next_at) + sim::serialization(frame_bytes_, bit_s);
+    if (bit_s > 0)
+      flow.next_at = std::max(now, flow.next_at) + sim::serialization(frame_bytes_, bit_s);
     if (flow.in_flight == 0) flow.quiet_since = now;
     if (flow.to_resend > 0) --flow.to_resend;
     cargo_[index] = {number, false, flow.next++};

@@ -56,7 +56,7 @@ class BulkFlows final : public sim::Program {
     sim::Picos srtt = 0, rttvar = 0;
     sim::Picos quiet_since = 0;
     std::uint32_t backoff = 0;
-    sim::Picos next_at = 0;                // by `bit_s`
+    sim::Picos next_at = 0;                    // by `bit_s`
     std::deque<std::uint64_t> to_acknowledge;  // at the receiver
   };
   struct Cargo {

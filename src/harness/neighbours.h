@@ -1,5 +1,5 @@
-// Several programs on the same hosts: jobs, each with its own ranks, and flows beside them. A host's
-// link is offered to them in turn, as the kernel does with sockets.
+// Several programs on the same hosts: jobs, each with its own ranks, and flows beside them. A
+// host's link is offered to them in turn, as the kernel does with sockets.
 #pragma once
 
 #include <cstdint>

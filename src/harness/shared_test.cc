@@ -11,7 +11,7 @@ namespace {
 
 using topology::Cluster;
 
-constexpr std::uint32_t kWindow = 5;       // 45 packets / 8 hosts behind an uplink
+constexpr std::uint32_t kWindow = 5;  // 45 packets / 8 hosts behind an uplink
 constexpr std::uint64_t kBlock = 20'000;
 constexpr sim::Picos kExchangeAlone = 64'500'000'000;  // about, with kBlock
 
@@ -142,8 +142,8 @@ TEST(Shared, AJobAloneDoesNotYield) {
   EXPECT_EQ(with.jobs[0].exchange_time, run({job(cluster, false)}).jobs[0].exchange_time);
 }
 
-// Beside an exchange on other hosts, which only says how long the simulation is. Hosts send twice as
-// fast as the link between the two leaves carries.
+// Beside an exchange on other hosts, which only says how long the simulation is. Hosts send twice
+// as fast as the link between the two leaves carries.
 SharedResult run_flows(const std::vector<BulkFlow>& flows, const sim::Options& network = {}) {
   const Cluster cluster = topology::build_tree(
       {.groups = {4, 4}, .host_mbit_s = 200, .uplink_mbit_s = 100, .core_queue_packets = 45});

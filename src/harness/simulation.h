@@ -95,10 +95,10 @@ std::size_t memory_estimate(const topology::Cluster& cluster, std::size_t ranks)
 // message names the cycle); kUnsupported when `progress` stopped it.
 base::Result<SimResult> simulate(const SimRequest& request);
 
-// Jobs that share a network, each with ranks of its own, and TCP flows beside them. The cluster, the
-// network's options, `progress` and `memory_max` are those of the first job. A job that has done its
-// exchanges goes on with more of them until every job has done its own, so that nobody is ever
-// alone; the counters tell of those, too. Precondition: one job at least.
+// Jobs that share a network, each with ranks of its own, and TCP flows beside them. The cluster,
+// the network's options, `progress` and `memory_max` are those of the first job. A job that has
+// done its exchanges goes on with more of them until every job has done its own, so that nobody is
+// ever alone; the counters tell of those, too. Precondition: one job at least.
 base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& jobs,
                                            const std::vector<BulkFlow>& flows);
 

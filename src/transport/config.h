@@ -28,7 +28,7 @@ struct Config {
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
-  bool yields = true;  // to others in the queues (yield.h)
+  bool yields = true;          // to others in the queues (yield.h)
   bool piggyback_acks = true;  // false, for study: data acknowledges nothing, explicit acks do
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
@@ -39,7 +39,8 @@ struct Config {
   base::Nanos idle_ack_delay = 25 * base::kMillisecond;
   base::Nanos idle_probe_delay = 100 * base::kMillisecond;
   base::Nanos keep_alive = base::kSecond;
-  base::Nanos yield_memory = base::kSecond;  // idle for so long, a rank takes the queues for its own
+  base::Nanos yield_memory =
+      base::kSecond;  // idle for so long, a rank takes the queues for its own
   base::Nanos peer_warning = 10 * base::kSecond;
   base::Nanos peer_timeout = 300 * base::kSecond;
 

@@ -255,9 +255,10 @@ void Engine::reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
 // eta falls with each new packet (000 Alg 2), clamped at 0. What a rank that is behind received
 // before it sent is banked and given back one for every second arrival, never as a burst. A bank of
 // one window is too small: a rank that has paused for longer stays behind for good, and at the end
-// of the exchange sends alone over an uplink made for several (ADR 6). While the window yields there
-// is no bound, and with a window of one packet, where eta is never more than that, what is given back
-// is a packet beyond it: what stays in the bank is missing on the way, until nobody may send.
+// of the exchange sends alone over an uplink made for several (ADR 6). While the window yields
+// there is no bound, and with a window of one packet, where eta is never more than that, what is
+// given back is a packet beyond it: what stays in the bank is missing on the way, until nobody may
+// send.
 void Engine::credit() {
   if (eta_ == 0) {
     ++banked_;

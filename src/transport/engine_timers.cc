@@ -25,7 +25,8 @@ void Engine::measure_jitter(base::Nanos now) {
   jitter_ = std::max(config_.timer_jitter, smoothed);
 }
 
-// What is lost in others' queues is to be found soon, and what exchanges take longer there is no skew.
+// What is lost in others' queues is to be found soon, and what exchanges take longer there is no
+// skew.
 base::Nanos Engine::allowance() const {
   constexpr base::Nanos kPart = 4;
   if (!yield_.yielding()) return jitter_;

@@ -1,12 +1,12 @@
 // How far a rank goes back where the queues are not its own alone.
 //
 // The window of the cluster file fills the queues by plan and loses nothing, as long as nobody else
-// is there. So losses are evidence of others, and the window yields to them: two within 16 cycles of
-// the schedule cut it to a half, but never below one packet, and not again within a cycle, for what
-// was lost meanwhile belongs to the same full queue. After every 128 cycles without a loss it opens
-// by an eighth of the full one. A single loss is forgiven: pauses of a host cost that, too. All jobs
-// that share a queue lose packets in proportion to what they send, cut by a factor and open by an
-// amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
+// is there. So losses are evidence of others, and the window yields to them: two within 16 cycles
+// of the schedule cut it to a half, but never below one packet, and not again within a cycle, for
+// what was lost meanwhile belongs to the same full queue. After every 128 cycles without a loss it
+// opens by an eighth of the full one. A single loss is forgiven: pauses of a host cost that, too.
+// All jobs that share a queue lose packets in proportion to what they send, cut by a factor and
+// open by an amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once

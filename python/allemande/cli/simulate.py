@@ -66,7 +66,8 @@ def command(
     ] = None,
     exchanges: Annotated[int, typer.Option(help="So many, one after the other.", min=1)] = 1,
     jobs: Annotated[
-        int | None, typer.Option(help="So many jobs at once, each with exchanges of its own.", min=1)
+        int | None,
+        typer.Option(help="So many jobs at once, each with its own exchanges.", min=1),
     ] = None,
     job_layout: Annotated[
         str | None,
@@ -78,8 +79,8 @@ def command(
         str | None,
         typer.Option(
             metavar="[LINKS:]RATE",
-            help="Bulk TCP flows beside the exchanges: Mbit/s or full, from every leaf to the next, "
-            "or between two hosts (h0..h12:full).",
+            help="Bulk TCP flows beside the exchanges: Mbit/s or full, from every leaf to the "
+            "next, or between two hosts (h0..h12:full).",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
@@ -152,8 +153,8 @@ def command(
     }
     given |= {"jobs": jobs, "job_layout": job_layout}
     if background is not None:
-        from allemande.simulation.networks import find_cluster
         from allemande.simulation.neighbours import background_flows
+        from allemande.simulation.networks import find_cluster
 
         given["background"] = background_flows(background, find_cluster(cluster))
     options = case_options(given, fault or [], assignments or []) | {"exchanges": exchanges}
