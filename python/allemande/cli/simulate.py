@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -139,7 +139,7 @@ def command(
     runs = parse_runs(size, algorithm, matrix)
     if trace is not None and len(runs) > 1:
         raise BadInput("--trace takes one algorithm and one size")
-    given = {
+    given: dict[str, Any] = {
         "matrix": matrix,
         "permutation": permutation,
         "contention_aware": contention_aware,
