@@ -135,6 +135,24 @@ TEST(Shared, JobsThatYieldDoNotStop) {
   }
 }
 
+TEST(Shared, WhoWasIdleForLongTakesTheQueuesForItsOwn) {
+  const Cluster cluster = oversubscribed();
+  const auto cuts_with = [&](base::Nanos memory) {
+    std::vector<SimRequest> jobs = two(cluster, true);
+    for (SimRequest& one : jobs) {
+      const auto config = one.config;
+      one.config = [config, memory](std::uint32_t rank) {
+        transport::Config out = config(rank);
+        out.yield_memory = memory;
+        return out;
+      };
+    }
+    return run(jobs).jobs[0].counters.window_cuts;
+  };
+  // Without a memory the windows are full again in each exchange, and are cut again.
+  EXPECT_GT(cuts_with(0), 3 * cuts_with(base::kSecond));
+}
+
 TEST(Shared, AJobAloneDoesNotYield) {
   const Cluster cluster = oversubscribed();
   const SharedResult with = run({job(cluster, true)});

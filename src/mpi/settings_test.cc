@@ -8,6 +8,13 @@
 namespace alm::mpi {
 namespace {
 
+TEST(Settings, TheWindowYieldsUnlessThatIsTurnedOff) {
+  auto options = base::load_options({}).value();
+  EXPECT_TRUE(channel_config(options, nullptr, 1472, 1u << 20).yields);
+  ASSERT_TRUE(base::set_option(options, "congestion_control=off"));
+  EXPECT_FALSE(channel_config(options, nullptr, 1472, 1u << 20).yields);
+}
+
 TEST(Settings, EveryTimeOfTheNetworkGrowsWithTheTimeScale) {
   auto options = base::load_options({}).value();
   const transport::Config usual;
@@ -22,6 +29,7 @@ TEST(Settings, EveryTimeOfTheNetworkGrowsWithTheTimeScale) {
   EXPECT_EQ(slow.idle_ack_delay, usual.idle_ack_delay * 5 / 2);
   EXPECT_EQ(slow.idle_probe_delay, usual.idle_probe_delay * 5 / 2);
   EXPECT_EQ(slow.keep_alive, usual.keep_alive * 5 / 2);
+  EXPECT_EQ(slow.yield_memory, usual.yield_memory * 5 / 2);
   EXPECT_EQ(slow.peer_warning, 10 * base::kSecond);
   EXPECT_EQ(slow.peer_timeout, usual.peer_timeout * 5 / 2);
   EXPECT_EQ(hello_timeout(options), 7500 * base::kMillisecond);
