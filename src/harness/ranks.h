@@ -18,7 +18,8 @@ class Ranks final : public Program {
  public:
   // Precondition: request.hosts names every rank's host. `goes_on`: exchanges follow each other for
   // as long as it is driven, done() or not.
-  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request, bool goes_on = false);
+  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request,
+                                                     bool goes_on = false);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
   void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,

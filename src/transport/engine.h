@@ -412,7 +412,7 @@ class Engine {
   base::Nanos started_ = 0;
   base::Nanos released_ = 0;         // the latest exchange
   base::Nanos listening_since_ = 0;  // the start, in time listened
-  base::Nanos frame_time_ = 0;  // of the longest packet of the exchange, on the host link
+  base::Nanos frame_time_ = 0;       // of the longest packet of the exchange, on the host link
   base::Nanos nominal_cycle_ = 0;
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
   std::uint64_t cycles_ = 1;

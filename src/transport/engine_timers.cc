@@ -61,7 +61,8 @@ base::Nanos Engine::unmoved_until(base::Nanos now) const {
   // Else what comes may open the window, make a block ready, or settle a dispute. A quarter less
   // than the link needs, because links may be faster than the cluster file says.
   if (send_left_ > 0 || reports_arrivals_ || in_dispute_) return now;
-  return now + static_cast<base::Nanos>(std::min(recv_left_ * 3 / 4, kGatherPacketsMax)) * frame_time_;
+  return now +
+         static_cast<base::Nanos>(std::min(recv_left_ * 3 / 4, kGatherPacketsMax)) * frame_time_;
 }
 
 void Engine::scan_timers(base::Nanos now) {

@@ -31,7 +31,7 @@ std::string SetEntry::given_up(transport::PeerId peer, std::uint32_t told) const
   const std::string who = name_of(numbers[peer]);
   const std::string of_whom = name_of(told);
   return of_whom == who ? fmt::format("{} has given up, and says why", who)
-                     : fmt::format("{} is lost, as {} has found", of_whom, who);
+                        : fmt::format("{} is lost, as {} has found", of_whom, who);
 }
 
 std::string SetEntry::disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const {
