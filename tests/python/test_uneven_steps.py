@@ -21,18 +21,30 @@ def test_uneven_traffic_comes_within_a_tenth_of_the_limit(cluster: str, matrix: 
     assert result.retransmitted <= packets // 100
 
 
-def hot_receiver(uneven_steps: bool) -> Result:
+def hot_receiver(uneven_steps: bool, congestion_control: str) -> Result:
     return allemande.simulate(
-        "tam-16x1", size=MEAN, matrix="hot:10", seed=3, as_lab=True, uneven_steps=uneven_steps
+        "tam-16x1",
+        size=MEAN,
+        matrix="hot:10",
+        seed=3,
+        as_lab=True,
+        uneven_steps=uneven_steps,
+        congestion_control=congestion_control,
     )
 
 
 def test_without_steps_a_hot_receiver_is_swamped() -> None:
-    steps = hot_receiver(True)
-    rounds = hot_receiver(False)
+    steps = hot_receiver(True, "off")
+    rounds = hot_receiver(False, "off")
     assert steps.dropped == 0
     assert rounds.dropped > 500
     assert rounds.time_s > 1.2 * steps.time_s
+
+
+def test_yielding_loses_less_at_a_hot_receiver_but_does_not_replace_steps() -> None:
+    steps, rounds = hot_receiver(True, "aimd"), hot_receiver(False, "aimd")
+    assert 0 < rounds.dropped < hot_receiver(False, "off").dropped / 2
+    assert rounds.time_s > 1.05 * steps.time_s
 
 
 def test_even_traffic_keeps_its_rounds() -> None:
