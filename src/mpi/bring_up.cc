@@ -233,7 +233,10 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
   std::uint64_t outcome = driver_ != nullptr ? courier_.say_hello() : kHelloComplete;
   const auto told = collectives_.least(outcome);
   const auto gap = told ? hello_gap(outcome) : std::nullopt;
-  if (told && !gap) return {};
+  if (told && !gap) {
+    if (driver_ != nullptr) courier_.begin_together();
+    return {};
+  }
   courier_.close_carrier();
   if (!told) return told.error().message;
   const auto host_name = [this](std::uint32_t host) {

@@ -75,6 +75,13 @@ std::uint64_t Courier::say_hello() {
   return done && missing.empty() ? kHelloComplete : hello_outcome(members_.host, missing);
 }
 
+void Courier::begin_together() {
+  const std::byte here{1};
+  std::vector<std::byte> all(carrier_->members());
+  // Should it fail, the first call fails for the same reason.
+  static_cast<void>(carrier_->gather({&here, 1}, all));
+}
+
 void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
   udp_ = true;
   if (carrier_) counted_ = carrier_->counters();

@@ -38,6 +38,9 @@ class Courier {
   void close_carrier();
   // One full packet between every two hosts: what came of it, as hello_exchange.h tells.
   std::uint64_t say_hello();
+  // Returns when all members have left the agreement on what hello said. Its last messages may be
+  // under way until then, and blocks that fill the queues would cost them a time-out of TCP.
+  void begin_together();
   // The group stays: exchanges are counted from here on. `memory` where hosts have several ranks.
   void take_udp(std::unique_ptr<node::NodeMemory> memory);
   // Blocks of more go through the memory of a host in pieces, without phases.
