@@ -13,7 +13,7 @@ using sim::Picos;
 
 namespace {
 
-base::Status check(const SimRequest& request) {
+base::Status check_messages(const SimRequest& request) {
   for (const topology::Switch& node : request.cluster->switches) {
     if (node.flow_control == topology::FlowControl::kBackPressure) continue;
     return base::bad_input(
@@ -33,7 +33,7 @@ base::Status check(const plan::Plan& plan) {
 }  // namespace
 
 base::Result<std::unique_ptr<Program>> MessageRanks::make(const SimRequest& request) {
-  if (auto checked = check(request); !checked) return checked.error();
+  if (auto checked = check_messages(request); !checked) return checked.error();
   std::unique_ptr<MessageRanks> out(new MessageRanks);
   const auto count = static_cast<std::uint32_t>(request.hosts.size());
   out->flow_ = *request.messages;
