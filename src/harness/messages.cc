@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 #include "wire/header.h"
 
@@ -147,19 +149,13 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
     self.acks.pop_front();
     ++acks_;
   } else if (!self.posted.empty()) {
-    Message message = self.posted.front();
+    Message& message = self.posted.front();
     payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes_, message.bytes));
     message.bytes -= payload;
     cargo = {rank, message.to, message.bytes == 0 ? Part::kLast : Part::kMiddle};
     ++data_packets_;
+    if (message.bytes > 0 && flow_.by_turns) self.posted.push_back(message);
     if (message.bytes == 0 || flow_.by_turns) self.posted.pop_front();
-    if (message.bytes > 0) {
-      if (flow_.by_turns) {
-        self.posted.push_back(message);
-      } else {
-        self.posted.front() = message;
-      }
-    }
   } else {
     return false;
   }
@@ -207,11 +203,8 @@ double MessageRanks::progress() const {
 }
 
 void MessageRanks::fill(SimResult& result) const {
-  Picos before = 0;
-  for (const Picos end : exchange_end_) {
-    result.exchange_time.push_back(end - before);
-    before = end;
-  }
+  std::adjacent_difference(exchange_end_.begin(), exchange_end_.end(),
+                           std::back_inserter(result.exchange_time));
   for (const Rank& rank : ranks_) result.rank_end.push_back(rank.ended);
   result.packets = data_packets_ + acks_;
   result.counters.data_sent = data_packets_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/simulation.h"
+#include "harness/simulation_test_run.h"
 
 namespace alm::harness {
 namespace {
@@ -27,15 +28,6 @@ SimRequest request(const Cluster& cluster, plan::Algorithm algorithm, std::uint6
   const bool direct = algorithm == plan::Algorithm::kDirect;
   out.messages = direct ? MessageFlow{} : MessageFlow{.outstanding = 4, .chunk_bytes = kChunk};
   return out;
-}
-
-SimResult run(const SimRequest& wanted) {
-  auto result = simulate(wanted);
-  if (!result) {
-    ADD_FAILURE() << result.error().message;
-    return {};
-  }
-  return std::move(result).value();
 }
 
 Cluster pair() {

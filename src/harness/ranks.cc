@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace alm::harness {
@@ -430,11 +432,8 @@ double Ranks::progress() const {
 }
 
 void Ranks::fill(SimResult& result) const {
-  Picos before = 0;
-  for (const Picos end : exchange_end_) {
-    result.exchange_time.push_back(end - before);
-    before = end;
-  }
+  std::adjacent_difference(exchange_end_.begin(), exchange_end_.end(),
+                           std::back_inserter(result.exchange_time));
   for (const Rank& rank : ranks_) {
     result.rank_end.push_back(rank.ended);
     for (const Lane& lane : lanes_of(rank)) {

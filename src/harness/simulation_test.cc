@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "harness/simulation_test_run.h"
 #include "plan/host_aggregation.h"
 
 namespace alm::harness {
@@ -35,15 +36,6 @@ SimRequest request(const Cluster& cluster, std::uint64_t bytes, std::uint32_t wi
   out.plan = [ranks](std::uint32_t rank) { return shift_plan(rank, ranks); };
   out.config = [window](std::uint32_t) { return config(window); };
   return out;
-}
-
-SimResult run(const SimRequest& wanted) {
-  auto result = simulate(wanted);
-  if (!result) {
-    ADD_FAILURE() << result.error().message;
-    return {};
-  }
-  return std::move(result).value();
 }
 
 constexpr std::uint32_t kPayload = 1472 - 24;

@@ -23,6 +23,18 @@ Switch crossbar(const std::string& name) {
           .flow_control = FlowControl::kBackPressure};
 }
 
+template <class Spec>
+void join(Cluster& cluster, const Spec& spec, std::uint32_t from, std::uint32_t to,
+          std::uint32_t queue_up) {
+  cluster.links.push_back({.from = {from},
+                           .to = {to},
+                           .rate_up_mbit_s = spec.rate_mbit_s,
+                           .rate_down_mbit_s = spec.rate_mbit_s,
+                           .latency_us = spec.latency_us,
+                           .queue_up_packets = queue_up,
+                           .queue_down_packets = spec.queue_packets});
+}
+
 class FatTree {
  public:
   FatTree(const FatTreeSpec& spec, std::uint32_t width) : spec_(spec), m_(width) {}
@@ -47,31 +59,22 @@ class FatTree {
     const std::uint32_t edge = spec_.hosts;
     const std::uint32_t aggregation = edge + pods * m_;
     const std::uint32_t core = aggregation + pods * m_;
-    for (std::uint32_t i = 0; i < spec_.hosts; ++i) join(i, edge + i / m_, kHostQueuePackets);
+    for (std::uint32_t i = 0; i < spec_.hosts; ++i)
+      join(cluster_, spec_, i, edge + i / m_, kHostQueuePackets);
     for (std::uint32_t i = 0; i < pods * m_; ++i) {
       for (std::uint32_t j = 0; j < m_; ++j) {
-        join(edge + i, aggregation + i / m_ * m_ + j, spec_.queue_packets);
+        join(cluster_, spec_, edge + i, aggregation + i / m_ * m_ + j, spec_.queue_packets);
       }
     }
     for (std::uint32_t i = 0; i < pods * m_; ++i) {
       for (std::uint32_t j = 0; j < m_; ++j) {
-        join(aggregation + i, core + i % m_ * m_ + j, spec_.queue_packets);
+        join(cluster_, spec_, aggregation + i, core + i % m_ * m_ + j, spec_.queue_packets);
       }
     }
     return std::move(cluster_);
   }
 
  private:
-  void join(std::uint32_t from, std::uint32_t to, std::uint32_t queue_up) {
-    cluster_.links.push_back({.from = {from},
-                              .to = {to},
-                              .rate_up_mbit_s = spec_.rate_mbit_s,
-                              .rate_down_mbit_s = spec_.rate_mbit_s,
-                              .latency_us = spec_.latency_us,
-                              .queue_up_packets = queue_up,
-                              .queue_down_packets = spec_.queue_packets});
-  }
-
   const FatTreeSpec& spec_;
   std::uint32_t m_;
   Cluster cluster_;
@@ -103,23 +106,14 @@ Cluster build_two_level(const TwoLevelSpec& spec) {
   cluster.description = fmt::format("{} ports, {} leaf and {} spine crossbars, lossless", hosts,
                                     spec.leaves, spec.spines);
   cluster.framing.mtu_bytes = spec.mtu_bytes;
-  const auto join = [&](std::uint32_t from, std::uint32_t to, std::uint32_t queue_up) {
-    cluster.links.push_back({.from = {from},
-                             .to = {to},
-                             .rate_up_mbit_s = spec.rate_mbit_s,
-                             .rate_down_mbit_s = spec.rate_mbit_s,
-                             .latency_us = spec.latency_us,
-                             .queue_up_packets = queue_up,
-                             .queue_down_packets = spec.queue_packets});
-  };
   for (std::uint32_t i = 0; i < hosts; ++i) {
     cluster.hosts.push_back({.name = fmt::format("h{}", i), .address = {}, .interface = {}});
-    join(i, hosts + i / spec.hosts_per_leaf, kHostQueuePackets);
+    join(cluster, spec, i, hosts + i / spec.hosts_per_leaf, kHostQueuePackets);
   }
   for (std::uint32_t leaf = 0; leaf < spec.leaves; ++leaf) {
     cluster.switches.push_back(crossbar(fmt::format("leaf{}", leaf)));
     for (std::uint32_t spine = 0; spine < spec.spines; ++spine) {
-      join(hosts + leaf, hosts + spec.leaves + spine, spec.queue_packets);
+      join(cluster, spec, hosts + leaf, hosts + spec.leaves + spine, spec.queue_packets);
     }
   }
   for (std::uint32_t spine = 0; spine < spec.spines; ++spine) {

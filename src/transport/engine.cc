@@ -105,8 +105,6 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     window_ = std::max(window_, config_.burst_packets);
   }
 
-  const std::uint32_t window_full = window_;
-
   const std::size_t rounds_count = rounds.count();
   round_recv_left_.assign(rounds_count, 0);
   std::size_t partners_max = 0;
@@ -133,7 +131,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
       config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   cycle_packets_ = std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
   if (now - released_ > config_.yield_memory) yield_.forget();
-  yield_.begin(window_full, cycle_packets_);
+  yield_.begin(window_, cycle_packets_);
   window_ = yield_.window();
   nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * frame_time_;
   nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time_;

@@ -83,7 +83,7 @@ struct Driver::Impl {
   base::Nanos earliest_deadline() const;
   bool wants_attention(const Call& call) const;
   base::Nanos next_check(const Call& call) const;
-  base::Nanos unmoved_until(base::Nanos at) const;
+  base::Nanos gathers_until(base::Nanos at) const;
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
   // driver_events.cc
   bool all_settled() const;

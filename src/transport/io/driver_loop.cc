@@ -83,7 +83,7 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
 // Whether something comes while others have the processor for a moment: on hosts with more ranks
 // than cores it is what these others send.
 bool Driver::Impl::news_before_sleep(base::Nanos until) {
-  if (unmoved_until(now) - now >= kGatherMin) return false;
+  if (gathers_until(now) > now) return false;
   for (int look = 0; look < kLooksBeforeSleep; ++look) {
     ::sched_yield();
     now = monotonic_now();
@@ -191,13 +191,14 @@ base::Nanos Driver::Impl::next_check(const Call& call) const {
   return at;
 }
 
-// Before then nothing that comes matters to any exchange.
-base::Nanos Driver::Impl::unmoved_until(base::Nanos at) const {
+// Before then nothing that comes matters to any exchange: it may gather. `at`: no time worth it.
+base::Nanos Driver::Impl::gathers_until(base::Nanos at) const {
+  if (!outbox.empty()) return at;
   base::Nanos earliest = base::kNever;
   for (const SetEntry* entry : sets.live()) {
     if (entry->running) earliest = std::min(earliest, entry->channel.unmoved_until(at));
   }
-  return earliest == base::kNever ? at : earliest;
+  return earliest == base::kNever || earliest - at < kGatherMin ? at : earliest;
 }
 
 // Blocks without the lock. Sets `read` to whether the sockets are worth reading.
@@ -207,8 +208,8 @@ void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) 
   // and much is to come: one wake-up for each packet would cost more than the packets.
   const bool want_write = !outbox.empty();
   const base::Nanos begin = monotonic_now();
-  const base::Nanos gathered = want_write ? begin : unmoved_until(begin);
-  const bool gathers = gathered - begin >= kGatherMin;
+  const base::Nanos gathered = gathers_until(begin);
+  const bool gathers = gathered > begin;
   const bool poll_read = !gathers && !(want_write && endpoint->send_blocked());
   if (gathers) until = std::min(until, gathered);
   if (!poll_read) until = std::min(until, begin + kProgressInterval);  // should it never drain
