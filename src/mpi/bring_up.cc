@@ -59,10 +59,40 @@ BringUp::Result BringUp::run(std::string_view refusal) {
   return {true, obstacle};
 }
 
-base::Status BringUp::gather(const PeerRecord& mine) {
-  auto gathered = collectives_.gather(mine, records_);
-  if (gathered) leaders_ = leaders_of(records_, members_.placement);
-  return gathered;
+template <class Part>
+base::Status BringUp::gather_part(const PeerRecord& mine) {
+  std::vector<Part> parts(members_.ranks);
+  auto gathered = collectives_.gather(static_cast<const Part&>(mine), parts);
+  if (!gathered) return gathered;
+  for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) {
+    static_cast<Part&>(records_[rank]) = parts[rank];
+  }
+  return {};
+}
+
+base::Status BringUp::gather_names(const PeerRecord& mine) {
+  if (auto gathered = gather_part<PeerName>(mine); !gathered) return gathered;
+  const auto refuses = [](const PeerRecord& record) { return record.refuses != 0; };
+  if (std::none_of(records_.begin(), records_.end(), refuses)) return {};
+  return gather_causes(mine);
+}
+
+base::Status BringUp::gather_sockets(const PeerRecord& mine) {
+  if (auto gathered = gather_part<PeerSockets>(mine); !gathered) return gathered;
+  const auto explains = [](const PeerRecord& record) { return record.explains != 0; };
+  if (std::any_of(records_.begin(), records_.end(), explains)) {
+    if (auto gathered = gather_causes(mine); !gathered) return gathered;
+  }
+  leaders_ = leaders_of(records_, members_.placement);
+  return {};
+}
+
+base::Status BringUp::gather_causes(const PeerRecord& mine) {
+  std::vector<PeerCause> causes(members_.ranks);
+  auto gathered = collectives_.gather(mine.cause, causes);
+  if (!gathered) return gathered;
+  for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) records_[rank].cause = causes[rank];
+  return {};
 }
 
 std::string BringUp::join(std::string_view refusal) {
@@ -71,7 +101,7 @@ std::string BringUp::join(std::string_view refusal) {
   set_cause(mine, refusal);
   set_host(mine.host, job_.host);
   records_.resize(members_.ranks);
-  if (const auto gathered = gather(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_names(mine); !gathered) return gathered.error().message;
 
   for (const PeerRecord& record : records_) {
     members_.host_names.emplace_back(host_of(record.host));
@@ -102,7 +132,7 @@ std::string BringUp::open_udp() {
   std::unique_ptr<node::NodeMemory> memory;
   if (members_.is_leader()) open_sockets(mine, sets);
   if (members_.leads() && mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
-  if (const auto gathered = gather(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
   std::string obstacle = udp_obstacle(leaders_);
   if (obstacle.empty() && members_.placement.shared()) obstacle = share_memory(memory);
   if (!obstacle.empty()) return "UDP cannot be used: " + obstacle;
@@ -217,7 +247,7 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
   if (const auto told = collectives_.least(outcome); !told) return told.error().message;
   if (outcome == kAll) return {};
   // Nobody but those ranks knows the reason.
-  if (const auto gathered = gather(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
   const auto rank = static_cast<std::uint32_t>(outcome);
   return fmt::format("{} cannot share memory with rank {} (in a container of its own?): {}",
                      members_.name_of(rank), placement.leader(placement.host_of[rank]),
@@ -254,7 +284,7 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
                                        const std::string& reason) {
   PeerRecord mine = records_[members_.self];
   if (driver_ != nullptr) reserve(mine, sets);
-  if (const auto gathered = gather(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
   for (std::uint32_t leader = 0; leader < members_.leaders; ++leader) {
     const auto others = leaders_of(records_, members_.placement, leader);
     const auto without = [](const PeerRecord& one) { return one.set == 0; };

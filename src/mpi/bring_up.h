@@ -68,7 +68,11 @@ class BringUp {
   std::vector<io::PeerSet> lanes(const io::PeerSet& own) const;
   void open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes);
 
-  base::Status gather(const PeerRecord& mine);
+  template <class Part>
+  base::Status gather_part(const PeerRecord& mine);
+  base::Status gather_names(const PeerRecord& mine);
+  base::Status gather_sockets(const PeerRecord& mine);
+  base::Status gather_causes(const PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 
   Job& job_;

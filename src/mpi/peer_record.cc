@@ -24,6 +24,7 @@ std::string_view short_name(std::string_view host) { return host.substr(0, host.
 }  // namespace
 
 void set_cause(PeerRecord& record, std::string_view cause) {
+  record.explains = cause.empty() ? 0 : 1;
   record.cause.fill('\0');
   std::copy_n(cause.begin(), std::min(cause.size(), kCauseBytes - 1), record.cause.begin());
 }

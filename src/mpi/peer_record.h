@@ -23,25 +23,36 @@ using io::kPathsMax;
 constexpr std::size_t kCauseBytes = 160;
 constexpr std::uint32_t kLeadersMax = 8;  // of a host
 
-// Trivially copyable: it travels by MPI_Allgather on the communicator.
-struct PeerRecord {
+// Trivially copyable: these travel by MPI_Allgather on the communicator, apart, because they are
+// what the first call of a job waits for, and TCP's queues hold little.
+struct PeerName {
+  std::array<char, kHostNameBytes> host{};
+  std::uint8_t refuses = 0;  // 1: this rank cannot take part, and its cause says why
+};
+
+struct PeerSockets {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
   std::uint16_t set = 0;
   std::uint16_t shared_set = 0;  // of a host leader, where a host has several leaders
   std::array<std::uint16_t, kLeadersMax> lanes{};  // of every rank, where all are leaders
   std::array<std::uint16_t, plan::kCombiningPhasesMax>
-      phase_sets{};          // of all plans in phases, phase by phase
-  std::uint8_t refuses = 0;  // 1: this rank cannot take part, and `cause` says why
-  std::uint8_t udp = 0;      // 1: the sockets are open and the fields about them count
+      phase_sets{};      // of all plans in phases, phase by phase
+  std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
   std::uint8_t paths = 0;
   std::uint8_t family = 0;
+  std::uint8_t explains = 0;  // 1: there is a cause
   std::array<std::uint8_t, 16> address{};
   std::array<std::uint16_t, kPathsMax> ports{};
   // Of the leader of a host with several ranks: the memory they are to share (node_memory.h).
   std::int32_t process = 0, memory_file = -1;
-  std::array<char, kHostNameBytes> host{};
-  std::array<char, kCauseBytes> cause{};  // why not; where udp is 1, a warning about the sockets
+};
+
+// Gathered only if a rank has one. Why not; where udp is 1, a warning about the sockets.
+using PeerCause = std::array<char, kCauseBytes>;
+
+struct PeerRecord : PeerName, PeerSockets {
+  PeerCause cause{};
 };
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
