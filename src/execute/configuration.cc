@@ -8,6 +8,7 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
     config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
     config.packet_time = static_cast<base::Nanos>(tuning->packet_time_us * base::kMicrosecond);
+    config.knows_rate = true;
   }
   if (wishes.grain_packets != 0) config.grain_packets = wishes.grain_packets;
   if (wishes.window_packets == 0) return;

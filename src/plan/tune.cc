@@ -41,6 +41,10 @@ constexpr std::uint32_t kGsoSegmentsMax = 64;  // UDP_MAX_SEGMENTS
 // microseconds, so that one core keeps up and slower links keep the packet shuffle of the papers.
 constexpr double kTrainUs = 12.112;
 constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter of the queue
+// Where an uplink is the limit, all that is outstanding waits in its queue all the time, and
+// acknowledgements and probes take places there as well. With 8 of 10 places for data (shallow-4x2)
+// every other exchange lost a packet.
+constexpr double kControlPackets = 3;
 constexpr double kTolerance = 1e-9;            // of rates computed in two ways
 
 std::uint32_t at_least_one(double value) {
@@ -223,7 +227,7 @@ class Tuner {
     if (link.bidirectional_cap_mbit_s > 0) rate = std::min(rate, link.bidirectional_cap_mbit_s / 2);
     const bool is_limit = nu * out_.host_rate_mbit_s > rate * (1 + kTolerance);
     const double share = is_limit ? std::max(nu, std::min(inside, p_ - inside) / paths) : nu;
-    take(queue, nu, share,
+    take(queue, is_limit ? kControlPackets : 0, nu, share,
          cluster_.node_name(NodeId{from}) + " -> " + cluster_.node_name(NodeId{to}));
   }
 
@@ -237,7 +241,7 @@ class Tuner {
       nu += behind * (p_ - behind) / (p_ - 1);
     }
     if (nu > 0) limit_burst(switch_at(node).buffer_packets, nu);
-    if (nu > 0) take(switch_at(node).buffer_packets, nu, nu, "buffer of " + switch_at(node).name);
+    if (nu > 0) take(switch_at(node).buffer_packets, 0, nu, nu, "buffer of " + switch_at(node).name);
   }
 
   void limit_burst(double queue, double nu) {
@@ -245,8 +249,9 @@ class Tuner {
     if (out_.burst_packets == 0 || burst < out_.burst_packets) out_.burst_packets = burst;
   }
 
-  void take(double queue, double nu, double share, const std::string& port) {
-    const std::uint32_t window = at_least_one(queue / share);
+  // Of the queue's places `spare` are not for data.
+  void take(double queue, double spare, double nu, double share, const std::string& port) {
+    const std::uint32_t window = at_least_one((queue - spare) / share);
     if (!out_.contended_port.empty() && window >= out_.window_packets) return;
     out_.nu = nu;
     out_.window_packets = window;

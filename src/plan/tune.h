@@ -18,8 +18,8 @@ namespace alm::plan {
 struct Tuning {
   double nu = 1;  // packets per step towards the most contended port (Eq 3)
   // The window to use. floor(B_L / nu) (Eq 4), acks riding on data. Where nu * c1 > c2 the uplink
-  // itself is the limit and everything outstanding can gather at it: then floor(B_L / d1). Ports
-  // that cannot fill up do not count (tune.cc).
+  // itself is the limit and everything outstanding can gather at it: then floor((B_L - 3) / d1),
+  // which leaves room for acknowledgements. Ports that cannot fill up do not count (tune.cc).
   std::uint32_t window_packets = 1;
   // An exchange in which no rank sends more packets than this needs no window: it fits the queues.
   std::uint32_t burst_packets = 0;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "topology/cluster.h"
 
 namespace alm::plan {
@@ -90,6 +92,18 @@ TEST(Tune, AnUplinkThatIsTheLimitCountsWithEverybodyBelowIt) {
       build_tree(TreeSpec{.groups = {8, 8, 8, 8}, .uplink_mbit_s = 500, .core_queue_packets = 45}));
   EXPECT_EQ(tuning.window_packets, 5u);
   EXPECT_EQ(tuning.window_with_acks, 3u);
+}
+
+// Four hosts share ten places: two packets each would leave two for acknowledgements.
+TEST(Tune, AnUplinkThatIsTheLimitHasRoomForAcknowledgements) {
+  for (const auto& [queue, window] : {std::pair{10u, 1u}, {11u, 2u}, {2u, 1u}}) {
+    const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
+                                                       .uplink_mbit_s = 200,
+                                                       .host_queue_packets = queue,
+                                                       .uplink_queue_packets = queue,
+                                                       .core_queue_packets = queue}));
+    EXPECT_EQ(tuning.window_packets, window);
+  }
 }
 
 TEST(Tune, OnlyParticipantsCount) {

@@ -160,6 +160,7 @@ base::Nanos Channel::deadline() const { return impl_->engine.deadline(); }
 base::Nanos Channel::unmoved_until(base::Nanos now) const {
   return impl_->engine.unmoved_until(now);
 }
+base::Nanos Channel::frame_time() const { return impl_->engine.frame_time(); }
 bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);

@@ -108,6 +108,7 @@ class Channel {
   // The time at which pull() must be called again even if nothing arrives; kNever when idle.
   base::Nanos deadline() const;
   base::Nanos unmoved_until(base::Nanos now) const;
+  base::Nanos frame_time() const;
 
   // Nothing unacknowledged in either direction: no late peer can still need us.
   bool settled() const;

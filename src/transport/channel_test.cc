@@ -48,6 +48,7 @@ TEST(Channel, NothingMattersUntilMostOfWhatIsToComeCanBeThere) {
   Config config;
   config.window_packets = 100;
   config.packet_time = 120'000;
+  config.knows_rate = true;
   Group group(9, config);
   for (PeerId rank = 0; rank < 9; ++rank) group.start(rank, 0, kPacket);
   EXPECT_EQ(group[0].unmoved_until(5), 5);  // it has not sent
@@ -57,6 +58,33 @@ TEST(Channel, NothingMattersUntilMostOfWhatIsToComeCanBeThere) {
     for (const Wire& sent : group.pull(rank, 5)) group.deliver(sent, 5);
   }
   EXPECT_EQ(group[0].unmoved_until(9), 9);  // the last packet may come at any time
+}
+
+// Sleeping for the time of a guessed link would be far too long on a fast one.
+TEST(Channel, WhatIsToComeDoesNotGatherWhereTheRateIsAGuess) {
+  Config config;
+  config.window_packets = 100;
+  Group group(2, config);
+  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 9 * kPacket);
+  EXPECT_EQ(group.pull(0, 5).size(), 9u);
+  EXPECT_EQ(group[0].unmoved_until(5), 5);
+}
+
+// Who sends them waits for acknowledgements.
+TEST(Channel, MoreThanHalfAWindowDoesNotGatherUnlessTheQueuesHoldAll) {
+  for (const std::uint32_t burst : {0u, 9u}) {
+    for (const std::uint32_t packets : {5u, 9u}) {
+      Config config;
+      config.window_packets = 10;
+      config.burst_packets = burst;
+      config.packet_time = 1000;
+      config.knows_rate = true;
+      Group group(2, config);
+      for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, packets * kPacket);
+      EXPECT_EQ(group.pull(0, 5).size(), packets);
+      EXPECT_EQ(group[0].unmoved_until(5) > 5, burst > 0 || packets == 5);
+    }
+  }
 }
 
 TEST(Channel, TheNextExchangeAcknowledgesTheOneBefore) {

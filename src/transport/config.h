@@ -25,6 +25,7 @@ struct Config {
   std::uint32_t burst_packets = 0;   // no window for an exchange in which this rank sends no more
   std::uint32_t grain_packets = 1;   // train length g
   base::Nanos packet_time = 12'000;  // one full frame on the host link
+  bool knows_rate = false;           // of the host link: packet_time is no guess
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;

@@ -143,6 +143,8 @@ class Engine {
   // Nothing that comes before then changes what this rank does, nor can the exchange be complete:
   // all of it is sent, and the link needs longer for what is still to come. Else `now`.
   base::Nanos unmoved_until(base::Nanos now) const;
+  // Of the longest packet of the exchange, on the host link.
+  base::Nanos frame_time() const { return frame_time_; }
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
   // By a peer that has given up, in an exchange or between two.
@@ -412,7 +414,8 @@ class Engine {
   base::Nanos started_ = 0;
   base::Nanos released_ = 0;         // the latest exchange
   base::Nanos listening_since_ = 0;  // the start, in time listened
-  base::Nanos frame_time_ = 0;       // of the longest packet of the exchange, on the host link
+  bool bursts_ = false;              // no rank needs a window
+  base::Nanos frame_time_ = 0;
   base::Nanos nominal_cycle_ = 0;
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
   std::uint64_t cycles_ = 1;

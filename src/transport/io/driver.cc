@@ -232,17 +232,10 @@ bool Driver::settle(base::Nanos deadline, const Progress& progress) {
 }
 
 void Driver::Impl::begin_call() {
+  if (calls == 0) call_begin = monotonic_now();
   ++calls;
   ++calls_begun;
   responder_poll.kick();
-}
-
-void Driver::Impl::end_call(base::Nanos at) {
-  --calls;
-  last_call_end = at;
-  if (!responder_deep || calls > 0) return;
-  responder_deep = false;
-  responder_wake.notify_one();
 }
 
 void Driver::share_failure(std::span<const std::uint16_t> sets) {

@@ -67,13 +67,13 @@ struct Driver::Impl {
   base::Status startable(SetEntry* entry, std::uint16_t set);
   void attend(SetEntry& entry);
   void begin_call();
-  void end_call(base::Nanos now);
   // driver_loop.cc
   void serve(Lock& lock, Call& call);
   bool owes(const Call& call) const;
   void pay(Lock& lock, Call& call);
   void drive(Lock& lock, Call& call);
   bool news_before_sleep(base::Nanos until);
+  bool looks_pay() const;
   void await_turn(Lock& lock, Call& call);
   bool receive();
   void note_deafness(base::Nanos at);
@@ -103,6 +103,7 @@ struct Driver::Impl {
   // responder.cc
   base::Status start_responder();
   void stop_responder();
+  void end_call(base::Nanos at);
   void respond();
   void respond_while_away(Lock& lock);
 
@@ -133,7 +134,8 @@ struct Driver::Impl {
   bool responder_deep = false;  // sleeps until the call in progress ends
   int calls = 0;                // threads inside run(), await() or settle()
   std::uint64_t calls_begun = 0;
-  base::Nanos last_call_end = 0;
+  base::Nanos call_begin = 0;     // of the first of them
+  base::Nanos away_at = 0;        // after the last of them: when the responder takes over
 };
 
 }  // namespace alm::io

@@ -14,8 +14,10 @@ namespace {
 constexpr std::chrono::milliseconds kTurnInterval{1};
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
-// Sleeping and being woken costs as much as so many looks.
+// Sleeping and being woken costs as much as so many looks, unless packets come so far apart that
+// most looks are in vain.
 constexpr int kLooksBeforeSleep = 10;
+constexpr base::Nanos kApartMax = 150 * base::kMicrosecond;
 constexpr std::size_t kSetOffset = 2;  // of Header::set
 
 }  // namespace
@@ -83,7 +85,7 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
 // Whether something comes while others have the processor for a moment: on hosts with more ranks
 // than cores it is what these others send.
 bool Driver::Impl::news_before_sleep(base::Nanos until) {
-  if (gathers_until(now) > now) return false;
+  if (gathers_until(now) > now || !looks_pay()) return false;
   for (int look = 0; look < kLooksBeforeSleep; ++look) {
     ::sched_yield();
     now = monotonic_now();
@@ -91,6 +93,13 @@ bool Driver::Impl::news_before_sleep(base::Nanos until) {
     if (receive()) return true;
   }
   return false;
+}
+
+bool Driver::Impl::looks_pay() const {
+  const auto& live = sets.live();
+  return std::any_of(live.begin(), live.end(), [](const SetEntry* entry) {
+    return entry->running && entry->channel.frame_time() <= kApartMax;
+  });
 }
 
 // Another thread drives, these exchanges too.

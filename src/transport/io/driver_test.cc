@@ -80,6 +80,19 @@ TEST(Driver, ResponderTakesOverOnlyWhenAway) {
   run_all(cluster, 100, 10);
 }
 
+// On a network so slow a rank may be away for 0.8 s before its responder takes over.
+TEST(Driver, AfterALongCallTheResponderAnswersSoon) {
+  Cluster cluster(2, 1, {}, true, {}, false, 100);
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    ASSERT_TRUE(Side(cluster, 1, 5000).run(0).ok());
+  });
+  ASSERT_TRUE(Side(cluster, 0, 5000).run(0).ok());
+  late.join();
+  // Rank 1 lacks the acknowledgements of its packets.
+  EXPECT_TRUE(cluster.driver(1).settle(monotonic_now() + 400 * base::kMillisecond, {}));
+}
+
 TEST(Driver, SilentPeerIsNamedThenLost) {
   transport::Config config;
   config.peer_warning = 200 * base::kMillisecond;
