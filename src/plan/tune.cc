@@ -45,7 +45,7 @@ constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter 
 // acknowledgements and probes take places there as well. With 8 of 10 places for data (shallow-4x2)
 // every other exchange lost a packet.
 constexpr double kControlPackets = 3;
-constexpr double kTolerance = 1e-9;            // of rates computed in two ways
+constexpr double kTolerance = 1e-9;  // of rates computed in two ways
 
 std::uint32_t at_least_one(double value) {
   constexpr double kMost = 1e9;  // queues are 32-bit counts
@@ -241,7 +241,8 @@ class Tuner {
       nu += behind * (p_ - behind) / (p_ - 1);
     }
     if (nu > 0) limit_burst(switch_at(node).buffer_packets, nu);
-    if (nu > 0) take(switch_at(node).buffer_packets, 0, nu, nu, "buffer of " + switch_at(node).name);
+    if (nu > 0)
+      take(switch_at(node).buffer_packets, 0, nu, nu, "buffer of " + switch_at(node).name);
   }
 
   void limit_burst(double queue, double nu) {

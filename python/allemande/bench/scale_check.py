@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import matplotlib
 import typer
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from rich import box
 from rich.console import Console
@@ -35,6 +36,7 @@ CLUSTERS = "shallow-4x2,shallow-8x1,tam-8x1"
 SIZES = "3000,20000,100000"
 CANDIDATES = "openmpi,openmpi:pairwise,mpich,allemande+openmpi"
 SCALES = (1.0, 0.3, 0.1)
+SHOWN_MIN = 0.05  # a smaller part of the calls is left out of the plot
 STOCK_OFF_MAX = 0.20
 OUR_OFF_MAX = 0.05
 
@@ -184,13 +186,17 @@ def _cell(point: Point, full: Point | None) -> Text:
 
 
 def draw(points: Sequence[Point]) -> Canvas:
-    """A panel for each cluster and size: time against scale, scaled timers solid, real dashed."""
+    """A panel for each cluster and size: time against scale, scaled timers solid, real dashed.
+
+    Calls with a time-out and those without are two populations: each has a line of its medians,
+    and the larger a marker, the more of the calls it stands for.
+    """
     clusters = list(dict.fromkeys(point.run.cluster for point in points))
     sizes = sorted({point.size for point in points})
     candidates = list(dict.fromkeys(point.candidate for point in points))
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=(10, 2.6 * len(clusters) + 0.9), layout="constrained")
-        panels = canvas.subplots(len(clusters), len(sizes), squeeze=False, sharex=True)
+        panels = canvas.subplots(len(clusters), len(sizes), squeeze=False, sharex=True, sharey=True)
         for row, cluster in zip(panels, clusters, strict=True):
             for axes, size in zip(row, sizes, strict=True):
                 here = [p for p in points if (p.run.cluster, p.size) == (cluster, size)]
@@ -201,34 +207,48 @@ def draw(points: Sequence[Point]) -> Canvas:
                 axes.minorticks_off()
                 for number, candidate in enumerate(candidates):
                     mine = [p for p in here if p.candidate == candidate]
-                    for p in mine:
-                        axes.plot(
-                            [p.run.scale * 1.04 ** (number - 1.5)] * len(p.times_s),
-                            [1e3 * seconds for seconds in p.times_s],
-                            ".",
-                            color=COLOURS[number],
-                            fillstyle="full" if p.run.timers == "scaled" else "none",
-                            alpha=0.35,
-                            markersize=4,
-                        )
-                    for timers, line in (("scaled", "-"), ("real", "--")):
+                    for timers in ("scaled", "real"):
                         shown = [p for p in mine if p.run.scale == 1 or p.run.timers == timers]
-                        axes.plot(
-                            [p.run.scale for p in shown],
-                            [1e3 * (p.seconds or float("nan")) for p in shown],
-                            line,
-                            color=COLOURS[number],
-                            marker=MARKERS[number],
-                            markersize=5,
-                            label=candidate if timers == "scaled" else f"{candidate}, real timers",
-                        )
+                        _draw_medians(axes, shown, number, timers)
                 axes.axhline(1e3 * here[0].limit_s, color="#1c2330", linewidth=1.2, label="limit")
         for axes in panels[-1]:
             axes.set_xlabel("scale")
         for row in panels:
             row[0].set_ylabel("ms, times scale")
-    share_legend(canvas, "Times at smaller scales, times the scale")
+    share_legend(
+        canvas,
+        "Calls with a TCP time-out and calls without: medians at smaller scales, times the scale",
+        columns=4,
+    )
     return canvas
+
+
+def _draw_medians(axes: Axes, points: Sequence[Point], number: int, timers: str) -> None:
+    colour, marker = COLOURS[number], MARKERS[number]
+    label = points[0].candidate if points else ""
+    axes.plot(
+        [],
+        "-" if timers == "scaled" else "--",
+        color=colour,
+        marker=marker,
+        markersize=5,
+        label=label if timers == "scaled" else f"{label}, real timers",
+    )
+    for late in (True, False):
+        shown = [(p, p.late if late else p.prompt) for p in points]
+        shown = [(p, times) for p, times in shown if len(times) >= SHOWN_MIN * len(p.times_s) > 0]
+        scales = [p.run.scale * 1.04 ** (number - 1.5) for p, _ in shown]
+        medians = [1e3 * median(times) for _, times in shown]
+        axes.plot(scales, medians, "-" if timers == "scaled" else "--", color=colour, linewidth=1)
+        axes.scatter(
+            scales,
+            medians,
+            [4 + 40 * len(times) / len(p.times_s) for p, times in shown],
+            color=colour if timers == "scaled" else "white",
+            edgecolors=colour,
+            marker=marker,
+            zorder=3,
+        )
 
 
 def _command(

@@ -41,7 +41,7 @@ def save(canvas: Canvas, kind: str) -> bytes:
     return output.getvalue()
 
 
-def share_legend(canvas: Canvas, title: str) -> None:
+def share_legend(canvas: Canvas, title: str, columns: int | None = None) -> None:
     """One for all panels, below them: inside it would hide points."""
     entries: dict[str, Any] = {}
     for axes in canvas.axes:
@@ -51,7 +51,7 @@ def share_legend(canvas: Canvas, title: str) -> None:
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=min(len(entries), 3 if len(canvas.axes) == 1 else 8),
+        ncols=columns or min(len(entries), 3 if len(canvas.axes) == 1 else 8),
         frameon=False,
         fontsize=9,
     )

@@ -134,8 +134,8 @@ struct Driver::Impl {
   bool responder_deep = false;  // sleeps until the call in progress ends
   int calls = 0;                // threads inside run(), await() or settle()
   std::uint64_t calls_begun = 0;
-  base::Nanos call_begin = 0;     // of the first of them
-  base::Nanos away_at = 0;        // after the last of them: when the responder takes over
+  base::Nanos call_begin = 0;  // of the first of them
+  base::Nanos away_at = 0;     // after the last of them: when the responder takes over
 };
 
 }  // namespace alm::io

@@ -33,8 +33,8 @@ class Cluster {
  public:
   explicit Cluster(std::uint32_t ranks, std::size_t sets = 1, const transport::Config& config = {},
                    bool responder = true,
-                   const std::map<std::size_t, transport::Config>& of_set = {},
-                   bool family = false, double time_scale = 1) {
+                   const std::map<std::size_t, transport::Config>& of_set = {}, bool family = false,
+                   double time_scale = 1) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       drivers_.push_back(
           Driver::create(open_endpoint(rank % 2 == 0), responder, time_scale).value());
