@@ -101,8 +101,10 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   window_ = config_.window_packets;
   // Of uneven blocks a rank does not know how much the others send to whom.
   const bool even = send.each.empty() && recv.each.empty();
-  bursts_ = even && send_left_ <= config_.burst_packets;
-  if (bursts_) window_ = std::max(window_, config_.burst_packets);
+  if (even && send_left_ <= config_.burst_packets) {
+    window_ = std::max(window_, config_.burst_packets);
+  }
+  symmetric_ = even && send_left_ == recv_left_;
 
   const std::size_t rounds_count = rounds.count();
   round_recv_left_.assign(rounds_count, 0);

@@ -414,7 +414,7 @@ class Engine {
   base::Nanos started_ = 0;
   base::Nanos released_ = 0;         // the latest exchange
   base::Nanos listening_since_ = 0;  // the start, in time listened
-  bool bursts_ = false;              // no rank needs a window
+  bool symmetric_ = false;           // every rank sends as much as it receives
   base::Nanos frame_time_ = 0;
   base::Nanos nominal_cycle_ = 0;
   base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link

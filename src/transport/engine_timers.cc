@@ -60,8 +60,9 @@ base::Nanos Engine::waited_since(const Peer& peer) const {
 base::Nanos Engine::unmoved_until(base::Nanos now) const {
   // Else what comes may open the window, make a block ready, or settle a dispute.
   if (send_left_ > 0 || reports_arrivals_ || in_dispute_ || !config_.knows_rate) return now;
-  // Peers with more than half a window left may have to wait for our acknowledgements.
-  if (!bursts_ && recv_left_ > window_ / 2) return now;
+  // What peers receive opens their windows. Those that receive less than they send may have to wait
+  // for our acknowledgements, if they have more than half a window left.
+  if (!symmetric_ && recv_left_ > window_ / 2) return now;
   // A quarter less than the link needs: it may be faster than the cluster file says.
   return now +
          static_cast<base::Nanos>(std::min(recv_left_ * 3 / 4, kGatherPacketsMax)) * frame_time_;
