@@ -27,7 +27,7 @@ LAYERS: dict[str, set[str]] = {
     "transport/io": {"transport", "wire"},
     "sim": {"routing", "topology"},
     "harness": {"execute", "plan", "sim", "transport", "wire", "routing", "topology"},
-    "tuning": {"plan", "topology"},
+    "tuning": {"plan", "model", "topology"},
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},

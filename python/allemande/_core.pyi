@@ -302,6 +302,67 @@ def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutatio
     The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch.
     """
 
+class Profile:
+    """A profile as the models read it (docs/profile.md)."""
+
+    @property
+    def hosts(self) -> list[str]:
+        """In rank order."""
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The network as found; None: unknown."""
+
+class Prediction:
+    """Seconds of the slowest rank."""
+
+    @property
+    def time_s(self) -> float: ...
+
+    @property
+    def low_s(self) -> float:
+        """low_s to high_s holds nine times in ten."""
+
+    @property
+    def high_s(self) -> float: ...
+
+    @property
+    def basis(self) -> str:
+        """measured, fitted or extrapolated"""
+
+class Course:
+    """What an exchange puts on the network, of all ranks."""
+
+    @property
+    def ranks(self) -> int: ...
+
+    @property
+    def phases(self) -> int:
+        """How many."""
+
+    @property
+    def rounds(self) -> int:
+        """How many, of all phases."""
+
+def parse_profile(text: str, source_name: str) -> Profile:
+    """Reads and checks a profile; the name is for messages."""
+
+def make_course(ranks: int, algorithm: str, permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Course:
+    """The course of an algorithm; arguments as of make_plan."""
+
+class Predictor:
+    """What ways take among these hosts of a profile."""
+
+    def __init__(self, profile: Profile, members: Sequence[str]) -> None: ...
+
+    def predict(self, key: str, bytes: int, course: Course | None = None) -> Prediction | None:
+        """
+        None: the profile says nothing of such a way. `key`: of a way or a candidate.
+        """
+
+    def limit_s(self, bytes: int) -> float | None:
+        """What the links allow; None without a cluster."""
+
 def simulate(cluster_text: str, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.

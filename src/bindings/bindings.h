@@ -40,6 +40,7 @@ std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& clust
 
 void bind_exchange(nanobind::module_& m);
 void bind_flow(nanobind::module_& m);
+void bind_model(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);

@@ -11,6 +11,7 @@
 
 #include "base/plain_text.h"
 #include "topology/cluster.h"
+#include "topology/cluster_table.h"
 #include "topology/section.h"
 
 namespace alm::topology {
@@ -347,6 +348,10 @@ class Parser {
 
 }  // namespace
 
+base::Result<Cluster> read_cluster(const toml::table& root, std::string_view source_name) {
+  return Parser(root, source_name).run();
+}
+
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name) {
   const base::Result<std::string> plain = base::plain_text(text, source_name);
   if (!plain) return plain.error();
@@ -357,7 +362,7 @@ base::Result<Cluster> parse_cluster(std::string_view text, std::string_view sour
                                        std::max(error.source().begin.line, std::uint32_t{1}),
                                        error.description()));
   }
-  return Parser(parsed.table(), source_name).run();
+  return read_cluster(parsed.table(), source_name);
 }
 
 base::Result<Cluster> load_cluster(const std::string& path) {

@@ -78,17 +78,21 @@ std::optional<std::string> Section::text(std::string_view key) {
 
 std::optional<double> Section::number(std::string_view key, Range range) {
   const toml::node* node = table_.get(key);
-  if (!node) return std::nullopt;
+  return node ? number_of(*node, key, range) : std::nullopt;
+}
+
+std::optional<double> Section::number_of(const toml::node& node, std::string_view key,
+                                         Range range) {
   const std::string expected =
       fmt::format("a number {} {}{}", range.above_low ? "above" : "from", range.low,
                   fmt::format("{}{}", range.above_low ? ", at most " : " to ", range.high));
   double value = 0;
-  if (const auto* integer = node->as_integer()) {
+  if (const auto* integer = node.as_integer()) {
     value = static_cast<double>(integer->get());
-  } else if (const auto* floating = node->as_floating_point()) {
+  } else if (const auto* floating = node.as_floating_point()) {
     value = floating->get();
   } else {
-    complain(key, fmt::format("is {}", describe(*node)), expected);
+    complain(key, fmt::format("is {}", describe(node)), expected);
     return std::nullopt;
   }
   const bool inside = std::isfinite(value) && value <= range.high &&
@@ -100,6 +104,12 @@ std::optional<double> Section::number(std::string_view key, Range range) {
 
 std::optional<std::uint32_t> Section::integer(std::string_view key, std::uint32_t low,
                                               std::uint32_t high) {
+  const auto value = count(key, low, high);
+  return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Section::count(std::string_view key, std::uint64_t low,
+                                            std::uint64_t high) {
   const toml::node* node = table_.get(key);
   if (!node) return std::nullopt;
   const std::string expected = fmt::format("an integer from {} to {}", low, high);
@@ -108,11 +118,37 @@ std::optional<std::uint32_t> Section::integer(std::string_view key, std::uint32_
     complain(key, fmt::format("is {}", describe(*node)), expected);
     return std::nullopt;
   }
-  if (value->get() < low || value->get() > high) {
+  if (value->get() < 0 || static_cast<std::uint64_t>(value->get()) < low ||
+      static_cast<std::uint64_t>(value->get()) > high) {
     complain(key, fmt::format("{} is out of range", value->get()), expected);
     return std::nullopt;
   }
-  return static_cast<std::uint32_t>(value->get());
+  return static_cast<std::uint64_t>(value->get());
+}
+
+std::optional<bool> Section::flag(std::string_view key) {
+  const toml::node* node = table_.get(key);
+  if (!node) return std::nullopt;
+  if (const auto* value = node->as_boolean()) return value->get();
+  complain(key, fmt::format("is {}", describe(*node)), "true or false");
+  return std::nullopt;
+}
+
+std::vector<double> Section::numbers(std::string_view key, Range range) {
+  const toml::node* node = table_.get(key);
+  if (!node) return {};
+  const toml::array* array = node->as_array();
+  if (!array) {
+    complain(key, fmt::format("is {}", describe(*node)), "an array of numbers");
+    return {};
+  }
+  std::vector<double> out;
+  for (const toml::node& element : *array) {
+    const auto value = number_of(element, key, range);
+    if (!value) return {};
+    out.push_back(*value);
+  }
+  return out;
 }
 
 std::vector<std::string> Section::names(std::string_view key) {

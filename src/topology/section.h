@@ -52,6 +52,11 @@ class Section {
   std::optional<std::string> text(std::string_view key);
   std::optional<double> number(std::string_view key, Range range);
   std::optional<std::uint32_t> integer(std::string_view key, std::uint32_t low, std::uint32_t high);
+  // The same for counts of bytes.
+  std::optional<std::uint64_t> count(std::string_view key, std::uint64_t low, std::uint64_t high);
+  std::optional<bool> flag(std::string_view key);
+  // Empty if the key is missing or wrong.
+  std::vector<double> numbers(std::string_view key, Range range);
   void need(std::string_view key, std::string_view expected);
   // A hostlist; empty if the key is missing or wrong.
   std::vector<std::string> names(std::string_view key);
@@ -73,6 +78,7 @@ class Section {
 
  private:
   std::string path(std::string_view key) const;
+  std::optional<double> number_of(const toml::node& node, std::string_view key, Range range);
 
   const toml::table& table_;
   std::string name_;

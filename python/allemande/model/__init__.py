@@ -1,0 +1,1 @@
+"""What exchanges take: profiles of networks, models fitted to their samples, predictions."""

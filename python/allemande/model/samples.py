@@ -1,0 +1,128 @@
+"""Samples out of what `allemande bench --json` and `allemande simulate --json` wrote.
+
+A profile made of them serves models, tests and `allemande plan --measured` as a probed one does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from allemande import __version__
+from allemande.errors import BadInput
+from allemande.model.profile import Network, Profile, Sample
+from allemande.topology import Cluster
+
+# What the simulator carries out is our own protocol over UDP, whatever library would preload it.
+SIMULATED_LIBRARY = "openmpi"
+
+
+def _entries(text: str, name: str) -> list[dict[str, Any]]:
+    try:
+        entries = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{name} is no JSON: {error}; expected what --json wrote") from None
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise BadInput(f"{name} is no array of objects; expected what --json wrote")
+    return entries
+
+
+def _field(entry: Mapping[str, Any], key: str, kind: type | tuple[type, ...], name: str) -> Any:
+    value = entry.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise BadInput(f"{name}: an entry has no valid `{key}`; expected what --json wrote")
+    return value
+
+
+def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
+    """What `allemande bench --json` measured among `members`, one rank each.
+
+    Void figures and those with wrong bytes, uneven blocks, several ranks per host, several jobs or
+    background flows say nothing of a plain exchange and are left out.
+    """
+    samples = []
+    for entry in _entries(text, name):
+        candidate = _field(entry, "candidate", str, name)
+        size = _field(entry, "size", int, name)
+        times = _field(entry, "times_s", list, name)
+        plain = (
+            entry.get("collective", "alltoall") == "alltoall"
+            and entry.get("matrix") is None
+            and entry.get("ranks_per_host", 1) == 1
+            and entry.get("jobs", 1) == 1
+            and not any(entry.get(key) for key in ("background", "cold", "slow", "half_rate"))
+        )
+        if not plain or not times or entry.get("void") or entry.get("wrong_bytes"):
+            continue
+        samples.append(
+            Sample(
+                candidate=candidate,
+                bytes=size,
+                times_s=tuple(float(one) for one in times),
+                members=tuple(members),
+                timeouts=entry.get("tcp_timeouts"),
+            )
+        )
+    return samples
+
+
+def simulated_candidate(algorithm: str) -> str:
+    """What `bench` would call this algorithm of ours: allemande+openmpi:algorithm=pairwise."""
+    return f"allemande+{SIMULATED_LIBRARY}:algorithm={algorithm}"
+
+
+def simulated_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
+    """What `allemande simulate --json` computed among `members`."""
+    samples = []
+    for entry in _entries(text, name):
+        if entry.get("matrix") is not None or entry.get("ranks_per_host", 1) != 1:
+            continue
+        if _field(entry, "hosts", int, name) != len(members):
+            raise BadInput(
+                f"{name}: simulated among {entry['hosts']} hosts; expected {len(members)}"
+            )
+        samples.append(
+            Sample(
+                candidate=simulated_candidate(_field(entry, "algorithm", str, name)),
+                bytes=_field(entry, "size", int, name),
+                times_s=(float(_field(entry, "time_s", (int, float), name)),),
+                members=tuple(members),
+            )
+        )
+    return samples
+
+
+def profile_of(
+    cluster: Cluster, samples: Iterable[Sample] = (), *, mpi: str = "", simulated: bool = False
+) -> Profile:
+    """A profile of a network that is known, with samples of it; its hosts in file order."""
+    network = Network(
+        hosts=tuple(host.name for host in cluster.hosts),
+        version=__version__,
+        mpi=mpi,
+        mtu_bytes=cluster.mtu_bytes,
+        simulated=simulated,
+    )
+    return Profile(network=network, cluster=cluster, samples=tuple(samples))
+
+
+def with_measured(profile: Profile, path: str, members: Sequence[str]) -> Profile:
+    """The profile and what `bench` measured: its samples take the place of those of the profile."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(
+            f"{path}: {error.strerror or error}; expected what bench --json wrote"
+        ) from None
+    measured = bench_samples(text, path, members)
+    if not measured:
+        raise BadInput(
+            f"{path} holds no figure of a plain MPI_Alltoall that counts; expected what `allemande "
+            "bench --json` wrote"
+        )
+    keys = {(one.candidate, one.bytes, one.members) for one in measured}
+    kept = [s for s in profile.samples if (s.candidate, s.bytes, s.members) not in keys]
+    return replace(profile, samples=(*kept, *measured))

@@ -1,0 +1,40 @@
+// What an exchange puts on the network, as the models see it: phases of rounds of messages between
+// ranks, counted in blocks. plan::course_of makes it of a plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace alm::model {
+
+struct Message {
+  std::uint32_t from = 0, to = 0;  // ranks
+  double blocks = 0;               // whole ones, or parts
+};
+
+struct Round {
+  std::vector<Message> messages;
+};
+
+struct Phase {
+  // One round from each rank to every other, one block each: `rounds` is empty then.
+  bool complete = false;
+  std::vector<Round> rounds;
+  bool interleaved = true;  // packets to the partners of a round alternate
+
+  std::size_t round_count() const { return complete ? 1 : rounds.size(); }
+};
+
+struct Course {
+  std::uint32_t ranks = 0;
+  std::vector<Phase> phases;
+  bool coordinated = true;  // false: everything is posted at once, in no order
+
+  std::size_t round_count() const {
+    std::size_t count = 0;
+    for (const Phase& phase : phases) count += phase.round_count();
+    return count;
+  }
+};
+
+}  // namespace alm::model

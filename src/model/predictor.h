@@ -1,0 +1,50 @@
+// What a way will take, from a profile: measured where the profile has a sample of just this,
+// fitted between what was measured, extrapolated beyond it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/course.h"
+#include "model/profile.h"
+
+namespace alm::model {
+
+enum class Basis : std::uint8_t { kMeasured, kFitted, kExtrapolated };
+
+// Of the slowest rank. low to high holds nine times in ten.
+struct Prediction {
+  double time_s = 0, low_s = 0, high_s = 0;
+  Basis basis = Basis::kExtrapolated;
+};
+
+class Predictor {
+ public:
+  // `members`: the hosts that take part, in rank order, one rank each; names of profile.hosts.
+  Predictor(const Profile& profile, std::span<const std::string> members);
+  // The first `ranks` of the profile, at most all.
+  Predictor(const Profile& profile, std::uint32_t ranks);
+  ~Predictor();
+  Predictor(Predictor&&) noexcept;
+
+  std::uint32_t ranks() const;
+
+  // `key`: a way as decision files name it ("udp grid:8x4", "mpi pairwise", "library"), or a
+  // candidate as `allemande bench` names it. `bytes`: per pair. `course`: of a way that the project
+  // carries out itself; without it samples and fits alone speak. Nothing: the profile says nothing
+  // of such a way.
+  std::optional<Prediction> predict(std::string_view key, std::uint64_t bytes,
+                                    const Course* course = nullptr) const;
+  // What the links allow for a complete exchange, in seconds; nothing without a cluster.
+  std::optional<double> limit_s(std::uint64_t bytes) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace alm::model

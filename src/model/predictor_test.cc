@@ -1,0 +1,103 @@
+#include "model/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace alm::model {
+namespace {
+
+Profile profile_with(const std::string& more) {
+  const std::string text = R"(format = 1
+[network]
+hosts = "h[0-3]"
+version = "1"
+[cluster]
+format = 1
+name = "found"
+[[cluster.switch]]
+name = "leaf0"
+[[cluster.host]]
+name = "h[0-3]"
+[[cluster.link]]
+from = "h[0-3]"
+to = "leaf0"
+rate_mbit_s = 100
+)";
+  auto parsed = parse_profile(text + more, "net.toml");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return std::move(parsed).value();
+}
+
+std::string sample(int bytes, const std::string& times) {
+  return "[[sample]]\ncandidate = \"openmpi\"\nway = \"library\"\nhosts = 4\nbytes = " +
+         std::to_string(bytes) + "\ntimes_s = " + times + "\n";
+}
+
+Course shuffle(std::uint32_t ranks) {
+  Course course;
+  course.ranks = ranks;
+  course.phases.push_back({.complete = true, .rounds = {}});
+  return course;
+}
+
+TEST(Predictor, ASampleIsWhatWasMeasured) {
+  const Profile profile = profile_with(sample(1000, "[0.010, 0.011, 0.012]"));
+  const Predictor predictor(profile, 4);
+  const auto said = predictor.predict("library", 1000);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->basis, Basis::kMeasured);
+  EXPECT_DOUBLE_EQ(said->time_s, 0.011);
+  EXPECT_LT(said->low_s, 0.0105);
+  EXPECT_GT(said->high_s, 0.0115);
+  EXPECT_EQ(predictor.predict("openmpi", 1000)->time_s, said->time_s);
+}
+
+TEST(Predictor, BetweenTwoSizesKeepsTheDistanceToTheLimit) {
+  const Profile probe = profile_with("");
+  const double at_10 = *Predictor(probe, 4).limit_s(10'000);
+  const double at_40 = *Predictor(probe, 4).limit_s(40'000);
+  const Profile profile = profile_with(sample(10'000, "[" + std::to_string(2 * at_10) + "]") +
+                                       sample(40'000, "[" + std::to_string(2 * at_40) + "]"));
+  const Predictor predictor(profile, 4);
+  const auto said = predictor.predict("library", 20'000);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->basis, Basis::kFitted);
+  EXPECT_NEAR(said->time_s, 2 * *predictor.limit_s(20'000), 1e-5);
+  EXPECT_EQ(predictor.predict("library", 80'000)->basis, Basis::kExtrapolated);
+  EXPECT_FALSE(Predictor(profile, 3).predict("library", 10'000));
+}
+
+TEST(Predictor, OursFollowFromTheirCourse) {
+  const Profile profile = profile_with("");
+  const Predictor predictor(profile, 4);
+  const Course course = shuffle(4);
+  EXPECT_FALSE(predictor.predict("udp sync-shuffle@balanced", 50'000));
+  const auto said = predictor.predict("udp sync-shuffle@balanced", 50'000, &course);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->basis, Basis::kExtrapolated);
+  EXPECT_GE(said->time_s, *predictor.limit_s(50'000));
+  EXPECT_LT(said->time_s, 1.1 * *predictor.limit_s(50'000));
+}
+
+TEST(Predictor, AFitServesOtherNumbersOfHosts) {
+  const Profile profile = profile_with(R"([[fit]]
+candidate = "openmpi:pairwise"
+kind = "signature"
+coefficients = [1e-5, 8e-8, 1.5, 1e-3, 5000]
+sigma = 0.05
+hosts_least = 4
+hosts_most = 4
+bytes_least = 1000
+bytes_most = 100000
+)");
+  const Predictor all(profile, 4);
+  EXPECT_NEAR(all.predict("openmpi:pairwise", 1000)->time_s, 3 * (1e-5 + 1000 * 8e-8 * 1.5), 1e-12);
+  EXPECT_NEAR(all.predict("openmpi:pairwise", 5000)->time_s, 3 * (1e-5 + 5000 * 8e-8 * 1.5 + 1e-3),
+              1e-12);
+  EXPECT_EQ(all.predict("openmpi:pairwise", 5000)->basis, Basis::kFitted);
+  EXPECT_EQ(Predictor(profile, 3).predict("openmpi:pairwise", 5000)->basis, Basis::kExtrapolated);
+}
+
+}  // namespace
+}  // namespace alm::model

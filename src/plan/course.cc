@@ -1,0 +1,55 @@
+#include "plan/course.h"
+
+#include <algorithm>
+
+namespace alm::plan {
+namespace {
+
+bool is_complete(const Phase& phase, std::uint32_t ranks) {
+  return phase.direct() && phase.members.empty() && phase.rounds.count() == 1 &&
+         phase.rounds.send.size() == ranks - 1;
+}
+
+// What one rank sends in a phase joins what the others send in the same round.
+void append(model::Phase& out, const Phase& phase, std::uint32_t self) {
+  Move direct;
+  out.rounds.resize(std::max(out.rounds.size(), phase.rounds.count()));
+  for (std::size_t round = 0; round < phase.rounds.count(); ++round) {
+    for (std::uint32_t i = phase.rounds.send_begin[round]; i < phase.rounds.send_begin[round + 1];
+         ++i) {
+      const auto moves = phase.sends(i, direct);
+      out.rounds[round].messages.push_back({.from = self,
+                                            .to = phase.rank_of(phase.rounds.send[i]).value,
+                                            .blocks = static_cast<double>(moves.size())});
+    }
+  }
+}
+
+}  // namespace
+
+base::Result<model::Course> course_of(const Request& request) {
+  model::Course course;
+  course.ranks = request.ranks;
+  course.coordinated = request.algorithm != Algorithm::kDirect;
+  Request one = request;
+  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
+    one.self = {rank};
+    const auto plan = make_plan(one);
+    if (!plan) return plan.error();
+    const auto& phases = plan.value().phases;
+    course.phases.resize(phases.size());
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      if (phases[i].via == Via::kMemory) continue;
+      course.phases[i].interleaved = phases[i].rounds.interleaved;
+      course.phases[i].complete = is_complete(phases[i], request.ranks);
+      if (course.phases[i].complete) continue;
+      append(course.phases[i], phases[i], rank);
+    }
+    const bool all_complete = std::all_of(course.phases.begin(), course.phases.end(),
+                                          [](const model::Phase& phase) { return phase.complete; });
+    if (all_complete) break;
+  }
+  return course;
+}
+
+}  // namespace alm::plan

@@ -1,0 +1,59 @@
+#include "plan/course.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+namespace alm::plan {
+namespace {
+
+model::Course course(std::uint32_t ranks, std::string_view name) {
+  auto named = parse_named(name).value();
+  Request request;
+  request.ranks = ranks;
+  request.algorithm = named.algorithm;
+  request.shape = named.shape;
+  return course_of(request).value();
+}
+
+double blocks_of(const model::Course& course, std::uint32_t rank) {
+  double blocks = 0;
+  for (const model::Phase& phase : course.phases) {
+    for (const model::Round& round : phase.rounds) {
+      for (const model::Message& one : round.messages) blocks += one.from == rank ? one.blocks : 0;
+    }
+  }
+  return blocks;
+}
+
+TEST(Course, AShuffleIsOneCompleteRound) {
+  const auto made = course(16, "sync-shuffle");
+  ASSERT_EQ(made.phases.size(), 1u);
+  EXPECT_TRUE(made.phases.front().complete);
+  EXPECT_EQ(made.round_count(), 1u);
+  EXPECT_TRUE(made.coordinated);
+  EXPECT_FALSE(course(16, "direct").coordinated);
+}
+
+TEST(Course, PairwiseHasOneMessageOfEachRankInARound) {
+  const auto made = course(16, "pairwise");
+  ASSERT_EQ(made.round_count(), 15u);
+  for (const model::Round& round : made.phases.front().rounds)
+    EXPECT_EQ(round.messages.size(), 16u);
+  EXPECT_EQ(course(15, "pairwise").round_count(), 14u);  // each sits one of 15 out
+}
+
+TEST(Course, AGridCarriesBlocksTwice) {
+  const auto made = course(32, "grid:8x4");
+  ASSERT_EQ(made.phases.size(), 2u);
+  EXPECT_EQ(blocks_of(made, 3), 7 * 4 + 3 * 8);
+}
+
+TEST(Course, BrucksDigitsSayWhatTravels) {
+  // Distances 1 to 7 have 12 ones in binary.
+  EXPECT_EQ(blocks_of(course(8, "one-way-bruck:2"), 0), 12);
+  EXPECT_EQ(course(8, "one-way-bruck:2").phases.size(), 3u);
+}
+
+}  // namespace
+}  // namespace alm::plan
