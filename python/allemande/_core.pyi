@@ -344,6 +344,63 @@ class Course:
     def rounds(self) -> int:
         """How many, of all phases."""
 
+class Demand:
+    """What a course asks of the idle network, in seconds."""
+
+    @property
+    def links_s(self) -> float:
+        """The least time the links allow for each phase."""
+
+    @property
+    def rounds_s(self) -> float:
+        """The same for each round: never less."""
+
+    @property
+    def fills_s(self) -> float:
+        """The last packet's way after its host, for each phase."""
+
+    @property
+    def turns_s(self) -> float:
+        """The same, for each round."""
+
+    @property
+    def pace_s(self) -> float:
+        """What the window allows."""
+
+    @property
+    def packets(self) -> float:
+        """Of the rank that sends most."""
+
+    @property
+    def rounds(self) -> float: ...
+
+def demand(cluster: Cluster, members: Sequence[str] | None, course: Course, bytes: int) -> Demand:
+    """
+    Of blocks of so many bytes in our packets, among these hosts (None: all).
+    """
+
+def saturation_onset(cluster: Cluster, hosts: Sequence[str] | None = None) -> int | None:
+    """
+    How many of these hosts, in this order, it takes until links between switches are the limit; None: they never are.
+    """
+
+class OwnWay:
+    """A way that allemande carries out itself."""
+
+    @property
+    def algorithm(self) -> str:
+        """As `allemande simulate` takes it."""
+
+    @property
+    def key(self) -> str:
+        """As decision files have it: 'udp grid:8x4'."""
+
+    @property
+    def course(self) -> Course: ...
+
+def own_ways(cluster: Cluster, members: Sequence[str] | None = None) -> list[OwnWay]:
+    """All that allemande may take among these hosts (None: all)."""
+
 def parse_profile(text: str, source_name: str) -> Profile:
     """Reads and checks a profile; the name is for messages."""
 
@@ -362,6 +419,9 @@ class Predictor:
 
     def limit_s(self, bytes: int) -> float | None:
         """What the links allow; None without a cluster."""
+
+def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:
+    """The key of the way that allemande takes by itself, before any trial."""
 
 def simulate(cluster_text: str, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """

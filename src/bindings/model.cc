@@ -9,10 +9,13 @@
 #include <utility>
 
 #include "bindings/bindings.h"
+#include "model/onset.h"
 #include "model/predictor.h"
 #include "model/profile.h"
 #include "model/structural.h"
+#include "plan/combining.h"
 #include "plan/course.h"
+#include "plan/tune.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -49,6 +52,73 @@ class PyPredictor {
   model::Predictor predictor_;
 };
 
+// What our packets carry beside UDP's header.
+constexpr std::uint32_t kHeaderBytes = 24;
+
+model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
+                     const Course& course, std::uint64_t bytes) {
+  const auto hosts = participants(cluster, members);
+  return model::demand_of(course, model::LinkBound(cluster, hosts, kHeaderBytes), bytes);
+}
+
+// A way of ours: how it is named on the command line, and its course.
+struct OwnWay {
+  std::string algorithm, key;
+  Course course;
+};
+
+// All that the library may take among these hosts, phases that combine blocks included.
+std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& members) {
+  const auto hosts = participants(cluster, members);
+  const plan::LeafOf leaf_of = leaves_of(cluster, hosts);
+  const auto ranks = static_cast<std::uint32_t>(hosts.size());
+  plan::Request request;
+  request.ranks = ranks;
+  request.self = {0};
+  request.leaf_of = leaf_of;
+  std::vector<plan::Plan> plans;
+  for (const auto algorithm :
+       {plan::Algorithm::kSyncShuffle, plan::Algorithm::kGroupShuffle, plan::Algorithm::kPairwise,
+        plan::Algorithm::kShiftExchange, plan::Algorithm::kDirect}) {
+    request.algorithm = algorithm;
+    plans.push_back(value_or_raise(plan::make_plan(request)));
+  }
+  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - kHeaderBytes;
+  for (auto& plan : plan::combining_plans(ranks, {0}, leaf_of, payload)) {
+    plans.push_back(std::move(plan));
+  }
+  const plan::Tuning tuning = plan::tune(cluster, hosts);
+  std::vector<OwnWay> out;
+  for (const plan::Plan& plan : plans) {
+    const std::string name = plan.identity.substr(0, plan.identity.find('@'));
+    auto named = value_or_raise(plan::parse_named(name));
+    request.algorithm = named.algorithm;
+    request.shape = std::move(named.shape);
+    Course course = value_or_raise(plan::course_of(request));
+    if (course.coordinated) {
+      course.window_packets = tuning.window_packets;
+      course.burst_packets = tuning.burst_packets;
+    }
+    out.push_back({name, "udp " + plan.identity, std::move(course)});
+  }
+  return out;
+}
+
+// Which of them allemande takes by itself for blocks of so many bytes, before any trial.
+std::string usual_way(const topology::Cluster& cluster, const HostNames& members,
+                      std::uint64_t bytes) {
+  const auto hosts = participants(cluster, members);
+  const plan::LeafOf leaf_of = leaves_of(cluster, hosts);
+  const auto ranks = static_cast<std::uint32_t>(hosts.size());
+  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - kHeaderBytes;
+  const auto combining = plan::combining_plans(ranks, {0}, leaf_of, payload);
+  if (const auto chosen = plan::choose_combining(combining, bytes, payload)) {
+    return "udp " + combining[*chosen].identity;
+  }
+  const plan::Request request{.ranks = ranks, .self = {0}, .leaf_of = leaf_of};
+  return "udp " + value_or_raise(plan::make_plan(request)).identity;
+}
+
 Course make_course(std::uint32_t ranks, std::string_view algorithm, std::string_view permutation,
                    bool contention_aware, std::uint32_t omega, const plan::LeafOf& leaf_of) {
   auto named = value_or_raise(plan::parse_named(algorithm));
@@ -84,7 +154,33 @@ void bind_parts(nb::module_& m) {
 }  // namespace
 
 void bind_model(nb::module_& m) {
+  using model::Demand;
   bind_parts(m);
+  nb::class_<Demand>(m, "Demand", "What a course asks of the idle network, in seconds.")
+      .def_ro("links_s", &Demand::links_s, "The least time the links allow for each phase.")
+      .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
+      .def_ro("fills_s", &Demand::fills_s, "The last packet's way after its host, for each phase.")
+      .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
+      .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
+      .def_ro("packets", &Demand::packets, "Of the rank that sends most.")
+      .def_ro("rounds", &Demand::rounds);
+  m.def("demand", demand, "cluster"_a, "members"_a.none(), "course"_a, "bytes"_a,
+        "Of blocks of so many bytes in our packets, among these hosts (None: all).");
+  m.def(
+      "saturation_onset",
+      [](const topology::Cluster& cluster, const HostNames& hosts) {
+        return model::saturation_onset(cluster, participants(cluster, hosts));
+      },
+      "cluster"_a, "hosts"_a.none() = nb::none(),
+      "How many of these hosts, in this order, it takes until links between switches are the "
+      "limit; "
+      "None: they never are.");
+  nb::class_<OwnWay>(m, "OwnWay", "A way that allemande carries out itself.")
+      .def_ro("algorithm", &OwnWay::algorithm, "As `allemande simulate` takes it.")
+      .def_ro("key", &OwnWay::key, "As decision files have it: 'udp grid:8x4'.")
+      .def_ro("course", &OwnWay::course);
+  m.def("own_ways", own_ways, "cluster"_a, "members"_a.none() = nb::none(),
+        "All that allemande may take among these hosts (None: all).");
   m.def(
       "parse_profile",
       [](std::string_view text, std::string_view name) {
@@ -107,6 +203,8 @@ void bind_model(nb::module_& m) {
           "limit_s",
           [](const PyPredictor& self, std::uint64_t bytes) { return self.get().limit_s(bytes); },
           "bytes"_a, "What the links allow; None without a cluster.");
+  m.def("usual_way", usual_way, "cluster"_a, "members"_a.none(), "bytes"_a,
+        "The key of the way that allemande takes by itself, before any trial.");
 }
 
 }  // namespace alm::bindings

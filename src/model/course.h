@@ -28,7 +28,9 @@ struct Phase {
 struct Course {
   std::uint32_t ranks = 0;
   std::vector<Phase> phases;
-  bool coordinated = true;  // false: everything is posted at once, in no order
+  bool coordinated = true;           // false: everything is posted at once, in no order
+  std::uint32_t window_packets = 0;  // that a rank may have outstanding; 0: any number
+  std::uint32_t burst_packets = 0;   // a phase of no more packets than this needs no window
 
   std::size_t round_count() const {
     std::size_t count = 0;

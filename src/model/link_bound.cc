@@ -7,19 +7,27 @@ namespace alm::model {
 namespace {
 
 constexpr double kBytesPerMbit = 1e6 / 8;
+constexpr double kMicrosecond = 1e-6;
 
 }  // namespace
 
-LinkBound::LinkBound(const topology::Cluster& cluster, std::span<const base::HostId> hosts)
+LinkBound::LinkBound(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+                     std::uint32_t header_bytes)
     : cluster_(cluster),
       hosts_(hosts.begin(), hosts.end()),
       adjacency_(cluster),
       walk_(topology::walk(cluster, adjacency_)),
       depth_(adjacency_.node_count(), 0),
+      payload_(topology::payload_bytes(cluster.framing) - header_bytes),
+      overhead_(topology::kIpUdpBytes + cluster.framing.link_header_bytes + header_bytes),
       tree_(topology::is_tree(cluster)) {
   for (const std::uint32_t node : walk_.order) {
     if (walk_.parent[node] != topology::kNoNode) depth_[node] = depth_[walk_.parent[node]] + 1;
   }
+}
+
+double LinkBound::framed(double bytes) const {
+  return bytes + std::ceil(bytes / payload_) * overhead_;
 }
 
 double LinkBound::seconds(std::span<const Message> messages, std::uint64_t bytes) const {
@@ -34,16 +42,14 @@ double LinkBound::seconds(std::span<const Message> messages, std::uint64_t bytes
   }
   std::vector<double> up(depth_.size(), 0), down(depth_.size(), 0);
   for (const Message& one : messages) {
-    const auto size =
-        static_cast<std::uint64_t>(std::llround(one.blocks * static_cast<double>(bytes)));
-    const auto framed = static_cast<double>(topology::framed_bytes(cluster_.framing, size));
+    const double size = framed(one.blocks * static_cast<double>(bytes));
     std::uint32_t a = hosts_[one.from].value, b = hosts_[one.to].value;
     while (a != b) {
       if (depth_[a] > depth_[b]) {
-        up[a] += framed;
+        up[a] += size;
         a = walk_.parent[a];
       } else {
-        down[b] += framed;
+        down[b] += size;
         b = walk_.parent[b];
       }
     }
@@ -63,7 +69,50 @@ double LinkBound::seconds(std::span<const Message> messages, std::uint64_t bytes
 }
 
 double LinkBound::complete_seconds(std::uint64_t bytes) const {
-  return topology::alltoall_limit_seconds(cluster_, hosts_, bytes);
+  const auto least = static_cast<double>(topology::framed_bytes(cluster_.framing, bytes));
+  return topology::alltoall_limit_seconds(cluster_, hosts_, bytes) *
+         framed(static_cast<double>(bytes)) / least;
+}
+
+double LinkBound::latency_seconds(std::uint32_t from, std::uint32_t to, double bytes) const {
+  // The links from each end to where the two ways meet, as nodes below them.
+  std::vector<std::uint32_t> up, down;
+  std::uint32_t a = hosts_[from].value, b = hosts_[to].value;
+  while (a != b) {
+    if (depth_[a] >= depth_[b]) {
+      up.push_back(a);
+      a = walk_.parent[a];
+    } else {
+      down.push_back(b);
+      b = walk_.parent[b];
+    }
+  }
+  double head = 0, tail = 0;
+  const auto pass = [&](std::uint32_t sender, const topology::Link& link, double rate_mbit_s) {
+    const topology::NodeId node{sender};
+    const bool cut_through =
+        !cluster_.is_host(node) && cluster_.switches[sender - cluster_.host_count()].switching ==
+                                       topology::Switching::kCutThrough;
+    const double start = cut_through ? head : tail;
+    const double wire = (bytes + overhead_) / (rate_mbit_s * kBytesPerMbit);
+    tail = std::max(tail, start + wire) + link.latency_us * kMicrosecond;
+    head = start + link.latency_us * kMicrosecond;
+  };
+  for (const std::uint32_t node : up) {
+    const topology::Link& link = cluster_.links[walk_.parent_link[node]];
+    pass(node, link, topology::rate_from(link, node));
+  }
+  for (auto node = down.rbegin(); node != down.rend(); ++node) {
+    const topology::Link& link = cluster_.links[walk_.parent_link[*node]];
+    pass(walk_.parent[*node], link, topology::rate_towards(link, *node));
+  }
+  return tail;
+}
+
+double LinkBound::sending_seconds(std::uint32_t from, double bytes) const {
+  const std::uint32_t host = hosts_[from].value;
+  const topology::Link& link = cluster_.links[walk_.parent_link[host]];
+  return (bytes + overhead_) / (topology::rate_from(link, host) * kBytesPerMbit);
 }
 
 }  // namespace alm::model

@@ -1,6 +1,7 @@
 // The least time the links allow for messages that need not be equal (reference section 2,
 // "hierarchy bound"): max over directed links of the framed bytes that must cross it / its rate.
-// What topology::traffic_limits does for a matrix, for a list of messages: O(messages x depth).
+// What topology::traffic_limits does for a matrix, for a list of messages: O(messages x depth). And
+// how long a packet takes over the idle network.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,13 @@ namespace alm::model {
 
 class LinkBound {
  public:
-  // `hosts`: of each rank. The cluster must outlive this.
-  LinkBound(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
+  // `hosts`: of each rank. The cluster must outlive this. `header_bytes`: of a protocol, in each
+  // packet beside UDP's and those of the link.
+  LinkBound(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+            std::uint32_t header_bytes = 0);
+
+  // Payload of a full packet.
+  std::uint32_t packet_bytes() const { return payload_; }
 
   // Seconds. `bytes`: of one block. Links that lie on cycles do not count, only the cut around a
   // switch and its hosts, all its trunks together.
@@ -27,12 +33,21 @@ class LinkBound {
   // Every rank to every other, a block each.
   double complete_seconds(std::uint64_t bytes) const;
 
+  // From the start of a packet of `bytes` at one rank to its end at another: L for a full one.
+  // Store-and-forward switches wait for its tail, cut-through ones do not.
+  double latency_seconds(std::uint32_t from, std::uint32_t to, double bytes) const;
+  // Its time on the link of the rank that sends it.
+  double sending_seconds(std::uint32_t from, double bytes) const;
+
  private:
+  double framed(double bytes) const;
+
   const topology::Cluster& cluster_;
   std::vector<base::HostId> hosts_;
   topology::Adjacency adjacency_;
   topology::Walk walk_;
   std::vector<std::uint32_t> depth_;
+  std::uint32_t payload_ = 0, overhead_ = 0;  // of a packet
   bool tree_ = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -11,15 +12,27 @@ namespace alm::model {
 namespace {
 
 constexpr double kNormal90 = 1.6448536269514722;  // 90 % of a normal lie within so many deviations
-constexpr double kSigmaUnseen = 0.35;             // of the logarithm, where nothing was measured
-constexpr double kSigmaLeast = 0.02;
-constexpr double kSigmaPerOctave = 0.1;     // for each doubling beyond what was measured
+constexpr double kSigmaLeast = 0.01;              // of the logarithm
+constexpr double kSigmaOneCall = 0.05;            // a single call tells nothing of its spread,
+                                                  // but where it was simulated: there is none
+// For each doubling beyond the sizes, and beyond the numbers of hosts, that were measured.
+constexpr double kSigmaPerSize = 0.08;
+constexpr double kSigmaPerHosts = 0.15;
 constexpr std::uint32_t kHeaderBytes = 24;  // of ours, in each packet
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Standard deviation of the logarithms around that of the median.
+double spread(const std::vector<double>& times, bool simulated) {
+  if (times.size() < 2) return simulated ? 0 : kSigmaOneCall;
+  const double middle = std::log(median(times));
+  double sum = 0;
+  for (const double time : times) sum += std::pow(std::log(time) - middle, 2);
+  return std::sqrt(sum / static_cast<double>(times.size() - 1));
 }
 
 // "udp sync-shuffle@balanced" -> "udp sync-shuffle": how partners are permuted is left out.
@@ -30,119 +43,178 @@ Prediction around(double time, double sigma, Basis basis) {
   return {time, time / factor, time * factor, basis};
 }
 
+double octaves(double from, double to) { return std::abs(std::log2(to / from)); }
+
 double octaves_outside(double value, double least, double most) {
-  if (value < least) return std::log2(least / value);
-  return value > most ? std::log2(value / most) : 0;
+  if (value < least) return octaves(value, least);
+  return value > most ? octaves(value, most) : 0;
 }
+
+// Of measured over expected time, as logarithm, for a size that may lie between those measured.
+struct Ratio {
+  double log = 0, sigma = 0;
+  bool inside = true;  // the sizes measured enclose it
+};
+
+Ratio between(const Ratio& low, const Ratio& high, double part) {
+  // How far the truth may lie from the straight line: at most in the middle.
+  const double bend = std::abs(high.log - low.log) * part * (1 - part);
+  return {low.log + part * (high.log - low.log), std::max(low.sigma, high.sigma) + bend,
+          low.inside && high.inside};
+}
+
+double part_of(double value, double low, double high) {
+  return std::log(value / low) / std::log(high / low);
+}
+
+// The samples of one way among the same hosts.
+struct Group {
+  const std::vector<std::string>* members = nullptr;
+  bool simulated = false;
+  std::map<std::uint64_t, std::vector<double>> times;  // by size
+
+  double ranks() const { return static_cast<double>(members->size()); }
+
+  // `scale_s`: the expected time of a size.
+  template <class Scale>
+  Ratio ratio(std::uint64_t bytes, Scale scale_s) const {
+    const auto at = [&](const auto& entry) {
+      return Ratio{std::log(median(entry.second) / scale_s(entry.first)),
+                   spread(entry.second, simulated)};
+    };
+    const auto above = times.lower_bound(bytes);
+    if (above != times.end() && above->first == bytes) return at(*above);
+    const auto size = static_cast<double>(bytes);
+    if (above == times.begin() || above == times.end()) {
+      const auto& nearest = above == times.end() ? *times.rbegin() : *above;
+      Ratio out = at(nearest);
+      out.sigma += kSigmaPerSize * octaves(size, static_cast<double>(nearest.first));
+      out.inside = false;
+      return out;
+    }
+    const auto& low = *std::prev(above);
+    return between(
+        at(low), at(*above),
+        part_of(size, static_cast<double>(low.first), static_cast<double>(above->first)));
+  }
+};
 
 }  // namespace
 
 struct Predictor::State {
   const Profile& profile;
   std::vector<std::string> members;
-  std::vector<base::HostId> hosts;
-  std::optional<LinkBound> links;
-  HostCosts costs;
+  std::optional<LinkBound> links, ours;  // with the least framing, and with that of our packets
 
   State(const Profile& of, std::vector<std::string> names)
       : profile(of), members(std::move(names)) {
-    if (profile.cluster) {
-      for (const std::string& name : members) hosts.push_back(*profile.cluster->find_host(name));
-      links.emplace(*profile.cluster, hosts);
-    }
-    read_costs();
-  }
-
-  void read_costs() {
-    const auto most = [&](std::string_view name) {
-      double value = 0;
-      for (const Level level : {Level::kLeaf, Level::kAcross}) {
-        if (const auto found = parameter(profile, name, level, Carrier::kUdp)) {
-          value = std::max(value, found->value);
-        }
-      }
-      return value;
-    };
-    costs.send = most("o_s");
-    costs.receive = most("o_r") + most("u_r");
-    costs.gap = std::max(most("g_s"), most("g_r"));
-    costs.latency = most("latency") + most("latency_per_host") * static_cast<double>(ranks());
+    if (!profile.cluster) return;
+    links.emplace(*profile.cluster, ids_of(members));
+    ours.emplace(*profile.cluster, ids_of(members), kHeaderBytes);
   }
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(members.size()); }
 
-  bool same_way(std::string_view candidate, std::string_view way, std::string_view key) const {
-    return key == candidate || (!way.empty() && family_of(way) == family_of(key));
+  std::vector<base::HostId> ids_of(std::span<const std::string> names) const {
+    std::vector<base::HostId> out;
+    for (const std::string& name : names) out.push_back(*profile.cluster->find_host(name));
+    return out;
   }
 
-  // Seconds that any time of this size is compared with, so that what lies between two sizes can be
-  // told from both: the structure of the way where it is known, else the links.
-  std::optional<double> scale_s(std::uint64_t bytes, const Course* course) const {
-    if (!links) return std::nullopt;
+  // "udp group-shuffle" of a sample stands for any shape: that which the library takes by itself.
+  static bool same_way(std::string_view candidate, std::string_view way, std::string_view key) {
+    if (key == candidate) return true;
+    if (way.empty()) return false;
+    const std::string_view family = family_of(key);
+    return family_of(way) == family || way == family.substr(0, family.find(':'));
+  }
+
+  // What any time of this size is compared with, so that what lies between two sizes can be told
+  // from both: the structure of the way where it is known, else the links.
+  double scale_s(std::uint64_t bytes, const Course* course) const {
+    if (!links) return 1;
     if (!course) return links->complete_seconds(bytes);
-    const std::uint32_t payload = topology::payload_bytes(profile.cluster->framing) - kHeaderBytes;
-    return structural_s(demand_of(*course, *links, bytes, payload), costs);
+    return expected(demand_of(*course, *ours, bytes), *course).seconds;
   }
 
+  std::vector<Group> groups_of(std::string_view key) const;
   std::optional<Prediction> from_samples(std::string_view key, std::uint64_t bytes,
                                          const Course* course) const;
+  std::optional<Prediction> from_other_hosts(std::string_view key, std::uint64_t bytes) const;
   std::optional<Prediction> from_fits(std::string_view key, std::uint64_t bytes,
                                       const Course* course) const;
   double fitted_s(const Fit& fit, std::uint64_t bytes, const Course* course) const;
 };
 
-// Of the same members: the sample itself, or between those of the sizes around, on a logarithmic
-// scale of sizes, measured in `scale_s`.
+std::vector<Group> Predictor::State::groups_of(std::string_view key) const {
+  std::vector<Group> groups;
+  for (const Sample& one : profile.samples) {
+    if (!same_way(one.candidate, one.way, key)) continue;
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& g) { return *g.members == one.members; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), Group{&one.members, profile.simulated, {}});
+    auto& times = group->times[one.bytes];
+    times.insert(times.end(), one.times_s.begin(), one.times_s.end());
+  }
+  return groups;
+}
+
 std::optional<Prediction> Predictor::State::from_samples(std::string_view key, std::uint64_t bytes,
                                                          const Course* course) const {
-  std::map<std::uint64_t, std::vector<double>> times;
-  for (const Sample& one : profile.samples) {
-    if (one.members != members || !same_way(one.candidate, one.way, key)) continue;
-    auto& list = times[one.bytes];
-    list.insert(list.end(), one.times_s.begin(), one.times_s.end());
+  for (const Group& group : groups_of(key)) {
+    if (*group.members != members) continue;
+    const auto scale = [&](std::uint64_t size) { return scale_s(size, course); };
+    const Ratio ratio = group.ratio(bytes, scale);
+    const double time = scale(bytes) * std::exp(ratio.log);
+    if (group.times.contains(bytes)) return around(time, ratio.sigma, Basis::kMeasured);
+    return around(time, ratio.sigma, ratio.inside ? Basis::kFitted : Basis::kExtrapolated);
   }
-  if (times.empty()) return std::nullopt;
-  const auto logs_spread = [](const std::vector<double>& values) {
-    double sum = 0;
-    const double middle = std::log(median(values));
-    for (const double value : values) sum += std::pow(std::log(value) - middle, 2);
-    return values.size() < 2 ? 0.1 : std::sqrt(sum / static_cast<double>(values.size() - 1));
+  return std::nullopt;
+}
+
+// Ours beside 003 Eq 5: the time keeps its ratio to what the links allow. That knows from how many
+// hosts on uplinks are the limit, which a signature does not. Between two numbers of hosts the
+// ratio is drawn straight over the logarithm, beyond them it is that of the nearest.
+std::optional<Prediction> Predictor::State::from_other_hosts(std::string_view key,
+                                                             std::uint64_t bytes) const {
+  if (!links) return std::nullopt;
+  std::vector<Group> groups = groups_of(key);
+  if (groups.empty()) return std::nullopt;
+  const double p = ranks();
+  const auto ratio_of = [&](const Group& group) {
+    const LinkBound theirs(*profile.cluster, ids_of(*group.members));
+    return group.ratio(bytes, [&](std::uint64_t size) { return theirs.complete_seconds(size); });
   };
-  if (const auto exact = times.find(bytes); exact != times.end()) {
-    return around(median(exact->second), logs_spread(exact->second), Basis::kMeasured);
+  const Group* below = nullptr;
+  const Group* above = nullptr;
+  for (const Group& group : groups) {
+    if (group.ranks() <= p && (!below || group.ranks() > below->ranks())) below = &group;
+    if (group.ranks() >= p && (!above || group.ranks() < above->ranks())) above = &group;
   }
-  const auto ratio = [&](const auto& at) {
-    return std::log(median(at.second) / scale_s(at.first, course).value_or(1));
-  };
-  const double scale = scale_s(bytes, course).value_or(1);
-  const auto above = times.lower_bound(bytes);
-  if (above == times.begin() || above == times.end()) {
-    const auto& nearest = above == times.end() ? *times.rbegin() : *above;
-    const double beyond =
-        octaves_outside(static_cast<double>(bytes), static_cast<double>(times.begin()->first),
-                        static_cast<double>(times.rbegin()->first));
-    const double sigma = logs_spread(nearest.second) + kSigmaPerOctave * beyond;
-    return around(scale * std::exp(ratio(nearest)), sigma, Basis::kExtrapolated);
+  Ratio ratio;
+  bool inside = below && above;
+  if (inside && below->ranks() < above->ranks()) {
+    ratio = between(ratio_of(*below), ratio_of(*above), part_of(p, below->ranks(), above->ranks()));
+  } else {
+    const Group& nearest = below ? *below : *above;
+    ratio = ratio_of(nearest);
+    ratio.sigma += kSigmaPerHosts * octaves(p, nearest.ranks());
   }
-  const auto& high = *above;
-  const auto& low = *std::prev(above);
-  const double part = std::log(static_cast<double>(bytes) / static_cast<double>(low.first)) /
-                      std::log(static_cast<double>(high.first) / static_cast<double>(low.first));
-  const double between = ratio(low) + part * (ratio(high) - ratio(low));
-  const double sigma = std::max(logs_spread(low.second), logs_spread(high.second)) +
-                       std::abs(ratio(high) - ratio(low)) * part * (1 - part);
-  return around(scale * std::exp(between), sigma, Basis::kFitted);
+  inside = inside && ratio.inside;
+  return around(links->complete_seconds(bytes) * std::exp(ratio.log), ratio.sigma,
+                inside ? Basis::kFitted : Basis::kExtrapolated);
 }
 
 double Predictor::State::fitted_s(const Fit& fit, std::uint64_t bytes, const Course* course) const {
   const auto& c = fit.coefficients;
-  const double partners = ranks() - 1, block = static_cast<double>(bytes);
   if (fit.kind == FitKind::kSignature) {
-    return partners * (c[0] + block * c[1] * c[2] + (block >= c[4] ? c[3] : 0));
+    const auto block = static_cast<double>(bytes);
+    return (ranks() - 1) * (c[0] + block * c[1] * c[2] + (block >= c[4] ? c[3] : 0));
   }
-  const std::uint32_t payload = topology::payload_bytes(profile.cluster->framing) - kHeaderBytes;
-  const Demand demand = demand_of(*course, *links, bytes, payload);
-  return demand.rounds * c[0] + demand.rounds_s * c[1] + demand.packets * c[2];
+  const Demand demand = demand_of(*course, *ours, bytes);
+  return c[0] + demand.rounds * c[1] + demand.packets * c[2] + demand.turns_s * c[3] +
+         std::max(demand.rounds_s, demand.pace_s) * c[4];
 }
 
 // The fit whose numbers of hosts are nearest.
@@ -154,15 +226,20 @@ std::optional<Prediction> Predictor::State::from_fits(std::string_view key, std:
   const Fit* best = nullptr;
   for (const Fit& fit : profile.fits) {
     if (!same_way(fit.candidate, fit.way, key)) continue;
-    if (fit.kind == FitKind::kStructural && (!links || !course)) continue;
+    if (fit.kind == FitKind::kStructural && (!ours || !course)) continue;
     if (!best || distance(fit) < distance(*best)) best = &fit;
   }
   if (!best) return std::nullopt;
-  const double beyond = distance(*best) + octaves_outside(static_cast<double>(bytes),
-                                                          static_cast<double>(best->bytes_least),
-                                                          static_cast<double>(best->bytes_most));
-  const Basis basis = beyond > 0 ? Basis::kExtrapolated : Basis::kFitted;
-  return around(fitted_s(*best, bytes, course), best->sigma + kSigmaPerOctave * beyond, basis);
+  const double sizes =
+      octaves_outside(static_cast<double>(bytes), static_cast<double>(best->bytes_least),
+                      static_cast<double>(best->bytes_most));
+  const double hosts = distance(*best);
+  const bool inside = sizes == 0 && hosts == 0;
+  // A structure holds at other sizes and numbers, but for what was never seen there.
+  const double trust = best->kind == FitKind::kStructural ? 0.2 : 1;
+  const double sigma = best->sigma + trust * (kSigmaPerSize * sizes + kSigmaPerHosts * hosts);
+  return around(fitted_s(*best, bytes, course), sigma,
+                inside ? Basis::kFitted : Basis::kExtrapolated);
 }
 
 Predictor::Predictor(const Profile& profile, std::span<const std::string> members)
@@ -182,9 +259,13 @@ std::uint32_t Predictor::ranks() const { return state_->ranks(); }
 std::optional<Prediction> Predictor::predict(std::string_view key, std::uint64_t bytes,
                                              const Course* course) const {
   if (auto known = state_->from_samples(key, bytes, course)) return known;
+  if (!course) {
+    if (auto known = state_->from_other_hosts(key, bytes)) return known;
+  }
   if (auto known = state_->from_fits(key, bytes, course)) return known;
-  if (!course || !state_->links) return std::nullopt;
-  return around(*state_->scale_s(bytes, course), kSigmaUnseen, Basis::kExtrapolated);
+  if (!course || !state_->ours) return std::nullopt;
+  const Expected said = expected(demand_of(*course, *state_->ours, bytes), *course);
+  return around(said.seconds, said.sigma, Basis::kExtrapolated);
 }
 
 std::optional<double> Predictor::limit_s(std::uint64_t bytes) const {

@@ -65,7 +65,24 @@ TEST(Predictor, BetweenTwoSizesKeepsTheDistanceToTheLimit) {
   EXPECT_EQ(said->basis, Basis::kFitted);
   EXPECT_NEAR(said->time_s, 2 * *predictor.limit_s(20'000), 1e-5);
   EXPECT_EQ(predictor.predict("library", 80'000)->basis, Basis::kExtrapolated);
-  EXPECT_FALSE(Predictor(profile, 3).predict("library", 10'000));
+}
+
+TEST(Predictor, OtherNumbersOfHostsKeepTheRatioToTheLimit) {
+  const Profile probe = profile_with("");
+  const double at_4 = *Predictor(probe, 4).limit_s(10'000);
+  const Profile profile = profile_with(sample(10'000, "[" + std::to_string(3 * at_4) + "]"));
+  const Predictor three(profile, 3);
+  const auto said = three.predict("library", 10'000);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->basis, Basis::kExtrapolated);
+  EXPECT_NEAR(said->time_s, 3 * *three.limit_s(10'000), 1e-5);
+  EXPECT_GT(said->high_s / said->time_s,
+            Predictor(profile, 4).predict("library", 10'000)->high_s / (3 * at_4));
+}
+
+TEST(Predictor, NothingIsSaidOfAWayThatWasNeverSeen) {
+  const Profile profile = profile_with(sample(10'000, "[0.1]"));
+  EXPECT_FALSE(Predictor(profile, 4).predict("mpi pairwise", 10'000));
 }
 
 TEST(Predictor, OursFollowFromTheirCourse) {

@@ -23,7 +23,7 @@ constexpr Range kSeconds{.low = 0, .high = 1e6};
 constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};
 constexpr Range kPackets{.low = 0, .high = 1e7};
 constexpr Range kAny{.low = -1e300, .high = 1e300};
-constexpr std::size_t kCoefficients[] = {5, 3};  // by FitKind
+constexpr std::size_t kCoefficients[] = {5, 5};  // by FitKind
 
 struct Quantity {
   std::string_view name, unit;

@@ -60,7 +60,7 @@ struct Sample {
 
 enum class FitKind : std::uint8_t {
   kSignature,   // 003 Eq 4-5: alpha_s, beta_s_per_byte, gamma, delta_s, threshold_bytes
-  kStructural,  // per round start_s, times the link bound `stretch`, per packet packet_s
+  kStructural,  // of our ways: call_s, round_s, packet_s, and factors of turns_s and of the links
 };
 
 // What was fitted to the samples of one way. `sigma`: of the natural logarithm of measured over

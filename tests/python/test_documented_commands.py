@@ -46,7 +46,9 @@ def test_python_and_toml_are_valid(path: Path) -> None:
                     f"{name_of(path)}:{block.line}: no allemande.{name}"
                 )
         elif block.language == "toml" and "format" in tomllib.loads(block.text):
-            _core.parse_cluster(block.text, name_of(path))
+            is_profile = "network" in tomllib.loads(block.text)
+            parse = _core.parse_profile if is_profile else _core.parse_cluster
+            parse(block.text, name_of(path))
 
 
 # ---- commands ------------------------------------------------------------------------------------

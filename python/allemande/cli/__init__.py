@@ -53,6 +53,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "allemande.cli.simulate",
         "Simulate exchanges on a network that need not exist.",
     ),
+    "predict": (
+        "allemande.cli.predict",
+        "Predict what every candidate takes on a network that was measured.",
+    ),
+    "plan": (
+        "allemande.cli.plan",
+        "Rank candidates on a network that was measured; set window and grain.",
+    ),
     "reproduce": (
         "allemande.cli.reproduce",
         "Re-create published figures and say how far off they come out.",

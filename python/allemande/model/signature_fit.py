@@ -115,7 +115,7 @@ def _points(samples: Iterable[Sample]) -> _Points:
     return _Points(table[:, 0], table[:, 1], table[:, 2], table[:, 3])
 
 
-def missing_sizes(sizes: Sequence[int]) -> list[int]:
+def _missing_sizes(sizes: Sequence[int]) -> list[int]:
     """What to measure besides, to have enough sizes, far enough apart."""
     wanted = [size for size in USUAL_SIZES if size not in sizes]
     if sizes and max(sizes) >= SPREAD_LEAST * min(sizes):
@@ -135,7 +135,7 @@ def _check(name: str, points: _Points) -> None:
     for ranks in sorted(set(points.ranks.tolist())):
         sizes = sorted({int(s) for s in points.size[points.ranks == ranks]})
         where = f"{len(sizes)} sizes at {int(ranks)} hosts"
-        missing = missing_sizes(sizes)
+        missing = _missing_sizes(sizes)
         if len(sizes) < SIZES_LEAST:
             raise _refuse(name, f"{where}; expected {SIZES_LEAST} or more", missing)
         if max(sizes) < SPREAD_LEAST * min(sizes):
@@ -193,7 +193,7 @@ def _search_threshold(name: str, points: _Points, link: PointToPoint) -> tuple[i
         raise _refuse(
             name,
             f"its sizes do not tell gamma from delta (condition {worst_condition:.0f})",
-            missing_sizes([int(s) for s in points.size])
+            _missing_sizes([int(s) for s in points.size])
             or [s for s in USUAL_SIZES if s not in points.size][:2],
         )
     return best

@@ -1,0 +1,59 @@
+"""`allemande plan`: what to take on a network that was measured."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from allemande.cli.predict import DEFAULT_SIZES
+from allemande.output_files import STDOUT, check_outputs, write_output
+
+
+def command(
+    profile: Annotated[
+        str, typer.Argument(metavar="PROFILE", help="What `allemande probe -o` wrote.")
+    ],
+    hosts: Annotated[
+        int | None,
+        typer.Option(help="The first so many hosts of the profile. Default: all.", min=2),
+    ] = None,
+    size: Annotated[
+        str,
+        typer.Option(
+            metavar="BYTES", help="Bytes per pair, separated by commas; KB, KiB, MB, MiB."
+        ),
+    ] = DEFAULT_SIZES,
+    measured: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="What `allemande bench --json` wrote of the same hosts: its medians outrank "
+            "predictions.",
+        ),
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the plan as JSON; '-' is stdout.")
+    ] = None,
+) -> None:
+    """Rank all candidates at each size, and set the global window and the grain.
+
+    The window W_g and the length of trains follow from the network that the profile describes, as
+    in the preloaded library.
+    """
+    from rich.console import Console
+
+    from allemande.model import plan_output
+    from allemande.model.planning import make_plan
+    from allemande.model.profile import load_profile
+    from allemande.model.samples import with_measured
+    from allemande.quantities import parse_sizes
+
+    check_outputs({"--json": json})
+    loaded = load_profile(profile)
+    count = len(loaded.network.hosts) if hosts is None else hosts
+    if measured is not None:
+        loaded = with_measured(loaded, measured, loaded.first_hosts(count))
+    made = make_plan(loaded, count, parse_sizes(size))
+    plan_output.print_plan(Console(stderr=json == STDOUT, width=160), made)
+    write_output(json, plan_output.to_json(made))

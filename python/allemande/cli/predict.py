@@ -1,0 +1,100 @@
+"""`allemande predict`: what every candidate will take on a network that was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allemande.cli.shared_options import CsvFile, JsonArrayFile
+from allemande.errors import BadInput
+from allemande.output_files import STDOUT, check_outputs, write_output
+
+DEFAULT_SIZES = "100,1000,10000,50000,200000"
+
+
+def _parse_hosts(text: str | None, most: int) -> list[int]:
+    """`8,16,32`; nothing: all there are."""
+    if text is None:
+        return [most]
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 7 for word in words):
+        raise BadInput(f"--hosts {text!r} cannot be read; expected numbers, as in 16,32")
+    return [int(word) for word in words]
+
+
+def command(
+    profile: Annotated[
+        str, typer.Argument(metavar="PROFILE", help="What `allemande probe -o` wrote.")
+    ],
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="The first so many hosts of the profile, separated by commas. Default: all.",
+        ),
+    ] = None,
+    size: Annotated[
+        str,
+        typer.Option(
+            metavar="BYTES", help="Bytes per pair, separated by commas; KB, KiB, MB, MiB."
+        ),
+    ] = DEFAULT_SIZES,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="CANDIDATES", help="Only these, separated by commas. Default: all."),
+    ] = None,
+    json: JsonArrayFile = None,
+    csv: CsvFile = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw time and bandwidth against size, with crossovers: FILE.svg or FILE.png.",
+        ),
+    ] = None,
+) -> None:
+    """Predict what MPI_Alltoall will take, for every candidate that the profile knows.
+
+    Candidates are named as in `allemande bench`. A time is measured where the profile has a sample
+    of it, fitted between sizes and hosts that were measured, and extrapolated beyond. Nine calls in
+    ten are meant to lie in the interval.
+    """
+    from rich.console import Console
+
+    from allemande.model import prediction_output
+    from allemande.model.predict import predict
+    from allemande.model.profile import load_profile
+    from allemande.quantities import parse_sizes
+
+    check_outputs({"--json": json, "--csv": csv, "--plot": plot})
+    if plot is not None and Path(plot).suffix not in (".svg", ".png"):
+        raise BadInput(f"--plot {plot}: expected a file that ends with .svg or .png")
+    loaded = load_profile(profile)
+    numbers = _parse_hosts(hosts, len(loaded.network.hosts))
+    if plot is not None and len(numbers) > 1:
+        raise BadInput("--plot takes one number of hosts")
+    rows = predict(loaded, numbers, parse_sizes(size))
+    if against is not None:
+        from allemande.bench.candidates import split_list
+
+        wanted = split_list(against)
+        known = {row.candidate for row in rows}
+        for name in wanted:
+            if name not in known:
+                raise BadInput(
+                    f"the profile says nothing of {name!r}; expected some of: "
+                    f"{', '.join(sorted(known))}"
+                )
+        rows = [row for row in rows if row.candidate in wanted]
+    if not rows:
+        raise BadInput(f"{profile} has neither a network nor samples: nothing can be predicted")
+    prediction_output.print_rows(Console(stderr=STDOUT in (json, csv), width=160), rows)
+    write_output(json, prediction_output.to_json(rows))
+    write_output(csv, prediction_output.to_csv(rows))
+    if plot is not None:
+        from allemande.report.prediction_plot import render
+
+        title = f"Predicted for {numbers[0]} hosts of {profile}"
+        Path(plot).write_bytes(render(rows, title, Path(plot).suffix[1:]))

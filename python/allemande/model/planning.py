@@ -1,0 +1,58 @@
+"""Which candidate to take at which size, and the window and grain to take ours with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from allemande.model.predict import Row, predict
+from allemande.model.profile import Profile
+from allemande.topology import Tuning, tune
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The ranking at each size, the fastest first, and what the transport is tuned with."""
+
+    hosts: int
+    rows: tuple[Row, ...]  # by size
+    tuning: Tuning | None  # None: the profile has no network
+
+    def best(self) -> dict[int, Row]:
+        """The fastest of each size."""
+        fastest: dict[int, Row] = {}
+        for row in self.rows:
+            if row.size not in fastest or row.time_s < fastest[row.size].time_s:
+                fastest[row.size] = row
+        return fastest
+
+    def is_certain(self, size: int) -> bool:
+        """Whether the fastest's interval ends before that of any other way begins."""
+        ranked = [row for row in self.rows if row.size == size]
+        first = ranked[0]
+        others = [row for row in ranked[1:] if not (row.way and row.way == first.way)]
+        return all(first.high_s < row.low_s for row in others)
+
+    def as_json(self) -> dict[str, Any]:
+        tuning = self.tuning
+        return {
+            "hosts": self.hosts,
+            "window_packets": None if tuning is None else tuning.window_packets,
+            "window_packets_min": None if tuning is None else tuning.window_packets_min,
+            "grain_packets": None if tuning is None else tuning.grain_packets,
+            "contended_port": None if tuning is None else tuning.contended_port,
+            "warnings": [] if tuning is None else list(tuning.warnings),
+            "choices": [
+                {"size": size, "candidate": row.candidate, "way": row.way, "time_s": row.time_s}
+                for size, row in sorted(self.best().items())
+            ],
+            "ranking": [{**row.as_json(), "way": asdict(row)["way"]} for row in self.rows],
+        }
+
+
+def make_plan(profile: Profile, hosts: int, sizes: Sequence[int]) -> Plan:
+    """For the first so many hosts of the profile; raises BadInput for more than it has."""
+    members = list(profile.first_hosts(hosts))
+    tuning = None if profile.cluster is None else tune(profile.cluster, members)
+    return Plan(hosts, tuple(predict(profile, [hosts], sizes)), tuning)

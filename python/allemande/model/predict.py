@@ -1,0 +1,122 @@
+"""What every candidate will take, out of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from allemande import _core
+from allemande.model.fits import with_fits
+from allemande.model.profile import Profile, format_profile
+from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, library_of, own_candidates
+
+COLUMNS = ("candidate", "ranks", "size", "time_s", "low_s", "high_s", "limit_s", "basis")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate at one size: seconds of the slowest rank, and the 90 % interval."""
+
+    candidate: str  # as `allemande bench` names it
+    ranks: int
+    size: int  # bytes per pair
+    time_s: float
+    low_s: float
+    high_s: float
+    limit_s: float | None  # None: the profile has no network
+    basis: str  # measured, fitted, extrapolated
+    way: str = ""  # of ours: as decision files name it
+
+    def as_json(self) -> dict[str, Any]:
+        values = asdict(self)
+        return {name: values[name] for name in COLUMNS}
+
+    @property
+    def bandwidth_mb_s(self) -> float:
+        """Payload that each rank sends to others, per second, in 10^6 bytes."""
+        return (self.ranks - 1) * self.size / self.time_s / 1e6
+
+
+class Predictions:
+    """The candidates of a profile among the same hosts, one rank each.
+
+    Fits are made here, once. `members`: names of the profile's hosts, in rank order.
+    """
+
+    def __init__(self, profile: Profile, members: Sequence[str]) -> None:
+        check_members(profile, members)
+        self.profile = with_fits(profile)
+        self.members = tuple(members)
+        checked = _core.parse_profile(format_profile(self.profile), "profile")
+        self._predictor = _core.Predictor(checked, list(members))
+        self.own: tuple[OwnCandidate, ...] = ()
+        if profile.cluster is not None:
+            self.own = own_candidates(profile.cluster, members, library_of(profile))
+        known = {one.candidate for one in self.profile.samples}
+        known |= {fit.candidate for fit in self.profile.fits}
+        self.others = tuple(sorted(known - {one.candidate for one in self.own}))
+
+    def limit_s(self, size: int) -> float | None:
+        return self._predictor.limit_s(size)
+
+    def _row(self, candidate: str, size: int, found: _core.Prediction, way: str = "") -> Row:
+        return Row(
+            candidate=candidate,
+            ranks=len(self.members),
+            size=size,
+            time_s=found.time_s,
+            low_s=found.low_s,
+            high_s=found.high_s,
+            limit_s=self.limit_s(size),
+            basis=found.basis,
+            way=way,
+        )
+
+    def _own_rows(self, size: int) -> list[Row]:
+        """All ways of ours, each of those that combine blocks for itself."""
+        rows = []
+        for one in self.own:
+            found = self._predictor.predict(one.key, size, one.course)
+            assert found is not None  # a course always tells
+            rows.append(self._row(one.candidate, size, found, one.key))
+        return rows
+
+    def _usual(self, size: int, own: Sequence[Row]) -> list[Row]:
+        """allemande as it is without options: what it takes by itself."""
+        if self.profile.cluster is None:
+            return []
+        candidate = OUR_PREFIX + library_of(self.profile)
+        key = _core.usual_way(self.profile.cluster, list(self.members), size)
+        found = self._predictor.predict(candidate, size)
+        if found is not None and found.basis == "measured":
+            return [self._row(candidate, size, found, key)]
+        same = [row for row in own if row.way == key]
+        return [Row(**{**asdict(row), "candidate": candidate}) for row in same]
+
+    def rows(self, size: int) -> list[Row]:
+        """Every candidate once, the fastest first. Of the ways that combine blocks the best."""
+        own = self._own_rows(size)
+        best: dict[str, Row] = {}
+        for row in [*own, *self._usual(size, own)]:
+            if row.candidate not in best or row.time_s < best[row.candidate].time_s:
+                best[row.candidate] = row
+        for candidate in self.others:
+            found = self._predictor.predict(candidate, size)
+            if found is not None and candidate not in best:
+                best[candidate] = self._row(candidate, size, found)
+        return sorted(best.values(), key=lambda row: row.time_s)
+
+
+def predict(profile: Profile, hosts: Sequence[int], sizes: Iterable[int]) -> list[Row]:
+    """Rows for the first so many hosts of the profile at each size, the fastest first.
+
+    Raises BadInput for more hosts than the profile has.
+    """
+    rows = []
+    wanted = list(sizes)
+    for count in hosts:
+        predictions = Predictions(profile, profile.first_hosts(count))
+        for size in wanted:
+            rows += predictions.rows(size)
+    return rows

@@ -1,0 +1,56 @@
+"""Predictions as a table for people, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from allemande.model.predict import COLUMNS, Row
+from allemande.quantities import format_part, format_seconds, format_size
+
+RIGHT = ("time", "90 % interval", "of limit", "MB/s per rank")
+
+
+def to_json(rows: Sequence[Row]) -> str:
+    return json.dumps([row.as_json() for row in rows], indent=2) + "\n"
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.as_json() for row in rows)
+    return text.getvalue()
+
+
+def _table(title: str, rows: Sequence[Row]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for heading in ("candidate", *RIGHT, "basis", "way"):
+        table.add_column(heading, justify="right" if heading in RIGHT else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row.candidate,
+            format_seconds(row.time_s),
+            f"{format_seconds(row.low_s)} to {format_seconds(row.high_s)}",
+            format_part(None if row.limit_s is None else row.limit_s / row.time_s),
+            f"{row.bandwidth_mb_s:.3g}",
+            row.basis,
+            row.way,
+        )
+    return table
+
+
+def print_rows(console: Console, rows: Sequence[Row]) -> None:
+    """A table for each number of hosts and size, the fastest first."""
+    for (ranks, size), group in groupby(rows, key=lambda row: (row.ranks, row.size)):
+        found = list(group)
+        limit = found[0].limit_s
+        allowed = "" if limit is None else f"; the links allow {format_seconds(limit)}"
+        console.print(_table(f"{ranks} hosts, {format_size(size)} per pair{allowed}", found))

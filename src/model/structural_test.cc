@@ -1,0 +1,90 @@
+#include "model/structural.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace alm::model {
+namespace {
+
+constexpr std::uint32_t kHeader = 24;
+constexpr double kFrameS = 1514 * 8 / 100e6;
+
+std::vector<base::HostId> first(std::uint32_t count) {
+  std::vector<base::HostId> hosts;
+  for (std::uint32_t i = 0; i < count; ++i) hosts.push_back({i});
+  return hosts;
+}
+
+Course shuffle(std::uint32_t ranks) {
+  return {.ranks = ranks, .phases = {{.complete = true, .rounds = {}}}};
+}
+
+Course shift(std::uint32_t ranks) {
+  Course course{.ranks = ranks, .phases = {{.rounds = {}, .interleaved = false}}};
+  for (std::uint32_t distance = 1; distance < ranks; ++distance) {
+    Round& round = course.phases.front().rounds.emplace_back();
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      round.messages.push_back({r, (r + distance) % ranks, 1});
+  }
+  return course;
+}
+
+// Store-and-forward: the last of 3 x 2 full packets is sent, and then forwarded once.
+TEST(Structural, AShuffleTakesWhatTheLinksNeedAndTheLastPacketsWay) {
+  const auto cluster = topology::build_one_switch(4);
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  const Demand demand = demand_of(shuffle(4), links, 2 * 1448);
+  EXPECT_NEAR(demand.links_s, 6 * kFrameS, 1e-12);
+  EXPECT_NEAR(demand.fills_s, kFrameS, 1e-12);
+  EXPECT_EQ(demand.packets, 6);
+  EXPECT_EQ(demand.pace_s, 0);
+}
+
+TEST(Structural, EveryRoundWaitsForItsLastPacket) {
+  const auto cluster = topology::build_one_switch(4);
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  const Demand demand = demand_of(shift(4), links, 1448);
+  EXPECT_EQ(demand.rounds, 3);
+  EXPECT_NEAR(demand.turns_s, 3 * kFrameS, 1e-12);
+  EXPECT_NEAR(demand.fills_s, kFrameS, 1e-12);
+  EXPECT_NEAR(demand.rounds_s, demand.links_s, 1e-12);
+  EXPECT_GT(expected(demand, shift(4)).sigma,
+            expected(demand_of(shuffle(4), links, 1448), shuffle(4)).sigma);
+}
+
+TEST(Structural, RoundsOverOneUplinkAddUp) {
+  const auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  const Demand demand = demand_of(shift(4), links, 1448);
+  // Distance 2 sends both of a leaf over its uplink at once, 1 and 3 one of them.
+  EXPECT_NEAR(demand.rounds_s, 4 * kFrameS, 1e-12);
+  EXPECT_NEAR(demand.links_s, 4 * kFrameS, 1e-12);
+}
+
+TEST(Structural, ASmallWindowSetsThePace) {
+  const auto cluster = topology::build_one_switch(4);
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  Course course = shuffle(4);
+  course.window_packets = 1;
+  EXPECT_NEAR(demand_of(course, links, 1448).pace_s, 3 * 2 * kFrameS, 1e-12);
+  course.burst_packets = 3;
+  EXPECT_EQ(demand_of(course, links, 1448).pace_s, 0);
+}
+
+TEST(Structural, WhatIsPostedInNoOrderIsExpectedToCollapse) {
+  const auto cluster = topology::build_one_switch(4);
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  Course direct = shuffle(4);
+  direct.coordinated = false;
+  const Demand demand = demand_of(direct, links, 10'000);
+  EXPECT_GT(expected(demand, direct).seconds, 3 * expected(demand, shuffle(4)).seconds);
+}
+
+}  // namespace
+}  // namespace alm::model

@@ -1,0 +1,189 @@
+"""Predictions and plans: what they rest on, how they are written, and that they hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from allemande.cli import main
+from allemande.errors import BadInput
+from allemande.model.fits import with_fits
+from allemande.model.planning import make_plan
+from allemande.model.predict import COLUMNS, Predictions, Row, predict
+from allemande.model.profile import Parameter, Profile, Sample, save_profile
+from allemande.model.samples import profile_of, simulated_candidate
+from allemande.model.ways import own_candidates, way_of
+from allemande.report.prediction_plot import crossovers, render
+from allemande.simulation.case import make_case, run_case
+from allemande.topology import load_cluster
+
+CLUSTER = "tam-8x2"
+SIZES = (1000, 10_000, 50_000)
+
+
+def simulated(algorithm: str, size: int, members: tuple[str, ...]) -> Sample:
+    result = run_case(make_case(CLUSTER, algorithm, size, hosts=list(members)))
+    return Sample(simulated_candidate(algorithm), size, (result.time_s,), members)
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    cluster = load_cluster(CLUSTER)
+    hosts = tuple(host.name for host in cluster.hosts)
+    samples = [
+        simulated(algorithm, size, hosts[:ranks])
+        for algorithm in ("sync-shuffle", "group-shuffle")
+        for ranks in (8, 16)
+        for size in SIZES
+    ]
+    stock = [
+        Sample("openmpi:linear", size, (0.004 + size * 3e-6,), hosts)
+        for size in (1000, 4000, 10_000, 50_000)
+    ]
+    link = (
+        Parameter("alpha", 1e-4, "across", "mpi"),
+        Parameter("beta", 8.2e-8, "across", "mpi"),
+    )
+    made = profile_of(cluster, [*samples, *stock], mpi="Open MPI 5.0.11", simulated=True)
+    return replace(made, parameters=link)
+
+
+@pytest.fixture(scope="module")
+def path(profile: Profile, tmp_path_factory: pytest.TempPathFactory) -> str:
+    found = tmp_path_factory.mktemp("profile") / "net.toml"
+    save_profile(profile, found)
+    return str(found)
+
+
+def test_candidates_are_named_as_in_bench() -> None:
+    assert way_of("allemande+openmpi:algorithm=pairwise") == "udp pairwise"
+    assert way_of("openmpi") == "library"
+    for candidate in (
+        "openmpi:pairwise",
+        "allemande+mpich",
+        "allemande+openmpi:algorithm=combine",
+        "allemande+openmpi:algorithm=pairwise,window_packets=3",
+    ):
+        assert way_of(candidate) == ""
+    cluster = load_cluster(CLUSTER)
+    ways = own_candidates(cluster, [host.name for host in cluster.hosts], "mpich")
+    by_name = {way.algorithm: way for way in ways}
+    assert by_name["sync-shuffle"].key == "udp sync-shuffle@balanced"
+    assert by_name["grid:4x4"].candidate == "allemande+mpich:algorithm=combine"
+    assert by_name["grid:4x4"].course.phases == 2
+
+
+def test_held_out_times_of_ours_are_met(profile: Profile) -> None:
+    hosts = profile.network.hosts
+    for algorithm, off in (("sync-shuffle", 0.03), ("group-shuffle", 0.1)):
+        for ranks, size in ((12, 20_000), (16, 20_000), (8, 5000)):
+            real = simulated(algorithm, size, hosts[:ranks]).times_s[0]
+            rows = predict(profile, [ranks], [size])
+            name = simulated_candidate(algorithm)
+            said = next(row for row in rows if row.candidate == name)
+            assert said.time_s == pytest.approx(real, rel=off), (algorithm, ranks, size)
+
+
+def test_what_a_prediction_rests_on(profile: Profile) -> None:
+    rows = {row.candidate: row for row in Predictions(profile, profile.network.hosts).rows(10_000)}
+    shuffle = rows["allemande+openmpi:algorithm=sync-shuffle"]
+    assert shuffle.basis == "measured"
+    assert rows["allemande+openmpi:algorithm=pairwise"].basis == "extrapolated"
+    assert rows["openmpi:linear"].basis == "measured"
+    assert rows["allemande+openmpi"].time_s == shuffle.time_s
+    between = {row.candidate: row for row in predict(profile, [16], [20_000])}
+    assert between["openmpi:linear"].basis == "fitted"
+    for row in rows.values():
+        assert row.low_s <= row.time_s <= row.high_s
+        assert row.limit_s is not None
+
+
+def test_more_hosts_than_there_are_is_refused(profile: Profile) -> None:
+    with pytest.raises(BadInput, match="17 hosts; the profile has 16"):
+        predict(profile, [17], [1000])
+
+
+def test_samples_of_a_library_become_a_signature(profile: Profile) -> None:
+    fits = {fit.candidate: fit for fit in with_fits(profile).fits}
+    alpha, beta, gamma, delta, _ = fits["openmpi:linear"].coefficients
+    assert (alpha, beta) == (1e-4, 8.2e-8)
+    assert gamma == pytest.approx(3e-6 / 15 / 8.2e-8, rel=0.02)
+    assert delta == pytest.approx(0.004 / 15 - 1e-4, rel=0.05)
+
+
+def test_the_command_writes_an_array(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", path, "--hosts", "16", "--size", "50000", "--json", "-"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert all(tuple(row) == COLUMNS for row in rows)
+    assert {row["size"] for row in rows} == {50_000}
+    assert [row["time_s"] for row in rows] == sorted(row["time_s"] for row in rows)
+    assert main(["predict", path, "--hosts", "8,16", "--size", "1KB", "--csv", "-"]) == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["ranks"] for row in table} == {"8", "16"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hosts", "x"], "--hosts 'x' cannot be read"),
+        (["--hosts", "99"], "expected 2 to that many"),
+        (["--against", "mpich"], "the profile says nothing of 'mpich'"),
+        (["--plot", "p.pdf"], "ends with .svg or .png"),
+        (["--plot", "p.svg", "--hosts", "8,16"], "one number of hosts"),
+    ],
+)
+def test_bad_input_is_named(
+    path: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", path, *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def row(candidate: str, size: int, time_s: float) -> Row:
+    return Row(candidate, 4, size, time_s, time_s / 2, 2 * time_s, time_s / 3, "fitted")
+
+
+def test_crossovers_lie_between_sizes() -> None:
+    rows = [row("a", 100, 1.0), row("b", 100, 2.0), row("a", 10_000, 5.0), row("b", 10_000, 4.0)]
+    (found,) = crossovers(rows)
+    assert (found.before, found.after) == ("a", "b")
+    assert found.size == pytest.approx(1000)
+    assert render(rows, "title", "svg").startswith(b"<?xml")
+
+
+def test_a_plan_ranks_and_sets_the_window(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", path, "--size", "10000", "--json", "-"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["window_packets"] == 10  # 000 section 4: 45 / 4.27
+    assert plan["choices"][0]["candidate"].startswith("allemande+openmpi")
+    assert plan["ranking"][0]["size"] == 10_000
+
+
+def test_what_was_measured_outranks_predictions(profile: Profile, tmp_path: Path) -> None:
+    figures = [
+        {"candidate": "openmpi:linear", "size": 10_000, "times_s": [1e-3, 1.1e-3], "void": False}
+    ]
+    path = tmp_path / "net.toml"
+    save_profile(profile, path)
+    bench = tmp_path / "bench.json"
+    bench.write_text(json.dumps(figures))
+    out = tmp_path / "plan.json"
+    assert (
+        main(["plan", str(path), "--size", "10000", "--measured", str(bench), "--json", str(out)])
+        == 0
+    )
+    choice = json.loads(out.read_text())["choices"][0]
+    assert choice["candidate"] == "openmpi:linear"
+    assert choice["time_s"] == pytest.approx(1.05e-3)
+
+
+def test_a_plan_says_when_others_may_be_as_fast(profile: Profile) -> None:
+    made = make_plan(profile, 16, [10_000])
+    assert not replace(made, rows=(row("a", 1, 1.0), row("b", 1, 1.5))).is_certain(1)
+    close = replace(row("a", 1, 1.0), way="udp a")
+    assert replace(made, rows=(close, replace(row("b", 1, 9.0), way="udp b"))).is_certain(1)
