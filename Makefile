@@ -90,6 +90,12 @@ examples: build ## build the real programs of examples/ (allemande examples runs
 bench-mpi: build ## 1 B to 64 KB on three clusters against every stock algorithm (hours; resumable)
 	$(python) -m allemande.bench.sweep $(SWEEP)
 
+# MODEL=--all takes everything; MODEL=--no-lab the simulator alone. What is in out/bench-model is not
+# measured again.
+.PHONY: bench-model
+bench-model: build ## predictions against the simulator and the lab (25 minutes; MODEL=--all: hours)
+	$(python) -m allemande.model.bench_model $(MODEL)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.bench.scale_check

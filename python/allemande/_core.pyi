@@ -364,8 +364,16 @@ class Demand:
         """The same, for each round."""
 
     @property
+    def steps_s(self) -> float:
+        """links_s, with the steps of shuffles one by one."""
+
+    @property
     def pace_s(self) -> float:
         """What the window allows."""
+
+    @property
+    def work_s(self) -> float:
+        """What the links do, at that pace and in those steps."""
 
     @property
     def packets(self) -> float:
@@ -377,6 +385,11 @@ class Demand:
 def demand(cluster: Cluster, members: Sequence[str] | None, course: Course, bytes: int) -> Demand:
     """
     Of blocks of so many bytes in our packets, among these hosts (None: all).
+    """
+
+def expected(demand: Demand, course: Course) -> tuple[float, float]:
+    """
+    Seconds where nothing was measured, and the deviation of the logarithm of what it takes.
     """
 
 def saturation_onset(cluster: Cluster, hosts: Sequence[str] | None = None) -> int | None:

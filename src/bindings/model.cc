@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -161,11 +162,21 @@ void bind_model(nb::module_& m) {
       .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
       .def_ro("fills_s", &Demand::fills_s, "The last packet's way after its host, for each phase.")
       .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
+      .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
       .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
+      .def_prop_ro("work_s", &Demand::work_s, "What the links do, at that pace and in those steps.")
       .def_ro("packets", &Demand::packets, "Of the rank that sends most.")
       .def_ro("rounds", &Demand::rounds);
   m.def("demand", demand, "cluster"_a, "members"_a.none(), "course"_a, "bytes"_a,
         "Of blocks of so many bytes in our packets, among these hosts (None: all).");
+  m.def(
+      "expected",
+      [](const Demand& of, const Course& course) {
+        const model::Expected said = model::expected(of, course);
+        return std::pair(said.seconds, said.sigma);
+      },
+      "demand"_a, "course"_a,
+      "Seconds where nothing was measured, and the deviation of the logarithm of what it takes.");
   m.def(
       "saturation_onset",
       [](const topology::Cluster& cluster, const HostNames& hosts) {

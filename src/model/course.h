@@ -19,7 +19,10 @@ struct Round {
 struct Phase {
   // One round from each rank to every other, one block each: `rounds` is empty then.
   bool complete = false;
-  std::vector<Round> rounds;
+  std::vector<Round> rounds = {};
+  // Of a complete one in which partners follow a schedule: what is sent in each of its steps, a
+  // packet of each block. Empty: not known.
+  std::vector<Round> steps = {};
   bool interleaved = true;  // packets to the partners of a round alternate
 
   std::size_t round_count() const { return complete ? 1 : rounds.size(); }

@@ -40,6 +40,15 @@ double LinkBound::seconds(std::span<const Message> messages, std::uint64_t bytes
     }
     return topology::traffic_limit_seconds(cluster_, hosts_, traffic);
   }
+  return tree_seconds(messages, bytes, 0);
+}
+
+double LinkBound::uplink_seconds(std::span<const Message> messages, std::uint64_t bytes) const {
+  return tree_ ? tree_seconds(messages, bytes, cluster_.host_count()) : 0;
+}
+
+double LinkBound::tree_seconds(std::span<const Message> messages, std::uint64_t bytes,
+                               std::uint32_t first) const {
   std::vector<double> up(depth_.size(), 0), down(depth_.size(), 0);
   for (const Message& one : messages) {
     const double size = framed(one.blocks * static_cast<double>(bytes));
@@ -55,7 +64,7 @@ double LinkBound::seconds(std::span<const Message> messages, std::uint64_t bytes
     }
   }
   double worst = 0;
-  for (std::uint32_t node = 0; node < depth_.size(); ++node) {
+  for (std::uint32_t node = first; node < depth_.size(); ++node) {
     if (walk_.parent[node] == topology::kNoNode) continue;
     const topology::Link& link = cluster_.links[walk_.parent_link[node]];
     worst = std::max({worst, up[node] / (topology::rate_from(link, node) * kBytesPerMbit),

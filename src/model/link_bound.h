@@ -27,6 +27,8 @@ class LinkBound {
   // Seconds. `bytes`: of one block. Links that lie on cycles do not count, only the cut around a
   // switch and its hosts, all its trunks together.
   double seconds(std::span<const Message> messages, std::uint64_t bytes) const;
+  // Of links between switches alone; 0 where they form no tree.
+  double uplink_seconds(std::span<const Message> messages, std::uint64_t bytes) const;
   double seconds(const Round& round, std::uint64_t bytes) const {
     return seconds(round.messages, bytes);
   }
@@ -41,6 +43,9 @@ class LinkBound {
 
  private:
   double framed(double bytes) const;
+  // Of links whose lower end is node `first` or later: hosts come before switches.
+  double tree_seconds(std::span<const Message> messages, std::uint64_t bytes,
+                      std::uint32_t first) const;
 
   const topology::Cluster& cluster_;
   std::vector<base::HostId> hosts_;

@@ -18,6 +18,10 @@ constexpr double kSigmaOneCall = 0.05;            // a single call tells nothing
 // For each doubling beyond the sizes, and beyond the numbers of hosts, that were measured.
 constexpr double kSigmaPerSize = 0.08;
 constexpr double kSigmaPerHosts = 0.15;
+constexpr double kSigmaOfLibrary = 0.05;  // what its way leaves open between two sizes
+// A fit's deviation is that of ways that are as certain as a shuffle with even steps. Others
+// deviate more by so many times as their structure leaves open more than this.
+constexpr double kSigmaOfFits = 0.02;
 constexpr std::uint32_t kHeaderBytes = 24;  // of ours, in each packet
 
 double median(std::vector<double> values) {
@@ -76,8 +80,9 @@ struct Group {
   double ranks() const { return static_cast<double>(members->size()); }
 
   // `scale_s`: the expected time of a size.
+  // `doubt`: the deviation of times that the way's structure leaves open, between sizes and beyond.
   template <class Scale>
-  Ratio ratio(std::uint64_t bytes, Scale scale_s) const {
+  Ratio ratio(std::uint64_t bytes, Scale scale_s, double doubt) const {
     const auto at = [&](const auto& entry) {
       return Ratio{std::log(median(entry.second) / scale_s(entry.first)),
                    spread(entry.second, simulated)};
@@ -88,7 +93,7 @@ struct Group {
     if (above == times.begin() || above == times.end()) {
       const auto& nearest = above == times.end() ? *times.rbegin() : *above;
       Ratio out = at(nearest);
-      out.sigma += kSigmaPerSize * octaves(size, static_cast<double>(nearest.first));
+      out.sigma += doubt + kSigmaPerSize * octaves(size, static_cast<double>(nearest.first));
       out.inside = false;
       return out;
     }
@@ -131,10 +136,10 @@ struct Predictor::State {
 
   // What any time of this size is compared with, so that what lies between two sizes can be told
   // from both: the structure of the way where it is known, else the links.
-  double scale_s(std::uint64_t bytes, const Course* course) const {
-    if (!links) return 1;
-    if (!course) return links->complete_seconds(bytes);
-    return expected(demand_of(*course, *ours, bytes), *course).seconds;
+  Expected scale(std::uint64_t bytes, const Course* course) const {
+    if (!links) return {1, kSigmaOfLibrary};
+    if (!course) return {links->complete_seconds(bytes), kSigmaOfLibrary};
+    return expected(demand_of(*course, *ours, bytes), *course);
   }
 
   std::vector<Group> groups_of(std::string_view key) const;
@@ -164,9 +169,10 @@ std::optional<Prediction> Predictor::State::from_samples(std::string_view key, s
                                                          const Course* course) const {
   for (const Group& group : groups_of(key)) {
     if (*group.members != members) continue;
-    const auto scale = [&](std::uint64_t size) { return scale_s(size, course); };
-    const Ratio ratio = group.ratio(bytes, scale);
-    const double time = scale(bytes) * std::exp(ratio.log);
+    const Expected here = scale(bytes, course);
+    const Ratio ratio = group.ratio(
+        bytes, [&](std::uint64_t size) { return scale(size, course).seconds; }, here.sigma);
+    const double time = here.seconds * std::exp(ratio.log);
     if (group.times.contains(bytes)) return around(time, ratio.sigma, Basis::kMeasured);
     return around(time, ratio.sigma, ratio.inside ? Basis::kFitted : Basis::kExtrapolated);
   }
@@ -184,7 +190,8 @@ std::optional<Prediction> Predictor::State::from_other_hosts(std::string_view ke
   const double p = ranks();
   const auto ratio_of = [&](const Group& group) {
     const LinkBound theirs(*profile.cluster, ids_of(*group.members));
-    return group.ratio(bytes, [&](std::uint64_t size) { return theirs.complete_seconds(size); });
+    const auto limit = [&](std::uint64_t size) { return theirs.complete_seconds(size); };
+    return group.ratio(bytes, limit, kSigmaOfLibrary);
   };
   const Group* below = nullptr;
   const Group* above = nullptr;
@@ -214,7 +221,7 @@ double Predictor::State::fitted_s(const Fit& fit, std::uint64_t bytes, const Cou
   }
   const Demand demand = demand_of(*course, *ours, bytes);
   return c[0] + demand.rounds * c[1] + demand.packets * c[2] + demand.turns_s * c[3] +
-         std::max(demand.rounds_s, demand.pace_s) * c[4];
+         demand.work_s() * c[4];
 }
 
 // The fit whose numbers of hosts are nearest.
@@ -237,7 +244,10 @@ std::optional<Prediction> Predictor::State::from_fits(std::string_view key, std:
   const bool inside = sizes == 0 && hosts == 0;
   // A structure holds at other sizes and numbers, but for what was never seen there.
   const double trust = best->kind == FitKind::kStructural ? 0.2 : 1;
-  const double sigma = best->sigma + trust * (kSigmaPerSize * sizes + kSigmaPerHosts * hosts);
+  const double open =
+      best->kind == FitKind::kStructural ? scale(bytes, course).sigma / kSigmaOfFits : 1;
+  const double sigma =
+      best->sigma * std::max(1.0, open) + trust * (kSigmaPerSize * sizes + kSigmaPerHosts * hosts);
   return around(fitted_s(*best, bytes, course), sigma,
                 inside ? Basis::kFitted : Basis::kExtrapolated);
 }

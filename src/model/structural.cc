@@ -57,12 +57,33 @@ double packets_of(double bytes, const LinkBound& links) {
   return std::max(1.0, std::ceil(bytes / links.packet_bytes()));
 }
 
-void add_complete(Demand& out, const Course& course, const LinkBound& links, std::uint64_t bytes) {
+// What the slowest host link needs for one block.
+double host_s(const Course& course, const LinkBound& links, std::uint64_t bytes) {
+  double slowest = 0;
+  for (std::uint32_t rank = 0; rank < course.ranks; ++rank) {
+    const auto block = static_cast<double>(bytes);
+    const double full = std::floor(block / links.packet_bytes());
+    const double rest = block - full * links.packet_bytes();
+    double seconds = full * links.sending_seconds(rank, links.packet_bytes());
+    if (rest > 0) seconds += links.sending_seconds(rank, rest);
+    slowest = std::max(slowest, seconds);
+  }
+  return slowest;
+}
+
+void add_complete(Demand& out, const Course& course, const Phase& phase, const LinkBound& links,
+                  std::uint64_t bytes) {
   const double seconds = links.complete_seconds(bytes);
   const Way way = longest_way(links, course.ranks, static_cast<double>(bytes));
   const double packets = (course.ranks - 1) * packets_of(static_cast<double>(bytes), links);
+  double steps = 0;
+  const double host = host_s(course, links, bytes);
+  for (const Round& step : phase.steps) {
+    steps += std::max(host, links.uplink_seconds(step.messages, bytes));
+  }
   out.links_s += seconds;
   out.rounds_s += seconds;
+  out.steps_s += std::max(steps, seconds);
   out.fills_s += way.fill;
   out.turns_s += way.fill;
   out.packets += packets;
@@ -87,7 +108,9 @@ void add_rounds(Demand& out, const Course& course, const Phase& phase, const Lin
     }
   }
   out.fills_s += longest.fill;
-  out.links_s += links.seconds(all, bytes);
+  const double together = links.seconds(all, bytes);
+  out.links_s += together;
+  out.steps_s += together;
   if (sent.empty()) return;
   const double packets = *std::max_element(sent.begin(), sent.end());
   out.packets += packets;
@@ -101,7 +124,7 @@ Demand demand_of(const Course& course, const LinkBound& links, std::uint64_t byt
   for (const Phase& phase : course.phases) {
     out.rounds += static_cast<double>(phase.round_count());
     if (phase.complete) {
-      add_complete(out, course, links, bytes);
+      add_complete(out, course, phase, links, bytes);
     } else {
       add_rounds(out, course, phase, links, bytes);
     }
@@ -111,13 +134,12 @@ Demand demand_of(const Course& course, const LinkBound& links, std::uint64_t byt
 
 Expected expected(const Demand& demand, const Course& course) {
   constexpr double kTurn = 1.2;
-  const double links = std::max(demand.rounds_s, demand.pace_s);
-  const double seconds = links + kTurn * demand.turns_s;
+  const double seconds = demand.work_s() + kTurn * demand.turns_s;
   if (!course.coordinated) return {3.9 * seconds, 1.2};
   // How much of it is not the links' plain work, hence less certain.
-  const double soft = 1 - demand.rounds_s / seconds;
+  const double soft = 1 - std::min(1.0, demand.rounds_s / seconds);
   const bool one_round_each = demand.rounds == static_cast<double>(course.phases.size());
-  if (one_round_each) return {seconds, 0.012 + 0.2 * soft};
+  if (one_round_each) return {seconds, 0.012 + 0.2 * soft + 0.6 * demand.uneven()};
   if (course.phases.front().interleaved) return {1.01 * seconds, 0.04 + 0.1 * soft};
   return {1.03 * seconds, 0.12 + 0.15 * soft};
 }

@@ -5,9 +5,19 @@
 namespace alm::plan {
 namespace {
 
+constexpr std::uint32_t kStepsRanksMax = 256;  // ranks^2 messages are kept
+
 bool is_complete(const Phase& phase, std::uint32_t ranks) {
   return phase.direct() && phase.members.empty() && phase.rounds.count() == 1 &&
          phase.rounds.send.size() == ranks - 1;
+}
+
+// What one rank sends in the i-th place of its only round joins what the others send there.
+void append_steps(model::Phase& out, const Phase& phase, std::uint32_t self) {
+  out.steps.resize(std::max(out.steps.size(), phase.rounds.send.size()));
+  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
+    out.steps[i].messages.push_back({.from = self, .to = phase.rounds.send[i], .blocks = 1});
+  }
 }
 
 // What one rank sends in a phase joins what the others send in the same round.
@@ -42,12 +52,12 @@ base::Result<model::Course> course_of(const Request& request) {
       if (phases[i].via == Via::kMemory) continue;
       course.phases[i].interleaved = phases[i].rounds.interleaved;
       course.phases[i].complete = is_complete(phases[i], request.ranks);
-      if (course.phases[i].complete) continue;
-      append(course.phases[i], phases[i], rank);
+      if (!course.phases[i].complete) {
+        append(course.phases[i], phases[i], rank);
+      } else if (course.coordinated && request.ranks <= kStepsRanksMax) {
+        append_steps(course.phases[i], phases[i], rank);
+      }
     }
-    const bool all_complete = std::all_of(course.phases.begin(), course.phases.end(),
-                                          [](const model::Phase& phase) { return phase.complete; });
-    if (all_complete) break;
   }
   return course;
 }

@@ -26,6 +26,9 @@ PRIOR = np.array([0.0, 0.0, 0.0, 1.2, 1.0])
 PRIOR_WEIGHT = 0.05  # of one sample
 SIGMA_LEAST = 0.012
 STRUCTURAL_LEAST = 2  # samples
+# Deviation of ways that are as certain as a shuffle with even steps. Samples of others count less,
+# and deviate more, by so many times as their structure leaves open more (src/model/predictor.cc).
+CERTAIN = 0.02
 
 
 def _with_ways(profile: Profile) -> Profile:
@@ -52,8 +55,7 @@ def _ways_by_name(
 
 
 def _features(demand: _core.Demand) -> list[float]:
-    links = max(demand.rounds_s, demand.pace_s)
-    return [1.0, demand.rounds, demand.packets, demand.turns_s, links]
+    return [1.0, demand.rounds, demand.packets, demand.turns_s, demand.work_s]
 
 
 def _fit_structure(
@@ -65,22 +67,27 @@ def _fit_structure(
 ) -> Fit:
     """Least squares of the relative errors, no coefficient below 0, drawn towards PRIOR.
 
+    `sigma` of the result is that of ways as certain as CERTAIN.
+
     `courses`: of each group of hosts that was timed.
     """
     from scipy import optimize, stats
 
-    rows, times = [], []
+    rows, times, weights = [], [], []
     for one in samples:
-        demand = _core.demand(cluster, list(one.members), courses[one.members], one.bytes)
+        course = courses[one.members]
+        demand = _core.demand(cluster, list(one.members), course, one.bytes)
         rows.append(_features(demand))
         times.append(float(np.median(one.times_s)))
+        weights.append(min(1.0, CERTAIN / _core.expected(demand, course)[1]))
+    weight = np.asarray(weights)
     design = np.asarray(rows) / np.asarray(times)[:, None]
     # A row per coefficient, as strong as a small part of a sample of the usual kind.
     strength = np.diag(PRIOR_WEIGHT * design.mean(axis=0))
-    matrix = np.vstack([design, strength])
-    target = np.concatenate([np.ones(len(times)), strength @ PRIOR])
+    matrix = np.vstack([design * weight[:, None], strength])
+    target = np.concatenate([weight, strength @ PRIOR])
     coefficients, _ = optimize.nnls(matrix, target)
-    logs = np.log(design @ coefficients)
+    logs = np.log(design @ coefficients) * weight
     free = int(np.count_nonzero(coefficients > 0))
     freedom = max(1, len(times) - min(free, len(times) - 1))
     sigma = float(np.sqrt(float(logs @ logs) / freedom))

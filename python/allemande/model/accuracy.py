@@ -1,0 +1,97 @@
+"""How far predictions lie from what it took, and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from allemande.model.predict import Row
+
+COVERAGE = (0.85, 0.97)  # of 90 % intervals
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A prediction and the time it was for, in seconds."""
+
+    what: str
+    time_s: float
+    row: Row
+
+    @property
+    def error(self) -> float:
+        """Of the prediction, as a part of the time."""
+        return abs(self.row.time_s / self.time_s - 1)
+
+    @property
+    def held(self) -> bool:
+        return self.row.low_s <= self.time_s <= self.row.high_s
+
+
+@dataclass(frozen=True)
+class Target:
+    """The most that is allowed; None: not judged."""
+
+    median: float | None = None
+    worst: float | None = None
+    width: float | None = None  # of intervals, median, as a part of the prediction
+    coverage: bool = False
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of several comparisons."""
+
+    what: str
+    count: int
+    median: float
+    worst: float
+    coverage: float
+    width: float
+    target: Target
+
+    def misses(self) -> list[str]:
+        """What is not as it should be."""
+        found = []
+        for name in ("median", "worst", "width"):
+            most = getattr(self.target, name)
+            if most is not None and getattr(self, name) > most:
+                found.append(f"{name} {getattr(self, name):.1%}, at most {most:.0%}")
+        if self.target.coverage and not COVERAGE[0] <= self.coverage <= COVERAGE[1]:
+            found.append(f"coverage {self.coverage:.0%}, {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}")
+        return found
+
+    def cells(self) -> list[str]:
+        """One line of the table."""
+        parts = (self.median, self.worst, self.coverage, self.width)
+        return [
+            self.what,
+            str(self.count),
+            *(f"{part:.1%}" for part in parts),
+            "; ".join(self.misses()) or "held",
+        ]
+
+
+HEADINGS = ("what", "times", "median off", "worst off", "in interval", "interval", "target")
+
+
+def summarise(what: str, found: Sequence[Comparison], target: Target) -> Summary:
+    errors = np.array([one.error for one in found])
+    widths = [(one.row.high_s - one.row.low_s) / one.row.time_s for one in found]
+    return Summary(
+        what=what,
+        count=len(found),
+        median=float(np.median(errors)),
+        worst=float(errors.max()),
+        coverage=float(np.mean([one.held for one in found])),
+        width=float(np.median(widths)),
+        target=target,
+    )
+
+
+def last_line(found: Sequence[Comparison]) -> str:
+    """Of all that was compared."""
+    whole = summarise("all", found, Target())
+    return f"median {whole.median:.1%}, worst {whole.worst:.1%}, coverage {whole.coverage:.1%}"

@@ -1,0 +1,63 @@
+"""How predictions are judged, the random networks, and clusters of the first hosts."""
+
+from __future__ import annotations
+
+import pytest
+
+from allemande.model.accuracy import HEADINGS, Comparison, Target, last_line, summarise
+from allemande.model.lab_accuracy import first_hosts
+from allemande.model.predict import Row
+from allemande.model.random_networks import HOSTS_MAX, random_network
+from allemande.model.simulated_accuracy import Choice, choice_misses, first_choices
+from allemande.topology import load_cluster
+
+
+def compared(time_s: float, said: float, low: float, high: float) -> Comparison:
+    return Comparison("x", time_s, Row("a", 4, 1000, said, low, high, None, "fitted"))
+
+
+def test_errors_are_parts_of_the_time() -> None:
+    found = [compared(1.0, 1.1, 0.9, 1.2), compared(2.0, 1.0, 0.9, 1.2)]
+    whole = summarise("x", found, Target(median=0.2, worst=0.4, coverage=True))
+    assert whole.median == pytest.approx(0.3)
+    assert whole.worst == pytest.approx(0.5)
+    assert whole.coverage == 0.5
+    assert [miss.split()[0] for miss in whole.misses()] == ["median", "worst", "coverage"]
+    assert len(whole.cells()) == len(HEADINGS)
+    assert last_line(found) == "median 30.0%, worst 50.0%, coverage 50.0%"
+    assert summarise("x", found[:1], Target(median=0.2)).misses() == []
+
+
+def test_random_networks_are_the_same_for_a_seed() -> None:
+    for seed in range(30):
+        cluster = random_network(seed)
+        assert cluster.to_toml() == random_network(seed).to_toml()
+        assert 4 <= len(cluster.hosts) <= HOSTS_MAX
+    assert random_network(1).to_toml() != random_network(2).to_toml()
+
+
+def test_first_choices_are_near_the_best() -> None:
+    said: list[str] = []
+    found = first_choices(3, said.append)
+    assert len(found) == 9
+    assert len(said) == 3
+    assert all(one.off >= 0 for one in found)
+    assert sum(one.off <= 0.05 for one in found) >= 8
+
+
+def test_choices_far_off_are_missed() -> None:
+    near = [Choice(1, 100, "a", "a", 0.0)] * 19
+    assert choice_misses(near) == []
+    assert choice_misses([*near, Choice(2, 100, "a", "b", 0.3)]) == ["more than 20% off in 1 of 20"]
+    many = [*near, *[Choice(2, 100, "a", "b", 0.1)] * 3]
+    assert choice_misses(many) == ["within 5% of the best in 86.4%, at least 95%"]
+
+
+def test_a_cluster_of_the_first_hosts_keeps_their_links() -> None:
+    cluster = load_cluster("oversubscribed-8x4")
+    two = first_hosts(cluster, 16)
+    assert [len(two.hosts), len(two.switches)] == [16, 3]
+    hosts = [host.name for host in two.hosts]
+    assert two.limit_seconds(None, 5000) == cluster.limit_seconds(hosts, 5000)
+    one = first_hosts(cluster, 8)
+    assert [switch.name for switch in one.switches] == ["leaf0"]
