@@ -41,6 +41,25 @@ TEST(LinkBound, CountsTheBusiestLinkOfOneRound) {
   EXPECT_NEAR(bound.seconds(std::vector<Message>{{0, 2, 1}, {1, 3, 1}}, 1000), 2 * 83.36e-6, 1e-12);
 }
 
+TEST(LinkBound, UplinksAloneLeaveHostsOut) {
+  const auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 1000});
+  const LinkBound bound(cluster, first(4));
+  EXPECT_EQ(bound.uplink_seconds(std::vector<Message>{{0, 1, 1}}, 1000), 0);
+  EXPECT_NEAR(bound.uplink_seconds(std::vector<Message>{{0, 2, 1}}, 1000), 8.336e-6, 1e-12);
+}
+
+// 1042 bytes over two links of 100 Mbit/s and two of 1000; cut-through switches never outrun the
+// tail, so that the last link counts alone.
+TEST(LinkBound, LatencyKnowsHowSwitchesForward) {
+  auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 1000});
+  EXPECT_NEAR(LinkBound(cluster, first(4)).latency_seconds(0, 2, 1000), 2 * 83.36e-6 + 2 * 8.336e-6,
+              1e-12);
+  EXPECT_NEAR(LinkBound(cluster, first(4)).sending_seconds(0, 1000), 83.36e-6, 1e-12);
+  for (auto& node : cluster.switches) node.switching = topology::Switching::kCutThrough;
+  EXPECT_NEAR(LinkBound(cluster, first(4)).latency_seconds(0, 1, 1000), 83.36e-6, 1e-12);
+  EXPECT_NEAR(LinkBound(cluster, first(4)).latency_seconds(0, 2, 1000), 83.36e-6, 1e-12);
+}
+
 TEST(LinkBound, BothDirectionsShareACap) {
   auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
   for (auto& link : cluster.links) {

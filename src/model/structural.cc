@@ -140,8 +140,8 @@ Expected expected(const Demand& demand, const Course& course) {
   const double soft = 1 - std::min(1.0, demand.rounds_s / seconds);
   const bool one_round_each = demand.rounds == static_cast<double>(course.phases.size());
   if (one_round_each) return {seconds, 0.012 + 0.2 * soft + 0.6 * demand.uneven()};
-  if (course.phases.front().interleaved) return {1.01 * seconds, 0.04 + 0.1 * soft};
-  return {1.03 * seconds, 0.12 + 0.15 * soft};
+  if (course.phases.front().interleaved) return {1.01 * seconds, 0.06 + 0.1 * soft};
+  return {1.03 * seconds, 0.18 + 0.15 * soft};
 }
 
 }  // namespace alm::model

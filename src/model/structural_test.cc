@@ -76,6 +76,25 @@ TEST(Structural, ASmallWindowSetsThePace) {
   EXPECT_EQ(demand_of(course, links, 1448).pace_s, 0);
 }
 
+// Both of a leaf send over its uplink in the first step, none in the second.
+TEST(Structural, StepsThatAskALinkForMoreAreUneven) {
+  const auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  Course course = shuffle(4);
+  auto& steps = course.phases.front().steps;
+  steps.push_back({{{0, 2, 1}, {1, 3, 1}, {2, 0, 1}, {3, 1, 1}}});
+  steps.push_back({{{0, 3, 1}, {1, 2, 1}, {2, 1, 1}, {3, 0, 1}}});
+  steps.push_back({{{0, 1, 1}, {1, 0, 1}, {2, 3, 1}, {3, 2, 1}}});
+  // The uplink needs 4 frames in all, the steps 2 + 2 and 1 of the host links.
+  const Demand demand = demand_of(course, links, 1448);
+  EXPECT_NEAR(demand.links_s, 4 * kFrameS, 1e-12);
+  EXPECT_NEAR(demand.steps_s, 5 * kFrameS, 1e-12);
+  EXPECT_NEAR(demand.uneven(), 0.25, 1e-12);
+  EXPECT_GT(demand.work_s(), demand.links_s);
+  EXPECT_EQ(demand_of(shuffle(4), links, 1448).uneven(), 0);
+}
+
 TEST(Structural, WhatIsPostedInNoOrderIsExpectedToCollapse) {
   const auto cluster = topology::build_one_switch(4);
   const auto hosts = first(4);
