@@ -89,7 +89,7 @@ class Predictions:
         candidate = OUR_PREFIX + library_of(self.profile)
         key = _core.usual_way(self.profile.cluster, list(self.members), size)
         found = self._predictor.predict(candidate, size)
-        if found is not None and found.basis == "measured":
+        if found is not None and found.basis != "extrapolated":
             return [self._row(candidate, size, found, key)]
         same = [row for row in own if row.way == key]
         return [Row(**{**asdict(row), "candidate": candidate}) for row in same]
