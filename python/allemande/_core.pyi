@@ -297,6 +297,20 @@ class Plan:
         Per phase the messages this rank sends: to which rank, and the blocks in it, each as (origin, destination).
         """
 
+    @property
+    def phases_received(self) -> list[list[tuple[int, list[tuple[int, int]]]]]:
+        """
+        The same of the messages this rank receives, in the order of the rounds.
+        """
+
+    @property
+    def phase_rounds(self) -> list[list[tuple[list[int], list[int]]]]:
+        """Per phase what `rounds` gives of the first one."""
+
+    @property
+    def phase_interleaved(self) -> list[bool]:
+        """Per phase what `interleaved` gives of the first one."""
+
 def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Plan:
     """
     The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch.

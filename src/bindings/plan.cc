@@ -38,17 +38,31 @@ std::vector<std::pair<Ranks, Ranks>> rounds_of(const plan::Phase& phase) {
 }
 
 using BlockNames = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // (origin, destination)
+using Messages = std::vector<std::pair<std::uint32_t, BlockNames>>;  // by the rank at the other end
+enum class End : std::uint8_t { kSender, kReceiver };
 
-std::vector<std::pair<std::uint32_t, BlockNames>> messages_of(const plan::Phase& phase) {
-  std::vector<std::pair<std::uint32_t, BlockNames>> out;
+Messages messages_of(const plan::Phase& phase, End end) {
+  Messages out;
   plan::Move direct;
-  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
-    auto& [to, blocks] = out.emplace_back(phase.rank_of(phase.rounds.send[i]).value, BlockNames());
-    for (const plan::Move& move : phase.sends(i, direct)) {
+  const bool sent = end == End::kSender;
+  const std::vector<base::PeerId>& peers = sent ? phase.rounds.send : phase.rounds.recv;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    auto& [peer, blocks] = out.emplace_back(phase.rank_of(peers[i]).value, BlockNames());
+    for (const plan::Move& move : sent ? phase.sends(i, direct) : phase.receives(i, direct)) {
       blocks.emplace_back(move.origin.value, move.destination.value);
     }
   }
   return out;
+}
+
+// `what` of every phase, as a list.
+template <class What>
+auto by_phase(What what) {
+  return [what](const Plan& p) {
+    std::vector<decltype(what(p.phases.front()))> out;
+    for (const plan::Phase& phase : p.phases) out.push_back(what(phase));
+    return out;
+  };
 }
 
 Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorithm,
@@ -110,13 +124,18 @@ void bind_plan(nb::module_& m) {
           "step order.")
       .def_prop_ro(
           "phases",
-          [](const Plan& p) {
-            std::vector<std::vector<std::pair<std::uint32_t, BlockNames>>> out;
-            for (const plan::Phase& phase : p.phases) out.push_back(messages_of(phase));
-            return out;
-          },
+          by_phase([](const plan::Phase& phase) { return messages_of(phase, End::kSender); }),
           "Per phase the messages this rank sends: to which rank, and the blocks in it, each as "
-          "(origin, destination).");
+          "(origin, destination).")
+      .def_prop_ro("phases_received", by_phase([](const plan::Phase& phase) {
+                     return messages_of(phase, End::kReceiver);
+                   }),
+                   "The same of the messages this rank receives, in the order of the rounds.")
+      .def_prop_ro("phase_rounds", by_phase(rounds_of),
+                   "Per phase what `rounds` gives of the first one.")
+      .def_prop_ro("phase_interleaved",
+                   by_phase([](const plan::Phase& phase) { return phase.rounds.interleaved; }),
+                   "Per phase what `interleaved` gives of the first one.");
   m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",
         "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
         "group_of"_a = std::vector<Ranks>(),

@@ -5,7 +5,9 @@ algorithm of a library is one of a collective: not every candidate is there for 
 
 A candidate is written `NAME` or, for those with allemande, `NAME:option=value,option=value`, where
 an option is a configuration name (`allemande config` lists them), for example
-`allemande+openmpi:window_packets=7,algorithm=pairwise`.
+`allemande+openmpi:window_packets=7,algorithm=pairwise`. Stock libraries take a tuning file
+(`openmpi:rules=FILE`, `mpich:selection=FILE`), and some of their algorithms a parameter
+(`openmpi:linear-sync:reqs=4`).
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
+from allemande.bench.stock_options import USE_RULES, StockSetting, parse_setting
 from allemande.config import check_value
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
+from allemande.stock_algorithms import MPICH_NAMES, OPENMPI_NUMBERS
 
 OUR_PREFIX = "allemande+"
 
@@ -45,6 +49,16 @@ class Candidate:
             environment=chosen,
         )
 
+    def with_setting(self, text: str, setting: StockSetting) -> Candidate:
+        return replace(
+            self,
+            name=text,
+            description=f"{self.description}, {setting.description}",
+            algorithms=setting.algorithms or self.algorithms,
+            arguments=(*self.arguments, *setting.arguments),
+            environment={**self.environment, **setting.environment},
+        )
+
     @property
     def with_trials(self) -> bool:
         """Whether allemande may settle on the library's own way."""
@@ -66,11 +80,8 @@ class Candidate:
             return self
         value = self.algorithms[collective]
         if self.library == "openmpi":
-            words = (
-                *("--mca", "coll_tuned_use_dynamic_rules", "1"),
-                *("--mca", f"coll_tuned_{collective}_algorithm", value),
-            )
-            return replace(self, arguments=words)
+            words = (*USE_RULES, "--mca", f"coll_tuned_{collective}_algorithm", value)
+            return replace(self, arguments=(*words, *self.arguments))
         name = f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
         return replace(self, environment={**self.environment, name: value})
 
@@ -81,6 +92,11 @@ PROGRESS = "ALLEMANDE_PROGRESS"
 # What is measured is allemande's exchange, not whether it would be taken.
 ALWAYS_OURS: Mapping[str, str] = {TRIALS: "off"}
 
+
+def _of_openmpi(name: str) -> Mapping[str, str]:
+    return {collective: str(number) for collective, number in OPENMPI_NUMBERS[name].items()}
+
+
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate("openmpi", "openmpi", True, "Open MPI, its own choice"),
     Candidate(
@@ -88,21 +104,21 @@ CANDIDATES: tuple[Candidate, ...] = (
         "openmpi",
         True,
         "Open MPI algorithm 1: everything posted at once",
-        {"alltoall": "1", "alltoallv": "1"},
+        _of_openmpi("linear"),
     ),
     Candidate(
         "openmpi:pairwise",
         "openmpi",
         True,
         "Open MPI algorithm 2: one partner per round",
-        {"alltoall": "2", "alltoallv": "2"},
+        _of_openmpi("pairwise"),
     ),
     Candidate(
         "openmpi:bruck",
         "openmpi",
         True,
         "Open MPI algorithm 3: logarithmic, for small blocks",
-        {"alltoall": "3"},
+        _of_openmpi("bruck"),
         usual=False,
     ),
     Candidate(
@@ -110,7 +126,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "openmpi",
         True,
         "Open MPI algorithm 4: a few posted at a time",
-        {"alltoall": "4"},
+        _of_openmpi("linear-sync"),
     ),
     Candidate("mpich", "mpich", True, "MPICH over OFI tcp"),
     Candidate("mpich:ucx", "mpich", True, "MPICH over UCX tcp", netmod="ucx"),
@@ -119,7 +135,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "mpich",
         True,
         "MPICH, brucks: logarithmic, for small blocks",
-        {"alltoall": "brucks"},
+        MPICH_NAMES["bruck"],
         usual=False,
     ),
     Candidate(
@@ -127,7 +143,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "mpich",
         True,
         "MPICH, scattered: a few posted at a time",
-        {"alltoall": "scattered"},
+        MPICH_NAMES["scattered"],
         usual=False,
     ),
     Candidate(
@@ -135,7 +151,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "mpich",
         True,
         "MPICH, pairwise: one partner per round",
-        {"alltoall": "pairwise"},
+        MPICH_NAMES["pairwise"],
         usual=False,
     ),
     Candidate(
@@ -207,12 +223,18 @@ def _parse_candidate(text: str) -> Candidate:
     for candidate in CANDIDATES:
         if colon and base_name == candidate.name and not candidate.stock:
             return candidate.with_options(text, options)
+    setting = parse_setting(text)
+    if setting is not None:
+        base = next(each for each in CANDIDATES if each.name == setting.base)
+        return base.with_setting(text, setting)
     close = get_close_matches(text, NAMES, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise BadInput(
         f"unknown candidate {text!r}; {hint}expected some of: {_valid_names()} "
         f"(those that start with {OUR_PREFIX!r} take options: "
-        "allemande+openmpi:name=value,name=value)"
+        "allemande+openmpi:name=value,name=value; stock ones tuning files: openmpi:rules=FILE, "
+        "mpich:selection=FILE, and parameters: openmpi:linear-sync:reqs=4, "
+        "mpich:scattered:throttle=4, mpich:bruck:k=4)"
     )
 
 

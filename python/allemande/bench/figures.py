@@ -62,6 +62,7 @@ class Figure:
     void_reason: str | None = None
     collective: str = "alltoall"
     matrix: str | None = None  # None: MPI_Alltoall, the size to everybody
+    ranks: int | None = None  # of a job
     ranks_per_host: int | str = 1  # "4,2,…": unequal, by host in file order
     rank_order: str = "block"
     seed: int = 1  # of the matrix

@@ -48,7 +48,11 @@ class JobPlan:
         return (self.asked or self.workloads[0]).describe()
 
     def labels(self) -> dict[str, Any]:
-        return {**(self.asked or self.workloads[0]).labels(), **self.conditions.labels()}
+        return {
+            **(self.asked or self.workloads[0]).labels(),
+            "ranks": self.workloads[0].placement.ranks,
+            **self.conditions.labels(),
+        }
 
 
 def split_placement(placement: Placement, job: int, jobs: int) -> Placement:

@@ -47,6 +47,7 @@ class Workload:
         return {
             "collective": self.collective,
             "matrix": self.matrix,
+            "ranks": self.placement.ranks,
             "ranks_per_host": int(text) if (text := self.placement.text).isdigit() else text,
             "rank_order": self.placement.order,
             "seed": self.seed,

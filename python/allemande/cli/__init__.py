@@ -61,6 +61,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "allemande.cli.plan",
         "Rank candidates on a network that was measured; set window and grain.",
     ),
+    "emit": (
+        "allemande.cli.emit",
+        "Write tuning files for stock libraries, and schedules for other programs.",
+    ),
     "reproduce": (
         "allemande.cli.reproduce",
         "Re-create published figures and say how far off they come out.",

@@ -1,0 +1,327 @@
+"""MSCCL's XML: the exchange as steps of thread blocks on GPUs, one chunk for each block of a pair.
+
+A thread block serves one peer each way. The one for distance d sends d ranks on and receives from d
+ranks back, so both ends agree on its channel, (d-1) // 32, as at most 32 peers may share one. Its
+steps stand in the order of the rounds; in a round sends come first. A send of a later round waits
+for what its rank has sent and received in the round before: `depid` and `deps` name the thread
+block and the step, `hasdep` marks steps that others wait for, and a `nop` holds every such wait but
+the last. A block that is forwarded lies in the scratch buffer and waits for the step that brought
+it. Packets are MSCCL's affair: that they alternate inside a round cannot be said.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from allemande.errors import BadInput
+from allemande.formats.schedule import Block, Message, Phase, Schedule
+from allemande.formats.traffic import check_no_cycle
+
+THREAD_BLOCKS_MAX = 216
+PEERS_MAX = 32  # of a channel
+STEPS_MAX = 256  # of a thread block
+CHANNELS_MAX = 32
+
+Where = tuple[str, int]  # buffer (i, o or s) and chunk
+Place = tuple[int, int]  # thread block and step
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Step:
+    kind: str  # s, r, cpy or nop
+    source: Where = ("i", 0)
+    target: Where = ("o", 0)
+    wait: Place | None = None
+    awaited: bool = False
+
+
+@dataclass
+class _ThreadBlock:
+    send: int = -1
+    receive: int = -1
+    channel: int = 0
+    steps: list[_Step] = field(default_factory=list)
+
+
+class _Gpu:
+    """The thread blocks of one rank."""
+
+    def __init__(self, schedule: Schedule, rank: int) -> None:
+        self._ranks = schedule.ranks
+        self._rank = rank
+        self._phases = schedule.phases(rank)
+        self._by_distance: dict[int, int] = {}
+        self.blocks: list[_ThreadBlock] = []
+        self._held: dict[Block, Place] = {}  # to be forwarded -> the step that brought it
+
+    @cached_property
+    def _scratch(self) -> dict[Block, int]:
+        """Where blocks lie that are forwarded."""
+        passing = (
+            block
+            for phase in self._phases
+            for round_ in phase.rounds
+            for message in round_.receive
+            for block in message.blocks
+            if block[1] != self._rank
+        )
+        return {block: chunk for chunk, block in enumerate(dict.fromkeys(passing))}
+
+    def where(self, block: Block) -> Where:
+        """Where a block lies that comes from another rank."""
+        return ("o", block[0]) if block[1] == self._rank else ("s", self._scratch[block])
+
+    def _of_distance(self, distance: int) -> int:
+        if distance not in self._by_distance:
+            self._by_distance[distance] = len(self.blocks)
+            self.blocks.append(_ThreadBlock(channel=(distance - 1) // PEERS_MAX))
+        return self._by_distance[distance]
+
+    def build(self, peers: list[_Gpu]) -> None:
+        for phase in self._phases:
+            self._add_phase(phase, peers)
+        own = _Step("cpy", ("i", self._rank), ("o", self._rank))
+        if not self.blocks:
+            self.blocks.append(_ThreadBlock())
+        self.blocks[0].steps.append(own)
+
+    def _add_phase(self, phase: Phase, peers: list[_Gpu]) -> None:
+        ended: dict[int, int] = {}  # the last step of each thread block in the round before
+        for round_ in phase.rounds:
+            begun: dict[int, int] = {}
+            for message in round_.send:
+                number = self._of_distance((message.peer - self._rank) % self._ranks)
+                begun[number] = self._add_sends(number, message, ended, peers[message.peer])
+            for message in round_.receive:
+                number = self._of_distance((self._rank - message.peer) % self._ranks)
+                begun[number] = self._add_receives(number, message)
+            ended = begun or ended
+
+    def _add_sends(self, number: int, message: Message, ended: dict[int, int], peer: _Gpu) -> int:
+        block = self.blocks[number]
+        block.send = message.peer
+        waits = {(other, step) for other, step in ended.items() if other != number}
+        for each in message.blocks:
+            source: Where = ("i", each[1])
+            if each[0] != self._rank:
+                source = ("s", self._scratch[each])
+                if self._held[each][0] != number:
+                    waits.add(self._held[each])
+            self._add(block, _Step("s", source, peer.where(each)), sorted(waits))
+            waits = set()
+        return len(block.steps) - 1
+
+    def _add_receives(self, number: int, message: Message) -> int:
+        block = self.blocks[number]
+        block.receive = message.peer
+        for each in message.blocks:
+            target = self.where(each)
+            source: Where = ("i", each[1])
+            self._add(block, _Step("r", source, target), [])
+            if target[0] == "s":
+                self._held[each] = (number, len(block.steps) - 1)
+        return len(block.steps) - 1
+
+    def _add(self, block: _ThreadBlock, step: _Step, waits: list[Place]) -> None:
+        for other, number in waits:
+            self.blocks[other].steps[number].awaited = True
+        block.steps += [_Step("nop", wait=wait) for wait in waits[:-1]]
+        step.wait = waits[-1] if waits else None
+        block.steps.append(step)
+
+    def check(self) -> None:
+        most = max(len(block.steps) for block in self.blocks)
+        if len(self.blocks) > THREAD_BLOCKS_MAX or most > STEPS_MAX:
+            raise BadInput(
+                f"rank {self._rank} needs {len(self.blocks)} thread blocks of up to {most} steps; "
+                f"MSCCL has {THREAD_BLOCKS_MAX} of {STEPS_MAX}: take fewer ranks, or an algorithm "
+                "with fewer partners in a round"
+            )
+
+    def lines(self) -> Iterator[str]:
+        yield (
+            f'  <gpu id="{self._rank}" i_chunks="{self._ranks}" o_chunks="{self._ranks}" '
+            f's_chunks="{len(self._scratch)}">'
+        )
+        for number, block in enumerate(self.blocks):
+            yield (
+                f'    <tb id="{number}" send="{block.send}" recv="{block.receive}" '
+                f'chan="{block.channel}">'
+            )
+            for place, step in enumerate(block.steps):
+                depid, deps = step.wait or (-1, -1)
+                yield (
+                    f'      <step s="{place}" type="{step.kind}" srcbuf="{step.source[0]}" '
+                    f'srcoff="{step.source[1]}" dstbuf="{step.target[0]}" '
+                    f'dstoff="{step.target[1]}" cnt="{0 if step.kind == "nop" else 1}" '
+                    f'depid="{depid}" deps="{deps}" hasdep="{int(step.awaited)}"/>'
+                )
+            yield "    </tb>"
+        yield "  </gpu>"
+
+
+def write(schedule: Schedule) -> Iterator[str]:
+    """The file; BadInput beyond what MSCCL has of thread blocks and steps."""
+    if schedule.ranks - 1 > THREAD_BLOCKS_MAX and schedule.direct:
+        raise BadInput(
+            f"{schedule.ranks} ranks need {schedule.ranks - 1} thread blocks on each GPU; MSCCL "
+            f"has {THREAD_BLOCKS_MAX}: take at most {THREAD_BLOCKS_MAX + 1} ranks, or an algorithm "
+            "with fewer partners, such as grid"
+        )
+    gpus = [_Gpu(schedule, rank) for rank in range(schedule.ranks)]
+    for gpu in gpus:
+        gpu.build(gpus)
+        gpu.check()
+    channels = 1 + max(block.channel for gpu in gpus for block in gpu.blocks)
+    if channels > CHANNELS_MAX:
+        raise BadInput(f"{schedule.ranks} ranks need {channels} channels; MSCCL has {CHANNELS_MAX}")
+    name = f"allemande-{schedule.identity}".replace("@", "-").replace(":", "-")
+    yield (
+        f'<algo name="{name}" proto="Simple" nchannels="{channels}" '
+        f'nchunksperloop="{schedule.ranks}" ngpus="{schedule.ranks}" coll="alltoall" inplace="0" '
+        f'outofplace="1" minBytes="0" maxBytes="{schedule.ranks * schedule.size}">\n'
+    )
+    for gpu in gpus:
+        yield from (f"{line}\n" for line in gpu.lines())
+    yield "</algo>\n"
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+_Node = tuple[int, int, int]  # GPU, thread block, step
+
+
+@dataclass(frozen=True)
+class MscclFile:
+    """What a file says, checked: it ends, and every chunk is where it belongs."""
+
+    ranks: int
+    thread_blocks: int  # of the GPU that has most
+    steps: int  # of the thread block that has most
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self.before: dict[_Node, list[_Node]] = {}
+        self.steps: dict[_Node, ElementTree.Element] = {}
+        self._sends: dict[tuple[int, int, int], list[_Node]] = defaultdict(list)
+        self._receives: dict[tuple[int, int, int], list[_Node]] = defaultdict(list)
+        self.sent_by: dict[_Node, _Node] = {}
+
+    def wrong(self, text: str) -> BadInput:
+        return BadInput(f"{self._source}: {text}; expected a file that MSCCL takes")
+
+    def add_gpu(self, gpu: ElementTree.Element, ranks: int) -> None:
+        rank = int(gpu.attrib["id"])
+        peers: dict[tuple[int, str], int] = defaultdict(int)
+        for block in gpu:
+            number, channel = int(block.attrib["id"]), int(block.attrib["chan"])
+            for way in ("send", "recv"):
+                if int(block.attrib[way]) >= ranks or int(block.attrib[way]) == rank:
+                    raise self.wrong(f"thread block {number} of GPU {rank} has no such peer")
+                peers[channel, way] += int(block.attrib[way]) >= 0
+            self._add_block(rank, number, channel, block)
+        if len(gpu) > THREAD_BLOCKS_MAX or max(peers.values(), default=0) > PEERS_MAX:
+            raise self.wrong(f"GPU {rank} has too many thread blocks, or peers in a channel")
+        self._check_waits(rank, gpu)
+
+    def _add_block(self, rank: int, number: int, channel: int, block: ElementTree.Element) -> None:
+        open_waits = False
+        for place, step in enumerate(block):
+            node = (rank, number, place)
+            if int(step.attrib["s"]) != place or place >= STEPS_MAX:
+                raise self.wrong(f"step {step.attrib['s']} of {node} is out of order or too many")
+            self.steps[node] = step
+            self.before[node] = [(rank, number, place - 1)] if place else []
+            wait = int(step.attrib["depid"])
+            if wait >= 0:
+                self.before[node].append((rank, wait, int(step.attrib["deps"])))
+            kind = step.attrib["type"]
+            if kind == "nop":
+                open_waits = True
+            elif open_waits and wait < 0:
+                raise self.wrong(f"the waits before {node} end in a step without one")
+            else:
+                open_waits = False
+            if kind == "s":
+                self._sends[rank, int(block.attrib["send"]), channel].append(node)
+            elif kind == "r":
+                self._receives[int(block.attrib["recv"]), rank, channel].append(node)
+
+    def _check_waits(self, rank: int, gpu: ElementTree.Element) -> None:
+        awaited = {
+            (rank, int(step.attrib["depid"]), int(step.attrib["deps"]))
+            for step in gpu.iter("step")
+            if int(step.attrib["depid"]) >= 0
+        }
+        marked = {
+            node
+            for node, step in self.steps.items()
+            if node[0] == rank and step.attrib["hasdep"] == "1"
+        }
+        if awaited != marked:
+            raise self.wrong(f"`hasdep` marks {sorted(marked ^ awaited)[0]} wrongly")
+
+    def join(self) -> None:
+        """The n-th send on a channel is what the n-th receive at its other end gets."""
+        for key in set(self._sends) | set(self._receives):
+            if len(self._sends[key]) != len(self._receives[key]):
+                raise self.wrong(f"GPU {key[0]} does not send GPU {key[1]} what that one receives")
+            for sent, received in zip(self._sends[key], self._receives[key], strict=True):
+                self.before[received].append(sent)
+                self.sent_by[received] = sent
+
+    def carry_out(self, order: list[_Node], ranks: int) -> None:
+        """Moves every chunk; BadInput where one is missing in the end."""
+        chunks: dict[tuple[int, str, int], Block] = {
+            (rank, "i", to): (rank, to) for rank in range(ranks) for to in range(ranks)
+        }
+        flying: dict[_Node, Block] = {}
+        for node in order:
+            step = self.steps[node].attrib
+            source = (node[0], step["srcbuf"], int(step["srcoff"]))
+            target = (node[0], step["dstbuf"], int(step["dstoff"]))
+            if step["type"] in ("s", "cpy") and source not in chunks:
+                raise self.wrong(f"step {node} sends chunk {source}, which is not there yet")
+            if step["type"] == "s":
+                flying[node] = chunks[source]
+            elif step["type"] == "r":
+                chunks[target] = flying[self.sent_by[node]]
+            elif step["type"] == "cpy":
+                chunks[target] = chunks[source]
+        for rank in range(ranks):
+            for origin in range(ranks):
+                if chunks.get((rank, "o", origin)) != (origin, rank):
+                    raise self.wrong(f"GPU {rank} lacks what GPU {origin} has for it")
+
+
+def read(text: str, source: str) -> MscclFile:
+    """Reads a file and carries it out, chunk by chunk."""
+    try:
+        algo = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise BadInput(f"{source}: not valid XML: {error}; expected MSCCL's algo") from None
+    ranks = int(algo.attrib["ngpus"])
+    reader = _Reader(source)
+    if int(algo.attrib["nchunksperloop"]) != ranks or len(algo) != ranks:
+        raise reader.wrong(f"nchunksperloop or the GPUs are not those of {ranks} ranks")
+    for gpu in algo:
+        reader.add_gpu(gpu, ranks)
+    reader.join()
+    for node, needs in reader.before.items():
+        if any(need not in reader.before for need in needs):
+            raise reader.wrong(f"step {node} waits for a step that is not there")
+    reader.carry_out(check_no_cycle(reader.before, source), ranks)
+    return MscclFile(
+        ranks,
+        max(len(gpu) for gpu in algo),
+        max(len(block) for gpu in algo for block in gpu),
+    )
