@@ -38,7 +38,11 @@ def _timeline_size(text: str, sizes: Sequence[int], html: str | None) -> int:
 
 def command(
     lab: Annotated[
-        str, typer.Option(metavar="CLUSTER", help="Cluster file or name of a ready-made cluster.")
+        str,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Cluster file, name of a ready-made cluster, slurm:FILE or ibnetdiscover:FILE.",
+        ),
     ] = LAB,
     collective: Annotated[
         str,
@@ -75,7 +79,8 @@ def command(
         list[str] | None,
         typer.Option(
             help="Candidates, separated by commas; those with allemande take options: "
-            "allemande+openmpi:window_packets=7. Default: all."
+            "allemande+openmpi:window_packets=7; stock ones tuning files: openmpi:rules=FILE, "
+            "mpich:selection=FILE. Default: all."
         ),
     ] = None,
     rounds: Annotated[int, typer.Option(help="How often the candidates take turns.")] = 3,
@@ -199,6 +204,7 @@ def command(
     from allemande.bench.comparison import ConditionOptions, compare
     from allemande.bench.runner import Effort
     from allemande.bench.timeline import Request
+    from allemande.simulation.networks import as_cluster_file
 
     effort = Effort(
         rounds=rounds,
@@ -208,22 +214,23 @@ def command(
         seconds=seconds,
         seconds_max=max(seconds, Effort.seconds_max),
     )
-    result = compare(
-        lab,
-        scale,
-        size_list,
-        candidates,
-        effort,
-        congestion_control,
-        collective=collective,
-        matrix=spec,
-        seed=seed,
-        ranks_per_host=ranks_per_host,
-        rank_order=rank_order,
-        timers=None if timers is None else timers.value,
-        options=ConditionOptions(cold, idle, background, jobs, job_layout, slow, half_rate),
-        timeline=None if timeline_size is None else Request(timeline_size),
-    )
+    with as_cluster_file(lab) as file:
+        result = compare(
+            file,
+            scale,
+            size_list,
+            candidates,
+            effort,
+            congestion_control,
+            collective=collective,
+            matrix=spec,
+            seed=seed,
+            ranks_per_host=ranks_per_host,
+            rank_order=rank_order,
+            timers=None if timers is None else timers.value,
+            options=ConditionOptions(cold, idle, background, jobs, job_layout, slow, half_rate),
+            timeline=None if timeline_size is None else Request(timeline_size),
+        )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))
     figure_output.print_result(console, result.figures, result.setting, result.warnings)

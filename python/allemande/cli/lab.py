@@ -84,7 +84,12 @@ def _tell(notes: Sequence[str]) -> None:
 
 @app.command()
 def up(
-    cluster: Annotated[str, typer.Argument(help="Cluster file or name of a ready-made cluster.")],
+    cluster: Annotated[
+        str,
+        typer.Argument(
+            help="Cluster file, name of a ready-made cluster, slurm:FILE or ibnetdiscover:FILE."
+        ),
+    ],
     scale: ScaleOption = 1.0,
     name: Annotated[
         str | None, typer.Option(help="What to call it; default: the cluster's name.")
@@ -97,18 +102,20 @@ def up(
 ) -> None:
     """Boot a lab that stays until `allemande lab down`."""
     from allemande.lab import Lab
+    from allemande.simulation.networks import as_cluster_file
 
-    lab = Lab.boot(
-        cluster,
-        scale=scale,
-        name=name,
-        persistent=True,
-        timers=_timers_name(timers),
-        shape=not unshaped,
-        offloads=offloads,
-        congestion_control=congestion_control,
-        force=force,
-    )
+    with as_cluster_file(cluster) as file:
+        lab = Lab.boot(
+            file,
+            scale=scale,
+            name=name,
+            persistent=True,
+            timers=_timers_name(timers),
+            shape=not unshaped,
+            offloads=offloads,
+            congestion_control=congestion_control,
+            force=force,
+        )
     _tell(lab.notes)
     last = lab.hosts[-1]
     typer.echo(
@@ -238,15 +245,18 @@ def run(
 
     if cluster is None:
         raise typer.Exit(launch(Lab.attach(lab)))
-    booted = Lab.boot(
-        cluster,
-        scale=1.0 if scale is None else scale,
-        timers=_timers_name(timers),
-        shape=not unshaped,
-        offloads=offloads,
-        congestion_control=congestion_control,
-        force=force,
-    )
+    from allemande.simulation.networks import as_cluster_file
+
+    with as_cluster_file(cluster) as file:
+        booted = Lab.boot(
+            file,
+            scale=1.0 if scale is None else scale,
+            timers=_timers_name(timers),
+            shape=not unshaped,
+            offloads=offloads,
+            congestion_control=congestion_control,
+            force=force,
+        )
     with booted:
         _tell(booted.notes)
         code = launch(booted)

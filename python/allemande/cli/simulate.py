@@ -18,7 +18,7 @@ def command(
         typer.Argument(
             metavar="CLUSTER",
             help="Cluster file, name of a ready-made cluster, fat-tree:HOSTS, "
-            "lossless-fat-tree:HOSTS or ib-144.",
+            "lossless-fat-tree:HOSTS, ib-144, slurm:FILE or ibnetdiscover:FILE.",
         ),
     ],
     algorithm: Annotated[
