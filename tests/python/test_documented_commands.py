@@ -293,6 +293,9 @@ def test_cheap_commands_run(
     for word in words:
         if word.endswith(".toml"):
             (tmp_path / word).write_text((ROOT / "clusters/tam-8x1.toml").read_text())
+        if word.startswith("slurm:topology.conf"):
+            found = ROOT / "tests/fixtures/imports/topology.conf"
+            (tmp_path / "topology.conf").write_text(found.read_text())
     (tmp_path / "out").mkdir()
     assert cli.main(smaller(words)) == 0
 

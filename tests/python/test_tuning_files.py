@@ -392,7 +392,7 @@ def test_the_command_writes_file_and_settings(
     times = tmp_path / "bench.json"
     times.write_text(json.dumps(rows("openmpi", ("", 1.0), (":pairwise", 0.5))))
     out = tmp_path / "rules"
-    assert main(["emit", "openmpi-rules", "--choices", str(times), "-o", str(out)]) == 0
+    assert main(["emit", "openmpi-rules", "--times", str(times), "-o", str(out)]) == 0
     settings = [
         "OMPI_MCA_coll_tuned_use_dynamic_rules=1",
         f"OMPI_MCA_coll_tuned_dynamic_rules_filename={out}",
@@ -401,7 +401,7 @@ def test_the_command_writes_file_and_settings(
     assert (tmp_path / "rules.env").read_text().splitlines() == settings
     assert openmpi_rules.read(out.read_text(), "rules").find(8, 1000) is not None
     assert main(["emit", "openmpi-rules"]) == 2
-    assert "expected --choices FILE" in capsys.readouterr().err
+    assert "expected --times FILE" in capsys.readouterr().err
     assert main(["emit", "rules"]) == 2
     assert "expected one of openmpi-rules, mpich-selection, json" in capsys.readouterr().err
 

@@ -67,7 +67,7 @@ def command(
             help="GOAL: what a packet costs the processor, o.", min=0, rich_help_panel=SCHEDULES
         ),
     ] = 0,
-    choices: Annotated[
+    times: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
@@ -107,11 +107,11 @@ def command(
         )
     check_outputs({"--output": output})
     if format_name in emit.TUNING_FORMATS:
-        if choices is None:
-            raise BadInput(f"{format_name} needs times to choose by; expected --choices FILE")
+        if times is None:
+            raise BadInput(f"{format_name} needs times to choose by; expected --times FILE")
         emitted = emit.tuning(
             format_name,
-            emit.choices_of_times(format_name, choices, ranks, libmpi),
+            emit.choices_of_times(format_name, times, ranks, libmpi),
             Path(output),
             mpi_version=mpi_version or emit.OPENMPI_VERSION,
             libmpi=libmpi,
