@@ -12,7 +12,7 @@ from allemande.bench.candidates import parse_candidates
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.formats import emit, mpich_selection, openmpi_rules
-from allemande.formats.choices import choose, times_of
+from allemande.formats.choices import choose, choose_alltoallv, read_rows, times_of
 from allemande.formats.mpich_selection import Library
 from allemande.formats.tuning_table import make_table
 from allemande.stock_algorithms import StockAlgorithm, parse_stock
@@ -381,6 +381,36 @@ def test_rows_without_ranks_need_them() -> None:
     assert list(times_of(found, "openmpi", 16, "bench.json")) == [(16, 1000)]
     with pytest.raises(BadInput, match="expected --ranks"):
         times_of(found, "openmpi", None, "bench.json")
+
+
+def test_alltoallv_is_chosen_over_all_that_was_timed() -> None:
+    found = [
+        {**row, "collective": "alltoallv", "matrix": matrix}
+        for matrix, size, pairwise in (("zipf:1", 100, 0.9), ("hot", 100, 2.0), ("hot", 5000, 0.2))
+        for row in rows("openmpi", ("", 1.0), (":pairwise", pairwise), size=size)
+    ]
+    assert choose_alltoallv(found, None, "bench.json") == {8: "openmpi:pairwise"}
+    assert choose_alltoallv(found[:4], None, "bench.json") == {8: "openmpi"}
+    assert choose_alltoallv(rows("openmpi", ("", 1.0)), None, "bench.json") == {}
+    emitted = emit.tuning_of_rows(
+        "openmpi-rules", [*rows("openmpi", ("", 1.0)), *found], Path("/rules"), source="bench.json"
+    )
+    rules = openmpi_rules.read("".join(emitted.pieces), "rules")
+    assert rules.find(8, 1000) is None
+    alltoallv = rules.find(8, 1000, "alltoallv")
+    assert alltoallv is not None and alltoallv.number == 2
+
+
+def test_rows_are_an_array_or_the_ranking_of_a_plan(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    found = rows("openmpi", ("", 1.0))
+    for document in (found, {"hosts": 8, "ranking": found}):
+        path.write_text(json.dumps(document))
+        assert read_rows(path) == found
+    for text in ("{}", "[1]", "times"):
+        path.write_text(text)
+        with pytest.raises(BadInput, match=r"rows\.json: "):
+            read_rows(path)
 
 
 # ---- the command, and bench ----------------------------------------------------------------------

@@ -109,10 +109,14 @@ def command(
     if format_name in emit.TUNING_FORMATS:
         if times is None:
             raise BadInput(f"{format_name} needs times to choose by; expected --times FILE")
-        emitted = emit.tuning(
+        from allemande.formats.choices import read_rows
+
+        emitted = emit.tuning_of_rows(
             format_name,
-            emit.choices_of_times(format_name, times, ranks, libmpi),
+            read_rows(times),
             Path(output),
+            source=str(times),
+            ranks=ranks,
             mpi_version=mpi_version or emit.OPENMPI_VERSION,
             libmpi=libmpi,
         )

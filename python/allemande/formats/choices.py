@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from allemande.errors import BadInput
-from allemande.stock_algorithms import MPICH, StockAlgorithm, parse_stock
+from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_stock
 
 # Below this gain a rule is not worth having: the library keeps its own choice.
 GAIN_MIN = 0.02
@@ -22,15 +22,19 @@ GAIN_MIN = 0.02
 Times = dict[tuple[int, int], dict[str, float]]  # (ranks, bytes per pair) -> candidate -> seconds
 
 
-def _time_of(row: Mapping[str, Any]) -> float | None:
+def _no_ranks(source: str) -> BadInput:
+    return BadInput(f"{source}: rows do not say `ranks`; expected --ranks beside them")
+
+
+def _time_of(row: Mapping[str, Any], collective: str = "alltoall") -> float | None:
     value = row.get("median_s", row.get("time_s"))
     usable = (
         isinstance(value, int | float)
         and value > 0
         and not row.get("void")
         and not row.get("wrong_bytes")
-        and row.get("collective", "alltoall") == "alltoall"
-        and row.get("matrix") is None
+        and row.get("collective", "alltoall") == collective
+        and (collective == "alltoallv" or row.get("matrix") is None)
     )
     return float(value) if usable and value is not None else None
 
@@ -39,7 +43,7 @@ def times_of(rows: Sequence[Any], library: str, ranks: int | None, source: str) 
     """The times of a library's candidates; `ranks` is for rows that do not say them."""
     times: Times = {}
     for row in rows:
-        if not isinstance(row, dict) or not {"candidate", "size"} <= set(row):
+        if not {"candidate", "size"} <= set(row):
             raise BadInput(f"{source}: a row without `candidate` and `size`: {row!r:.60}")
         found = parse_stock(str(row["candidate"]))
         value = _time_of(row)
@@ -47,7 +51,7 @@ def times_of(rows: Sequence[Any], library: str, ranks: int | None, source: str) 
             continue
         number = row.get("ranks", ranks)
         if not isinstance(number, int):
-            raise BadInput(f"{source}: rows do not say `ranks`; expected --ranks beside them")
+            raise _no_ranks(source)
         point = times.setdefault((number, int(row["size"])), {})
         name = str(found)
         point[name] = min(value, point.get(name, math.inf))
@@ -107,17 +111,42 @@ def choose(
     return min(tried, key=lambda chosen: sum(math.log(times[p][n]) for p, n in chosen.items()))
 
 
-def read_choices(
-    path: Path,
-    library: str,
-    ranks: int | None = None,
-    default_scatters: Callable[[int, int], bool] = lambda *_: True,
-) -> dict[tuple[int, int], str]:
-    """The choices that a JSON array of rows leads to."""
+def choose_alltoallv(rows: Sequence[Any], ranks: int | None, source: str) -> dict[int, str]:
+    """For MPI_Alltoallv of Open MPI, which looks at the number of ranks alone: ranks -> candidate.
+
+    The fastest over all sizes and traffics at which all candidates were timed: the one with the
+    least product of times. No rows of MPI_Alltoallv give no choice.
+    """
+    totals: dict[int, dict[str, dict[tuple[Any, Any], float]]] = {}
+    for row in rows:
+        found = parse_stock(str(row.get("candidate")))
+        value = _time_of(row, "alltoallv")
+        number = row.get("ranks", ranks)
+        if found is not None and found.library == OPENMPI and value is not None:
+            if not isinstance(number, int):
+                raise _no_ranks(source)
+            point = (row.get("size"), row.get("matrix"))
+            totals.setdefault(number, {}).setdefault(str(found), {})[point] = value
+    chosen = {}
+    for number, by_name in totals.items():
+        shared = set.intersection(*(set(points) for points in by_name.values()))
+        if shared:
+            times = {
+                name: math.exp(sum(math.log(points[at]) for at in shared) / len(shared))
+                for name, points in by_name.items()
+            }
+            chosen[number] = _best(times, OPENMPI)
+    return chosen
+
+
+def read_rows(path: Path) -> list[Any]:
+    """The rows of a file: an array, or a plan's `ranking`."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read: {error}; expected a JSON array of times") from None
-    if not isinstance(rows, list):
-        raise BadInput(f"{path}: not an array; expected what `allemande bench --json` writes")
-    return choose(times_of(rows, library, ranks, str(path)), library, default_scatters)
+    if isinstance(rows, dict):
+        rows = rows.get("ranking")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadInput(f"{path}: no array of rows; expected what `allemande bench --json` writes")
+    return rows

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from allemande.errors import BadInput
 from allemande.formats import goal, htsim, mpich_selection, msccl, openmpi_rules, plan_json
-from allemande.formats.choices import read_choices
+from allemande.formats.choices import choose, choose_alltoallv, times_of
 from allemande.formats.schedule import Schedule
 from allemande.formats.tuning_table import Choices, make_table
 from allemande.lab.mpi_launch import installation
@@ -65,17 +66,6 @@ def site_libmpi(given: str | None) -> Path:
     return found
 
 
-def choices_of_times(
-    format_name: str, times: Path, ranks: int | None = None, libmpi: str | None = None
-) -> dict[tuple[int, int], str]:
-    """What a file of times leads to, for the library the format is for."""
-    library = TUNING_FORMATS[format_name]
-    if library == OPENMPI:
-        return read_choices(times, library, ranks)
-    found = mpich_selection.read_library(site_libmpi(libmpi))
-    return read_choices(times, library, ranks, mpich_selection.default_scatters(found))
-
-
 def tuning(
     format_name: str,
     choices: Choices,
@@ -111,6 +101,46 @@ def tuning(
     if throttle:
         notes.append(f"the window of {throttle} holds wherever MPICH takes scattered")
     return Emitted([text], settings, tuple(notes))
+
+
+def choices_of_rows(
+    format_name: str,
+    rows: Sequence[Any],
+    source: str,
+    *,
+    ranks: int | None = None,
+    libmpi: str | None = None,
+) -> dict[tuple[int, int], str]:
+    """What rows of times lead to for MPI_Alltoall, in the library the format is for."""
+    library = TUNING_FORMATS[format_name]
+    times = times_of(rows, library, ranks, source)
+    if library == OPENMPI:
+        return choose(times, library)
+    found = mpich_selection.read_library(site_libmpi(libmpi))
+    return choose(times, library, mpich_selection.default_scatters(found))
+
+
+def tuning_of_rows(
+    format_name: str,
+    rows: Sequence[Any],
+    path: Path,
+    *,
+    source: str,
+    ranks: int | None = None,
+    mpi_version: str = OPENMPI_VERSION,
+    libmpi: str | None = None,
+) -> Emitted:
+    """A tuning file out of measured or predicted times, rows as formats.choices has them.
+
+    `ranks` is for rows that do not say how many; `source` names the rows in messages.
+    """
+    choices = choices_of_rows(format_name, rows, source, ranks=ranks, libmpi=libmpi)
+    alltoallv = None
+    if TUNING_FORMATS[format_name] == OPENMPI:
+        alltoallv = choose_alltoallv(rows, ranks, source)
+    return tuning(
+        format_name, choices, path, mpi_version=mpi_version, libmpi=libmpi, alltoallv=alltoallv
+    )
 
 
 def schedule(format_name: str, made: Schedule, overhead_ns: int = 0) -> Emitted:
