@@ -65,6 +65,16 @@ def test_a_schedule_of_a_cluster_is_read_back(module: ModuleType) -> None:
     module.read(written(schedule, module), "file")
 
 
+@pytest.mark.parametrize(
+    "identity", ["sync-shuffle@xor-plain", "group-shuffle:5@shift", "grid:4x4", "direct"]
+)
+def test_an_identity_names_a_schedule(identity: str) -> None:
+    schedule = make_schedule(identity, SIZE, ranks=16, cluster=load_cluster("tam-8x4"))
+    assert schedule.identity == identity
+    assert schedule.hosts == [f"h{i}" for i in range(16)]
+    assert plan_json.read(written(schedule, plan_json), "plan.json").head["ranks"] == 16
+
+
 # ---- JSON ----------------------------------------------------------------------------------------
 
 
@@ -324,7 +334,7 @@ def test_the_command_writes_schedules(capsys: pytest.CaptureFixture[str]) -> Non
     ("words", "message"),
     [
         ((), "how many ranks is not said"),
-        (("--ranks", "4", "--cluster", "tam-8x4"), "4 ranks on 32 hosts"),
+        (("--ranks", "33", "--cluster", "tam-8x4"), "33 ranks on 32 hosts"),
         (("--ranks", "4", "--size", "1,2"), "a schedule has one size"),
         (("--ranks", "4", "--algorithm", "ring"), "expected one of"),
         (("--ranks", "70000"), "out of range"),

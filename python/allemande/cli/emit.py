@@ -44,8 +44,8 @@ def command(
         str | None,
         typer.Option(
             metavar="CLUSTER",
-            help="A rank on each of its hosts; as `allemande simulate` takes it. Default: one "
-            "switch.",
+            help="A rank on each of its hosts, or on the first --ranks; as `allemande simulate` "
+            "takes it. Default: one switch.",
             rich_help_panel=SCHEDULES,
         ),
     ] = None,

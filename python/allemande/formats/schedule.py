@@ -69,7 +69,7 @@ class Schedule:
         if self.cluster is None:
             return []
         try:
-            return self.cluster.hierarchy()
+            return [level[: self.ranks] for level in self.cluster.hierarchy()]
         except BadInput:
             return []
 
@@ -88,12 +88,14 @@ class Schedule:
     @property
     def hosts(self) -> list[str] | None:
         """One rank on each, in rank order."""
-        return None if self.cluster is None else [host.name for host in self.cluster.hosts]
+        if self.cluster is None:
+            return None
+        return [host.name for host in self.cluster.hosts[: self.ranks]]
 
     @cached_property
     def tuning(self) -> Tuning | None:
         """Window and grain, where the network is known."""
-        return None if self.cluster is None else tune(self.cluster, None)
+        return None if self.cluster is None else tune(self.cluster, self.hosts)
 
     @property
     def direct(self) -> bool:
@@ -152,23 +154,26 @@ def make_schedule(
     permutation: str = "balanced",
     contention_aware: bool = True,
 ) -> Schedule:
-    """A schedule of a named algorithm, on the hosts of a cluster or on one switch.
+    """A schedule of a named algorithm, on the first `ranks` hosts of a cluster, or on one switch.
 
-    Raises BadInput for unknown names, for ranks that are not the cluster's hosts, and for shapes
-    that do not fit.
+    `algorithm` may be a plan's identity: "group-shuffle:5@shift", "sync-shuffle@xor-plain". Raises
+    BadInput for unknown names, for more ranks than hosts, and for shapes that do not fit.
     """
+    name, at, rest = algorithm.partition("@")
+    if at:
+        permutation, contention_aware = rest.removesuffix("-plain"), not rest.endswith("-plain")
     if cluster is not None:
         hosts = len(cluster.hosts)
-        if ranks not in (None, hosts):
-            raise BadInput(f"{ranks} ranks on {hosts} hosts; expected {hosts}, one on each host")
-        ranks = hosts
+        ranks = hosts if ranks is None else ranks
+        if ranks > hosts:
+            raise BadInput(f"{ranks} ranks on {hosts} hosts; expected one on each host at most")
     if ranks is None:
         raise BadInput("how many ranks is not said; expected --ranks or --cluster")
     if not 2 <= ranks <= RANKS_MAX:
         raise BadInput(f"{ranks} ranks are out of range; expected 2 to {RANKS_MAX}")
     mtu = DEFAULT_MTU_BYTES if cluster is None else cluster.mtu_bytes
     schedule = Schedule(
-        algorithm, ranks, size, mtu - IP_UDP_BYTES, permutation, contention_aware, cluster
+        name, ranks, size, mtu - IP_UDP_BYTES, permutation, contention_aware, cluster
     )
     _ = schedule.identity  # names and shapes are checked where the first plan is made
     return schedule
