@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from allemande.errors import Failed
+from allemande.formats import emit
 from allemande.preload import library_path
 
 pytestmark = pytest.mark.slow
@@ -70,6 +71,28 @@ def test_allemande_runs_in_both_libraries(cluster: Path) -> None:
         assert entry["accelerated"], done.stderr
         assert entry["packets"] >= 2 * 3 * 4 * 12  # calls, partners, ranks, packets per message
         assert entry["wrong_bytes"] == 0
+
+
+def test_tuning_files_run_beside_the_libraries_own_choice(cluster: Path, tmp_path: Path) -> None:
+    """And a rule that fails where it holds, between 4 ranks at 2 KB, is seen to hold."""
+    rules, selection = tmp_path / "rules", tmp_path / "selection.json"
+    for path, kind, name in (
+        (rules, "openmpi-rules", "openmpi:pairwise"),
+        (selection, "mpich-selection", "mpich:scattered:throttle=1"),
+    ):
+        emit.tuning(kind, {(4, 2000): name}, path).write(path)
+    names = f"openmpi,openmpi:rules={rules},mpich,mpich:selection={selection}"
+    done = bench(cluster, "--sizes", "100,2K", "--against", names, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    for entry in json.loads(done.stdout):
+        assert (entry["wrong_bytes"], entry["calls"], entry["ranks"]) == (0, 4, 4)
+    text = rules.read_text()
+    assert text.count("4000 2 0 0 0") == 1
+    rules.write_text(text.replace("4000 2 0 0 0", "4000 5 0 0 0"))
+    done = bench(cluster, "--sizes", "100,2K", "--against", f"openmpi:rules={rules}", "--json", "-")
+    found = {entry["size"]: entry["median_s"] for entry in json.loads(done.stdout)}
+    assert done.returncode == 1
+    assert found[100] is not None and found[2000] is None
 
 
 def test_a_skewed_alltoallv_is_right_in_both_libraries(cluster: Path) -> None:
