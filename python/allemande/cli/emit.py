@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -137,11 +136,4 @@ def command(
             contention_aware=contention_aware,
         )
         emitted = emit.schedule(format_name, made, overhead_ns)
-    for note in emitted.notes:
-        print(f"allemande: {note}", file=sys.stderr)
-    if output == STDOUT:
-        sys.stdout.writelines(emitted.pieces)
-        return
-    emitted.write(Path(output))
-    for name, value in emitted.settings.items():
-        print(f"{name}={value}")
+    emitted.deliver(output)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from allemande.cli.predict import DEFAULT_SIZES
+from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 
@@ -35,6 +37,25 @@ def command(
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the plan as JSON; '-' is stdout.")
     ] = None,
+    emit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="With -o, write the plan for others: openmpi-rules or mpich-selection, of the "
+            "library's fastest algorithms; json, goal, msccl or htsim, of our fastest way.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Of --emit; '-' is stdout."),
+    ] = None,
+    libmpi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="For mpich-selection: the site's libmpi.so.12. Default: that of `make setup`.",
+        ),
+    ] = None,
 ) -> None:
     """Rank all candidates at each size, and set the global window and the grain.
 
@@ -49,11 +70,20 @@ def command(
     from allemande.model.samples import with_measured
     from allemande.quantities import parse_sizes
 
-    check_outputs({"--json": json})
+    if (emit is None) != (output is None):
+        raise BadInput("--emit and --output belong together; expected both, or neither")
+    check_outputs({"--json": json, "--output": output})
     loaded = load_profile(profile)
     count = len(loaded.network.hosts) if hosts is None else hosts
     if measured is not None:
         loaded = with_measured(loaded, measured, loaded.first_hosts(count))
     made = make_plan(loaded, count, parse_sizes(size))
-    plan_output.print_plan(Console(stderr=json == STDOUT, width=160), made)
+    emitted = None
+    if emit is not None and output is not None:
+        from allemande.model.plan_emission import emit_plan
+
+        emitted = emit_plan(made, loaded, emit, Path(output), libmpi)
+    plan_output.print_plan(Console(stderr=STDOUT in (json, output), width=160), made)
     write_output(json, plan_output.to_json(made))
+    if emitted is not None and output is not None:
+        emitted.deliver(output)

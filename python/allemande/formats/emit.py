@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from allemande.formats.choices import choose, choose_alltoallv, times_of
 from allemande.formats.schedule import Schedule
 from allemande.formats.tuning_table import Choices, make_table
 from allemande.lab.mpi_launch import installation
+from allemande.output_files import STDOUT
 from allemande.stock_algorithms import MPICH, OPENMPI
 
 # The format's name -> the library it is for
@@ -49,6 +51,17 @@ class Emitted:
         if self.settings:
             text = "".join(f"{name}={value}\n" for name, value in self.settings.items())
             settings_file(path).write_text(text, encoding="utf-8")
+
+    def deliver(self, output: str) -> None:
+        """To a file, with its settings on stdout; or, by '-', to stdout. Notes go to stderr."""
+        for note in self.notes:
+            print(f"allemande: {note}", file=sys.stderr)
+        if output == STDOUT:
+            sys.stdout.writelines(self.pieces)
+            return
+        self.write(Path(output))
+        for name, value in self.settings.items():
+            print(f"{name}={value}")
 
 
 def settings_file(path: Path) -> Path:

@@ -1,0 +1,48 @@
+"""A plan in the formats of other programs: what `allemande plan --emit` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from allemande.errors import BadInput
+from allemande.formats import emit
+from allemande.formats.schedule import make_schedule
+from allemande.model.planning import Plan
+from allemande.model.predict import Row
+from allemande.model.profile import Profile
+
+
+def _best_of_ours(plan: Plan) -> Row:
+    """The fastest way that allemande carries out itself, at the plan's one size."""
+    sizes = {row.size for row in plan.rows}
+    if len(sizes) != 1:
+        raise BadInput(f"a schedule has one size, and the plan {len(sizes)}; expected --size BYTES")
+    own = [row for row in plan.rows if " " in row.way]
+    if not own:
+        raise BadInput("the profile has no network, so no schedule is known; expected [cluster]")
+    return min(own, key=lambda row: row.time_s)
+
+
+def emit_plan(
+    plan: Plan, profile: Profile, format_name: str, path: Path, libmpi: str | None = None
+) -> emit.Emitted:
+    """A tuning file of the libraries' fastest algorithms, or the schedule of our fastest way.
+
+    The file is to lie at `path`. Raises BadInput for a plan without candidates of the library, with
+    several sizes where a schedule is asked for, and for formats that are unknown.
+    """
+    if format_name in emit.TUNING_FORMATS:
+        mpi = profile.network.mpi
+        return emit.tuning_of_rows(
+            format_name,
+            [row.as_json() for row in plan.rows],
+            path,
+            source="the profile",
+            mpi_version=mpi if mpi.startswith("Open MPI") else emit.OPENMPI_VERSION,
+            libmpi=libmpi,
+        )
+    best = _best_of_ours(plan)
+    made = make_schedule(
+        best.way.partition(" ")[2], best.size, ranks=plan.hosts, cluster=profile.cluster
+    )
+    return emit.schedule(format_name, made)
