@@ -46,22 +46,29 @@ SURVEYED: Mapping[str, str] = {
     "mpich:scattered:throttle=1,mpich:scattered:throttle=2,mpich:scattered:throttle=4",
 }
 BRUCK_SIZE_MAX = 4_000  # beyond it Bruck's algorithm moves too much to be the fastest
+REQS_SIZE_MIN = 65_536  # Open MPI's eager limit: below it a bound on its requests does not bind
 BEST_SHOWN = 2  # of each size, in the second run
 
 
 def _survey(cluster: str, library: str, sizes: Sequence[int], scale: float) -> list[Figure]:
     """Every algorithm, shortly."""
     effort = Effort(rounds=1, calls=2, calls_max=20, seconds=0.3)
-    small = [size for size in sizes if size <= BRUCK_SIZE_MAX]
-    names = SURVEYED[library].split(",")
-    figures: list[Figure] = []
-    for some, part in (
-        ([name for name in names if "bruck" not in name], sizes),
-        ([name for name in names if "bruck" in name], small),
-    ):
-        if part:
-            figures += compare(cluster, scale, part, parse_candidates(some), effort).figures
-    return figures
+    by_sizes: dict[tuple[int, ...], list[str]] = {}
+    for name in SURVEYED[library].split(","):
+        part = tuple(size for size in sizes if _worth_timing(name, size))
+        by_sizes.setdefault(part, []).append(name)
+    return [
+        figure
+        for part, names in by_sizes.items()
+        if part
+        for figure in compare(cluster, scale, part, parse_candidates(names), effort).figures
+    ]
+
+
+def _worth_timing(candidate: str, size: int) -> bool:
+    if "bruck" in candidate:
+        return size <= BRUCK_SIZE_MAX
+    return "reqs=" not in candidate or size >= REQS_SIZE_MIN
 
 
 def _fastest(times: Path, library: str, sizes: Sequence[int]) -> list[str]:
