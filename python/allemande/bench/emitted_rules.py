@@ -43,7 +43,8 @@ SURVEYED: Mapping[str, str] = {
     "openmpi:linear-sync:reqs=1,openmpi:linear-sync:reqs=2,openmpi:linear-sync:reqs=4,"
     "openmpi:linear-sync:reqs=8",
     MPICH: "mpich,mpich:pairwise,mpich:bruck,mpich:bruck:k=4,mpich:scattered,"
-    "mpich:scattered:throttle=1,mpich:scattered:throttle=2,mpich:scattered:throttle=4",
+    "mpich:scattered:throttle=1,mpich:scattered:throttle=2,mpich:scattered:throttle=4,"
+    "mpich:scattered:throttle=8",
 }
 BRUCK_SIZE_MAX = 4_000  # beyond it Bruck's algorithm moves too much to be the fastest
 REQS_SIZE_MIN = 65_536  # Open MPI's eager limit: below it a bound on its requests does not bind
