@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.formats import goal, htsim, mpich_selection, msccl, openmpi_rules, plan_json
 from allemande.formats.choices import choose, choose_alltoallv, times_of
 from allemande.formats.schedule import Schedule
@@ -73,9 +73,12 @@ def site_libmpi(given: str | None) -> Path:
     """The libmpi to take MPICH's decisions from: the one given, or that of `make setup`."""
     if given is not None:
         return Path(given)
-    found = installation(MPICH).shared_library()
+    try:
+        found = installation(MPICH).shared_library()
+    except Failed:
+        found = None  # no source tree, or no `make setup` in it
     if found is None:
-        raise BadInput("which libmpi is MPICH's is not known; name it with --libmpi")
+        raise BadInput("the site's MPICH is not known; name its libmpi.so.12 with --libmpi")
     return found
 
 
