@@ -96,6 +96,12 @@ bench-mpi: build ## 1 B to 64 KB on three clusters against every stock algorithm
 bench-model: build ## predictions against the simulator and the lab (25 minutes; MODEL=--all: hours)
 	$(python) -m allemande.model.bench_model $(MODEL)
 
+# RULES="--clusters tam-8x4 --libraries mpich --sizes 100" measures a part; what is in
+# out/emitted-rules is not measured again.
+.PHONY: bench-rules
+bench-rules: build ## what emitted tuning files gain beside default and best forced (half an hour)
+	$(python) -m allemande.bench.emitted_rules $(RULES)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.bench.scale_check

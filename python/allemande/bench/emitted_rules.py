@@ -3,7 +3,8 @@
 Run as `python -m allemande.bench.emitted_rules`: on each cluster every algorithm is timed shortly,
 or `--times` says how long they take; a tuning file is made of that, and in a second run the library
 with the file takes turns with the library by itself and with the fastest algorithms. Ratios come
-from the second run alone. The last line is the verdict; exit code 1 where a figure is missed.
+from the second run alone. The last line is the verdict; exit code 1 where a figure is missed. What
+lies in the folder of --output is not measured again.
 """
 
 from __future__ import annotations
@@ -95,11 +96,15 @@ def _check(
     times: Path | None,
     output: Path,
 ) -> list[RulesRow]:
-    stem = f"{cluster}-{library}-{scale:g}"
+    stem = f"{cluster}-{library}-{scale:g}-{'-'.join(map(str, sizes))}"
+    kept = output / f"{stem}-rows.json"
+    if kept.is_file():
+        return [RulesRow(**row) for row in json.loads(kept.read_text(encoding="utf-8"))]
     if times is None:
         times = output / f"{stem}-times.json"
-        figures = _survey(cluster, library, sizes, scale)
-        write_output(str(times), json.dumps([figure.as_json() for figure in figures], indent=1))
+        if not times.is_file():
+            figures = _survey(cluster, library, sizes, scale)
+            write_output(str(times), json.dumps([figure.as_json() for figure in figures], indent=1))
     choices = emit.choices_of_rows(FORMATS[library], read_rows(times), str(times))
     path = output / f"{stem}.{'rules' if library == OPENMPI else 'json'}"
     emit.tuning(FORMATS[library], choices, path).write(path)
@@ -109,7 +114,9 @@ def _check(
     table = make_table(library, choices)
     ranks = next(iter(table.by_ranks))
     chosen = {size: str(table.find(ranks, size)) for size in sizes}
-    return rows_of(cluster, library, emitted, chosen, result.figures)
+    rows = rows_of(cluster, library, emitted, chosen, result.figures)
+    write_output(str(kept), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    return rows
 
 
 def _table(rows: Sequence[RulesRow]) -> Table:
@@ -158,8 +165,6 @@ def _command(
         for row in _check(cluster, library, parse_sizes(sizes), scale, effort, times, output)
     ]
     Console(width=160).print(_table(rows))
-    text = json.dumps([asdict(row) for row in rows], indent=1) + "\n"
-    write_output(str(output / "rows.json"), text)
     good, line = verdict(rows)
     print(line)
     if not good:
