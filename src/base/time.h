@@ -18,4 +18,9 @@ inline Nanos slowed(Nanos time, double factor) {
   return factor == 1 ? time : std::llround(static_cast<double>(time) * factor);
 }
 
+// How many times as long; times below a nanosecond count as one.
+inline double ratio(Nanos time, Nanos to) {
+  return static_cast<double>(time) / static_cast<double>(to < 1 ? Nanos{1} : to);
+}
+
 }  // namespace alm::base

@@ -16,6 +16,7 @@ namespace alm::tuning {
 namespace {
 
 using Rules = TrialRules;
+using base::ratio;
 
 // Of the sightings of a way, without the slowest.
 base::Nanos known_by(std::vector<base::Nanos> seen) {
@@ -27,25 +28,29 @@ base::Nanos known_by(std::vector<base::Nanos> seen) {
          static_cast<base::Nanos>(seen.size());
 }
 
-double ratio(base::Nanos time, base::Nanos to) {
-  return static_cast<double>(time) / static_cast<double>(std::max<base::Nanos>(to, 1));
-}
-
 }  // namespace
 
 Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit, double time_scale)
-    : limit_(limit), span_(base::slowed(Rules::kSpan, time_scale)) {
+    : librarys_(Rules::kLibrarys), limit_(limit), span_(base::slowed(Rules::kSpan, time_scale)) {
   assert(!ways.empty());
   for (const Kin kin : ways) {
     ways_.emplace_back();
     ways_.back().kin = kin;
   }
-  if (ways_.size() == 1) {
-    decide(0);
-  } else {
-    batch_ = {{0, true}};
-    if (limit <= 0) add(1);
+  begin();
+}
+
+// Where nothing is known of what calls take, the second way is seen before the ranks agree.
+void Trial::begin() {
+  std::vector<std::size_t> open;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (!ways_[way].out) open.push_back(way);
   }
+  batch_.clear();
+  if (!open.empty()) chosen_ = first_ = open.front();
+  if (open.size() <= 1) return decide(0);
+  batch_ = {{first_, true}};
+  if (limit_ <= 0 && !has_predictions()) add(open[1]);
 }
 
 void Trial::set_limit(base::Nanos limit) {
@@ -97,13 +102,15 @@ bool Trial::seen_often(std::size_t way) const { return ways_[way].seen.size() >=
 
 // Calls that trying may count on.
 std::uint64_t Trial::taken_as_made() const {
-  if (!within(Rules::kNearLimit)) return std::max(calls_, Rules::kHorizon);
-  return std::max(calls_, std::min(Rules::kHorizon, static_cast<std::uint64_t>(span_ / least())));
+  const std::uint64_t horizon = trusts() ? Rules::kTrustedHorizon : Rules::kHorizon;
+  if (!within(Rules::kNearLimit)) return std::max(calls_, horizon);
+  return std::max(calls_, std::min(horizon, static_cast<std::uint64_t>(span_ / least())));
 }
 
 void Trial::took(base::Nanos time) {
   if (++calls_ == 1) {
-    ways_[0].started = !decided();
+    ways_[chosen_].started = !decided();
+    ways_[chosen_].began = true;
     return;
   }
   if (!batch_.empty()) {
@@ -179,6 +186,7 @@ void Trial::follow(base::Nanos recent) {
 // The agreement just made has to be paid for first.
 void Trial::await_turn() {
   turn_ = static_cast<std::uint64_t>(std::ceil((spent() + postponed_cost_) / Rules::kBudget)) + 1;
+  if (trusts()) turn_ = std::min(turn_, Rules::kTrusting);
 }
 
 void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
@@ -201,6 +209,7 @@ void Trial::rule_out(std::size_t way) {
     if (chosen_ == way) chosen_ = 0;
     return decide(0);
   }
+  if (calls_ == 0) return begin();
   plan();
 }
 
@@ -216,11 +225,12 @@ bool Trial::cannot_win(std::size_t way) const {
 void Trial::opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
 
 bool Trial::librarys_own(std::size_t way) const {
-  return way == Rules::kLibrarys && ways_[way].kin == Kin::kLibrary;
+  return way == librarys_ && ways_[way].kin == Kin::kLibrary;
 }
 
 bool Trial::to_warm(std::size_t way) const {
-  return (librarys_own(way) || ways_[way].opening > 0) && ways_[way].first == 0;
+  const Candidate& candidate = ways_[way];
+  return (librarys_own(way) || candidate.opening > 0) && candidate.first == 0 && !candidate.began;
 }
 
 bool Trial::is_short() const { return least() < Rules::kShort; }
@@ -266,8 +276,8 @@ void Trial::count(const std::vector<base::Nanos>& slowest) {
 }
 
 // The first call of a way takes longer than later ones, and counts as what it took: who tries a way
-// pays for it. That of ours and of the library's own counts as a later one, because without trials
-// the program would have started one of them, too.
+// pays for it. That of the first way and of the library's own counts as a later one, because
+// without trials the program would have started one of them, too.
 double Trial::spent_by_calls() const {
   const base::Nanos best = least();
   const auto beyond = [&](base::Nanos time) { return std::max(0.0, ratio(time, best) - 1); };
@@ -275,7 +285,7 @@ double Trial::spent_by_calls() const {
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     const Candidate& candidate = ways_[way];
     if (candidate.started) {
-      spent += way == 0 || librarys_own(way) ? expected(way) : beyond(candidate.first);
+      spent += way == first_ || librarys_own(way) ? expected(way) : beyond(candidate.first);
     }
     if (candidate.seen.empty()) continue;
     if (!candidate.unpaid) spent += beyond(candidate.seen.front());
@@ -312,6 +322,7 @@ double Trial::expected(std::size_t way) const {
   if (librarys_own(way) && candidate.first != 0) {
     return std::max(0.0, ratio(candidate.first, best) / Rules::kWarming - 1);
   }
+  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
   double kins = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
     if (ways_[other].kin != candidate.kin || time(other) == 0) continue;
@@ -322,9 +333,18 @@ double Trial::expected(std::size_t way) const {
 
 // Of the next run, and what it needs besides.
 double Trial::cost(std::size_t way) const {
-  const Candidate& candidate = ways_[way];
   const auto calls = static_cast<double>(leads(way) + run(way));
-  return calls * expected(way) + (candidate.first == 0 ? ratio(candidate.opening, least()) : 0);
+  return calls * expected(way) + opening(way);
+}
+
+// What the first call of the way takes beyond later ones. That of the library's own is no cost of
+// trials, but it is none for a program's first calls either.
+double Trial::opening(std::size_t way) const {
+  const Candidate& candidate = ways_[way];
+  if (candidate.first != 0) return 0;
+  const bool cold = trusts() && librarys_own(way) && to_warm(way);
+  return ratio(candidate.opening, least()) +
+         (cold ? (Rules::kWarming - 1) * (1 + expected(way)) : 0);
 }
 
 bool Trial::contends(std::size_t way) const { return !ways_[way].out && !cannot_win(way); }
@@ -336,7 +356,7 @@ bool Trial::again(std::size_t way) const {
 
 // What has been seen once and took long, or has to open connections first: the calls made must pay.
 bool Trial::aside(std::size_t way) const {
-  if (ways_[way].opening > 0 && ways_[way].first == 0) return true;
+  if (ways_[way].opening > 0 && to_warm(way)) return true;
   return ways_[way].seen.size() == 1 && ratio(time(way), least()) > Rules::kAside;
 }
 
@@ -365,10 +385,11 @@ void Trial::plan() {
   const double to_come = paid_by(taken_as_made());
   const double made = paid_by(calls_);
   const auto allowed = [&](std::size_t way) { return aside(way) ? made : to_come; };
+  const bool alone = has_predictions() && ways_seen() == 1;  // to see it again tells nothing
   std::optional<std::size_t> fewest;
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (!again(way)) continue;
+    if (!again(way) || (alone && !ways_[way].seen.empty())) continue;
     if (const double price = agreement() + cost(way); price > allowed(way)) {
       cheapest = cheapest == 0 ? price : std::min(cheapest, price);
     } else if (!fewest || ways_[way].seen.size() < *fewest) {
@@ -383,7 +404,9 @@ void Trial::plan() {
     add(way);
     if (fewest == 0) break;
   }
-  if (batch_.empty()) decide(cheapest);
+  if (!batch_.empty()) return;
+  if (surprised()) return add(fastest());
+  decide(cheapest);
 }
 
 // `postponed_cost`: of the next sighting that waits for its turn; 0: nothing waits.

@@ -26,8 +26,8 @@
 //
 // What is a sighting:
 //   - The first call takes the first way and is not timed: ranks come to it at different times, and
-//     memory is touched for the first time. The first call of the library's own way (the second)
-//     does not count either: it takes up to nine times as long as the next.
+//     memory is touched for the first time. The first call of the library's own way does not count
+//     either: it takes up to nine times as long as the next.
 //   - Each way is seen once, then those not clearly behind again and again. One slow sighting puts
 //     a way aside: it is seen again when the calls made, not those to come, pay for it. Two and
 //     more rule it out.
@@ -38,7 +38,7 @@
 //   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
 //     stays within a part of all calls. A way that would exceed it waits for its turn.
 //   - Not reckoned are the first two agreements (what one took is known with the next), the first
-//     call of ours and of the library's own, and the slowest sightings.
+//     call of all and that of the library's own, and the slowest sightings.
 //
 // What is chosen:
 //   - The first way is kept unless another is clearly faster, and so on down the list.
@@ -46,6 +46,10 @@
 //     other can be clearly faster.
 //   - A way that needs as long as the best takes, because every block is a packet of its own, is
 //     not tried.
+//
+// What predictions change (trial_predictions.cc): the ways stand in their order, and unseen ways
+// are priced by them. As long as the ways seen take alike so many times what was predicted, little
+// is spent on the first calls of a program. What is kept is decided by sightings alone.
 //
 // Pure: every rank makes the same calls in the same order, so that all of them stand at the same
 // point.
@@ -65,7 +69,7 @@ enum class Kin : std::uint8_t { kUdp, kLibrary };
 
 class Trial {
  public:
-  // Ours (way 0) and the MPI library's own (way 1). `limit`: no call can take less; 0: not known.
+  // Ours and the MPI library's own. `limit`: no call can take less; 0: not known.
   explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
   // In order of preference. At least one. `time_scale`: so many times longer than at full speed do
   // calls take (base::slowed).
@@ -98,6 +102,12 @@ class Trial {
   // The links let no call of this way take less: it sends more packets than others.
   void needs(std::size_t way, base::Nanos least);
 
+  // A call of the way is predicted to take so long; 0: nothing is known. Before the first call.
+  void predicts(std::size_t way, base::Nanos time);
+
+  // Which is the library's own: the second, if nothing is said. Before the first call.
+  void set_librarys_own(std::size_t way) { librarys_ = way; }
+
   // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
@@ -129,14 +139,17 @@ class Trial {
     std::ptrdiff_t run_begin = 0;   // of what counts among them
     base::Nanos known = 0;          // from before it
     base::Nanos least = 0;          // the links let no call of it take less; 0: not known
+    base::Nanos predicted = 0;      // to take; 0: not known
     base::Nanos opening = 0;        // expected of its first call, beyond later ones
     base::Nanos first = 0;          // its first call, where that is no sighting
     bool started = false;           // in this trial, by such a call
+    bool began = false;             // the first call of all took it
     std::size_t leads = 0;          // later calls of this trial that are no sightings
     bool unpaid = false;            // its first sighting was no call of this trial
     bool out = false;               // clearly behind
   };
 
+  void begin();
   std::size_t fastest() const;
   base::Nanos least() const;
   // A call to come: of a way, and whether it is a sighting of it.
@@ -157,8 +170,15 @@ class Trial {
   void plan();
   void decide(double postponed_cost);
   void choose(std::size_t way);
+  bool has_predictions() const;
+  std::size_t ways_seen() const;
+  bool predictions_hold() const;
+  bool trusts() const;
+  bool surprised() const;
+  double foreseen(std::size_t way) const;
   double expected(std::size_t way) const;
   double cost(std::size_t way) const;
+  double opening(std::size_t way) const;
   bool contends(std::size_t way) const;
   bool again(std::size_t way) const;
   bool aside(std::size_t way) const;
@@ -176,6 +196,8 @@ class Trial {
   void reopen(base::Nanos now);
 
   std::vector<Candidate> ways_;
+  std::size_t librarys_;   // the library's own way
+  std::size_t first_ = 0;  // the way that begins: without trials the program would start it, too
   base::Nanos limit_ = 0;
   base::Nanos span_ = 0;            // TrialRules::kSpan, as the speed of the network asks for
   std::vector<Turn> batch_;         // calls before the ranks agree; empty: decided

@@ -56,8 +56,16 @@ struct TrialRules {
       {{2, 2}, {3, 1.6}, {4, 1.4}, {6, 1.25}, {8, 1.2}, {16, 1.1}}};
   static constexpr std::array<Behind, 4> kShortBehind = {{{4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
 
+  // --- What predictions change
+  // As long as they hold, a program's first calls of a size are left alone: of so many, trying may
+  // cost kBudget of kTrustedHorizon calls, 3 %.
+  static constexpr std::uint64_t kTrusting = 20;
+  static constexpr std::uint64_t kTrustedHorizon = 15;
+  // They hold where the ways seen take alike so many times what was predicted, within this.
+  static constexpr double kSurprise = 2;
+
   // --- What is chosen
-  // Where the library's own way stands among the candidates.
+  // Where the library's own way stands among the candidates, unless said otherwise.
   static constexpr std::size_t kLibrarys = 1;
   // The way preferred is kept unless another takes less than this part of its time.
   static constexpr double kClearly = 0.97;
