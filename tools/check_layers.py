@@ -33,6 +33,7 @@ LAYERS: dict[str, set[str]] = {
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
     "mpi": {
         "tuning",
+        "model",
         "carrier",
         "execute",
         "node",

@@ -10,15 +10,8 @@
 namespace alm::mpi {
 namespace {
 
-// MPI libraries connect processes when they first send to each other, in 5 to 10 ms over TCP
-// (measured in the lab). The library's own way does it for the blocks it does not combine.
+// Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
 constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
-constexpr std::uint64_t kCombinedByLibrariesMax = 256;
-
-bool opens_connections(tuning::Way way, std::uint64_t bytes) {
-  return way.kind == tuning::Way::Kind::kMessages && bytes <= kCombinedByLibrariesMax &&
-         way != tuning::message_way(plan::MessageOrder::kBruck);
-}
 
 base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * base::kSecond); }
 
@@ -54,7 +47,7 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
     if (!tuning::combines(made.ways[i])) made.trial.needs(i, uncombined);
-    if (opens_connections(made.ways[i], bytes)) {
+    if (tuning::opens_connections(made.ways[i], bytes)) {
       made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
     }
   }

@@ -81,7 +81,7 @@ std::optional<std::size_t> choose_combining(std::span<const Plan> all, std::uint
 }
 
 std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,
-                                  std::uint32_t packet_bytes) {
+                                  std::uint32_t packet_bytes, Keep keep) {
   if (ranks < 2) return {};
   std::vector<std::vector<std::uint32_t>> sides;
   std::vector<std::vector<std::uint32_t>> digits;
@@ -98,7 +98,8 @@ std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const Le
   const bool better = bruck && (!grid || cost_of(brucks[*bruck], 1, packet_bytes) <
                                              cost_of(grids[*grid], 1, packet_bytes));
   const bool needed = better || grids.empty();
-  return those_taken(needed ? std::move(brucks) : std::move(grids), packet_bytes);
+  auto plans = needed ? std::move(brucks) : std::move(grids);
+  return keep == Keep::kAll ? plans : those_taken(std::move(plans), packet_bytes);
 }
 
 }  // namespace alm::plan

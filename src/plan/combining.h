@@ -33,9 +33,15 @@ std::optional<std::size_t> choose_combining(std::span<const Plan> all, std::uint
 // All plans of combining_plans() together have no more phases than this.
 constexpr std::size_t kCombiningPhasesMax = 2 + 3 + 4 + 5;
 
+// Which of the plans there are.
+enum class Keep : std::uint8_t {
+  kUseful,  // those that choose_combining would take for blocks of some size, and the first
+  kAll,     // one for each number of phases: somebody else chooses
+};
+
 // Grids, whose lines keep to the leaves, or Bruck's way where the number of ranks has no divisors
-// that do as well: those that choose_combining would take for blocks of some size, and the first.
+// that do as well.
 std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,
-                                  std::uint32_t packet_bytes);
+                                  std::uint32_t packet_bytes, Keep keep = Keep::kUseful);
 
 }  // namespace alm::plan

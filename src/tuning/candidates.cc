@@ -1,5 +1,7 @@
 #include "tuning/candidates.h"
 
+#include <algorithm>
+
 namespace alm::tuning {
 namespace {
 
@@ -9,6 +11,7 @@ constexpr double kClose = 1.5;
 // receiver. Beyond this it is the partners per round that count.
 constexpr std::uint64_t kManyOrdersMax = 128u << 10;
 constexpr std::uint64_t kBruckMax = 1024;
+constexpr std::uint64_t kCombinedByLibrariesMax = 256;
 
 Way rounds(Sharing sharing) { return sharing == Sharing::kFixed ? kSharedWay : Way{}; }
 
@@ -35,6 +38,41 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   return best;
 }
 
+// All over UDP that may be as fast as what the model takes, by the profile, the best first; where
+// it does not speak of that, the one by packets.
+std::vector<Way> others_over_udp(const CandidatesWanted& wanted, Way model) {
+  std::vector<Way> others;
+  const Foreseen best = wanted.foreseen ? wanted.foreseen(model) : Foreseen{};
+  if (!best.known()) {
+    if (const auto second = runner_up(wanted)) others.push_back(*second);
+    return others;
+  }
+  const auto consider = [&](Way way) {
+    const Foreseen one = wanted.foreseen(way);
+    if (way != model && one.comparable(best) && one.overlaps(best)) others.push_back(way);
+  };
+  if (!wanted.combining.empty()) consider(rounds(wanted.sharing));
+  for (std::size_t i = 0; i < wanted.combining.size(); ++i) consider(phased_way(i));
+  return others;
+}
+
+// The others keep their places.
+void order_those_foreseen(std::vector<Way>& ways, const CandidatesWanted& wanted) {
+  std::vector<std::size_t> places;
+  std::vector<Way> known;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (!wanted.foreseen(ways[i]).known()) continue;
+    places.push_back(i);
+    known.push_back(ways[i]);
+  }
+  std::stable_sort(known.begin(), known.end(),
+                   [&](Way a, Way b) { return wanted.foreseen(a).time < wanted.foreseen(b).time; });
+  for (std::size_t i = 0; i < places.size(); ++i) ways[places[i]] = known[i];
+  const auto first = std::find_if(ways.begin(), ways.end(),
+                                  [&](Way way) { return !opens_connections(way, wanted.bytes); });
+  if (first != ways.end()) std::rotate(ways.begin(), first, first + 1);
+}
+
 }  // namespace
 
 Kin kin_of(Way way, Carrier rounds) {
@@ -57,18 +95,25 @@ bool combines(Way way) {
 }
 
 std::vector<Way> candidates(const CandidatesWanted& wanted) {
-  std::vector<Way> ways = {wanted.model ? phased_way(*wanted.model) : rounds(wanted.sharing),
-                           kNativeWay};
+  const Way model = wanted.model ? phased_way(*wanted.model) : rounds(wanted.sharing);
+  std::vector<Way> ways = {model, kNativeWay};
   if (wanted.sharing == Sharing::kTried) ways.push_back(kSharedWay);
-  if (const auto second = runner_up(wanted)) ways.push_back(*second);
-  if (wanted.ranks <= 2) return ways;  // one partner: nothing to order
-  if (wanted.bytes <= kBruckMax) ways.push_back(message_way(plan::MessageOrder::kBruck));
-  ways.push_back(message_way(plan::MessageOrder::kPairwise));
-  if (wanted.bytes <= kManyOrdersMax) {
-    ways.push_back(message_way(plan::MessageOrder::kFew));
-    ways.push_back(message_way(plan::MessageOrder::kAll));
+  for (const Way other : others_over_udp(wanted, model)) ways.push_back(other);
+  if (wanted.ranks > 2) {  // or there is one partner, and nothing to order
+    if (wanted.bytes <= kBruckMax) ways.push_back(message_way(plan::MessageOrder::kBruck));
+    ways.push_back(message_way(plan::MessageOrder::kPairwise));
+    if (wanted.bytes <= kManyOrdersMax) {
+      ways.push_back(message_way(plan::MessageOrder::kFew));
+      ways.push_back(message_way(plan::MessageOrder::kAll));
+    }
   }
+  if (wanted.foreseen) order_those_foreseen(ways, wanted);
   return ways;
+}
+
+bool opens_connections(Way way, std::uint64_t bytes) {
+  return way.kind == Way::Kind::kMessages && bytes <= kCombinedByLibrariesMax &&
+         way != message_way(plan::MessageOrder::kBruck);
 }
 
 std::string_view key_of(plan::MessageOrder order) {

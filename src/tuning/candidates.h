@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "plan/combining.h"
 #include "plan/message_order.h"
+#include "tuning/forecast.h"
 #include "tuning/trial.h"
 
 namespace alm::tuning {
@@ -63,11 +65,18 @@ struct CandidatesWanted {
   std::uint32_t members = 0;
   std::uint64_t member_bytes = 0;
   Sharing sharing = Sharing::kNone;
+  std::function<Foreseen(Way)> foreseen = {};  // by a profile; empty without one
 };
 
 // In order of preference: what the model takes, the library's own, the same as the first by several
 // leaders, what the model finds nearly as good, and messages in the orders that may suit the size.
+// With a profile, those it speaks of stand in the order of their times, in the places they have
+// among all. One that opens connections then follows one that does not.
 std::vector<Way> candidates(const CandidatesWanted& wanted);
+
+// MPI libraries connect processes when they first send to each other. The library's own way does it
+// for the blocks it does not combine; this one has to do it alone.
+bool opens_connections(Way way, std::uint64_t bytes);
 
 // Of a way over MPI messages, in decision files: it stays when texts change.
 std::string_view key_of(plan::MessageOrder order);

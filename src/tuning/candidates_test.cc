@@ -67,6 +67,54 @@ TEST(Candidates, SeveralLeadersAreTriedAfterOneOrTakeItsPlace) {
   EXPECT_EQ(kin_of(kSharedWay, Carrier::kUdp), Kin::kUdp);
 }
 
+Foreseen ms(base::Nanos time) {
+  return {time * base::kMillisecond, time * 9 / 10 * base::kMillisecond,
+          time * 11 / 10 * base::kMillisecond};
+}
+
+TEST(Candidates, WhatIsForeseenStandsInTheOrderOfItsTimes) {
+  CandidatesWanted wanted;
+  wanted.ranks = 8;
+  wanted.bytes = 1 << 20;
+  wanted.foreseen = [](Way way) { return way == kPairwise ? ms(10) : ms(30); };
+  EXPECT_THAT(candidates(wanted), ElementsAre(kPairwise, kRounds, kNativeWay));
+  wanted.foreseen = [](Way way) {
+    return way == kPairwise ? ms(10) : way == kNativeWay ? ms(20) : Foreseen{};
+  };
+  EXPECT_THAT(candidates(wanted), ElementsAre(kRounds, kPairwise, kNativeWay))
+      << "of ours nothing is known: it keeps its place";
+}
+
+TEST(Candidates, WhatHasToConnectFirstDoesNotBegin) {
+  CandidatesWanted wanted;
+  wanted.ranks = 8;
+  wanted.bytes = 200;
+  wanted.foreseen = [](Way way) { return way == kPairwise ? ms(10) : ms(30); };
+  const auto all = candidates(wanted);
+  EXPECT_THAT(all[0], kRounds);
+  EXPECT_THAT(all[1], kPairwise);
+}
+
+TEST(Candidates, OverUdpTheProfileTellsWhichMayBeAsGood) {
+  const auto combining =
+      plan::combining_plans(32, base::Rank{0}, {}, kPacketBytes, plan::Keep::kAll);
+  ASSERT_GE(combining.size(), 2u);
+  CandidatesWanted wanted;
+  wanted.ranks = 32;
+  wanted.bytes = 8;
+  wanted.packet_bytes = kPacketBytes;
+  wanted.combining = combining;
+  wanted.model = 1;
+  wanted.foreseen = [](Way way) {
+    if (way == phased_way(1)) return ms(10);
+    return way == phased_way(0) ? ms(11) : ms(40);
+  };
+  const auto all = candidates(wanted);
+  EXPECT_EQ(all[0], phased_way(1));
+  EXPECT_EQ(all[1], phased_way(0));
+  EXPECT_THAT(all, Not(Contains(kRounds)));
+}
+
 TEST(Candidates, TwoRanksHaveNothingToOrder) {
   EXPECT_THAT(ways(2, 8), ElementsAre(kRounds, kNativeWay));
 }

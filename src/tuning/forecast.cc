@@ -1,0 +1,124 @@
+#include "tuning/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "plan/course.h"
+
+namespace alm::tuning {
+namespace {
+
+// The course of a plan in several phases takes O(hosts^2) to make. Beyond this, samples and fits
+// alone tell of it.
+constexpr std::uint32_t kCourseHostsMax = 256;
+// How a plan is made tells what the links need. The work of the hosts has to be measured: for
+// smaller blocks it counts for more.
+constexpr std::uint64_t kByLinksBytesMin = 8 << 10;
+
+// "udp grid:8x4@balanced" -> "udp grid:8x4": how partners are permuted makes no other way.
+std::string_view family_of(std::string_view key) { return key.substr(0, key.find('@')); }
+
+base::Nanos nanos(double seconds) {
+  return std::max<base::Nanos>(1, std::llround(seconds * static_cast<double>(base::kSecond)));
+}
+
+// "openmpi", "mpich", as `allemande bench` names libraries; empty: neither.
+std::string_view library_name(std::string_view mpi) {
+  if (mpi.starts_with("Open MPI")) return "openmpi";
+  return mpi.starts_with("MPICH") ? "mpich" : "";
+}
+
+}  // namespace
+
+std::vector<std::string> candidates_of(std::string_view key, std::string_view mpi) {
+  constexpr std::string_view kUdp = "udp ";
+  const std::string library(library_name(mpi));
+  if (key.starts_with(kUdp)) {
+    const std::string algorithm(family_of(key.substr(kUdp.size())));
+    // Over UDP it is all the same by which library the program was started.
+    std::vector<std::string> names;
+    for (const std::string_view name : {"openmpi", "mpich"}) {
+      names.push_back("allemande+" + std::string(name) + ":algorithm=" + algorithm);
+      if (name == library) std::rotate(names.begin(), names.end() - 1, names.end());
+    }
+    return names;
+  }
+  if (library.empty()) return {};
+  if (key == "library") return {library};
+  // Messages in the order of one of the library's algorithms take about as long as that.
+  constexpr std::pair<std::string_view, std::string_view> kAlike[] = {
+      {"mpi pairwise", ":pairwise"}, {"mpi bruck", ":bruck"},   {"mpi all", ":linear"},
+      {"mpi few", ":linear-sync"},   {"mpi few", ":scattered"},
+  };
+  std::vector<std::string> names;
+  for (const auto& [way, algorithm] : kAlike) {
+    if (way == key) names.push_back(library + std::string(algorithm));
+  }
+  return names;
+}
+
+bool Forecast::covers(const model::Profile& profile, std::span<const std::string> hosts) {
+  return std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+    return std::find(profile.hosts.begin(), profile.hosts.end(), host) != profile.hosts.end();
+  });
+}
+
+Forecast::Forecast(const model::Profile& profile, std::span<const std::string> hosts)
+    : profile_(profile), predictor_(profile, hosts) {}
+
+void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves) {
+  if (plan.phases.size() > 1 && plan.ranks > kCourseHostsMax) return;
+  const auto named = plan::parse_named(family_of(plan.identity));
+  if (!named) return;
+  plan::Request request;
+  request.ranks = plan.ranks;
+  request.algorithm = named.value().algorithm;
+  request.shape = named.value().shape;
+  request.permutation = plan.permutation;
+  request.leaf_of = leaves;
+  if (auto course = plan::course_of(request)) {
+    courses_.insert_or_assign("udp " + plan.identity, std::move(course).value());
+  }
+}
+
+Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
+  const std::string name = name_of(key);
+  const bool measured = speaks_of(name);
+  if (bytes < kByLinksBytesMin && !measured) return {};
+  const auto course = courses_.find(key);
+  const auto found =
+      predictor_.predict(name, bytes, course == courses_.end() ? nullptr : &course->second);
+  if (!found || !(found->time_s > 0)) return {};
+  return {nanos(found->time_s), nanos(found->low_s), nanos(found->high_s), measured};
+}
+
+// By which the profile knows the way. Candidates first: a profile may hold what was measured with
+// several MPI libraries, each of which is `library`.
+std::string Forecast::name_of(std::string_view key) const {
+  for (const std::string& name : candidates_of(key, profile_.mpi)) {
+    if (any([&](std::string_view candidate, std::string_view) { return candidate == name; })) {
+      return name;
+    }
+  }
+  return std::string(key);
+}
+
+// Whether it was measured, or fitted to what was. "udp grid" stands for all grids.
+bool Forecast::speaks_of(std::string_view name) const {
+  const std::string_view family = family_of(name);
+  return any([&](std::string_view candidate, std::string_view way) {
+    const std::string_view known = family_of(way);
+    return candidate == name ||
+           (!way.empty() && (known == family || known == family.substr(0, family.find(':'))));
+  });
+}
+
+template <class Test>
+bool Forecast::any(Test test) const {
+  const auto of_it = [&](const auto& one) { return test(one.candidate, one.way); };
+  return std::any_of(profile_.samples.begin(), profile_.samples.end(), of_it) ||
+         std::any_of(profile_.fits.begin(), profile_.fits.end(), of_it);
+}
+
+}  // namespace alm::tuning
