@@ -18,7 +18,7 @@ LINE_MAX = 400
 COLUMNS = (
     *("mpi", "version", "configuration", "ranks", "hosts"),
     *("calls", "least_bytes", "most_bytes"),
-    *("way", "chosen", "time_us", "seen", "packets", "why"),
+    *("way", "chosen", "time_us", "predicted_us", "seen", "packets", "why"),
 )
 
 
@@ -30,6 +30,7 @@ def _rows(decisions: list[Decision]) -> list[dict[str, Any]]:
             "way": way.name,
             "chosen": way.name == one.chosen,
             "time_us": way.time_us,
+            "predicted_us": way.predicted_us,
             "seen": way.seen,
             "packets": way.packets,
             "why": one.why if way.name == one.chosen else "",
@@ -41,6 +42,10 @@ def _rows(decisions: list[Decision]) -> list[dict[str, Any]]:
 
 def _bytes_title(one: Decision) -> str:
     return "bytes per pair" if one.calls == ONE_SIZE else "bytes at the fullest rank"
+
+
+def _milliseconds(time_us: float | None, unknown: str) -> str:
+    return unknown if time_us is None else f"{time_us / 1000:.3g}"
 
 
 def to_json(decisions: list[Decision]) -> str:
@@ -62,14 +67,17 @@ def print_table(decisions: list[Decision]) -> None:
         hosts = "" if one.hosts == one.ranks else f" on {one.hosts} hosts"
         job = (
             f"{one.ranks} ranks{hosts}, {one.mpi}, allemande {one.version}, "
-            f"configuration {one.configuration}: {one.calls}"
+            f"configuration {one.configuration}"
+            f"{'' if one.profile is None else f', profile {one.profile}'}: {one.calls}"
         )
         jobs.setdefault(job, []).append(one)
     for job, of_job in jobs.items():
         console.print(f"[bold]{escape(job)}[/bold]")
         table = Table(box=None, pad_edge=False)
+        predicted = any(way.predicted_us is not None for one in of_job for way in one.ways)
         for column, right in (
             *((_bytes_title(of_job[0]), True), ("", False), ("way", False), ("ms", True)),
+            *((("predicted", True),) if predicted else ()),
             *(("seen", True), ("packets", True), ("why", False)),
         ):
             table.add_column(column, justify="right" if right else "left")
@@ -81,7 +89,8 @@ def print_table(decisions: list[Decision]) -> None:
                     size,
                     "*" if chosen else "",
                     escape(way.name),
-                    "not tried" if way.time_us is None else f"{way.time_us / 1000:.3g}",
+                    _milliseconds(way.time_us, "not tried"),
+                    *((_milliseconds(way.predicted_us, ""),) if predicted else ()),
                     str(way.seen),
                     "" if way.packets is None else str(way.packets),
                     escape(one.why) if chosen else "",

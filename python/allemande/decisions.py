@@ -23,6 +23,7 @@ class Way:
     time_us: float | None  # of the slowest rank; None: not tried
     seen: int
     packets: int | None  # the model's figure for a rank; None: it has none
+    predicted_us: float | None = None  # by the profile; None: it does not say
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Decision:
     chosen: str  # the name of a way
     why: str
     ways: tuple[Way, ...]
+    profile: str | None = None  # hash of the profile; None: there was none
 
 
 class _Table:
@@ -56,6 +58,9 @@ class _Table:
             raise BadInput(f"{self.where}: `{key}` is missing or not valid; expected a text")
         return value
 
+    def optional_text(self, key: str) -> str | None:
+        return self.text(key) if key in self.table else None
+
     def integer(self, key: str, least: int) -> int:
         value = self.table.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -69,6 +74,9 @@ class _Table:
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < 1e13:
             raise BadInput(f"{self.where}: `{key}` is missing or not valid; expected microseconds")
         return float(value)
+
+    def optional_microseconds(self, key: str) -> float | None:
+        return self.microseconds(key) if key in self.table else None
 
     def tables(self, key: str) -> list[_Table]:
         value = self.table.get(key, [])
@@ -85,6 +93,7 @@ def _read_way(table: _Table, has_keys: bool) -> Way:
         time_us=table.microseconds("time_us") or None,
         seen=table.integer("seen", 0),
         packets=table.integer("packets", 0) or None,
+        predicted_us=table.optional_microseconds("predicted_us") or None,
     )
 
 
@@ -106,6 +115,7 @@ def _read_decision(table: _Table, has_keys: bool) -> Decision:
         chosen=chosen,
         why=table.text("why"),
         ways=ways,
+        profile=table.optional_text("profile"),
     )
 
 

@@ -30,6 +30,10 @@ std::string toml_text(std::string_view text) {
   return out + '"';
 }
 
+double microseconds(base::Nanos time) {
+  return static_cast<double>(time) / static_cast<double>(base::kMicrosecond);
+}
+
 // Reads one table; remembers the first thing wrong.
 class Reader {
  public:
@@ -43,6 +47,9 @@ class Reader {
       complain(key, "a text");
     }
   }
+
+  // Where it is there at all: files of earlier versions do not have it.
+  bool has(std::string_view key) const { return table_.contains(key); }
 
   template <class Number>
   void integer(std::string_view key, std::int64_t least, Number& out) {
@@ -90,6 +97,7 @@ Decision read(const toml::table& table, std::string& wrong) {
   reader.text("version", decision.shape.version);
   reader.text("mpi", decision.shape.mpi);
   reader.text("configuration", decision.shape.configuration);
+  if (reader.has("profile")) reader.text("profile", decision.shape.profile);
   reader.text("calls", decision.calls);
   reader.integer("ranks", 2, decision.ranks);
   reader.integer("hosts", 1, decision.hosts);
@@ -112,6 +120,7 @@ Decision read(const toml::table& table, std::string& wrong) {
     of_way.microseconds("time_us", way.time);
     of_way.integer("seen", 0, way.seen);
     of_way.integer("packets", 0, way.packets);
+    if (of_way.has("predicted_us")) of_way.microseconds("predicted_us", way.predicted);
   }
   const bool known = std::any_of(decision.ways.begin(), decision.ways.end(), [&](const auto& way) {
     return way.key == decision.chosen && way.time > 0;
@@ -165,18 +174,26 @@ std::string format_decisions(std::span<const Decision> all) {
       "decisions = {}\n",
       kFormat);
   for (const Decision& one : all) {
+    text += fmt::format("\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\n",
+                        toml_text(one.shape.version), toml_text(one.shape.mpi),
+                        toml_text(one.shape.configuration));
+    if (!one.shape.profile.empty()) {
+      text += fmt::format("profile = {}\n", toml_text(one.shape.profile));
+    }
     text += fmt::format(
-        "\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\ncalls = {}\nranks = {}\nhosts "
-        "= {}\n"
-        "least_bytes = {}\nmost_bytes = {}\nchosen = {}\nwhy = {}\nway = [\n",
-        toml_text(one.shape.version), toml_text(one.shape.mpi), toml_text(one.shape.configuration),
+        "calls = {}\nranks = {}\nhosts = {}\nleast_bytes = {}\nmost_bytes = {}\nchosen = {}\nwhy = "
+        "{}"
+        "\nway = [\n",
         toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
         toml_text(one.chosen), toml_text(one.why));
     for (const auto& way : one.ways) {
-      text +=
-          fmt::format("  {{ key = {}, name = {}, time_us = {:.3f}, seen = {}, packets = {} }},\n",
-                      toml_text(way.key), toml_text(way.name), static_cast<double>(way.time) / 1e3,
-                      way.seen, way.packets);
+      text += fmt::format("  {{ key = {}, name = {}, time_us = {:.3f}, seen = {}, packets = {}",
+                          toml_text(way.key), toml_text(way.name), microseconds(way.time), way.seen,
+                          way.packets);
+      if (way.predicted > 0) {
+        text += fmt::format(", predicted_us = {:.3f}", microseconds(way.predicted));
+      }
+      text += " },\n";
     }
     text += "]\n";
   }

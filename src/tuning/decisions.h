@@ -22,6 +22,7 @@ struct JobShape {
   std::string version;        // of allemande
   std::string mpi;            // library and version
   std::string configuration;  // hash of shared options and cluster file, hexadecimal
+  std::string profile = {};   // hash of the profile, hexadecimal; empty: none
 
   bool operator==(const JobShape&) const = default;
 };
@@ -37,6 +38,7 @@ struct Decision {
     base::Nanos time = 0;  // of the slowest rank; 0: not tried
     std::uint32_t seen = 0;
     std::uint64_t packets = 0;  // the model's figure for a rank; 0: it has none
+    base::Nanos predicted = 0;  // by the profile; 0: it does not say
     bool operator==(const Way&) const = default;
   };
 

@@ -34,6 +34,20 @@ TEST(Decisions, ComeBackAsTheyWent) {
   EXPECT_TRUE(none.value().empty());
 }
 
+TEST(Decisions, WhatAProfilePredictsComesBackToo) {
+  Decision with = decision();
+  with.shape.profile = "0123456789abcdef";
+  with.ways[1].predicted = 14'000'000;
+  const auto back = parse_decisions(format_decisions(std::vector{with, decision()}), "file");
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back.value()[0], with);
+  EXPECT_EQ(back.value()[1], decision()) << "none, as in files of earlier versions";
+  EXPECT_FALSE(same_subject(with, decision()));
+  std::string text = format_decisions(std::vector{with});
+  text.replace(text.find("predicted_us = "), 15, "predicted_us = -");
+  EXPECT_THAT(parse_decisions(text, "file").error().message, HasSubstr("`predicted_us`"));
+}
+
 TEST(Decisions, NamesMayHoldAnything) {
   Decision odd = decision();
   odd.shape.mpi = "a \"quoted\\name\"\n[[x]] \xc3\xa9";

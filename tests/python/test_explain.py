@@ -67,6 +67,29 @@ def test_json_and_csv_hold_every_way(
     assert rows[0]["least_bytes"] == "128" and rows[0]["packets"] == "10"
 
 
+def test_what_a_profile_predicted_stands_beside_what_calls_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "decisions.toml"
+    path.write_text(
+        DECISION.replace(
+            "seen = 8, packets = 0", "seen = 8, packets = 0, predicted_us = 13500.0"
+        ).replace('calls = "MPI', 'profile = "feedbeef"\ncalls = "MPI')
+    )
+    assert cli.main(["explain", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "profile feedbeef" in lines[0] and "predicted" in lines[1]
+    chosen = next(line for line in lines if "*" in line)
+    assert "14.2" in chosen and "13.5" in chosen
+    assert cli.main(["explain", str(path), "--json", "-"]) == 0
+    (decision,) = json.loads(capsys.readouterr().out)
+    assert decision["profile"] == "feedbeef"
+    assert [way["predicted_us"] for way in decision["ways"]] == [None, 13500.0, None]
+    assert cli.main(["explain", str(path), "--csv", "-"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["predicted_us"] for row in rows] == ["", "13500.0", ""]
+
+
 def test_files_of_earlier_versions_are_shown_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,8 @@ def command(
 ) -> None:
     """Show a decision file: which way exchanges took, over which others, and why.
 
-    `*` marks the way taken; times are those of the slowest rank, packets the model's figure.
+    `*` marks the way taken; times are those of the slowest rank, packets the model's figure. Where
+    the job had a profile, what it predicted stands beside them, in milliseconds.
     """
     from allemande import decision_output
     from allemande.decisions import load_decisions
