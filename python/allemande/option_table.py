@@ -63,6 +63,14 @@ OPTIONS: tuple[Option, ...] = (
         help="File for what the trials decided (TOML), read by rank 0 in MPI_Init and written in MPI_Finalize: later runs of the same shape take the same ways without a trial. `allemande explain` prints it.",
     ),
     Option(
+        key="profile",
+        kind="path",
+        default="",
+        valid="",
+        shared=False,
+        help="What was measured of this network (TOML, docs/profile.md), read by rank 0 in MPI_Init: the way predicted to be the fastest is taken first, and trials begin with it. A profile of another network is named and not used.",
+    ),
+    Option(
         key="permutation",
         kind="choice",
         default="balanced",

@@ -20,13 +20,13 @@ constexpr std::size_t kAddressesMax = 8;
 // Compared first: ranks with another build have another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
-  std::uint32_t layout = 0x616c'0002;
+  std::uint32_t layout = 0x616c'0003;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint8_t wants_stats = 0;
   std::uint8_t threads = 0;        // 1: MPI_THREAD_MULTIPLE is provided here
   std::uint8_t device_memory = 0;  // 1: buffers in GPU memory may turn up here
-  std::uint8_t reserved = 0;
+  std::uint8_t has_profile = 0;    // 1: it is given a profile; that of rank 0 counts
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};

@@ -122,7 +122,7 @@ std::string BringUp::join(std::string_view refusal) {
   members_.leaves = std::move(leaves).value();
   members_.leaders = leaders_wanted(job_.options, members_.placement,
                                     members_.tuning ? &*members_.tuning : nullptr);
-  const auto planned = ways_.plan(job_.options);
+  const auto planned = ways_.plan(job_.options, job_.profile_or_null());
   return planned ? std::string() : planned.error().message;
 }
 
@@ -148,10 +148,28 @@ std::string BringUp::open_udp() {
     if (!reason.empty()) return reason;
     datagram_bytes = kSafeDatagramBytes;
   }
+  check_forecast(datagram_bytes);
   courier_.take_udp(std::move(memory));
   ways_.take_udp(datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
                  courier_.phases_bytes_max());
   return {};
+}
+
+// The MTU of the route is known only now.
+void BringUp::check_forecast(std::uint32_t datagram_bytes) {
+  constexpr std::uint32_t kAroundIpv4 = 28;  // headers of IP and UDP
+  constexpr std::uint32_t kAroundIpv6 = 48;
+  if (!ways_.has_forecast()) return;
+  const std::uint32_t mtu_bytes = job_.profile->mtu_bytes;
+  if (datagram_bytes == mtu_bytes - kAroundIpv4 || datagram_bytes == mtu_bytes - kAroundIpv6) {
+    return;
+  }
+  ways_.forget_forecast();
+  if (members_.self != 0) return;
+  job_.warn_once(fmt::format(
+      "ALLEMANDE_PROFILE: {} is of another network: it was measured with an MTU of {} bytes, while "
+      "datagrams of {} bytes are sent here. It is not used.",
+      job_.options.profile, mtu_bytes, datagram_bytes));
 }
 
 void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {

@@ -59,6 +59,7 @@ class BringUp {
                                 const std::string& reason);
 
   // On leaders. What is wrong is in `mine`.
+  void check_forecast(std::uint32_t datagram_bytes);
   void open_sockets(PeerRecord& mine, ReservedSets& sets);
   std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
   void reserve(PeerRecord& mine, ReservedSets& sets);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "model/profile.h"
 #include "mpi/agreement.h"
 #include "mpi/log.h"
 #include "mpi/ops.h"
@@ -38,8 +39,9 @@ struct Job {
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
   tuning::JobShape shape;
-  node::LivenessFiles liveness;         // of the ranks that share a host with this one
-  std::vector<tuning::Decision> known;  // of jobs of this shape; equal on all ranks
+  node::LivenessFiles liveness;           // of the ranks that share a host with this one
+  std::vector<tuning::Decision> known;    // of jobs of this shape; equal on all ranks
+  std::optional<model::Profile> profile;  // of this job's network; equal on all ranks
 
   // What a communicator has decided, for the decision file.
   void record(tuning::Decision decision);
@@ -54,6 +56,7 @@ struct Job {
   void warn_once(const std::string& text);
 
   const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }
+  const model::Profile* profile_or_null() const { return profile ? &*profile : nullptr; }
 
  private:
   base::Result<std::string> local_address() const;

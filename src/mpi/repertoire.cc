@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "carrier/slices.h"
 #include "mpi/settings.h"
@@ -10,21 +11,38 @@
 namespace alm::mpi {
 namespace {
 
+// Sizes for which a choice is remembered.
+constexpr std::size_t kRememberedMax = 1024;
+
 std::string_view carrier_key(tuning::Carrier carrier) {
   return carrier == tuning::Carrier::kUdp ? "udp" : "mpi";
 }
 
 }  // namespace
 
-base::Status Repertoire::plan(const base::Options& options) {
+base::Status Repertoire::plan(const base::Options& options, const model::Profile* profile) {
   const plan::Placement& placement = members_.placement;
   auto rounds = make_rounds(options, members_.leaves, placement.hosts(), members_.host);
   if (!rounds) return rounds.error();
   plan_ = std::move(rounds).value();
-  combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host);
+  const bool foreseeing = profile != nullptr && !placement.shared() &&
+                          tuning::Forecast::covers(*profile, members_.host_names);
+  combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host,
+                           foreseeing ? plan::Keep::kAll : plan::Keep::kUseful);
   always_combines_ = options.algorithm == kCombine;
   fixes_leaders_ = fixes_leaders(options);
+  if (foreseeing) foresee(*profile);
   return {};
+}
+
+void Repertoire::foresee(const model::Profile& profile) {
+  forecast_ = std::make_unique<tuning::Forecast>(profile, members_.host_names);
+  forecast_->add(plan_, members_.leaves);
+  for (const plan::Plan& combining : combining_) forecast_->add(combining, members_.leaves);
+}
+
+tuning::Foreseen Repertoire::foreseen(tuning::Way way, std::uint64_t bytes) const {
+  return forecast_ ? forecast_->of(key_of(way), bytes) : tuning::Foreseen{};
 }
 
 base::Status Repertoire::plan_messages(const base::Options& options) {
@@ -58,6 +76,31 @@ std::optional<std::size_t> Repertoire::choose_combining(std::uint64_t bytes) con
 }
 
 tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
+  if (!forecast_) return find_model_way(bytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = model_ways_.find(bytes); known != model_ways_.end()) return known->second;
+  if (model_ways_.size() >= kRememberedMax) model_ways_.clear();
+  return model_ways_.emplace(bytes, find_model_way(bytes)).first->second;
+}
+
+// Where the profile knows what the one by packets takes, one that takes less by the profile.
+tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
+  tuning::Way best = way_by_packets(bytes);
+  if (!forecast_ || !has_phases(bytes)) return best;
+  tuning::Foreseen least = foreseen(best, bytes);
+  std::vector<tuning::Way> ways;
+  if (!always_combines_) ways.emplace_back();
+  for (std::size_t i = 0; i < combining_.size(); ++i) ways.push_back(tuning::phased_way(i));
+  for (const tuning::Way way : ways) {
+    const tuning::Foreseen one = foreseen(way, bytes);
+    if (!one.comparable(least) || one.time >= least.time) continue;
+    best = way;
+    least = one;
+  }
+  return best;
+}
+
+tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
   if (const auto chosen = choose_combining(bytes)) return tuning::phased_way(*chosen);
   if (always_combines_ && has_phases(bytes)) return tuning::phased_way(0);
   const bool shares = sharing(members_.host_block(bytes)) == tuning::Sharing::kFixed;
@@ -86,7 +129,18 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
     wanted.members = members_.placement.hosts();
     wanted.member_bytes = members_.host_block(bytes);
     wanted.combining = combining_;
-    wanted.model = choose_combining(bytes);
+    if (const tuning::Way model = model_way(bytes); model.kind == tuning::Way::Kind::kPhased) {
+      wanted.model = model.index;
+    }
+  }
+  std::vector<std::pair<tuning::Way, tuning::Foreseen>> known;  // asked for again and again
+  if (forecast_) {
+    wanted.foreseen = [&](tuning::Way way) {
+      for (const auto& [of, what] : known) {
+        if (of == way) return what;
+      }
+      return known.emplace_back(way, foreseen(way, bytes)).second;
+    };
   }
   return tuning::candidates(wanted);
 }

@@ -3,15 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/options.h"
 #include "base/result.h"
+#include "model/profile.h"
 #include "mpi/members.h"
 #include "plan/combining.h"
 #include "tuning/candidates.h"
+#include "tuning/forecast.h"
 
 namespace alm::mpi {
 
@@ -19,8 +25,9 @@ class Repertoire {
  public:
   explicit Repertoire(const Members& members) : members_(members) {}
 
-  // Once the members are known. Errors are the same on all ranks.
-  base::Status plan(const base::Options& options);
+  // Once the members are known. Errors are the same on all ranks. `profile`: of the network; null:
+  // none. It is used where it covers the members, each on a host of its own.
+  base::Status plan(const base::Options& options, const model::Profile* profile = nullptr);
   base::Status plan_messages(const base::Options& options);
 
   // What bringing up has found. `phases_bytes_max`: blocks of more go without phases.
@@ -32,7 +39,13 @@ class Repertoire {
   std::span<const plan::Plan> combining() const { return combining_; }  // of hosts
   std::size_t phases() const;  // of all plans in phases together
 
-  // The model's choice for blocks of `bytes`.
+  // Packets have turned out to be others than those that the profile is about.
+  void forget_forecast() { forecast_.reset(); }
+  bool has_forecast() const { return forecast_ != nullptr; }
+  // By the profile.
+  tuning::Foreseen foreseen(tuning::Way way, std::uint64_t bytes) const;
+
+  // The model's choice for blocks of `bytes`, of ours: by the profile where it knows enough.
   tuning::Way model_way(std::uint64_t bytes) const;
   std::vector<tuning::Way> candidates(std::uint64_t bytes) const;
   // Of blocks of any size, where the fullest rank carries `load`.
@@ -50,7 +63,10 @@ class Repertoire {
   std::string name_of(tuning::Way way) const;
 
  private:
+  void foresee(const model::Profile& profile);
   bool has_phases(std::uint64_t bytes) const;
+  tuning::Way way_by_packets(std::uint64_t bytes) const;
+  tuning::Way find_model_way(std::uint64_t bytes) const;
   std::optional<std::size_t> choose_combining(std::uint64_t bytes) const;
   const plan::Plan& plan_in_use() const;
   tuning::Sharing sharing(std::uint64_t host_bytes) const;
@@ -63,6 +79,10 @@ class Repertoire {
   std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
   std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP
   std::uint64_t phases_bytes_max_ = 0;
+  std::unique_ptr<tuning::Forecast> forecast_;
+  // With a forecast: its model_way of some sizes. Calls of several threads ask.
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint64_t, tuning::Way> model_ways_;
 };
 
 }  // namespace alm::mpi

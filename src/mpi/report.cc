@@ -25,6 +25,18 @@ void Report::announce_blocks(const char* function) {
       fmt::format("{} on {} ranks: {}", function, members_.ranks, way_text(ways_.blocks_way())));
 }
 
+void Report::begins(const Tried& tried) const {
+  if (!shows()) return;
+  std::string text = subject_text(tried) + "begins with " + way_text(tried.ways.front());
+  for (std::size_t way = 0; way < tried.ways.size(); ++way) {
+    text += way == 0 ? " (predicted: " : "; " + ways_.name_of(tried.ways[way]) + ": ";
+    text += tried.predicted[way] == 0
+                ? "nothing"
+                : fmt::format("{:.3g} ms", milliseconds(tried.predicted[way]));
+  }
+  job_.log.info(text + ")");
+}
+
 void Report::adopted(const Tried& tried, tuning::Way way, const std::string& why) const {
   if (!shows()) return;
   job_.log.info(subject_text(tried) + way_text(way) + " from here on, as decided before: " + why);

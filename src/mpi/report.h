@@ -24,6 +24,8 @@ class Report {
   void announce(std::uint64_t bytes);
   void announce_blocks(const char* function);
 
+  // A trial begins with what the profile says.
+  void begins(const Tried& tried) const;
   // A trial takes over what an earlier job has decided.
   void adopted(const Tried& tried, tuning::Way way, const std::string& why) const;
   // After the ranks have agreed on times. Tells decisions that are new, and trials begun anew.

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,10 @@ class SafeCollectives {
   }
   base::Status least(std::uint64_t& value) { return least(std::span(&value, 1)); }
 
+  // The text of the one rank whose text it is, on all ranks. Empty where it fails, which it does on
+  // all ranks or none.
+  std::string tell(bool mine, const std::string& text);
+
   // Whether it is so on every rank.
   bool on_all(bool here);
 
@@ -46,6 +51,7 @@ class SafeCollectives {
   void come_together() { on_all(true); }
 
  private:
+  base::Status tell(bool mine, std::span<std::uint64_t> words);
   base::Status confirm(int code, std::string_view function);
 
   MpiOps& ops_;

@@ -45,7 +45,10 @@ std::unique_ptr<Session> Session::start(MpiOps& ops, Surroundings surroundings) 
   const Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
-  if (session->accelerating_) session->load_decisions();
+  if (session->accelerating_) {
+    session->load_profile();
+    session->load_decisions();
+  }
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->open(ops.world(), session->shape_of_world());
@@ -101,6 +104,7 @@ void Session::read_configuration(JobRecord& record, JobSettings settings) {
   }
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
   record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
+  record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
   record.threads = job_.ops.threads() ? 1 : 0;
 }

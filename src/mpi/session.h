@@ -83,6 +83,7 @@ class Session {
   Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
   void write_stats(base::Nanos patience);
+  void load_profile();  // session_profile.cc
   // session_decisions.cc
   void load_decisions();
   void store_decisions();

@@ -33,10 +33,10 @@ plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement
 }
 
 std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
-                                    std::uint32_t ranks, std::uint32_t self) {
+                                    std::uint32_t ranks, std::uint32_t self, plan::Keep keep) {
   if (options.algorithm != kAutomatic && options.algorithm != kCombine) return {};
   constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
-  return plan::combining_plans(ranks, base::Rank{self}, leaves, kPacketBytes);
+  return plan::combining_plans(ranks, base::Rank{self}, leaves, kPacketBytes, keep);
 }
 
 bool wants_threads(const base::Options& options) {

@@ -62,7 +62,8 @@ plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement
 
 // None where the options exclude them or ranks are few.
 std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
-                                    std::uint32_t ranks, std::uint32_t self);
+                                    std::uint32_t ranks, std::uint32_t self,
+                                    plan::Keep keep = plan::Keep::kUseful);
 
 base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self);

@@ -46,12 +46,16 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
                              job_.options.time_scale);
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
-    if (!tuning::combines(made.ways[i])) made.trial.needs(i, uncombined);
-    if (tuning::opens_connections(made.ways[i], bytes)) {
+    const tuning::Way way = made.ways[i];
+    made.predicted.push_back(ways_.foreseen(way, bytes).time);
+    made.trial.predicts(i, made.predicted[i]);
+    if (way == tuning::kNativeWay) made.trial.set_librarys_own(i);
+    if (!tuning::combines(way)) made.trial.needs(i, uncombined);
+    if (tuning::opens_connections(way, bytes)) {
       made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
     }
   }
-  adopt(made);
+  if (!adopt(made) && ways_.has_forecast()) report_.begins(made);
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
@@ -143,18 +147,19 @@ tuning::Decision Trials::subject(const Tried& tried) const {
     // Packets of blocks of any size are for who knows the sizes.
     const std::uint64_t packets = tried.any_size ? 0 : ways_.packets_of(way, tried.bytes);
     decision.ways.push_back({ways_.key_of(way), ways_.name_of(way), tried.trial.time(i),
-                             static_cast<std::uint32_t>(tried.trial.sightings(i)), packets});
+                             static_cast<std::uint32_t>(tried.trial.sightings(i)), packets,
+                             tried.any_size ? 0 : tried.predicted[i]});
   }
   return decision;
 }
 
 // An earlier job of the same shape has tried this.
-void Trials::adopt(Tried& tried) const {
+bool Trials::adopt(Tried& tried) const {
   const tuning::Decision wanted = subject(tried);
   const auto known =
       std::find_if(job_.known.begin(), job_.known.end(),
                    [&](const tuning::Decision& one) { return tuning::same_subject(one, wanted); });
-  if (known == job_.known.end()) return;
+  if (known == job_.known.end()) return false;
   std::vector<base::Nanos> times;
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < wanted.ways.size(); ++i) {
@@ -164,9 +169,10 @@ void Trials::adopt(Tried& tried) const {
     times.push_back(same == known->ways.end() ? 0 : same->time);
     if (times.back() > 0 && wanted.ways[i].key == known->chosen) chosen = i;
   }
-  if (!chosen) return;
+  if (!chosen) return false;
   tried.trial.adopt(*chosen, times);
   report_.adopted(tried, tried.ways[*chosen], known->why);
+  return true;
 }
 
 // Rank 0 of the job writes the file.

@@ -54,7 +54,7 @@ class Trials {
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
   base::Status agree(tuning::Trial& trial) const;
   tuning::Decision subject(const Tried& tried) const;
-  void adopt(Tried& tried) const;
+  bool adopt(Tried& tried) const;  // false: no
   std::optional<tuning::Decision> latest(const Tried& tried) const;
   void record(const Tried& tried) const;
 

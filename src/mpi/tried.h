@@ -15,6 +15,7 @@ struct Tried {
   std::uint64_t bytes = 0;  // of the first call
   bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
   std::vector<tuning::Way> ways;
+  std::vector<base::Nanos> predicted;  // of each, by the profile; 0: it does not say
   tuning::Trial trial;
   std::optional<tuning::Decision> kept;  // before the trial was last reopened
 

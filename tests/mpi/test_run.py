@@ -106,6 +106,17 @@ def test_unknown_clusters_are_refused(mpi: str) -> None:
     assert "tam-8x4" in err
 
 
+def test_a_profile_is_looked_at_before_anything_is_started(mpi: str, tmp_path: Path) -> None:
+    profile = tmp_path / "net.toml"
+    profile.write_text("format = 1\n[network]\nhosts = 3\n")
+    code, _, err = allemande("run", "--profile", str(profile), "--", launcher(mpi), "app")
+    assert code == 2
+    assert f"{profile}:" in err
+    code, _, err = allemande("run", "--profile", "no-such.toml", "--", launcher(mpi), "app")
+    assert code == 2
+    assert "no-such.toml" in err
+
+
 def test_a_job_in_the_lab(bench: Bench) -> None:
     """The whole way: the command, the launcher's forwarding, an accelerated exchange."""
     stats = bench.folder / "stats.json"

@@ -15,6 +15,14 @@ from allemande.errors import BadInput, Failed
 from allemande.preload import launch
 
 
+def readable_profile(name: str) -> Path:
+    """The file, absolute; rank 0 may start elsewhere. Raises BadInput where it is no profile."""
+    from allemande.model.profile import load_profile
+
+    load_profile(name)
+    return Path(name).absolute()
+
+
 def command(
     launcher: Annotated[
         list[str],
@@ -31,6 +39,10 @@ def command(
         str | None,
         typer.Option("--cluster", metavar="FILE", help="The cluster file, or a ready-made name."),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", metavar="FILE", help="What was measured of this network."),
+    ] = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Set an option (see `allemande config`)."),
@@ -44,6 +56,8 @@ def command(
     flags = config.parse_flags(assignments or [])
     if cluster is not None:
         flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
+    if profile is not None:
+        flags["profile"] = str(readable_profile(profile))
     config.load(flags)  # what is not valid is said here, once, and not by every rank
     settings = config.to_environment(flags)
     line, environment = launch(launcher, settings, mpi=mpi.value if mpi else None)

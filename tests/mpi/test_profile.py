@@ -1,0 +1,123 @@
+"""The profile of the network: the way predicted to be the fastest is taken from the first call."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.mpi.conftest import CLUSTER
+from tests.mpi.mpi_job import Bench, Done
+
+from allemande.decisions import load_decisions
+from allemande.lab import Lab
+from allemande.model.profile import Sample, save_profile
+from allemande.model.samples import bench_samples, profile_of
+from allemande.topology import load_cluster
+
+SIZE = 10000
+OURS = "udp sync-shuffle@balanced"
+BEGINS = re.compile(r"bytes per pair: begins with (.*?)(?:, window .*?)? \(predicted: (\S+) ms")
+
+
+def write_profile(path: Path, samples: Sequence[Sample], mpi: str = "") -> Path:
+    save_profile(profile_of(load_cluster(str(CLUSTER)), samples, mpi=mpi), path)
+    return path
+
+
+def sample(lab: Lab, way: str, time_s: float) -> Sample:
+    members = tuple(lab.hosts)
+    return Sample(candidate=way, way=way, bytes=SIZE, times_s=(time_s,) * 3, members=members)
+
+
+def run(bench: Bench, profile: Path, calls: int, **env: str) -> Done:
+    done = bench.run(
+        "repeat",
+        str(calls),
+        str(SIZE),
+        env={
+            "ALLEMANDE_TRIALS": "on",
+            "ALLEMANDE_LOG": "info",
+            "ALLEMANDE_PROFILE": str(profile),
+            **env,
+        },
+    )
+    done.check()
+    return done
+
+
+def begins(done: Done) -> tuple[str, float]:
+    """The way that is told, and the milliseconds predicted."""
+    (told,) = [match for line in done.warnings if (match := BEGINS.search(line))]
+    return told[1], float(told[2])
+
+
+def test_the_first_call_takes_the_way_predicted(bench: Bench, tmp_path: Path) -> None:
+    ranks = len(bench.lab.hosts)
+    for library_s, expected in ((0.001, "the MPI library"), (0.1, "sync-shuffle (balanced)")):
+        samples = [sample(bench.lab, "library", library_s), sample(bench.lab, OURS, 0.004)]
+        done = run(bench, write_profile(tmp_path / "net.toml", samples), 1)
+        way, predicted_ms = begins(done)
+        assert way.startswith(expected)
+        assert predicted_ms == 1000 * min(library_s, 0.004)
+        assert done.stats["native"] == (ranks if way == "the MPI library" else 0)
+
+
+def test_a_profile_of_another_network_is_named_and_not_used(bench: Bench, tmp_path: Path) -> None:
+    profile = write_profile(
+        tmp_path / "net.toml", [sample(bench.lab, "library", 0.001)], mpi="Other MPI 1.0"
+    )
+    done = run(bench, profile, 1)
+    (warning,) = [line for line in done.warnings if "ALLEMANDE_PROFILE" in line]
+    assert f"{profile} is of another network: it was measured with Other MPI 1.0" in warning
+    assert done.stats["native"] == 0
+
+
+def test_a_profile_made_of_what_bench_measured(
+    shared_lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    measured = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "allemande", "bench", "--lab", str(CLUSTER), "--scale", "1"]
+    command += ["--sizes", str(SIZE), "--rounds", "1", "--calls", "5", "--seconds", "0.1"]
+    command += ["--against", "openmpi,openmpi:pairwise,allemande+openmpi:algorithm=sync-shuffle"]
+    subprocess.run([*command, "--json", measured], check=True, capture_output=True, timeout=90)
+    bench = Bench(shared_lab, programs / "openmpi", "openmpi", tmp_path)
+    members = list(shared_lab.hosts)
+    samples = bench_samples(measured.read_text(), "bench.json", members)
+    assert len(samples) == 3
+    # Busy machines make figures void, not wrong.
+    times_s = {one.candidate: statistics.median(one.times_s) for one in samples}
+    names = {
+        "openmpi": "the MPI library",
+        "openmpi:pairwise": "pairwise over MPI point-to-point messages",
+        "allemande+openmpi:algorithm=sync-shuffle": "sync-shuffle (balanced) over UDP",
+    }
+    fastest = min(times_s, key=lambda candidate: times_s[candidate])
+
+    decisions = tmp_path / "decisions.toml"
+    other = write_profile(tmp_path / "other.toml", samples, mpi="Open MPI v0.0.1")
+    (warning,) = [line for line in run(bench, other, 1).warnings if "another network" in line]
+    mpi = re.search(r"this job has (.*)\. It is not used", warning)
+    assert mpi, warning
+    profile = write_profile(tmp_path / "net.toml", samples, mpi=mpi[1])
+    done = run(bench, profile, 120, ALLEMANDE_DECISIONS=str(decisions))
+    way, predicted_ms = begins(done)
+    assert way == names[fastest]
+    assert abs(predicted_ms / (1000 * times_s[fastest]) - 1) < 0.01
+
+    (decision,) = load_decisions(str(decisions))
+    assert decision.ways[0].name == way and decision.profile is not None
+    predicted = {one.name: one.predicted_us for one in decision.ways}
+    for candidate, name in names.items():
+        told = predicted[name]
+        assert told is not None and abs(told / (1e6 * times_s[candidate]) - 1) < 0.01
+    explained = subprocess.run(
+        [sys.executable, "-m", "allemande", "explain", decisions, "--csv", "-"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "predicted_us" in explained.stdout.splitlines()[0]
