@@ -122,6 +122,26 @@ TEST(TrialPredictions, AFirstWayThatCannotBeTakenMakesRoomForTheNext) {
   EXPECT_EQ(trial.way(), 2u);
 }
 
+// What ranks take differs; what they agree on does not, and so they stay together.
+TEST(TrialPredictions, AllRanksDecideAlike) {
+  std::mt19937 random(7);
+  std::vector<Trial> ranks(5, predicted({100 * kMs, 110 * kMs, 150 * kMs, 400 * kMs}));
+  for (int step = 0; step < 2000; ++step) {
+    const std::size_t way = ranks.front().way();
+    for (Trial& trial : ranks) {
+      ASSERT_EQ(trial.way(), way) << step;
+      trial.took((50 + static_cast<base::Nanos>(random() % 300)) * kMs);
+      ASSERT_EQ(trial.due(), ranks.front().due()) << step;
+    }
+    if (!ranks.front().due()) continue;
+    const Times slowest = reduce(ranks);
+    for (Trial& trial : ranks) {
+      trial.agree(slowest);
+      trial.agreed(1 + static_cast<base::Nanos>(random() % 1000));
+    }
+  }
+}
+
 // What a program meets: ways of random times, in the order of what was predicted of them.
 struct Table {
   std::vector<Kin> kin;
