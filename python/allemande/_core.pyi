@@ -503,3 +503,37 @@ class Exchange:
 
     def counters(self) -> tuple[int, str]:
         """(code, JSON)."""
+
+PROBE_HEADER_BYTES: int = 40
+
+PROBE_SECRET_BYTES: int = 192
+
+def simulate_probe(cluster_text: str, options: dict[str, Any], number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool]], watches: Sequence[tuple[int, int, int, int]]) -> list[tuple[bytes, bytes, bytes, int]]:
+    """
+    (sent, received, stalls, overflow) of each host; options as of simulate().
+    """
+
+class ProbeSocket:
+    """Carries out a rank's part of experiments over UDP."""
+
+    def __init__(self, address: str, secret: bytes) -> None:
+        """address: numeric; empty: that of the default route."""
+
+    @property
+    def local(self) -> tuple[str, int]:
+        """(numeric address, port)"""
+
+    @property
+    def datagram_bytes(self) -> int:
+        """Largest datagram of one packet on the interface."""
+
+    @property
+    def warnings(self) -> list[str]: ...
+
+    def set_peers(self, peers: Sequence[tuple[str, int]]) -> None:
+        """(numeric address, port) of all ranks, in their order."""
+
+    def run(self, number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool]], watches: Sequence[tuple[int, int, int, int]], rank: int, begin_ns: int) -> tuple[bytes, bytes, bytes, int]:
+        """
+        From begin_ns (CLOCK_REALTIME) on; returns when the experiment is over.
+        """

@@ -42,6 +42,7 @@ void bind_exchange(nanobind::module_& m);
 void bind_flow(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
+void bind_probe(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);
 

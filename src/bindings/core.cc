@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
   alm::bindings::bind_simulate(m);
   alm::bindings::bind_flow(m);
   alm::bindings::bind_exchange(m);
+  alm::bindings::bind_probe(m);
 }

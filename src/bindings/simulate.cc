@@ -25,19 +25,6 @@ using topology::Cluster;
 // "direct" is what libraries do that post everything: no window stops it.
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
-// What the lab makes of a cluster: a queue per port and nothing else.
-Cluster as_lab(Cluster cluster) {
-  for (topology::Switch& node : cluster.switches) {
-    node.architecture = topology::Architecture::kOutput;
-    node.switching = topology::Switching::kStoreAndForward;
-    node.flow_control = topology::FlowControl::kDrop;
-    node.buffer_packets = 0;
-    node.buffer_alpha = 0;
-    node.backplane_mbit_s = 0;
-  }
-  return cluster;
-}
-
 transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = options.config;

@@ -311,6 +311,18 @@ void read_messages(Reader& reader, SimulateOptions& out) {
 
 }  // namespace
 
+topology::Cluster as_lab(topology::Cluster cluster) {
+  for (topology::Switch& node : cluster.switches) {
+    node.architecture = topology::Architecture::kOutput;
+    node.switching = topology::Switching::kStoreAndForward;
+    node.flow_control = topology::FlowControl::kDrop;
+    node.buffer_packets = 0;
+    node.buffer_alpha = 0;
+    node.backplane_mbit_s = 0;
+  }
+  return cluster;
+}
+
 SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb::dict& options) {
   Reader reader(options, "options");
   SimulateOptions out;
@@ -357,8 +369,8 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
     const nb::dict values = as_dict(overheads, "options: `overheads_ns`");
     Reader costs(values, "overheads_ns");
     out.network.costs.send = costs.time("o_s", sim::kPicosPerNano);
-    out.network.costs.receive =
-        costs.time("o_r", sim::kPicosPerNano) + costs.time("u_r", sim::kPicosPerNano);
+    out.network.costs.user = costs.time("u_r", sim::kPicosPerNano);
+    out.network.costs.receive = costs.time("o_r", sim::kPicosPerNano) + out.network.costs.user;
     out.network.costs.gap = costs.time("g", sim::kPicosPerNano);
     costs.finish();
   }

@@ -52,6 +52,9 @@ struct SimulateOptions {
   std::size_t memory_max = std::size_t{16} << 30;
 };
 
+// What the lab makes of a cluster: a queue per port and nothing else.
+topology::Cluster as_lab(topology::Cluster cluster);
+
 // Throws RaisedError: a key that is unknown, a value that is out of range, a name that is none.
 SimulateOptions read_simulate_options(const topology::Cluster& cluster,
                                       const nanobind::dict& options);

@@ -1,0 +1,55 @@
+// Carries out experiments over one UDP socket. All times are CLOCK_REALTIME's, because that is what
+// the kernel stamps arrivals with: a packet's time of arrival does not wait for the process to run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "probe/experiment.h"
+#include "probe/header.h"
+#include "transport/io/address.h"
+#include "transport/io/udp_socket.h"
+
+namespace alm::probe::io {
+
+class UdpRunner {
+ public:
+  // Numeric IPv4 or IPv6; empty: that of the default route.
+  static base::Result<std::unique_ptr<UdpRunner>> open(const std::string& local_address,
+                                                       const Secret& secret);
+
+  const alm::io::Address& local() const { return socket_.local(); }
+  // Largest datagram of one packet on the interface.
+  std::uint32_t datagram_bytes() const { return datagram_bytes_; }
+  std::vector<std::string> warnings() const { return socket_.warnings(); }
+
+  // Of all ranks, in their order.
+  void set_peers(std::vector<alm::io::Address> peers) { peers_ = std::move(peers); }
+
+  // This rank's part, from `begin` to `begin` + duration. Returns then, and not earlier: a rank
+  // that has nothing to do sleeps. Nothing but the experiment's packets is answered, and only
+  // meanwhile.
+  base::Result<Log> run(const Experiment& experiment, std::uint32_t self, Nanos begin);
+
+ private:
+  UdpRunner(alm::io::UdpSocket socket, const Secret& secret, std::uint32_t datagram_bytes);
+
+  struct Course;
+  bool receive(Course& course);
+  bool send(Course& course);
+  void sleep(Nanos until, bool for_writing) const;
+
+  alm::io::UdpSocket socket_;
+  Secret secret_;
+  std::uint32_t datagram_bytes_;
+  std::vector<alm::io::Address> peers_;
+  std::vector<std::byte> out_, in_;
+  std::uint32_t overflow_seen_ = 0;
+};
+
+Nanos realtime_now();
+
+}  // namespace alm::probe::io
