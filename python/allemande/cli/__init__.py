@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "doctor": ("allemande.cli.doctor", "Check this machine; say what to set and how."),
     "lab": ("allemande.cli.lab", "Build and use clusters emulated on this machine."),
+    "probe": ("allemande.cli.probe", "Measure the network of a running cluster."),
     "topology": ("allemande.cli.topology", "Show a cluster file: tree, bisection, limits."),
     "simulate": (
         "allemande.cli.simulate",

@@ -1,0 +1,188 @@
+"""The network as found, as a cluster file.
+
+Where figures of one kind differ by less than their measurement can tell, all get the median: links
+that are alike are written as one. What is not known is left out, and has the format's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from allemande.probe.network_findings import UNDETERMINED, Findings
+from allemande.probe.overload import MEASURED, PortFinding
+from allemande.topology import compress_hostlist
+
+RATE_ALIKE = 0.02
+BUFFER_ALIKE = 0.1
+MEGA = 1e6
+ONE_SWITCH = "switch0"
+CORE = "core"
+
+
+@dataclass(frozen=True)
+class _Link:
+    up_mbit_s: float
+    down_mbit_s: float
+    queue_up: int | None
+    queue_down: int | None
+    to: str
+
+
+def _pooled(values: Sequence[float | None], alike: float) -> list[float | None]:
+    """The median for those near it, others as they are."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return list(values)
+    middle = float(np.median(known))
+    return [
+        middle if value is not None and abs(value - middle) <= alike * middle else value
+        for value in values
+    ]
+
+
+def _rates(findings: Sequence[PortFinding]) -> list[float | None]:
+    return [None if one.rate_bit_s is None else one.rate_bit_s.value for one in findings]
+
+
+def _buffers(findings: Sequence[PortFinding]) -> list[float | None]:
+    return [
+        one.buffer_packets.value if one.state == MEASURED and one.buffer_packets else None
+        for one in findings
+    ]
+
+
+def _mbit(bit_s: float) -> float:
+    """Four digits: no measurement is better."""
+    return float(f"{bit_s / MEGA:.4g}")
+
+
+def leaf_name(number: int) -> str:
+    """Of the leaf with this number."""
+    return f"leaf{number}"
+
+
+def _host_links(found: Findings, leaf_of: Callable[[int], str]) -> list[_Link]:
+    ranks = len(found.hosts)
+    up = _pooled([one.value or None for one in found.up], RATE_ALIKE)
+    down = _pooled(_rates(found.host_ports) or [None] * ranks, RATE_ALIKE)
+    queue = _pooled(_buffers(found.host_ports) or [None] * ranks, BUFFER_ALIKE)
+    links = []
+    for rank in range(ranks):
+        sends = up[rank] or down[rank]
+        takes = down[rank] or sends
+        if sends is None or takes is None:
+            continue
+        # Rates that differ by less than can be told are one rate.
+        if abs(sends - takes) <= RATE_ALIKE * sends:
+            takes = sends
+        held = queue[rank]
+        links.append(
+            _Link(
+                _mbit(sends),
+                _mbit(takes),
+                None,
+                None if held is None else max(1, round(held)),
+                leaf_of(rank),
+            )
+        )
+    return links
+
+
+def _uplinks(found: Findings, leaves: Sequence[Sequence[int]]) -> list[_Link]:
+    up = _pooled(_rates(found.uplinks), RATE_ALIKE)
+    down = _pooled(_rates(found.downlinks), RATE_ALIKE)
+    held_up = _pooled(_buffers(found.uplinks), BUFFER_ALIKE)
+    held_down = _pooled(_buffers(found.downlinks), BUFFER_ALIKE)
+    links = []
+    for k in range(len(found.uplinks)):
+        ways = [(up[k], found.uplinks[k].lower_bound), (down[k], found.downlinks[k].lower_bound)]
+        sure = [rate for rate, bound in ways if rate is not None and not bound]
+        # What was only bounded from below is no slower than the other way; where both were, what
+        # all hosts of the leaf send is all that anybody can say.
+        least = max([rate for rate, _ in ways if rate is not None], default=0.0)
+        if not sure:
+            least = max(least, sum(found.up[rank].value for rank in leaves[k]))
+        rates = [least if bound or rate is None else rate for rate, bound in ways]
+        if abs(rates[0] - rates[1]) <= RATE_ALIKE * rates[0]:
+            rates[1] = rates[0]
+        queues = [None if q is None else max(1, round(q)) for q in (held_up[k], held_down[k])]
+        links.append(_Link(_mbit(rates[0]), _mbit(rates[1]), queues[0], queues[1], CORE))
+    return links
+
+
+def _link_tables(names: Sequence[str], links: Sequence[_Link]) -> list[str]:
+    """Neighbours that are alike share a table."""
+    tables: list[str] = []
+    begin = 0
+    while begin < len(links):
+        end = begin
+        while end < len(links) and links[end] == links[begin]:
+            end += 1
+        link = links[begin]
+        lines = [
+            "[[link]]",
+            f'from = "{compress_hostlist(list(names[begin:end]))}"',
+            f'to = "{link.to}"',
+        ]
+        if link.up_mbit_s == link.down_mbit_s:
+            lines.append(f"rate_mbit_s = {link.up_mbit_s:g}")
+        else:
+            lines += [
+                f"rate_up_mbit_s = {link.up_mbit_s:g}",
+                f"rate_down_mbit_s = {link.down_mbit_s:g}",
+            ]
+        if link.queue_up is not None:
+            lines.append(f"queue_up_packets = {link.queue_up}")
+        if link.queue_down is not None:
+            lines.append(f"queue_down_packets = {link.queue_down}")
+        tables.append("\n".join(lines))
+        begin = end
+    return tables
+
+
+def _switch_table(name: str, found: Findings) -> str:
+    lines = ["[[switch]]", f'name = "{name}"']
+    for key in ("architecture", "switching"):
+        answer = found.answers.get(f"{'core' if name == CORE else 'leaf'}_{key}", UNDETERMINED)
+        if answer != UNDETERMINED:
+            lines.append(f'{key} = "{answer}"')
+    if name != CORE and found.leaf_pool_packets is not None:
+        lines.append(f"buffer_packets = {found.leaf_pool_packets}")
+    return "\n".join(lines)
+
+
+def cluster_text(found: Findings, name: str = "probed") -> str:
+    """A cluster file. Where leaves are undetermined all hosts are on one switch, and it says so.
+
+    Precondition: the rates of all hosts are known.
+    """
+    leaves = found.groups.leaves
+    several = leaves is not None and len(leaves) > 1 and len(found.uplinks) == len(leaves)
+    parts = ["format = 1", f'name = "{name}"']
+    if several and leaves is not None:
+        parts.append('description = "as measured by allemande probe"')
+        number_of = {rank: k for k, leaf in enumerate(leaves) for rank in leaf}
+        order = [rank for leaf in leaves for rank in leaf]
+    else:
+        parts.append(
+            'description = "as measured by allemande probe; which hosts share a leaf could not be '
+            'told"'
+        )
+        number_of = {}
+        order = list(range(len(found.hosts)))
+    text = "\n".join(parts) + "\n"
+    if found.mtu_bytes != 1500:
+        text += f"\n[framing]\nmtu_bytes = {found.mtu_bytes}\n"
+    names = [found.hosts[rank] for rank in range(len(found.hosts))]
+    text += f'\n[[host]]\nname = "{compress_hostlist(names)}"\n'
+    switches = [leaf_name(k) for k in range(len(leaves or []))] if several else [ONE_SWITCH]
+    for switch in [*switches, *([CORE] if several else [])]:
+        text += "\n" + _switch_table(switch, found) + "\n"
+    links = _host_links(found, lambda r: leaf_name(number_of[r]) if several else ONE_SWITCH)
+    tables = _link_tables([names[rank] for rank in order], [links[rank] for rank in order])
+    if several and leaves is not None:
+        tables += _link_tables(switches, _uplinks(found, leaves))
+    return text + "".join("\n" + table + "\n" for table in tables)

@@ -1,0 +1,129 @@
+"""How fast each host's link takes packets in: it sends as fast as it can, to several others.
+
+What comes in, all receivers together, comes as fast as the link sends. Several hosts are measured
+at once; where a packet was lost on the way, or a link came out slower than with fewer at once, they
+are measured one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from allemande.probe.bed import Bed, frame_bits
+from allemande.probe.estimate import Estimate
+from allemande.probe.packet_flows import Experiment, Flow
+from allemande.probe.record import Record
+
+RECEIVERS = 2
+AT_ONCE = 8  # one host of so many
+FIRST_PACKETS = 24  # to see roughly how fast a link is
+PARTS = 4  # of a measurement, each a sample
+LEAD_S = 0.002
+# A link is measured for so long, at the speed that the network stands for.
+SPAN_S = 0.02
+PACKETS_MIN, PACKETS_MAX = 96, 4000
+LOSS_MAX = 0.0
+ALIKE = 0.005
+LONE_FRAMES = 8
+# A round trip crosses the host's link and at least one other, twice each.
+ROUND_TRIP_FRAMES = 1.5
+
+
+def _flows(senders: Iterable[int], ranks: int, packets: int, datagram: int) -> list[Flow]:
+    flows = []
+    count = min(RECEIVERS, ranks - 1)
+    for sender in senders:
+        for k in range(count):
+            receiver = (sender + 1 + k * max(1, (ranks - 1) // count)) % ranks
+            flows.append(Flow(sender, receiver, packets // count, datagram))
+    return flows
+
+
+def _rates(record: Record, sender: int, bits: float) -> list[float]:
+    """Of parts of the measurement, without its beginning; empty: too little came."""
+    came = np.concatenate(
+        [t.arrived_s[~t.lost] for t in record.traces() if t.flow.sender == sender]
+    )
+    came = np.sort(came)[len(came) // 10 :]
+    parts = [part for part in np.array_split(came, PARTS) if part.size >= 3]
+    return [
+        float((part.size - 1) * bits / (part[-1] - part[0])) for part in parts if part[-1] > part[0]
+    ]
+
+
+def _lost(record: Record, sender: int) -> bool:
+    return any(t.loss > LOSS_MAX for t in record.traces() if t.flow.sender == sender)
+
+
+def rough_rate(bed: Bed) -> float:
+    """The first host's rate from a few packets, in bit/s: how long everything else will take."""
+    bits = frame_bits(bed, bed.datagram_bytes)
+    flows = _flows([0], len(bed.hosts), FIRST_PACKETS, bed.datagram_bytes)
+    record = bed.run(Experiment(flows, 0.1 * bed.time_scale))
+    rates = _rates(record, 0, bits)
+    return float(np.median(rates)) if rates else 0.0
+
+
+def passes_at_once(bed: Bed, bit_s: float) -> bool:
+    """Whether lone frames leave a host in no time, as through a token bucket.
+
+    There and back again a full frame crosses a host's link twice at least.
+    """
+    frame_s = frame_bits(bed, bed.datagram_bytes) / bit_s
+    each_s = 20 * frame_s + 0.002
+    flow = Flow(0, 1, LONE_FRAMES, bed.datagram_bytes, 0.0, each_s, echo=True)
+    # An answer that comes at once would let the next packet find the bucket empty.
+    flows = [replace(flow, packets=1, start_s=k * each_s) for k in range(LONE_FRAMES)]
+    trace = bed.run(Experiment(flows, (LONE_FRAMES + 1) * each_s)).traces()
+    trips = [float(one.delay_s[0]) for one in trace if one.delay_s.size]
+    return bool(trips) and min(trips) < ROUND_TRIP_FRAMES * frame_s
+
+
+def measure_up_rates(bed: Bed, rough_bit_s: float) -> list[Estimate]:
+    """Of every host's link, in bit/s, towards the network.
+
+    Raises nothing: a host from which too little came has an estimate of 0.
+    """
+    ranks = len(bed.hosts)
+    bits = frame_bits(bed, bed.datagram_bytes)
+    packets = int(SPAN_S * bed.time_scale * rough_bit_s / bits)
+    packets = min(max(packets, PACKETS_MIN), PACKETS_MAX)
+    duration = LEAD_S + 2.5 * packets * bits / rough_bit_s
+    found: dict[int, list[float]] = {}
+
+    def measure(senders: Sequence[int]) -> list[int]:
+        """Returns those that have to be measured again."""
+        flows = _flows(senders, ranks, packets, bed.datagram_bytes)
+        record = bed.run(Experiment(flows, duration))
+        again = []
+        for sender in senders:
+            rates = _rates(record, sender, bits)
+            if _lost(record, sender) or not rates:
+                again.append(sender)
+            if rates:
+                found.setdefault(sender, []).extend(rates)
+        return again
+
+    step = max(1, ranks // AT_ONCE) if ranks >= AT_ONCE else ranks
+    together = -(-ranks // step)
+    for first in range(step):
+        senders = [first + k * step for k in range(together) if first + k * step < ranks]
+        for sender in measure(senders):
+            if len(senders) > 1:
+                found.pop(sender, None)
+                measure([sender])
+    # A process that was not called in time leaves its link idle: what is slower than others is
+    # looked at once more.
+    best = max((float(np.median(rates)) for rates in found.values()), default=0.0)
+    for rank in range(ranks):
+        before = found.pop(rank, [])
+        if before and np.median(before) >= (1 - ALIKE) * best:
+            found[rank] = before
+            continue
+        measure([rank])
+        if before and (rank not in found or np.median(found[rank]) < np.median(before)):
+            found[rank] = before
+    return [Estimate.of(found[r]) if found.get(r) else Estimate(0, 0, 0) for r in range(ranks)]

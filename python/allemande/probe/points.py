@@ -1,0 +1,333 @@
+"""Between two hosts: start-up and byte times, the LogP quantities, and whether their order holds.
+
+Symbols as in docs/references.md: T = O_s + (k - 1) g + L + O_r + U_r for k packets (000 Eq 1).
+
+- alpha and beta: the time of messages of 1 to 16 full packets, sent at once (Hockney).
+- O_s: from handing a packet over until it is taken; simulated hosts show it by the clock they
+  cannot look at meanwhile. O_r and U_r: what the receiver's processor is kept by a packet, and
+  the part of it that lies between the kernel's stamp and the program.
+- g_s and g_r: from one full packet to the next on the host's own link, and on the port towards it.
+- L: half a round trip of full packets, less the overheads; with 2, 4, .. hosts that echo at once,
+  as L = latency + latency_per_host p (002 Table 5.2).
+- g(m): from one message of m bytes to the next, at the sender (pLogP, Kielmann).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from allemande.probe.bed import Bed, frame_bits
+from allemande.probe.estimate import Estimate
+from allemande.probe.network_findings import ACROSS, LEAF, Quantity
+from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow, Watch
+from allemande.probe.queueing import HostLinks
+from allemande.probe.record import Seconds, Trace
+
+PAIRS = 3  # of each level
+SIZES = 5
+GIVE_UP_FRAMES, GIVE_UP_S = 50, 0.005
+TRAINS = (1, 2, 4, 8, 16)
+GAP_PACKETS = 64
+WATCH_SHARE = 400  # looks at the clock in the time of a full frame
+WATCHED_PACKETS = 12
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two ranks, on one leaf or on two."""
+
+    first: int
+    second: int
+    level: str
+
+
+def choose_pairs(leaves: Sequence[Sequence[int]] | None, ranks: int) -> list[Pair]:
+    """Some pairs of each level. Where leaves are unknown all count as of one."""
+    if leaves is None:
+        return [Pair(k, k + 1, LEAF) for k in range(0, min(2 * PAIRS, ranks - 1), 2)]
+    near = [Pair(leaf[0], leaf[1], LEAF) for leaf in leaves if len(leaf) > 1]
+    far = [
+        Pair(one[-1], other[-1], ACROSS)
+        for one, other in zip(leaves, [*leaves[1:], leaves[0]], strict=True)
+        if one is not other
+    ]
+    return near[:PAIRS] + far[:PAIRS]
+
+
+def _give_up_s(bed: Bed, frame_s: float) -> float:
+    return GIVE_UP_FRAMES * frame_s + GIVE_UP_S * bed.time_scale
+
+
+def _trips_s(traces: Sequence[Trace]) -> list[float]:
+    """Round trips of lone echoes, without the first: it may have to find the way."""
+    trips = [float(trace.seen_s[0] - trace.sent_s[0]) for trace in traces if trace.sent_s.size]
+    return [trip for trip in trips[1:] if not np.isnan(trip)]
+
+
+def _lone(
+    bed: Bed, pair: Pair, size: int, count: int, start_s: float, apart_s: float, frame_s: float
+) -> list[Flow]:
+    """Echoes of single packets, each on an idle network: where a shaper lets one frame pass at
+    once, the next has to come later.
+    """
+    give_up_s = _give_up_s(bed, frame_s)
+    return [
+        Flow(pair.first, pair.second, 1, size, start_s + k * apart_s, give_up_s, echo=True)
+        for k in range(count + 1)
+    ]
+
+
+def _echoes(
+    bed: Bed,
+    pairs: Sequence[Pair],
+    sizes: Sequence[int],
+    count: int,
+    apart_s: float,
+    frame_s: float,
+) -> dict[tuple[Pair, int], list[float]]:
+    """Round trips by pair and size; one at a time."""
+    flows: list[Flow] = []
+    parts: dict[tuple[Pair, int], range] = {}
+    for pair in pairs:
+        for size in sizes:
+            begin = len(flows)
+            flows += _lone(bed, pair, size, count, begin * apart_s, apart_s, frame_s)
+            parts[pair, size] = range(begin, len(flows))
+    experiment = Experiment(flows, len(flows) * apart_s + _give_up_s(bed, frame_s))
+    record = bed.run(experiment)
+    return {key: _trips_s([record.trace(i) for i in part]) for key, part in parts.items()}
+
+
+def round_trip_s(bed: Bed, pairs: Sequence[Pair], frame_s: float) -> float:
+    """The median of full packets', over all pairs; 0 where none came back."""
+    found = _echoes(bed, pairs, [bed.datagram_bytes], 4, _give_up_s(bed, frame_s), frame_s)
+    trips = [trip for some in found.values() for trip in some]
+    return float(np.median(trips)) if trips else 0.0
+
+
+@dataclass(frozen=True)
+class Lone:
+    """What lone packets take, by level: half the round trip of the smallest and of full ones, in s.
+
+    `byte_s`, in s/B: a serialization on the host's link, and one for each switch that stores.
+    """
+
+    small: dict[str, Estimate]
+    full: dict[str, Estimate]
+    byte_s: dict[str, float]
+
+
+def measure_lone(bed: Bed, pairs: Sequence[Pair], repeat: int, links: HostLinks) -> Lone:
+    """Echoes of single packets between these pairs, of several sizes."""
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
+    apart_s = 3 * frame_s + 3 * round_trip_s(bed, pairs, frame_s)
+    sizes = np.linspace(SMALLEST_BYTES, bed.datagram_bytes, SIZES).astype(int).tolist()
+    count = max(8, repeat // (2 * PAIRS))
+    found = _echoes(bed, pairs, sizes, count, apart_s, frame_s)
+    lone = Lone({}, {}, {})
+    for level in (LEAF, ACROSS):
+        least = []
+        for size in sizes:
+            trips = [
+                t
+                for (pair, s), some in found.items()
+                if pair.level == level and s == size
+                for t in some
+            ]
+            if len(trips) < count:
+                break
+            least.append(min(trips) / 2)
+            half = Estimate.of_times([trip / 2 for trip in trips])
+            if size == SMALLEST_BYTES:
+                lone.small[level] = half
+            if size == bed.datagram_bytes:
+                lone.full[level] = half
+        if len(least) == len(sizes):
+            lone.byte_s[level] = float(np.polyfit(sizes, least, 1)[0])
+    return lone
+
+
+def measure_start_up(
+    bed: Bed, pairs: Sequence[Pair], repeat: int, links: HostLinks, small: dict[str, Estimate]
+) -> list[Quantity]:
+    """alpha and beta by level: T = alpha + beta m from messages of 1 to 16 full packets.
+
+    Where a shaper lets the first packet of each message pass at once, the line through them begins
+    below what the smallest packet takes (`small`): then alpha is that.
+    """
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
+    count = max(4, repeat // (4 * PAIRS))
+    flows: list[Flow] = []
+    at_s = 0.0
+    for pair in pairs:
+        for train in TRAINS:
+            each_s = (2 * train + 6) * frame_s + GIVE_UP_S
+            flows.append(
+                Flow(
+                    pair.first,
+                    pair.second,
+                    train * count,
+                    bed.datagram_bytes,
+                    at_s,
+                    each_s,
+                    train,
+                )
+            )
+            at_s += count * each_s
+    record = bed.run(Experiment(flows, at_s + 0.01 * bed.time_scale))
+    out = []
+    for level in (LEAF, ACROSS):
+        alphas, betas = [], []
+        for pair in pairs:
+            if pair.level != level:
+                continue
+            mine = [
+                i
+                for i, flow in enumerate(flows)
+                if (flow.sender, flow.receiver) == (pair.first, pair.second)
+            ]
+            times = [_train_times(record.trace(i), flows[i].train) for i in mine]
+            if any(len(some) < 2 for some in times):
+                continue
+            sizes = [flows[i].train * bed.datagram_bytes for i in mine]
+            for k in range(min(len(some) for some in times)):
+                slope, start = np.polyfit(sizes, [some[k] for some in times], 1)
+                alphas.append(float(start))
+                betas.append(float(slope))
+        if alphas:
+            alpha = Estimate.of(alphas)
+            if level in small and small[level].value > alpha.value:
+                alpha = small[level]
+            out.append(Quantity("alpha", alpha, level))
+            out.append(Quantity("beta", Estimate.of(betas), level))
+    return out
+
+
+def _train_times(trace: Trace, train: int) -> list[float]:
+    """From handing over a train's first packet until its last has come; whole trains only."""
+    whole = trace.sent_s.size // train * train
+    sent = trace.sent_s[:whole].reshape(-1, train)[:, 0]
+    came = trace.seen_s[:whole].reshape(-1, train).max(axis=1)  # NaN where one was lost
+    times = came - sent
+    return [float(time) for time in times[~np.isnan(times)]]
+
+
+def measure_overheads(bed: Bed, links: HostLinks) -> dict[str, Estimate]:
+    """o_s, o_r and u_r of a full packet, in seconds.
+
+    Hosts 0 and 1 look at the clock, over and over, while packets go from one to the other.
+    """
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
+    look_s = frame_s / WATCH_SHARE
+    apart_s = 8 * frame_s
+    span_s = (WATCHED_PACKETS + 2) * apart_s
+    flow = Flow(0, 1, WATCHED_PACKETS, bed.datagram_bytes, apart_s, apart_s)
+    watches = [Watch(rank, 0.0, span_s, look_s) for rank in (0, 1)]
+    record = bed.run(Experiment([flow], span_s + 0.01 * bed.time_scale, watches))
+    trace = record.trace(0)
+    came = ~trace.lost
+    if came.sum() < WATCHED_PACKETS / 2:
+        return {}
+    user = Estimate.of_times((trace.seen_s - trace.arrived_s)[came].tolist())
+
+    def kept(rank: int, when_s: Seconds) -> list[float]:
+        """How long the processor could not look at the clock around these moments."""
+        looked_s, stalls = record.looks_s(rank)
+        if not looked_s.size:
+            return []
+        after = np.minimum(np.searchsorted(looked_s, when_s), looked_s.size - 1)
+        return [max(0.0, float(stall) - look_s / 2) for stall in stalls[after]]
+
+    # A simulated carrier takes a packet in no time, and keeps the processor afterwards.
+    sending = (
+        kept(0, trace.sent_s + look_s / 2)
+        if bed.simulated
+        else ((trace.taken_s - trace.sent_s).tolist())
+    )
+    receiving = [max(0.0, stall - user.value) for stall in kept(1, trace.arrived_s[came])]
+    if not sending or not receiving:
+        return {}
+    return {
+        "o_s": Estimate.of_times(sending),
+        "o_r": Estimate.of_times(receiving),
+        "u_r": user,
+    }
+
+
+def measure_growth(
+    bed: Bed,
+    order: Sequence[int],
+    repeat: int,
+    links: HostLinks,
+) -> Estimate | None:
+    """`latency_per_host`: how L grows with 2, 4, 8, .. hosts that echo in pairs at once.
+
+    `order`: ranks such that neighbours are of one leaf.
+    """
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
+    count = max(8, repeat // 8)
+    apart_s = 3 * frame_s + 3 * round_trip_s(bed, [Pair(order[0], order[1], LEAF)], frame_s)
+    counts, latencies = [], []
+    hosts = 2
+    while hosts <= len(order):
+        flows = [
+            flow
+            for k in range(0, hosts, 2)
+            for flow in _lone(
+                bed,
+                Pair(order[k], order[k + 1], LEAF),
+                bed.datagram_bytes,
+                count,
+                0.0,
+                apart_s,
+                frame_s,
+            )
+        ]
+        record = bed.run(Experiment(flows, (count + 1) * apart_s + _give_up_s(bed, frame_s)))
+        trips = _trips_s(record.traces())
+        if trips:
+            counts.append(float(hosts))
+            latencies.append(float(np.median(trips)) / 2)
+        hosts *= 2
+    if len(counts) < 2:
+        return None
+    slopes = [
+        (late - early) / (many - few)
+        for few, early, many, late in zip(
+            counts, latencies, counts[1:], latencies[1:], strict=False
+        )
+    ]
+    slope = float(np.polyfit(counts, latencies, 1)[0])
+    return Estimate(
+        max(0.0, slope), min(0.0, slope, *slopes), max(0.0, slope, *slopes), tuple(slopes)
+    )
+
+
+def measure_gaps(bed: Bed, links: HostLinks) -> list[Quantity]:
+    """g(m) by size, from the smallest datagram to a full one."""
+    sizes = np.linspace(SMALLEST_BYTES, bed.datagram_bytes, SIZES).astype(int).tolist()
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.bit_s[0]
+    out = []
+    for size in sizes:
+        flow = Flow(0, 1, GAP_PACKETS, size)
+        trace = bed.run(
+            Experiment([flow], 3 * GAP_PACKETS * frame_s + 0.01 * bed.time_scale)
+        ).trace(0)
+        came = np.sort(trace.arrived_s[~trace.lost])[GAP_PACKETS // 4 :]
+        parts = [part for part in np.array_split(came, 4) if part.size >= 3]
+        gaps = [float((part[-1] - part[0]) / (part.size - 1)) for part in parts]
+        if gaps:
+            out.append(Quantity("gap", Estimate.of(gaps), bytes=size))
+    return out
+
+
+def ordering(overheads_s: float, gap_s: float, latency_s: float) -> str:
+    """Whether O_s + O_r + U_r < g < L, as the model assumes; if not, where it fails."""
+    if overheads_s < gap_s < latency_s:
+        return "yes"
+    if overheads_s >= gap_s:
+        return "no: O_s + O_r + U_r >= g"
+    return "no: g >= L"

@@ -1,0 +1,113 @@
+"""When packets left their hosts, and how many were before each of them in a queue on the way.
+
+Nothing here needs to know where that queue is: of the packets that pass a port in order, those that
+left their hosts earlier and have not come yet are in it. A packet that was lost found it full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from allemande.probe.bed import Bed, frame_bits
+from allemande.probe.record import Seconds, Trace
+
+
+@dataclass(frozen=True)
+class HostLinks:
+    """What is known of the links by which hosts send: bit/s, by rank.
+
+    `at_once`: a lone frame passes in no time, and only those behind it wait. Token buckets are like
+    that, whose rates are kept by a shaper and not by a wire.
+    """
+
+    bit_s: Sequence[float]
+    at_once: bool = False
+
+    @property
+    def slowest_bit_s(self) -> float:
+        """Of the slowest host."""
+        return min(self.bit_s)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Packets that pass one port, in the order in which they left their hosts.
+
+    Times in seconds; `came_s` is NaN for those that were lost. `flow`: index of each packet's
+    trace in what the passage was made of.
+    """
+
+    left_s: Seconds
+    came_s: Seconds
+    flow: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+    @property
+    def lost(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which packets did not come."""
+        return np.isnan(self.came_s)
+
+
+def departures(bed: Bed, traces: Sequence[Trace], links: HostLinks) -> list[Seconds]:
+    """When each packet's last bit left its host, in seconds, per trace.
+
+    A host's packets leave one after the other, at the rate of its link: what is sent while another
+    packet leaves waits in the host.
+    """
+    out = [np.empty_like(trace.sent_s) for trace in traces]
+    for rank in {trace.flow.sender for trace in traces}:
+        own = [i for i, trace in enumerate(traces) if trace.flow.sender == rank]
+        sent = np.concatenate([traces[i].sent_s for i in own])
+        frame = np.concatenate(
+            [np.full(traces[i].sent_s.size, frame_bits(bed, traces[i].flow.bytes)) for i in own]
+        )
+        order = np.argsort(sent, kind="stable")
+        service = frame[order] / links.bit_s[rank]
+        done = np.cumsum(service)
+        # left[k] = max(sent[k], left[k - 1]) + service[k], without a loop; where lone frames pass
+        # at once left[k] = max(sent[k], left[k - 1] + service[k]).
+        ahead = done if links.at_once else done - service
+        left = np.maximum.accumulate(sent[order] - ahead) + done
+        placed = np.empty_like(left)
+        placed[order] = left
+        ends = np.cumsum([traces[i].sent_s.size for i in own])
+        for i, part in zip(own, np.split(placed, ends[:-1]), strict=True):
+            out[i] = part
+    return out
+
+
+def passage(traces: Sequence[Trace], left: Sequence[Seconds]) -> Passage:
+    """All packets of these flows together."""
+    left_s = np.concatenate(left)
+    came_s = np.concatenate([trace.arrived_s for trace in traces])
+    flow = np.concatenate([np.full(at.size, i) for i, at in enumerate(left)])
+    order = np.argsort(left_s, kind="stable")
+    return Passage(left_s[order], came_s[order], flow[order])
+
+
+def queue_found(packets: Passage) -> Seconds:
+    """How many packets waited before each of them when it left its host.
+
+    Only those that came in the end count: the others were dropped where the queue is. A packet
+    waits as long as it is under way for longer than the quickest one.
+    """
+    came = ~packets.lost
+    quickest = float(np.min(packets.came_s[came] - packets.left_s[came]))
+    began = np.sort(packets.came_s[came]) - quickest
+    entered = np.concatenate([[0], np.cumsum(came)[:-1]])
+    gone = np.searchsorted(began, packets.left_s, side="right")
+    return np.asarray(entered - gone, np.float64)
+
+
+def carried_bit_s(packets: Passage, bits: float, begin_s: float, end_s: float) -> float:
+    """The rate at which packets came between two moments, from the first to the last of them.
+
+    0 where fewer than three came.
+    """
+    came = np.sort(packets.came_s[~packets.lost])
+    came = came[(came >= begin_s) & (came <= end_s)]
+    if came.size < 3 or came[-1] <= came[0]:
+        return 0.0
+    return float((came.size - 1) * bits / (came[-1] - came[0]))

@@ -1,0 +1,81 @@
+"""The ports between a leaf and the core, where leaves are known.
+
+Up: all hosts of the leaf send to others, each to another one, spread over all other leaves. Down:
+hosts of the other leaves send to all of this one, from each leaf no more than its own uplink
+carries. What the hosts of a leaf cannot fill is a lower bound, and its queue is never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from allemande.probe.bed import Bed
+from allemande.probe.overload import NOT_TRIED, PortFinding, Stream, overload
+from allemande.probe.queueing import HostLinks
+
+SHARE = 0.9
+# Of what an uplink carries, so that packets wait at one port only.
+BELOW = 0.93
+# Of what the hosts of a leaf can take in, beyond which packets wait at their ports as well.
+HOSTS_TAKE = 0.95
+
+
+def _interleaved(leaves: Sequence[Sequence[int]]) -> list[int]:
+    """One of each leaf, in turn."""
+    longest = max((len(leaf) for leaf in leaves), default=0)
+    return [leaf[k] for k in range(longest) for leaf in leaves if k < len(leaf)]
+
+
+def measure_up(
+    bed: Bed,
+    links: HostLinks,
+    leaves: Sequence[Sequence[int]],
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[PortFinding]:
+    """From each leaf to the core."""
+    findings = []
+    for number, leaf in enumerate(leaves):
+        others = _interleaved([one for k, one in enumerate(leaves) if k != number])
+        streams = [
+            Stream(host, others[k % len(others)], SHARE * min(1.0, len(others) / len(leaf)))
+            for k, host in enumerate(leaf)
+        ]
+        tell(f"uplink of leaf {number}")
+        findings += overload(bed, [streams], links)
+    return findings
+
+
+def measure_down(
+    bed: Bed,
+    links: HostLinks,
+    down_bit_s: Sequence[float],
+    leaves: Sequence[Sequence[int]],
+    uplinks: Sequence[PortFinding],
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[PortFinding]:
+    """From the core to each leaf. `uplinks`: what `measure_up` found."""
+    findings = []
+    for number, leaf in enumerate(leaves):
+        senders: list[int] = []
+        for other, hosts in enumerate(leaves):
+            rate = uplinks[other].rate_bit_s
+            if other == number:
+                continue
+            room = float("inf")
+            if rate is not None and not uplinks[other].lower_bound:
+                room = BELOW * rate.value
+            for host in hosts:
+                room -= SHARE * links.bit_s[host]
+                if room < 0:
+                    break
+                senders.append(host)
+        streams = [Stream(sender, leaf[k % len(leaf)], SHARE) for k, sender in enumerate(senders)]
+        tell(f"port towards leaf {number}")
+        finding = overload(bed, [streams], links)[0] if streams else PortFinding(NOT_TRIED)
+        take = sum(down_bit_s[host] for host in leaf)
+        rate = finding.rate_bit_s
+        if rate is not None and rate.value >= HOSTS_TAKE * take:
+            # The hosts' own ports were full: what is behind them cannot be told.
+            finding = PortFinding(NOT_TRIED, rate, lower_bound=True)
+        findings.append(finding)
+    return findings

@@ -1,0 +1,222 @@
+"""The prober on simulated networks, of which everything is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from allemande.cli import main
+from allemande.model.profile import load_profile
+from allemande.probe import flow_sweep, points, switches
+from allemande.probe.clocks import Clocks
+from allemande.probe.cluster_output import cluster_text
+from allemande.probe.course import Course, Wishes
+from allemande.probe.network_findings import Findings
+from allemande.probe.overload import MEASURED, NOT_OVERLOADABLE
+from allemande.probe.queueing import HostLinks
+from allemande.probe.record import pack, unpack
+from allemande.probe.simulated_bed import SimulatedBed
+from allemande.topology import load_cluster, parse_cluster, tune
+
+ROOT = Path(__file__).resolve().parents[2]
+# Bytes on a link, and microseconds: 002 Table 5.2.
+OVERHEADS = {"overheads_ns": {"o_s": 12500, "o_r": 20000, "u_r": 7000, "g": 123000}}
+
+
+def probed(cluster: str, **options: object) -> Findings:
+    """Everything that packets tell; few repetitions."""
+    return Course(SimulatedBed(cluster, options), Wishes(repeat=16)).run()
+
+
+def tree(sizes: list[int], uplink: float, core_queue: int = 45, core_rate: float = 0) -> str:
+    """Leaves of these sizes; hosts are dealt out so that neighbours are on different leaves."""
+    count = sum(sizes)
+    left = list(sizes)
+    leaf_of: list[int] = []
+    while len(leaf_of) < count:
+        for leaf, room in enumerate(left):
+            if room > 0:
+                left[leaf] -= 1
+                leaf_of.append(leaf)
+    lines = ["format = 1", 'name = "tree"', "[[switch]]", f'name = "s[0-{len(sizes) - 1}],core"']
+    lines += ["[[host]]", f'name = "h[0-{count - 1}]"']
+    for host, leaf in enumerate(leaf_of):
+        lines += ["[[link]]", f'from = "h{host}"', f'to = "s{leaf}"', "rate_mbit_s = 100"]
+        lines += ["queue_down_packets = 43"]
+    lines += ["[[link]]", f'from = "s[0-{len(sizes) - 1}]"', 'to = "core"']
+    lines += [f"rate_up_mbit_s = {uplink}", f"rate_down_mbit_s = {core_rate or uplink}"]
+    lines += ["queue_up_packets = 45", f"queue_down_packets = {core_queue}"]
+    return "\n".join(lines) + "\n"
+
+
+def true_leaves(text: str) -> list[list[int]]:
+    """Ranks by leaf, as the file says."""
+    level = parse_cluster(text, "tree").hierarchy()[0]
+    return sorted([h for h, leaf in enumerate(level) if leaf == one] for one in sorted(set(level)))
+
+
+@pytest.mark.parametrize(
+    ("name", "core"), [("tam-8x4-u412", 820), ("oversubscribed-8x4", 45), ("tam-8x3-u412", 820)]
+)
+def test_finds_rates_leaves_and_buffers(name: str, core: int) -> None:
+    found = probed(name, as_lab=True)
+    cluster = load_cluster(name)
+    uplink = next(link for link in cluster.links if link.to == "core").rate_up_mbit_s
+    assert found.groups.leaves == true_leaves(cluster.to_toml())
+    assert [one.value for one in found.up] == pytest.approx([1e8] * len(found.hosts), rel=0.02)
+    for ports, rate, held in (
+        (found.host_ports, 100, 43),
+        (found.uplinks, uplink, 45),
+        (found.downlinks, uplink, core),
+    ):
+        for one in ports:
+            assert one.state == MEASURED and not one.lower_bound
+            assert one.rate_bit_s is not None and one.buffer_packets is not None
+            assert one.rate_bit_s.value == pytest.approx(rate * 1e6, rel=0.02)
+            assert one.buffer_packets.value == pytest.approx(held, rel=0.05)
+    again = parse_cluster(cluster_text(found), "probed")
+    # The lab, too, has one queue for each port and nothing else.
+    plain = "\n".join(
+        line
+        for line in cluster.to_toml().splitlines()
+        if not line.startswith(("architecture", "buffer_packets", "backplane"))
+    )
+    window = tune(parse_cluster(plain, "plain"), None).window_packets
+    assert abs(tune(again, None).window_packets - window) <= 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "uplink"),
+    [([8, 8], 412), ([9, 4, 3], 250), ([4, 4, 8], 412), ([5, 3], 412), ([7, 5, 2], 130)],
+)
+def test_unequal_leaves_are_right_or_undetermined(sizes: list[int], uplink: float) -> None:
+    text = tree(sizes, uplink)
+    bed = SimulatedBed.of_text(text, {"as_lab": True})
+    course = Course(bed, Wishes(repeat=8))
+    found = course.run()
+    assert found.groups.leaves in (None, true_leaves(text))
+    if min(sizes) * 100 > uplink:
+        assert found.groups.determined
+
+
+@pytest.mark.parametrize("architecture", ["input", "shared", "output"])
+@pytest.mark.parametrize("switching", ["cut-through", "store-and-forward"])
+def test_tells_kinds_of_switches_apart(architecture: str, switching: str) -> None:
+    text = f"""format = 1
+name = "star"
+[[switch]]
+name = "s"
+architecture = "{architecture}"
+switching = "{switching}"
+{"buffer_packets = 120" if architecture == "shared" else ""}
+[[host]]
+name = "h[0-11]"
+[[link]]
+from = "h[0-11]"
+to = "s"
+rate_mbit_s = 100
+latency_us = 20
+queue_down_packets = {120 if architecture == "shared" else 43}
+"""
+    links = HostLinks([1e8] * 12)
+    for seed in range(1, 4):
+        jitter = {"jitter": "pause", "jitter_us": 20.0, "jitter_interval_us": 1000.0, "seed": seed}
+        bed = SimulatedBed.of_text(text, jitter)
+        found = switches.find_buffering(bed, range(12), links)
+        lone = points.measure_lone(bed, points.choose_pairs(None, 12), 24, links)
+        assert found.architecture == architecture
+        if architecture == "shared":
+            assert found.pool_packets == pytest.approx(120, rel=0.05)
+        assert switches.find_switching(lone.byte_s["leaf"], links) == switching
+
+
+@pytest.mark.parametrize(("name", "latency_us"), [("ibm-326", 154.4), ("ibm-416", 269.5)])
+def test_overheads_of_the_published_cluster(name: str, latency_us: float) -> None:
+    path = str(ROOT / "experiments" / "clusters" / f"{name}.toml")
+    found = probed(path, **OVERHEADS)
+    assert found.groups.leaves is None
+    micro = {one.name: one.estimate.value * 1e6 for one in found.quantities if one.level == "leaf"}
+    expected = {"o_s": 12.5, "o_r": 20, "u_r": 7, "g_s": 123, "latency": latency_us}
+    for key, value in expected.items():
+        assert micro[key] == pytest.approx(value, rel=0.02), key
+    assert found.answers["ordering_holds"] == "yes"
+
+
+def test_flows_across_the_published_uplinks() -> None:
+    modules = [
+        {"from": f"leaf{k}", "to": "core", "per_packet_ns": 13550, "per_waiting_ns": 400}
+        for k in (0, 1)
+    ]
+    path = ROOT / "experiments" / "000-fig-6" / "cluster.toml"
+    bed = SimulatedBed(path, {"modules": modules})
+    across, local = flow_sweep.measure(bed, range(10), range(10, 20), HostLinks([1e8] * 20))
+    flows, peak = max(across, key=lambda point: point[1])
+    assert 10 <= flows <= 14
+    assert peak / 8e6 == pytest.approx(103, rel=0.03)
+    assert local[-1][1] == pytest.approx(local[0][1] * len(local), rel=0.01)
+
+
+def test_what_cannot_be_overloaded_has_no_number() -> None:
+    found = probed("tam-8x2-u412", as_lab=True)
+    for one in found.downlinks:
+        assert one.state == NOT_OVERLOADABLE
+        assert one.buffer_packets is None
+
+
+def test_without_overload_queues_are_left_alone() -> None:
+    bed = SimulatedBed("tam-8x2-u412", {"as_lab": True})
+    found = Course(bed, Wishes(overload=False, repeat=8)).run()
+    assert found.groups.leaves is None and not found.host_ports and not found.uplinks
+    assert [one.value for one in found.up] == pytest.approx([1e8] * 16, rel=0.02)
+
+
+def test_command_writes_profile_and_cluster(tmp_path: Path) -> None:
+    net, cluster, picture = (tmp_path / name for name in ("net.toml", "c.toml", "p.svg"))
+    figures = tmp_path / "f.json"
+    arguments = ["probe", "--simulate", "tam-8x2-u412", "--set", "as_lab=true", "--repeat", "16"]
+    outputs = [*("-o", net), *("--cluster-out", cluster), *("--plot", picture)]
+    assert main([*arguments, *map(str, outputs), "--json", str(figures)]) == 0
+    profile = load_profile(net)
+    assert profile.network.simulated and len(profile.network.hosts) == 16
+    assert {port.state for port in profile.ports} == {MEASURED, NOT_OVERLOADABLE}
+    assert profile.cluster is not None and profile.cluster.to_toml()
+    assert load_cluster(cluster).hierarchy()[0] == [0] * 8 + [1] * 8
+    assert json.loads(figures.read_text())["leaves"][1][0] == "h8"
+    assert picture.read_text().startswith("<?xml")
+    # What was probed is found again.
+    again = probed(str(cluster), as_lab=True)
+    assert again.groups.leaves == [list(range(8)), list(range(8, 16))]
+    assert again.uplinks[0].buffer_packets is not None
+    assert again.uplinks[0].buffer_packets.value == pytest.approx(46, abs=1.5)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--repeat", "0"], ["--budget", "soon"], ["--set", "as_lab=true"], ["--plot", "x.pdf"]],
+)
+def test_refuses_what_makes_no_sense(arguments: list[str]) -> None:
+    assert main(["probe", *arguments]) == 2
+
+
+def test_one_process_alone_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe"]) == 2
+    assert "--simulate" in capsys.readouterr().err
+
+
+def test_logs_survive_packing() -> None:
+    log = (bytes(range(24)) * 3, bytes(range(40)) * 2, bytes(16), 5)
+    assert unpack(pack(log)) == log
+    assert unpack(pack((b"", b"", b"", 0))) == (b"", b"", b"", 0)
+
+
+def test_clocks_drift_evenly() -> None:
+    clocks = Clocks(2)
+    assert clocks.due(0) and clocks.at(0) == [0, 0]
+    clocks.note(0, [0, 1000])
+    clocks.note(10_000_000_000, [0, 2000])
+    assert clocks.at(20_000_000_000) == [0, 3000]
+    assert not clocks.due(11_000_000_000) and clocks.due(20_000_000_000)
+    clocks.note(20_000_000_000, [0, None])  # not heard of: as before
+    assert clocks.at(20_000_000_000) == [0, 2000]
