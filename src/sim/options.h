@@ -30,8 +30,8 @@ struct Module {
 struct HostCosts {
   Picos send = 0;     // O_s
   Picos receive = 0;  // O_r + U_r
-  Picos user = 0;     // U_r, of the above
   Picos gap = 0;      // g: between the starts of two frames
+  Picos user = 0;     // U_r, of `receive`
   bool any() const { return send > 0 || receive > 0 || gap > 0; }
 };
 
