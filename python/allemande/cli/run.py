@@ -15,7 +15,7 @@ from allemande.errors import BadInput, Failed
 from allemande.preload import launch
 
 
-def readable_profile(name: str) -> Path:
+def _readable_profile(name: str) -> Path:
     """The file, absolute; rank 0 may start elsewhere. Raises BadInput where it is no profile."""
     from allemande.model.profile import load_profile
 
@@ -57,7 +57,7 @@ def command(
     if cluster is not None:
         flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
     if profile is not None:
-        flags["profile"] = str(readable_profile(profile))
+        flags["profile"] = str(_readable_profile(profile))
     config.load(flags)  # what is not valid is said here, once, and not by every rank
     settings = config.to_environment(flags)
     line, environment = launch(launcher, settings, mpi=mpi.value if mpi else None)
