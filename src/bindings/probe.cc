@@ -59,9 +59,10 @@ nb::tuple tuple_of(const probe::Log& log) {
                         log.overflow);
 }
 
-nb::list probe_by_simulation(std::string_view cluster_text, const nb::dict& options, std::uint32_t number,
-                  std::int64_t duration_ns, const std::vector<FlowTuple>& flows,
-                  const std::vector<WatchTuple>& watches) {
+nb::list probe_by_simulation(std::string_view cluster_text, const nb::dict& options,
+                             std::uint32_t number, std::int64_t duration_ns,
+                             const std::vector<FlowTuple>& flows,
+                             const std::vector<WatchTuple>& watches) {
   const topology::Cluster given = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
   const SimulateOptions read = read_simulate_options(given, options);
   const topology::Cluster cluster = read.as_lab ? as_lab(given) : given;
@@ -129,8 +130,8 @@ class ProbeSocket {
 void bind_probe(nb::module_& m) {
   m.attr("PROBE_HEADER_BYTES") = probe::kHeaderBytes;
   m.attr("PROBE_SECRET_BYTES") = probe::Secret{}.size();
-  m.def("simulate_probe", &probe_by_simulation, "cluster_text"_a, "options"_a, "number"_a, "duration_ns"_a,
-        "flows"_a, "watches"_a,
+  m.def("simulate_probe", &probe_by_simulation, "cluster_text"_a, "options"_a, "number"_a,
+        "duration_ns"_a, "flows"_a, "watches"_a,
         nb::sig("def simulate_probe(cluster_text: str, options: dict[str, typing.Any], number: int,"
                 " duration_ns: int, flows: collections.abc.Sequence[tuple[int, int, int, int, int,"
                 " int, int, bool]], watches: collections.abc.Sequence[tuple[int, int, int, int]])"
