@@ -278,6 +278,13 @@ std::optional<Prediction> Predictor::predict(std::string_view key, std::uint64_t
   return around(said.seconds, said.sigma, Basis::kExtrapolated);
 }
 
+bool Predictor::speaks_of(std::string_view key) const {
+  const auto of_it = [&](const auto& one) { return State::same_way(one.candidate, one.way, key); };
+  const Profile& profile = state_->profile;
+  return std::any_of(profile.samples.begin(), profile.samples.end(), of_it) ||
+         std::any_of(profile.fits.begin(), profile.fits.end(), of_it);
+}
+
 std::optional<double> Predictor::limit_s(std::uint64_t bytes) const {
   if (!state_->links) return std::nullopt;
   return state_->links->complete_seconds(bytes);

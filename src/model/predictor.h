@@ -39,6 +39,8 @@ class Predictor {
   // of such a way.
   std::optional<Prediction> predict(std::string_view key, std::uint64_t bytes,
                                     const Course* course = nullptr) const;
+  // Whether a sample or a fit is of this way or candidate.
+  bool speaks_of(std::string_view key) const;
   // What the links allow for a complete exchange, in seconds; nothing without a cluster.
   std::optional<double> limit_s(std::uint64_t bytes) const;
 

@@ -1,6 +1,7 @@
 #include "mpi/bring_up.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "mpi/hello_exchange.h"
 #include "mpi/settings.h"
 #include "node/node_slabs.h"
+#include "transport/io/udp_socket.h"
 
 namespace alm::mpi {
 namespace {
@@ -74,24 +76,16 @@ base::Status BringUp::gather_names(const PeerRecord& mine) {
   if (auto gathered = gather_part<PeerName>(mine); !gathered) return gathered;
   const auto refuses = [](const PeerRecord& record) { return record.refuses != 0; };
   if (std::none_of(records_.begin(), records_.end(), refuses)) return {};
-  return gather_causes(mine);
+  return gather_part<PeerCause>(mine);
 }
 
 base::Status BringUp::gather_sockets(const PeerRecord& mine) {
   if (auto gathered = gather_part<PeerSockets>(mine); !gathered) return gathered;
   const auto explains = [](const PeerRecord& record) { return record.explains != 0; };
   if (std::any_of(records_.begin(), records_.end(), explains)) {
-    if (auto gathered = gather_causes(mine); !gathered) return gathered;
+    if (auto gathered = gather_part<PeerCause>(mine); !gathered) return gathered;
   }
   leaders_ = leaders_of(records_, members_.placement);
-  return {};
-}
-
-base::Status BringUp::gather_causes(const PeerRecord& mine) {
-  std::vector<PeerCause> causes(members_.ranks);
-  auto gathered = collectives_.gather(mine.cause, causes);
-  if (!gathered) return gathered;
-  for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) records_[rank].cause = causes[rank];
   return {};
 }
 
@@ -157,11 +151,10 @@ std::string BringUp::open_udp() {
 
 // The MTU of the route is known only now.
 void BringUp::check_forecast(std::uint32_t datagram_bytes) {
-  constexpr std::uint32_t kAroundIpv4 = 28;  // headers of IP and UDP
-  constexpr std::uint32_t kAroundIpv6 = 48;
   if (!ways_.has_forecast()) return;
   const std::uint32_t mtu_bytes = job_.profile->mtu_bytes;
-  if (datagram_bytes == mtu_bytes - kAroundIpv4 || datagram_bytes == mtu_bytes - kAroundIpv6) {
+  if (datagram_bytes == mtu_bytes - io::header_bytes(AF_INET) ||
+      datagram_bytes == mtu_bytes - io::header_bytes(AF_INET6)) {
     return;
   }
   ways_.forget_forecast();

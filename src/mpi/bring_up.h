@@ -73,7 +73,6 @@ class BringUp {
   base::Status gather_part(const PeerRecord& mine);
   base::Status gather_names(const PeerRecord& mine);
   base::Status gather_sockets(const PeerRecord& mine);
-  base::Status gather_causes(const PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 
   Job& job_;

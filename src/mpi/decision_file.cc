@@ -7,21 +7,17 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+
+#include "mpi/text_file.h"
 
 namespace alm::mpi {
 
 base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) return std::vector<tuning::Decision>{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, error)) {
-    return base::bad_input("cannot read " + path);
-  }
-  std::string text(tuning::kDecisionFileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return tuning::parse_decisions(text, path);
+  const auto text = read_text(path, tuning::kDecisionFileBytesMax);
+  if (!text) return text.error();
+  return tuning::parse_decisions(text.value(), path);
 }
 
 base::Status write_decisions(const std::string& path, std::span<const tuning::Decision> all) {

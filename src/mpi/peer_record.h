@@ -49,11 +49,11 @@ struct PeerSockets {
 };
 
 // Gathered only if a rank has one. Why not; where udp is 1, a warning about the sockets.
-using PeerCause = std::array<char, kCauseBytes>;
-
-struct PeerRecord : PeerName, PeerSockets {
-  PeerCause cause{};
+struct PeerCause {
+  std::array<char, kCauseBytes> cause{};
 };
+
+struct PeerRecord : PeerName, PeerSockets, PeerCause {};
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
 // The records of the hosts' leaders, by host; of those of this number, 0 for the host leaders.

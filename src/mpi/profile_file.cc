@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "plan/tune.h"
@@ -74,18 +72,6 @@ std::string other_links(const topology::Cluster& measured, const topology::Clust
 }
 
 }  // namespace
-
-base::Result<std::string> read_profile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error)) {
-    return base::bad_input("cannot read " + path);
-  }
-  std::string text(model::kProfileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 std::string other_network(const model::Profile& profile, const Job& job) {
   const auto hosts = hosts_of(job);

@@ -1,17 +1,12 @@
-// The profile of the network on disk (docs/profile.md), and whether it is one of this job's
-// network.
+// Whether a profile (docs/profile.md) is one of this job's network.
 #pragma once
 
 #include <string>
 
-#include "base/result.h"
 #include "model/profile.h"
 #include "mpi/job.h"
 
 namespace alm::mpi {
-
-// The text of the file. Errors name it.
-base::Result<std::string> read_profile(const std::string& path);
 
 // How the network of the job is another than the one that was measured: in hosts, MPI library,
 // rates by the cluster file, MTU or time scale. Empty: it is not, as far as both are known.

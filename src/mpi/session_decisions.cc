@@ -10,6 +10,7 @@
 #include "mpi/session.h"
 
 namespace alm::mpi {
+
 void Session::load_decisions() {
   if (job_.records.front().keeps_decisions == 0) return;
   job_.shape.version = ALM_VERSION;

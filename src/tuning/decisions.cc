@@ -181,9 +181,8 @@ std::string format_decisions(std::span<const Decision> all) {
       text += fmt::format("profile = {}\n", toml_text(one.shape.profile));
     }
     text += fmt::format(
-        "calls = {}\nranks = {}\nhosts = {}\nleast_bytes = {}\nmost_bytes = {}\nchosen = {}\nwhy = "
-        "{}"
-        "\nway = [\n",
+        "calls = {}\nranks = {}\nhosts = {}\nleast_bytes = {}\nmost_bytes = {}\nchosen = {}\n"
+        "why = {}\nway = [\n",
         toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
         toml_text(one.chosen), toml_text(one.why));
     for (const auto& way : one.ways) {

@@ -84,7 +84,7 @@ void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves) {
 
 Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
   const std::string name = name_of(key);
-  const bool measured = speaks_of(name);
+  const bool measured = predictor_.speaks_of(name);
   if (bytes < kByLinksBytesMin && !measured) return {};
   const auto course = courses_.find(key);
   const auto found =
@@ -97,28 +97,9 @@ Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
 // several MPI libraries, each of which is `library`.
 std::string Forecast::name_of(std::string_view key) const {
   for (const std::string& name : candidates_of(key, profile_.mpi)) {
-    if (any([&](std::string_view candidate, std::string_view) { return candidate == name; })) {
-      return name;
-    }
+    if (predictor_.speaks_of(name)) return name;
   }
   return std::string(key);
-}
-
-// Whether it was measured, or fitted to what was. "udp grid" stands for all grids.
-bool Forecast::speaks_of(std::string_view name) const {
-  const std::string_view family = family_of(name);
-  return any([&](std::string_view candidate, std::string_view way) {
-    const std::string_view known = family_of(way);
-    return candidate == name ||
-           (!way.empty() && (known == family || known == family.substr(0, family.find(':'))));
-  });
-}
-
-template <class Test>
-bool Forecast::any(Test test) const {
-  const auto of_it = [&](const auto& one) { return test(one.candidate, one.way); };
-  return std::any_of(profile_.samples.begin(), profile_.samples.end(), of_it) ||
-         std::any_of(profile_.fits.begin(), profile_.fits.end(), of_it);
 }
 
 }  // namespace alm::tuning

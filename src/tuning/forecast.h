@@ -46,9 +46,6 @@ class Forecast {
 
  private:
   std::string name_of(std::string_view key) const;
-  bool speaks_of(std::string_view name) const;
-  template <class Test>
-  bool any(Test test) const;
 
   const model::Profile& profile_;
   model::Predictor predictor_;
