@@ -9,7 +9,7 @@ import pytest
 
 from allemande.cli import main
 from allemande.model.profile import load_profile
-from allemande.probe import flow_sweep, points, switches
+from allemande.probe import flow_sweep, leaf_groups, points, switches
 from allemande.probe.clocks import Clocks
 from allemande.probe.cluster_output import cluster_text
 from allemande.probe.course import Course, Wishes
@@ -99,6 +99,15 @@ def test_unequal_leaves_are_right_or_undetermined(sizes: list[int], uplink: floa
     assert found.groups.leaves in (None, true_leaves(text))
     if min(sizes) * 100 > uplink:
         assert found.groups.determined
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_finds_leaves_where_processors_pause(seed: int) -> None:
+    """A full frame takes 0.12 ms here; each host stands still for 2 ms, 8 ms apart."""
+    jitter = {"jitter": "pause", "jitter_us": 2000.0, "jitter_interval_us": 8000.0, "seed": seed}
+    bed = SimulatedBed("shallow-4x2", {"as_lab": True, **jitter})
+    found = leaf_groups.find_leaf_groups(bed, HostLinks([1e8] * 8, at_once=True))
+    assert found.leaves == [[0, 1, 2, 3], [4, 5, 6, 7]], found.reason
 
 
 @pytest.mark.parametrize("architecture", ["input", "shared", "output"])

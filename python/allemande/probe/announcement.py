@@ -19,7 +19,7 @@ def announcement(bed: Bed, wishes: Wishes) -> str:
     ]
     if wishes.overload:
         lines += [
-            "  2. Leaves: all hosts send to one host for some milliseconds; at most three times "
+            "  2. Leaves: all hosts send to one host for some milliseconds; at most six times "
             "for each leaf.",
             "  3. Buffers: each port gets almost twice what it carries until its queue is full; "
             "milliseconds for each port.",

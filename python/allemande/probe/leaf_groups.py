@@ -14,6 +14,10 @@ packet between two hosts of one leaf passes either. So, where some packets wait,
 Where packets also wait inside a switch, because inputs block each other or ports share a buffer,
 nobody is free of waiting, and each host seems to be alone.
 
+First the small packets go without the pressure: what they take then is not waiting. A host whose
+processors are busy delays packets, too, a few of them at a time: where one look at a target does
+not tell, the packets of several looks are judged together.
+
 Everything else is undetermined: a network that is never overloaded has no leaves to be seen, and a
 wrong answer would be worse than none.
 """
@@ -29,21 +33,24 @@ import numpy.typing as npt
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow
 from allemande.probe.queueing import HostLinks, departures
-from allemande.probe.record import Record
+from allemande.probe.record import Record, Seconds
 
 PRESSURE = 0.88  # of a host's link, from each host to the target
 SMALL_SHARE = 0.06  # of a host's link, for the small packets
 SMALL_EACH = 6  # from every host to every other
 # Late: a packet that has waited for so many full frames of a host's link, or was lost.
 LATE_FRAMES, ON_TIME_FRAMES = 3.0, 2.0
-LOST_MANY = 0.3
+LOST_MANY, LOST_FEW = 0.3, 0.1
 # The pressure lasts so long before the first small packet: a queue of some hundred packets fills.
 FILL_FRAMES = 100
 SETTLE_S = 0.01  # at the speed that the network stands for
 TARGETS_PER_LEAF = 2
+LOOKS = 3  # at each target, where the first does not tell
 
 WAITS, FREE, UNCLEAR = 1, 0, -1
 Matrix = npt.NDArray[np.int8]
+# In full frames of the slowest link, by sender and receiver; NaN: lost.
+Delays = dict[tuple[int, int], Seconds]
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,8 @@ class Groups:
         return self.leaves is not None
 
 
-def _pressure(bed: Bed, target: int, links: HostLinks) -> Experiment:
-    """All to the target, and the small packets beside it."""
+def _small_packets(bed: Bed, target: int, links: HostLinks, pressure: bool) -> Experiment:
+    """Small packets between all but the target, while all send to it or nobody does."""
     ranks = len(bed.hosts)
     slowest = links.slowest_bit_s
     frame_s = frame_bits(bed, bed.datagram_bytes) / slowest
@@ -71,7 +78,7 @@ def _pressure(bed: Bed, target: int, links: HostLinks) -> Experiment:
     end_s = begin_s + span_s
     flows = []
     for host in range(ranks):
-        if host == target:
+        if host == target or not pressure:
             continue
         interval_s = frame_bits(bed, bed.datagram_bytes) / links.bit_s[host] / PRESSURE
         # Not all in the same instant.
@@ -90,27 +97,35 @@ def _pressure(bed: Bed, target: int, links: HostLinks) -> Experiment:
     return Experiment(flows, end_s + SETTLE_S * bed.time_scale + span_s)
 
 
-def _who_waits(bed: Bed, record: Record, links: HostLinks) -> Matrix:
-    """[sender, receiver]: WAITS, FREE or UNCLEAR. The diagonal and the target are FREE."""
-    ranks = len(bed.hosts)
+def _delays(bed: Bed, record: Record, links: HostLinks) -> Delays:
+    """Of the small packets, from their host's link to the receiver."""
     frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
     traces = record.traces()
-    left = departures(bed, traces, links)
+    return {
+        (trace.flow.sender, trace.flow.receiver): (trace.arrived_s - left) / frame_s
+        for trace, left in zip(traces, departures(bed, traces, links), strict=True)
+        if trace.flow.bytes == SMALLEST_BYTES and trace.sent_s.size
+    }
+
+
+def _usual_delay(delays: Delays) -> float:
+    """A median, because the reading of one clock may be wrong by many frames."""
+    every = np.concatenate(list(delays.values()))
+    return 0.0 if np.isnan(every).all() else float(np.nanmedian(every))
+
+
+def _who_waits(ranks: int, delays: Delays, usual: float) -> Matrix:
+    """[sender, receiver]: WAITS, FREE or UNCLEAR. The diagonal and the target are FREE."""
     found = np.zeros((ranks, ranks), np.int8)
-    small = [i for i, t in enumerate(traces) if t.flow.bytes == SMALLEST_BYTES]
-    delays = {i: (traces[i].arrived_s - left[i]) / frame_s for i in small}
-    # What the clocks of two hosts differ by is small, and the same for all packets.
-    floor = min((float(np.nanmin(d)) for d in delays.values() if not np.isnan(d).all()), default=0)
-    for i in small:
-        trace, late = traces[i], delays[i] - floor
-        at = (trace.flow.sender, trace.flow.receiver)
-        typical = float(np.median(late[~trace.lost])) if not trace.lost.all() else np.inf
-        if typical >= LATE_FRAMES or trace.loss >= LOST_MANY:
-            found[at] = WAITS
-        elif typical <= ON_TIME_FRAMES and trace.loss == 0:
-            found[at] = FREE
+    for pair, delay in delays.items():
+        lost = float(np.isnan(delay).mean())
+        typical = float(np.nanmedian(delay)) - usual if lost < 1 else np.inf
+        if typical >= LATE_FRAMES or lost >= LOST_MANY:
+            found[pair] = WAITS
+        elif typical <= ON_TIME_FRAMES and lost <= LOST_FEW:
+            found[pair] = FREE
         else:
-            found[at] = UNCLEAR
+            found[pair] = UNCLEAR
     return found
 
 
@@ -147,44 +162,57 @@ def find_leaf_groups(
     if ranks < 3:
         return Groups(None, "leaves of fewer than three hosts cannot be told apart", 0)
     leaf_of: dict[int, list[int]] = {}
-    experiments = 0
+    calm = _delays(bed, bed.run(_small_packets(bed, 0, links, False)), links)
+    usual = _usual_delay(calm)
+    experiments = 1
 
-    def look(target: int) -> list[int] | None:
+    def find_leaf(target: int, expected: list[int] | None = None) -> list[int] | None:
         nonlocal experiments
-        experiments += 1
-        tell(f"all to {bed.hosts[target]}")
-        return _leaf_of(_who_waits(bed, bed.run(_pressure(bed, target, links)), links), target)
+        seen: Delays = {}
+        leaf = None
+        for _ in range(LOOKS):
+            experiments += 1
+            tell(f"all to {bed.hosts[target]}")
+            look = _delays(bed, bed.run(_small_packets(bed, target, links, True)), links)
+            seen = {pair: np.append(seen.get(pair, []), delay) for pair, delay in look.items()}
+            leaf = _leaf_of(_who_waits(ranks, seen, usual), target)
+            if leaf is not None and (len(leaf) > 1 if expected is None else leaf == expected):
+                break
+        return leaf
 
     for target in range(ranks):
         if target in leaf_of:
             continue
-        leaf = look(target) or look(target)
-        if leaf is not None and len(leaf) == 1:
-            return Groups(
-                None,
-                f"with all hosts sending to {bed.hosts[target]} all packets waited: it is alone on "
-                "its leaf, or packets wait inside switches",
-                experiments,
-            )
+        leaf = find_leaf(target)
+        name = bed.hosts[target]
         if leaf is None:
             return Groups(
                 None,
-                f"with all hosts sending to {bed.hosts[target]}, no packets between others waited "
-                "as those of different leaves do",
+                f"with all hosts sending to {name}, no packets between others waited as those of "
+                "different leaves do",
                 experiments,
             )
+        if len(leaf) == 1:
+            if (_who_waits(ranks, calm, usual) != FREE).any():
+                reason = (
+                    "packets come late with no load on the network: the processors of hosts are "
+                    "busy; try again when they are idle"
+                )
+            else:
+                reason = (
+                    f"with all hosts sending to {name} all packets waited: it is alone on its "
+                    "leaf, or packets wait inside switches"
+                )
+            return Groups(None, reason, experiments)
         for witness in [host for host in leaf if host != target][-(TARGETS_PER_LEAF - 1) :]:
-            seen = look(witness)
-            if seen != leaf:
-                seen = look(witness)
-            if seen != leaf:
+            if find_leaf(witness, leaf) != leaf:
                 return Groups(
                     None,
-                    f"{bed.hosts[target]} and {bed.hosts[witness]} do not tell the same of a leaf",
+                    f"{name} and {bed.hosts[witness]} do not tell the same of a leaf",
                     experiments,
                 )
         if any(host in leaf_of for host in leaf):
-            return Groups(None, f"the leaf of {bed.hosts[target]} meets another", experiments)
+            return Groups(None, f"the leaf of {name} meets another", experiments)
         for host in leaf:
             leaf_of[host] = leaf
     leaves = sorted({tuple(leaf) for leaf in leaf_of.values()})
