@@ -14,9 +14,6 @@
 namespace alm::mpi {
 namespace {
 
-// Of a packet with one chunk: headers of IP and TCP with time stamps, and the MPI library's own.
-constexpr std::uint32_t kAroundChunk = 52 + 64;
-
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
   transport::Exchange exchange;
   exchange.send.base = staging.send();
@@ -132,8 +129,8 @@ base::Status Courier::open_messages() {
   return {};
 }
 
-// Where switches drop what they cannot hold, messages are cut into packets, and what comes clocks
-// what is sent, as it does over UDP. Equal on all ranks.
+// Where switches drop what they cannot hold, messages are cut into a few packets, and what comes
+// clocks what is sent, as it does over UDP. Equal on all ranks.
 io::MessageFlow Courier::message_flow() const {
   const auto* cluster = job_.cluster_or_null();
   if (!members_.tuning || cluster == nullptr) return carrier::PointToPoint::kFew;
@@ -146,8 +143,7 @@ io::MessageFlow Courier::message_flow() const {
   transport::Config of_host;
   execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
   const std::uint32_t window = std::max(1u, of_host.window_packets / members_.placement.most());
-  return {std::max(window, carrier::PointToPoint::kFew), window,
-          members_.tuning->mtu_bytes - kAroundChunk};
+  return io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes, carrier::PointToPoint::kFew);
 }
 
 void Courier::begin_call() {

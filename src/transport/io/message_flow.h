@@ -1,6 +1,7 @@
 // How much of an exchange over MPI messages is under way at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace alm::io {
@@ -10,6 +11,21 @@ struct MessageFlow {
   constexpr MessageFlow(std::uint32_t sends) : outstanding(sends) {}
   constexpr MessageFlow(std::uint32_t sends, std::uint32_t clocked, std::uint64_t bytes)
       : outstanding(sends), window_chunks(clocked), chunk_bytes(bytes) {}
+
+  // For switches that drop what they cannot hold: `window` packets of this MTU, at least 1. A chunk
+  // brings about three small packets against it, TCP's acknowledgements and what some MPI libraries
+  // answer, and each takes a place in the queues. A chunk of three segments brings as many as one
+  // of a single segment. One chunk alone leaves links idle (docs/adr/0017).
+  static constexpr MessageFlow of_packets(std::uint32_t window, std::uint32_t mtu_bytes,
+                                          std::uint32_t sends) {
+    constexpr std::uint32_t kAroundSegment = 52;  // headers of IP and TCP with time stamps
+    constexpr std::uint32_t kAroundChunk = 64;    // the MPI library's own
+    constexpr std::uint32_t kSegments = 3;
+    constexpr std::uint32_t kChunks = 2;
+    const std::uint32_t segments = std::min((window + 1) / kChunks, kSegments);
+    const std::uint32_t chunks = std::max(window / segments, std::min(window, kChunks));
+    return {std::max(chunks, sends), chunks, segments * (mtu_bytes - kAroundSegment) - kAroundChunk};
+  }
 
   std::uint32_t outstanding;  // sends that have not completed, at once
   // What has been sent and not been balanced by what has come, in chunks; 0: not counted. MPI tells
