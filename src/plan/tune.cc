@@ -45,6 +45,11 @@ constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter 
 // acknowledgements and probes take places there as well. With 8 of 10 places for data (shallow-4x2)
 // every other exchange lost a packet.
 constexpr double kControlPackets = 3;
+// Packets of several senders meet at a port by chance. Queues of many places do not fill by that,
+// short ones do where all that may be outstanding fits them exactly (docs/adr/0004).
+constexpr double kShortQueue = 24;
+constexpr double kPartOfShort = 0.5;
+constexpr std::uint32_t kLeastOfShort = 3;
 constexpr double kTolerance = 1e-9;  // of rates computed in two ways
 
 std::uint32_t at_least_one(double value) {
@@ -252,7 +257,10 @@ class Tuner {
 
   // Of the queue's places `spare` are not for data.
   void take(double queue, double spare, double nu, double share, const std::string& port) {
-    const std::uint32_t window = at_least_one((queue - spare) / share);
+    std::uint32_t window = at_least_one((queue - spare) / share);
+    if (spare == 0 && queue < kShortQueue) {
+      window = std::max(at_least_one(queue / share * kPartOfShort), std::min(window, kLeastOfShort));
+    }
     if (!out_.contended_port.empty() && window >= out_.window_packets) return;
     out_.nu = nu;
     out_.window_packets = window;
