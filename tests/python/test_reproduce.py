@@ -87,6 +87,17 @@ def test_every_kind_of_experiment_has_code_that_runs_it() -> None:
     assert tuple(RUNS) == experiments.KINDS
 
 
+@pytest.mark.parametrize(
+    ("name", "bound"), [("002-table-5.2", 0.02), ("000-table-1", 0.03), ("000-fig-6-probed", 0.03)]
+)
+def test_the_prober_finds_what_was_published(name: str, bound: float) -> None:
+    outcome = run(experiments.load(name))
+    for row in outcome.rows:
+        if "growth" not in row.point:
+            assert row.ratio == pytest.approx(1, abs=bound), row.point
+    assert b"<svg" in outcome.draw("svg")
+
+
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == 0
     printed = capsys.readouterr().out

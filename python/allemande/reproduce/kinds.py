@@ -9,6 +9,7 @@ from allemande.reproduce.curve_figure import run_curves
 from allemande.reproduce.experiment import Experiment, Outcome
 from allemande.reproduce.pair_flows import run_pair_flows
 from allemande.reproduce.port_losses import run_port_losses
+from allemande.reproduce.probed_network import run_probed
 from allemande.reproduce.signature_figure import run_signature
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
@@ -19,6 +20,7 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "pair-flows": run_pair_flows,
     "port-losses": run_port_losses,
     "signature": run_signature,
+    "probe": run_probed,
 }
 
 
