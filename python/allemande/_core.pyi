@@ -179,6 +179,11 @@ class Cluster:
         hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the leaf switch. Raises BadInput if the switches form no tree.
         """
 
+    def schedule_hierarchy(self) -> list[list[int]]:
+        """
+        The same for any cluster: the leaf switches alone where the switches form no tree.
+        """
+
     def root_switch(self) -> str:
         """Name of the switch in the middle, from which the tree hangs."""
 

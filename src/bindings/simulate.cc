@@ -443,18 +443,8 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
 
 std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& cluster,
                                                   const std::vector<base::HostId>& hosts) {
-  std::vector<std::vector<std::uint32_t>> level;
-  if (const auto tree = topology::hierarchy(cluster); tree) {
-    level = tree.value().level;
-  } else {
-    level.emplace_back(cluster.host_count());
-    for (const topology::Link& link : cluster.links) {
-      if (cluster.is_host(link.from)) level[0][link.from.value] = link.to.value;
-      if (cluster.is_host(link.to)) level[0][link.to.value] = link.from.value;
-    }
-  }
   std::vector<std::vector<std::uint32_t>> out;
-  for (const auto& of_host : level) {
+  for (const auto& of_host : topology::schedule_hierarchy(cluster).level) {
     auto& group = out.emplace_back();
     for (const base::HostId host : hosts) group.push_back(of_host[host.value]);
   }

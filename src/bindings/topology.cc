@@ -225,6 +225,10 @@ void bind_cluster(nb::module_& m) {
           "hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the "
           "leaf switch. Raises BadInput if the switches form no tree.")
       .def(
+          "schedule_hierarchy",
+          [](const Cluster& c) { return topology::schedule_hierarchy(c).level; },
+          "The same for any cluster: the leaf switches alone where the switches form no tree.")
+      .def(
           "root_switch", [](const Cluster& c) { return c.node_name(topology::root_switch(c)); },
           "Name of the switch in the middle, from which the tree hangs.")
       .def(

@@ -111,9 +111,7 @@ std::string BringUp::join(std::string_view refusal) {
   if (!membership.refusal.empty()) return membership.refusal;
   members_.hosts = std::move(membership.hosts);
   if (job_.cluster) members_.tuning = plan::tune(*job_.cluster, members_.hosts);
-  auto leaves = leaf_of(job_.cluster_or_null(), members_.hosts);
-  if (!leaves) return leaves.error().message;
-  members_.leaves = std::move(leaves).value();
+  members_.leaves = leaf_of(job_.cluster_or_null(), members_.hosts);
   members_.leaders = leaders_wanted(job_.options, members_.placement,
                                     members_.tuning ? &*members_.tuning : nullptr);
   const auto planned = ways_.plan(job_.options, job_.profile_or_null());

@@ -68,6 +68,17 @@ TEST(BringUp, RanksOnSeveralHostsExchangeOverUdp) {
   }
 }
 
+// Schedules then see leaf switches, and nothing above them.
+TEST(BringUp, AClusterFileThatIsNoTreeIsWorkedWith) {
+  FakeJob job(kRanks);
+  const auto cluster = topology::build_two_level({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  const auto ends = bring_up(job, [&](FakeRank& rank) { rank.job.cluster = cluster; });
+  for (const End& end : ends) {
+    EXPECT_TRUE(end.accelerates && end.exchanged) << end.obstacle;
+    EXPECT_EQ(end.obstacle, "");
+  }
+}
+
 TEST(BringUp, TheTransportMpiTakesMessages) {
   FakeJob job(kRanks);
   const auto ends = bring_up(job, [](FakeRank& rank) { rank.job.options.transport = "mpi"; });

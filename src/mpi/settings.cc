@@ -9,13 +9,10 @@
 
 namespace alm::mpi {
 
-base::Result<plan::LeafOf> leaf_of(const topology::Cluster* cluster,
-                                   std::span<const base::HostId> hosts) {
+plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts) {
   plan::LeafOf leaves;
   if (cluster == nullptr) return leaves;
-  const auto hierarchy = topology::hierarchy(*cluster);
-  if (!hierarchy) return hierarchy.error();
-  for (const auto& level : hierarchy.value().level) {
+  for (const auto& level : topology::schedule_hierarchy(*cluster).level) {
     auto& level_leaf = leaves.emplace_back();
     for (const base::HostId host : hosts) level_leaf.push_back(level[host.value]);
   }

@@ -54,8 +54,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning);
 
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
-base::Result<plan::LeafOf> leaf_of(const topology::Cluster* cluster,
-                                   std::span<const base::HostId> hosts);
+plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts);
 
 // The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
 plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement& placement);

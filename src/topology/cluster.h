@@ -152,6 +152,9 @@ struct Hierarchy {
   std::vector<std::vector<std::uint32_t>> level;  // level[l][host]
 };
 base::Result<Hierarchy> hierarchy(const Cluster& cluster);
+// The same for any cluster: where the graph is no tree, "above" means nothing and the leaf switches
+// are the only level. This is what schedules are mapped to.
+Hierarchy schedule_hierarchy(const Cluster& cluster);
 // The centre the hierarchy hangs from: the middle of the longest way between two hosts.
 NodeId root_switch(const Cluster& cluster);
 

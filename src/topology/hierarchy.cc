@@ -38,4 +38,18 @@ base::Result<Hierarchy> hierarchy(const Cluster& cluster) {
   return out;
 }
 
+Hierarchy schedule_hierarchy(const Cluster& cluster) {
+  if (auto tree = hierarchy(cluster); tree) return std::move(tree).value();
+  const Adjacency adjacency(cluster);
+  Hierarchy out;
+  auto& leaf_of = out.level.emplace_back();
+  std::unordered_map<std::uint32_t, std::uint32_t> index;
+  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) {
+    const std::uint32_t leaf = adjacency[host].front().peer;
+    leaf_of.push_back(
+        index.try_emplace(leaf, static_cast<std::uint32_t>(index.size())).first->second);
+  }
+  return out;
+}
+
 }  // namespace alm::topology

@@ -104,5 +104,12 @@ TEST(Hierarchy, RefusesLoops) {
   EXPECT_THAT(result.error().message, HasSubstr("not a tree"));
 }
 
+TEST(Hierarchy, WithoutATreeSchedulesSeeTheLeaves) {
+  EXPECT_EQ(schedule_hierarchy(build_tree(TreeSpec{.groups = {1, 3, 2}})).level,
+            must(build_tree(TreeSpec{.groups = {1, 3, 2}})).level);
+  const Cluster clos = build_two_level({.leaves = 3, .spines = 2, .hosts_per_leaf = 2});
+  EXPECT_THAT(schedule_hierarchy(clos).level, ElementsAre(ElementsAre(0, 0, 1, 1, 2, 2)));
+}
+
 }  // namespace
 }  // namespace alm::topology

@@ -65,13 +65,10 @@ class Schedule:
 
     @cached_property
     def _groups(self) -> list[list[int]]:
-        """Where the ranks' hosts are; one switch, where the network is no tree."""
+        """Where the ranks' hosts are; their leaves alone, where the network is no tree."""
         if self.cluster is None:
             return []
-        try:
-            return [level[: self.ranks] for level in self.cluster.hierarchy()]
-        except BadInput:
-            return []
+        return [level[: self.ranks] for level in self.cluster.schedule_hierarchy()]
 
     @cached_property
     def _first(self) -> Plan:
