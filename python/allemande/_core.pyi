@@ -84,6 +84,10 @@ class Link:
     def bidirectional_cap_mbit_s(self) -> float:
         """0: none."""
 
+    @property
+    def one_way(self) -> bool:
+        """Nothing travels down."""
+
     def __repr__(self) -> str: ...
 
 class Bisection:
@@ -119,6 +123,42 @@ class LevelLimit:
         """Framed bytes that must cross the busiest link."""
 
     def __repr__(self) -> str: ...
+
+class Price:
+    """The [price] of a cluster file."""
+
+    @property
+    def currency(self) -> str: ...
+
+    @property
+    def host(self) -> float:
+        """What connects one host."""
+
+    @property
+    def switch_box(self) -> float:
+        """A box of switches_per_box switches."""
+
+    @property
+    def switches_per_box(self) -> int: ...
+
+    @property
+    def link(self) -> float:
+        """One cable."""
+
+class Cost:
+    """What a cluster's parts cost."""
+
+    @property
+    def hosts(self) -> float: ...
+
+    @property
+    def switches(self) -> float: ...
+
+    @property
+    def links(self) -> float: ...
+
+    @property
+    def total(self) -> float: ...
 
 class Cluster:
     """Hosts, switches and links. Rates are in Mbit/s."""
@@ -158,7 +198,7 @@ class Cluster:
     def framed_bytes(self, bytes: int) -> int:
         """What one message occupies on a link, with the least framing."""
 
-    def limit_seconds(self, hosts: Sequence[str] | None, bytes: int) -> float:
+    def limit_seconds(self, hosts: Sequence[str] | None, bytes: int, combines: bool = False) -> float:
         """
         The least time an all-to-all of so many bytes per pair takes on these hosts (None: all).
         """
@@ -166,13 +206,28 @@ class Cluster:
     def level_limits(self, hosts: Sequence[str] | None, bytes: int) -> list[LevelLimit]:
         """The same for each level of directed links."""
 
-    def traffic_limit_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]]) -> float:
+    def traffic_limit_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]], combines: bool = False) -> float:
         """
         The least time an exchange takes in which rank r, on hosts[r], sends matrix[r][s] bytes to rank s. Several ranks may share a host.
         """
 
     def traffic_limits(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]]) -> list[LevelLimit]:
         """The same for each level of directed links."""
+
+    def is_tree(self) -> bool:
+        """Whether one path joins any two hosts."""
+
+    def leaf_traffic(self, hosts: Sequence[str] | None, amount: int | Sequence[Sequence[int]], combines: bool = False) -> tuple[list[str], list[float]]:
+        """
+        Framed bytes between the switches that hosts hang on (or hosts with several links), row by row: of an all-to-all of `amount` bytes per pair, or of a matrix.
+        """
+
+    @property
+    def price(self) -> Price | None:
+        """What its parts cost, where the file says so."""
+
+    def cost(self) -> Cost | None:
+        """What its parts cost together, where the file says so."""
 
     def hierarchy(self) -> list[list[int]]:
         """
@@ -203,13 +258,14 @@ def load_cluster(path: str) -> Cluster:
 def parse_cluster(text: str, source_name: str) -> Cluster:
     """Reads a cluster file from a string; the name is for messages."""
 
-def fat_tree(hosts: int, rate_mbit_s: float = 1000.0, latency_us: float = 0.0, queue_packets: int = 100, lossless: bool = False) -> Cluster:
-    """
-    Three levels of switches that carry all hosts at once; lossless: crossbars with back-pressure. Raises BadInput, naming the nearest sizes, for a number of hosts that leaves ports empty.
-    """
+def generate(name: str) -> Cluster:
+    """The network of a generated name, such as fat-tree:128 or myrinet:4."""
 
-def ib_144() -> Cluster:
-    """A lossless switch of 144 ports, made of 24 crossbars."""
+def is_generated(name: str) -> bool:
+    """Whether the name is meant to be generated: its kind is known."""
+
+def generated_forms() -> str:
+    """The grammar of generated names."""
 
 def expand_hostlist(list: str) -> list[str]:
     """h[0-2],x -> h0 h1 h2 x (Slurm syntax)."""

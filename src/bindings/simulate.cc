@@ -348,8 +348,13 @@ void add_shares(nb::dict& out, const harness::SharedResult& result, const Simula
 }
 
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
-                 const Cluster& cluster, const transport::Config& config, double limit) {
+                 const Cluster& cluster, const transport::Config& config, double limit,
+                 bool combines) {
   nb::dict out;
+  nb::list host_order;
+  for (const base::HostId host : options.hosts) host_order.append(cluster.hosts[host.value].name);
+  out["host_order"] = host_order;
+  out["combines"] = combines;
   std::string name(plan::name_of(options.algorithm));
   if (!options.shape.empty()) name += ":" + plan::text_of_shape(options.shape);
   const double time = mean_seconds(result, false);
@@ -432,7 +437,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     sum.counters += result.jobs[job].counters;
     sum.packets += result.jobs[job].packets;
   }
-  nb::dict out = dict_of(sum, first.options, cluster, first.config, first.limit);
+  nb::dict out = dict_of(sum, first.options, cluster, first.config, first.limit, first.combines);
   out["simulated_s"] = seconds(result.end);
   if (options.shared()) add_shares(out, result, options, cluster, first.combines);
   if (options.trace) out["trace"] = recorder.take();

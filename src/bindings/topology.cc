@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -8,6 +9,9 @@
 
 #include "bindings/bindings.h"
 #include "topology/cluster.h"
+#include "topology/generate.h"
+#include "topology/graph.h"
+#include "topology/leaf_traffic.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -64,6 +68,11 @@ std::vector<std::uint64_t> read_traffic(const nb::object& rows, std::size_t rank
 }
 
 namespace {
+
+// Messages that combine blocks share packets.
+topology::Packing packing_of(bool combines) {
+  return combines ? topology::Packing::kShared : topology::Packing::kPerMessage;
+}
 
 // A link as Python sees it: names instead of node numbers.
 struct NamedLink {
@@ -142,6 +151,8 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro(
           "bidirectional_cap_mbit_s",
           [](const NamedLink& l) { return l.link.bidirectional_cap_mbit_s; }, "0: none.")
+      .def_prop_ro(
+          "one_way", [](const NamedLink& l) { return l.link.one_way; }, "Nothing travels down.")
       .def("__repr__",
            [](const NamedLink& l) { return fmt::format("Link({}, {})", l.from, l.to); });
   nb::class_<topology::Bisection>(m, "Bisection", "The least cut between two halves of the hosts.")
@@ -159,6 +170,22 @@ void bind_parts(nb::module_& m) {
       .def("__repr__", [](const LevelLimit& limit) {
         return fmt::format("LevelLimit({}, {} s)", limit.level, limit.seconds);
       });
+}
+
+void bind_price(nb::module_& m) {
+  using topology::Cost;
+  using topology::Price;
+  nb::class_<Price>(m, "Price", "The [price] of a cluster file.")
+      .def_ro("currency", &Price::currency)
+      .def_ro("host", &Price::host, "What connects one host.")
+      .def_ro("switch_box", &Price::switch_box, "A box of switches_per_box switches.")
+      .def_ro("switches_per_box", &Price::switches_per_box)
+      .def_ro("link", &Price::link, "One cable.");
+  nb::class_<Cost>(m, "Cost", "What a cluster's parts cost.")
+      .def_ro("hosts", &Cost::hosts)
+      .def_ro("switches", &Cost::switches)
+      .def_ro("links", &Cost::links)
+      .def_prop_ro("total", &Cost::total);
 }
 
 void bind_cluster(nb::module_& m) {
@@ -184,10 +211,11 @@ void bind_cluster(nb::module_& m) {
           "bytes"_a, "What one message occupies on a link, with the least framing.")
       .def(
           "limit_seconds",
-          [](const Cluster& c, const HostNames& hosts, std::uint64_t bytes) {
-            return topology::alltoall_limit_seconds(c, participants(c, hosts), bytes);
+          [](const Cluster& c, const HostNames& hosts, std::uint64_t bytes, bool combines) {
+            return topology::alltoall_limit_seconds(c, participants(c, hosts), bytes,
+                                                    packing_of(combines));
           },
-          "hosts"_a.none(), "bytes"_a,
+          "hosts"_a.none(), "bytes"_a, "combines"_a = false,
           "The least time an all-to-all of so many bytes per pair takes on these hosts (None: "
           "all).")
       .def(
@@ -198,14 +226,15 @@ void bind_cluster(nb::module_& m) {
           "hosts"_a.none(), "bytes"_a, "The same for each level of directed links.")
       .def(
           "traffic_limit_seconds",
-          [](const Cluster& c, const HostNames& hosts, const nb::object& matrix) {
+          [](const Cluster& c, const HostNames& hosts, const nb::object& matrix, bool combines) {
             const auto ranks = participants(c, hosts);
-            return topology::traffic_limit_seconds(c, ranks,
-                                                   read_traffic(matrix, ranks.size(), "matrix"));
+            return topology::traffic_limit_seconds(
+                c, ranks, read_traffic(matrix, ranks.size(), "matrix"), packing_of(combines));
           },
-          "hosts"_a.none(), "matrix"_a,
+          "hosts"_a.none(), "matrix"_a, "combines"_a = false,
           nb::sig("def traffic_limit_seconds(self, hosts: collections.abc.Sequence[str] | None, "
-                  "matrix: collections.abc.Sequence[collections.abc.Sequence[int]]) -> float"),
+                  "matrix: collections.abc.Sequence[collections.abc.Sequence[int]], combines: bool "
+                  "= False) -> float"),
           "The least time an exchange takes in which rank r, on hosts[r], sends matrix[r][s] bytes "
           "to rank s. Several ranks may share a host.")
       .def(
@@ -219,6 +248,32 @@ void bind_cluster(nb::module_& m) {
                   "matrix: collections.abc.Sequence[collections.abc.Sequence[int]]) -> "
                   "list[LevelLimit]"),
           "The same for each level of directed links.")
+      .def("is_tree", topology::is_tree, "Whether one path joins any two hosts.")
+      .def(
+          "leaf_traffic",
+          [](const Cluster& c, const HostNames& hosts, const nb::object& amount, bool combines) {
+            const auto ranks = participants(c, hosts);
+            const topology::Packing packing = packing_of(combines);
+            std::uint64_t bytes = 0;
+            const topology::LeafTraffic traffic =
+                nb::try_cast(amount, bytes)
+                    ? topology::alltoall_leaf_traffic(c, ranks, bytes, packing)
+                    : topology::leaf_traffic(c, ranks, read_traffic(amount, ranks.size(), "matrix"),
+                                             packing);
+            std::vector<std::string> names;
+            for (const topology::NodeId end : traffic.ends) names.push_back(c.node_name(end));
+            return std::pair(std::move(names), traffic.bytes);
+          },
+          "hosts"_a.none(), "amount"_a, "combines"_a = false,
+          nb::sig("def leaf_traffic(self, hosts: collections.abc.Sequence[str] | None, amount: int "
+                  "| collections.abc.Sequence[collections.abc.Sequence[int]], combines: bool = "
+                  "False) -> tuple[list[str], list[float]]"),
+          "Framed bytes between the switches that hosts hang on (or hosts with several links), row "
+          "by row: of an all-to-all of `amount` bytes per pair, or of a matrix.")
+      .def_prop_ro(
+          "price", [](const Cluster& c) { return c.price; },
+          "What its parts cost, where the file says so.")
+      .def("cost", topology::cost, "What its parts cost together, where the file says so.")
       .def(
           "hierarchy",
           [](const Cluster& c) { return value_or_raise(topology::hierarchy(c)).level; },
@@ -245,6 +300,7 @@ void bind_cluster(nb::module_& m) {
 
 void bind_topology(nb::module_& m) {
   bind_parts(m);
+  bind_price(m);
   bind_cluster(m);
   m.def(
       "load_cluster",
@@ -257,23 +313,11 @@ void bind_topology(nb::module_& m) {
       },
       "text"_a, "source_name"_a, "Reads a cluster file from a string; the name is for messages.");
   m.def(
-      "fat_tree",
-      [](std::uint32_t hosts, double rate_mbit_s, double latency_us, std::uint32_t queue_packets,
-         bool lossless) {
-        return value_or_raise(topology::build_fat_tree({.hosts = hosts,
-                                                        .rate_mbit_s = rate_mbit_s,
-                                                        .latency_us = latency_us,
-                                                        .queue_packets = queue_packets,
-                                                        .lossless = lossless}));
-      },
-      "hosts"_a, "rate_mbit_s"_a = 1000.0, "latency_us"_a = 0.0, "queue_packets"_a = 100,
-      "lossless"_a = false,
-      "Three levels of switches that carry all hosts at once; lossless: crossbars with "
-      "back-pressure. Raises BadInput, naming the nearest sizes, for a number of hosts that leaves "
-      "ports empty.");
-  m.def(
-      "ib_144", [] { return topology::build_two_level({}); },
-      "A lossless switch of 144 ports, made of 24 crossbars.");
+      "generate", [](std::string_view name) { return value_or_raise(topology::generate(name)); },
+      "name"_a, "The network of a generated name, such as fat-tree:128 or myrinet:4.");
+  m.def("is_generated", topology::is_generated, "name"_a,
+        "Whether the name is meant to be generated: its kind is known.");
+  m.def("generated_forms", topology::generated_forms, "The grammar of generated names.");
   m.def(
       "expand_hostlist",
       [](std::string_view list) { return value_or_raise(topology::expand_hostlist(list)); },

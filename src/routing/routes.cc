@@ -44,7 +44,7 @@ class Maker {
       const std::uint32_t node = queue_[at];
       if (node != host && cluster_.is_host(topology::NodeId{node})) continue;  // hosts forward none
       for (const topology::Edge& edge : adjacency_[node]) {
-        if (distance_[edge.peer] != kFar) continue;
+        if (distance_[edge.peer] != kFar || !leads(edge, edge.peer)) continue;
         distance_[edge.peer] = distance_[node] + 1;
         queue_.push_back(edge.peer);
       }
@@ -55,6 +55,7 @@ class Maker {
       if (distance_[node] == kFar) continue;
       for (const topology::Edge& edge : adjacency_[node]) {
         if (distance_[edge.peer] == kFar || distance_[edge.peer] + 1 != distance_[node]) continue;
+        if (!leads(edge, node)) continue;
         const bool up = cluster_.links[edge.link].from.value == node;
         ports[i].push_back(up ? up_port(edge.link) : down_port(edge.link));
       }
@@ -63,6 +64,12 @@ class Maker {
   const topology::Adjacency& adjacency() const { return adjacency_; }
 
  private:
+  // Away from this end.
+  bool leads(const topology::Edge& edge, std::uint32_t from) const {
+    const topology::Link& link = cluster_.links[edge.link];
+    return !link.one_way || link.from.value == from;
+  }
+
   const topology::Cluster& cluster_;
   topology::Adjacency adjacency_;
   std::vector<std::uint32_t> distance_, queue_;

@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "topology/cluster.h"
+#include "topology/fabric.h"
 
 namespace alm::topology {
 namespace {
@@ -14,13 +14,6 @@ std::uint32_t width_for(std::uint32_t hosts) {
     if (hosts % (m * m) == 0 && hosts >= 2 * m * m && hosts / (m * m) <= 2 * m) return m;
   }
   return 0;
-}
-
-Switch crossbar(const std::string& name) {
-  return {.name = name,
-          .architecture = Architecture::kInput,
-          .switching = Switching::kCutThrough,
-          .flow_control = FlowControl::kBackPressure};
 }
 
 template <class Spec>

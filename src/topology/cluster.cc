@@ -15,6 +15,16 @@ const std::string& Cluster::node_name(NodeId node) const {
   return is_host(node) ? hosts[node.value].name : switches[node.value - hosts.size()].name;
 }
 
+std::optional<Cost> cost(const Cluster& cluster) {
+  if (!cluster.price) return std::nullopt;
+  const Price& price = *cluster.price;
+  const std::size_t boxes =
+      (cluster.switches.size() + price.switches_per_box - 1) / price.switches_per_box;
+  return Cost{.hosts = price.host * static_cast<double>(cluster.hosts.size()),
+              .switches = price.switch_box * static_cast<double>(boxes),
+              .links = price.link * static_cast<double>(cluster.links.size())};
+}
+
 Cluster scaled(const Cluster& cluster, double factor) {
   Cluster result = cluster;
   for (Link& link : result.links) {

@@ -49,6 +49,7 @@ struct Link {
   std::uint32_t queue_up_packets = 0;
   std::uint32_t queue_down_packets = 0;
   double bidirectional_cap_mbit_s = 0;  // 0: none
+  bool one_way = false;                 // nothing travels down; between switches only
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
@@ -60,10 +61,20 @@ struct Framing {
   std::uint32_t link_header_bytes = 14;
 };
 
+// What the parts of a network cost, in units of `currency`.
+struct Price {
+  std::string currency = "dollars";
+  double host = 0;                     // what connects one host: its card
+  double switch_box = 0;               // a box with `switches_per_box` switches
+  std::uint32_t switches_per_box = 1;  // boxes are bought whole
+  double link = 0;                     // a cable, of hosts and between switches alike
+};
+
 struct Cluster {
   std::string name;
   std::string description;
   Framing framing;
+  std::optional<Price> price;
   std::vector<Host> hosts;
   std::vector<Switch> switches;
   std::vector<Link> links;
@@ -171,7 +182,7 @@ enum class Packing : std::uint8_t { kPerMessage, kShared };
 // A directed link level with what the all-to-all asks of it.
 struct LevelLimit {
   // "host link up", "leaf uplink down", "level 2 uplink up", ...; "both ways" where a cap joins the
-  // two directions; "trunks out" and "trunks in" for switches joined by more than one path.
+  // two directions; "trunks out" and "trunks in" around switches joined by more than one path.
   std::string level;
   double seconds = 0;   // time the busiest directed link of this level needs
   std::string busiest;  // its two node names: "leaf0 -> core"
@@ -180,8 +191,9 @@ struct LevelLimit {
 };
 // T >= max over directed links of bytes that must cross it / its rate (reference section 2), with
 // minimal framing. `hosts`: the participants, one rank each. `bytes`: per ordered pair. In a tree
-// every link is a cut, so the bound is per link; switches joined by several paths are cut around
-// all of a switch's trunks together.
+// every link is a cut, so the bound is per link. Switches joined by several paths are cut around
+// each, and around the nearest 2, 3, .. of each while that is quick; other cuts may say more
+// (Python: allemande.flow_limit).
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                         std::uint64_t bytes,
                                         Packing packing = Packing::kPerMessage);
@@ -208,6 +220,13 @@ struct Bisection {
 // error.
 inline constexpr std::uint32_t kBisectionSwitchesMax = 18;
 base::Result<Bisection> bisection(const Cluster& cluster);
+
+// What the cluster's parts cost together; nothing without a price table.
+struct Cost {
+  double hosts = 0, switches = 0, links = 0;
+  double total() const { return hosts + switches + links; }
+};
+std::optional<Cost> cost(const Cluster& cluster);
 
 // Where the papers' assumptions do not hold here: d1*c1 <= c2, backplanes that carry all ports,
 // queues of a packet or more, equal host links, one path between two hosts.

@@ -145,11 +145,13 @@ bool is_tree(const Cluster& cluster) {
 }
 
 double rate_from(const Link& link, std::uint32_t node) {
-  return capped(link.from.value == node ? link.rate_up_mbit_s : link.rate_down_mbit_s, link);
+  if (link.from.value == node) return capped(link.rate_up_mbit_s, link);
+  return link.one_way ? 0 : capped(link.rate_down_mbit_s, link);
 }
 
 double rate_towards(const Link& link, std::uint32_t node) {
-  return capped(link.from.value == node ? link.rate_down_mbit_s : link.rate_up_mbit_s, link);
+  if (link.to.value == node) return capped(link.rate_up_mbit_s, link);
+  return link.one_way ? 0 : capped(link.rate_down_mbit_s, link);
 }
 
 }  // namespace alm::topology

@@ -44,7 +44,8 @@ Walk walk(const Cluster& cluster, const Adjacency& adjacency);
 // Connected, and as many links as a tree has.
 bool is_tree(const Cluster& cluster);
 
-// Rates of a link seen from one end; a cap on both directions together also bounds each.
+// Rates of a link seen from one end; a cap on both directions together also bounds each. 0 against
+// the direction of a one-way link.
 double rate_from(const Link& link, std::uint32_t node);
 double rate_towards(const Link& link, std::uint32_t node);
 

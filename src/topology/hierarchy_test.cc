@@ -107,8 +107,10 @@ TEST(Hierarchy, RefusesLoops) {
 TEST(Hierarchy, WithoutATreeSchedulesSeeTheLeaves) {
   EXPECT_EQ(schedule_hierarchy(build_tree(TreeSpec{.groups = {1, 3, 2}})).level,
             must(build_tree(TreeSpec{.groups = {1, 3, 2}})).level);
-  const Cluster clos = build_two_level({.leaves = 3, .spines = 2, .hosts_per_leaf = 2});
-  EXPECT_THAT(schedule_hierarchy(clos).level, ElementsAre(ElementsAre(0, 0, 1, 1, 2, 2)));
+  const Cluster leaves_and_spines =
+      build_two_level({.leaves = 3, .spines = 2, .hosts_per_leaf = 2});
+  EXPECT_THAT(schedule_hierarchy(leaves_and_spines).level,
+              ElementsAre(ElementsAre(0, 0, 1, 1, 2, 2)));
 }
 
 }  // namespace

@@ -7,12 +7,14 @@
 #include <map>
 
 #include "topology/graph.h"
+#include "topology/leaf_traffic.h"
 
 namespace alm::topology {
 namespace {
 
 constexpr double kBitsPerByte = 8;
 constexpr double kBitsPerMbit = 1e6;
+constexpr double kWorkMax = 2e7;  // beyond it only single switches are cut around
 
 // Worst of each level, in the order of `Key`.
 class Levels {
@@ -27,7 +29,9 @@ class Levels {
            const std::string& busiest) {
     const double seconds = bytes > 0 ? bytes * kBitsPerByte / (rate * kBitsPerMbit) : 0;
     const auto [it, is_new] = worst_.try_emplace(key);
-    if (is_new || seconds > it->second.seconds) {
+    // Sums in another order may differ in their last bits.
+    constexpr double kTolerance = 1e-9;
+    if (is_new || seconds > it->second.seconds * (1 + kTolerance)) {
       it->second = {level, seconds, busiest, rate, bytes};
     }
   }
@@ -80,10 +84,12 @@ class Equal {
     }
   }
   Crossing below(std::uint32_t node) const { return crossing(below_[node]); }
-  Crossing around(std::span<const std::uint32_t> hosts) const {
-    double inside = 0;
-    for (const std::uint32_t host : hosts) inside += own_[host];
-    return crossing(inside);
+  // Of a set of hosts that grows.
+  void clear() { inside_ = 0; }
+  Crossing grow(std::uint32_t host) { return crossing(inside_ += own_[host]); }
+  double growth_cost() const { return 1; }
+  double between(std::uint32_t from, std::uint32_t to) const {
+    return own_[from] * own_[to] * message_;
   }
 
  private:
@@ -94,6 +100,7 @@ class Equal {
 
   const double message_, total_;
   std::vector<double> own_;  // by host: participants there
+  double inside_ = 0;        // of the growing set
   std::vector<double> below_;
 };
 
@@ -147,19 +154,22 @@ class Traffic {
     }
   }
   Crossing below(std::uint32_t node) const { return below_[node]; }
-  Crossing around(std::span<const std::uint32_t> hosts) const {
-    std::vector<bool> inside(hosts_, false);
-    for (const std::uint32_t host : hosts) inside[host] = true;
-    Crossing sum;
-    for (const std::uint32_t host : hosts) {
-      for (std::uint32_t other = 0; other < hosts_; ++other) {
-        if (inside[other]) continue;
-        sum.out += framed_[at(host, other)];
-        sum.in += framed_[at(other, host)];
-      }
-    }
-    return sum;
+  // Of a set of hosts that grows.
+  void clear() {
+    is_inside_.assign(hosts_, false);
+    inside_ = {};
   }
+  Crossing grow(std::uint32_t host) {
+    for (std::uint32_t other = 0; other < hosts_; ++other) {
+      const double sign = is_inside_[other] ? -1 : 1;
+      inside_.out += sign * framed_[is_inside_[other] ? at(other, host) : at(host, other)];
+      inside_.in += sign * framed_[is_inside_[other] ? at(host, other) : at(other, host)];
+    }
+    is_inside_[host] = true;
+    return inside_;
+  }
+  double growth_cost() const { return hosts_; }
+  double between(std::uint32_t from, std::uint32_t to) const { return framed_[at(from, to)]; }
 
  private:
   std::size_t at(std::uint32_t from, std::uint32_t to) const {
@@ -168,6 +178,8 @@ class Traffic {
 
   const std::uint32_t hosts_;
   std::vector<double> framed_;  // [from host][to host]
+  std::vector<bool> is_inside_;
+  Crossing inside_;
   std::vector<Crossing> below_;
 };
 
@@ -186,8 +198,15 @@ class Limits {
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
     }
-    for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
-      add_trunks(node);
+    const std::uint32_t first = cluster_.host_count(), nodes = adjacency_.node_count();
+    for (std::uint32_t node = first; node < nodes; ++node) {
+      if (has_trunks(node)) add_cuts(node, 1);
+    }
+    const double switches = nodes - first;
+    const double work = switches * (static_cast<double>(cluster_.links.size()) +
+                                    cluster_.host_count() * load_.growth_cost());
+    for (std::uint32_t node = first; node < nodes && work <= kWorkMax; ++node) {
+      if (has_trunks(node)) add_cuts(node, nodes - first);
     }
     return levels_.take();
   }
@@ -208,27 +227,56 @@ class Limits {
     }
   }
 
-  // The cut around a switch and its hosts, where its links to other switches are no bridges.
-  void add_trunks(std::uint32_t node) {
+  bool has_trunks(std::uint32_t node) const {
+    const auto edges = adjacency_[node];
+    return std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+      return edge.peer >= cluster_.host_count() && !is_bridge(node, edge);
+    });
+  }
+
+  // Cuts around the nearest 1, 2, .. `most` switches and their hosts. On a ring these are all arcs.
+  void add_cuts(std::uint32_t start, std::uint32_t most) {
+    std::vector<bool> seen(adjacency_.node_count(), false), inside(adjacency_.node_count(), false);
+    std::vector<std::uint32_t> queue{start};
+    std::vector<std::string> names;
+    seen[start] = true;
+    load_.clear();
     double out = 0, in = 0;
-    std::vector<std::uint32_t> hosts;
-    bool several_paths = false;
-    for (const Edge& edge : adjacency_[node]) {
-      if (edge.peer < cluster_.host_count()) {
-        hosts.push_back(edge.peer);
-        continue;
+    Crossing bytes;
+    for (std::size_t at = 0; at < queue.size() && at < most; ++at) {
+      const std::uint32_t node = queue[at];
+      for (const Edge& edge : adjacency_[node]) {
+        const Link& link = cluster_.links[edge.link];
+        if (edge.peer < cluster_.host_count()) {
+          bytes = load_.grow(edge.peer);
+          continue;
+        }
+        // A link to one of those inside is cut no more.
+        out += inside[edge.peer] ? -rate_towards(link, node) : rate_from(link, node);
+        in += inside[edge.peer] ? -rate_from(link, node) : rate_towards(link, node);
+        if (!seen[edge.peer]) queue.push_back(edge.peer);
+        seen[edge.peer] = true;
       }
-      const Link& link = cluster_.links[edge.link];
-      out += rate_from(link, node);
-      in += rate_towards(link, node);
-      several_paths = several_paths || !is_bridge(node, edge);
+      inside[node] = true;
+      names.push_back(cluster_.node_name(NodeId{node}));
+      if (bytes.out > 0 || bytes.in > 0) add_cut(names, bytes, out, in);
     }
-    if (!several_paths || hosts.empty()) return;
-    const Crossing bytes = load_.around(hosts);
-    const std::string& name = cluster_.node_name(NodeId{node});
+  }
+
+  void add_cut(const std::vector<std::string>& names, Crossing bytes, double out, double in) {
     constexpr std::uint32_t kAfterUplinks = UINT32_MAX;
-    levels_.add({kAfterUplinks, 0}, "trunks out", bytes.out, out, name + " -> *");
-    levels_.add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + name);
+    constexpr double kRateNone = 1e-6;  // Mbit/s: what is left of a sum of rates that is 0
+    constexpr std::size_t kNamesMax = 4;
+    const std::string inside =
+        names.size() <= kNamesMax
+            ? compress_hostlist(names)
+            : names.front() + " and " + std::to_string(names.size() - 1) + " switches near it";
+    if (out > kRateNone) {
+      levels_.add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *");
+    }
+    if (in > kRateNone) {
+      levels_.add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + inside);
+    }
   }
 
   bool is_bridge(std::uint32_t node, const Edge& edge) const {
@@ -244,6 +292,30 @@ class Limits {
   Load load_;
   Levels levels_;
 };
+
+template <class Load>
+LeafTraffic by_leaf(const Cluster& cluster, const Load& load) {
+  const Adjacency adjacency(cluster);
+  LeafTraffic out;
+  std::map<std::uint32_t, std::size_t> index;
+  std::vector<std::size_t> end_of(cluster.host_count());
+  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) {
+    const auto edges = adjacency[host];
+    const std::uint32_t node = edges.size() == 1 ? edges.front().peer : host;
+    const auto [it, is_new] = index.try_emplace(node, out.ends.size());
+    if (is_new) out.ends.push_back(NodeId{node});
+    end_of[host] = it->second;
+  }
+  const std::size_t ends = out.ends.size();
+  out.bytes.assign(ends * ends, 0);
+  for (std::uint32_t from = 0; from < cluster.host_count(); ++from) {
+    for (std::uint32_t to = 0; to < cluster.host_count(); ++to) {
+      if (end_of[from] == end_of[to]) continue;
+      out.bytes[end_of[from] * ends + end_of[to]] += load.between(from, to);
+    }
+  }
+  return out;
+}
 
 double slowest(std::span<const LevelLimit> levels) {
   double seconds = 0;
@@ -275,6 +347,17 @@ std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const b
                                        std::span<const std::uint64_t> bytes, Packing packing) {
   assert(bytes.size() == hosts.size() * hosts.size());
   return Limits(cluster, Traffic(cluster, hosts, bytes, packing)).run();
+}
+
+LeafTraffic alltoall_leaf_traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
+                                  std::uint64_t bytes, Packing packing) {
+  return by_leaf(cluster, Equal(cluster, hosts, bytes, packing));
+}
+
+LeafTraffic leaf_traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
+                         std::span<const std::uint64_t> bytes, Packing packing) {
+  assert(bytes.size() == hosts.size() * hosts.size());
+  return by_leaf(cluster, Traffic(cluster, hosts, bytes, packing));
 }
 
 double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,

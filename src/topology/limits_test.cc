@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "topology/cluster.h"
+#include "topology/generate.h"
 
 namespace alm::topology {
 namespace {
@@ -158,6 +159,21 @@ TEST(Limits, EqualTrafficIsTheAllToAll) {
       EXPECT_DOUBLE_EQ(levels[i].seconds, same[i].seconds) << name << " " << levels[i].level;
     }
   }
+}
+
+// Six switches in a ring, a host on each: half of them send 3 x 3 messages over two links to the
+// others, more than the 5 that any one of them sends over its two.
+TEST(Limits, RingsAreCutIntoHalves) {
+  const Cluster ring = build_torus(std::vector<std::uint32_t>{6}, 1, {.rate_mbit_s = 100});
+  EXPECT_DOUBLE_EQ(limit(ring, 1472), 5 * 1514 * 8 / 100e6);  // of a host's link
+  const Cluster doubled = build_torus(std::vector<std::uint32_t>{6}, 2, {.rate_mbit_s = 100});
+  const auto levels = alltoall_limits(doubled, all(doubled), 1472);
+  ASSERT_EQ(levels.size(), 4u);
+  EXPECT_DOUBLE_EQ(levels[2].bytes, 36 * 1514);
+  EXPECT_DOUBLE_EQ(levels[2].rate_mbit_s, 200);
+  EXPECT_EQ(levels[2].busiest, "s[0-1,5] -> *");
+  const auto same = traffic_limits(doubled, all(doubled), equal(12, 1472));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(same[i].seconds, levels[i].seconds);
 }
 
 // Leaf 0 has hosts 0 and 1, leaf 1 has 2 and 3. In packets of 1472: row, column and what crosses.

@@ -24,6 +24,7 @@ constexpr std::uintmax_t kFileBytesMax = 32u << 20;
 constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};
 constexpr Range kRateOrNone{.low = 0, .high = 1e9};
 constexpr Range kAlphaOrNone{.low = 0, .high = 1000};
+constexpr Range kPrice{.low = 0, .high = 1e9};
 constexpr Range kLatency{.low = 0, .high = 1e9};
 constexpr std::size_t kNameMax = 63;  // a host name label
 
@@ -55,7 +56,7 @@ class Parser {
  private:
   void read_top() {
     Section top(root_, "", complaints_);
-    top.allow({"format", "name", "description", "framing", "switch", "host", "link"});
+    top.allow({"format", "name", "description", "framing", "price", "switch", "host", "link"});
     top.need("format", "format = 1");
     if (const toml::node* format = root_.get("format");
         format && format->value_exact<std::int64_t>() != kFormat) {
@@ -66,15 +67,32 @@ class Parser {
     if (top.has("name") && !is_name(cluster_.name)) complain_name(top, "name", cluster_.name);
     cluster_.description = top.text("description").value_or("");
     if (const toml::node* node = root_.get("framing")) read_framing(*node);
+    if (const toml::node* node = root_.get("price")) read_price(*node);
     top.need("host", "at least one [[host]]");
   }
 
+  bool is_table(const toml::node& node, std::string_view key) {
+    if (node.is_table()) return true;
+    Section(root_, "", complaints_)
+        .complain(key, fmt::format("is {}", describe(node)), fmt::format("a table [{}]", key));
+    return false;
+  }
+
+  void read_price(const toml::node& node) {
+    if (!is_table(node, "price")) return;
+    Section price(*node.as_table(), "price", complaints_);
+    price.allow({"currency", "host", "switch_box", "switches_per_box", "link"});
+    Price out;
+    out.currency = price.text("currency").value_or(out.currency);
+    out.host = price.number("host", kPrice).value_or(0);
+    out.switch_box = price.number("switch_box", kPrice).value_or(0);
+    out.switches_per_box = price.integer("switches_per_box", 1, 1024).value_or(1);
+    out.link = price.number("link", kPrice).value_or(0);
+    cluster_.price = out;
+  }
+
   void read_framing(const toml::node& node) {
-    if (!node.is_table()) {
-      Section(root_, "", complaints_)
-          .complain("framing", fmt::format("is {}", describe(node)), "a table [framing]");
-      return;
-    }
+    if (!is_table(node, "framing")) return;
     Section framing(*node.as_table(), "framing", complaints_);
     framing.allow({"mtu_bytes", "link_header_bytes"});
     Framing& out = cluster_.framing;
@@ -200,7 +218,8 @@ class Parser {
 
   void read_links(Section& section) {
     section.allow({"from", "to", "rate_mbit_s", "rate_up_mbit_s", "rate_down_mbit_s", "latency_us",
-                   "queue_up_packets", "queue_down_packets", "bidirectional_cap_mbit_s"});
+                   "queue_up_packets", "queue_down_packets", "bidirectional_cap_mbit_s",
+                   "one_way"});
     section.need("from", "the names at the lower end, as in h[0-7]");
     section.need("to", "the name at the upper end, as in leaf0");
     Link link;
@@ -212,6 +231,7 @@ class Parser {
         section.integer("queue_down_packets", 1, kQueueMaxPackets).value_or(kQueueDefaultPackets);
     link.bidirectional_cap_mbit_s =
         section.number("bidirectional_cap_mbit_s", kRateOrNone).value_or(0);
+    link.one_way = section.flag("one_way").value_or(false);
     const std::vector<NodeId> from = nodes(section, "from");
     const std::vector<NodeId> to = nodes(section, "to");
     if (complaints_.any()) return;
@@ -278,6 +298,12 @@ class Parser {
           "to",
           fmt::format("hosts `{}` and `{}` are linked directly", name(link.from), name(link.to)),
           "a switch at one end at least");
+      return false;
+    }
+    if (link.one_way && (cluster_.is_host(link.from) || cluster_.is_host(link.to))) {
+      section.complain("one_way",
+                       fmt::format("`{}` or `{}` is a host", name(link.from), name(link.to)),
+                       "one-way links between switches only");
       return false;
     }
     if (cluster_.links.size() >= 2 * kHostlistMax) {

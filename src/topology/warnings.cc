@@ -122,8 +122,8 @@ class Warnings {
   void paths() {
     if (is_tree(cluster_)) return;
     out_.push_back(
-        "switches are joined by more than one path: schedules treat the hosts as one group, and "
-        "limits count the links of a switch together");
+        "switches are joined by more than one path: schedules know the leaf switches alone, and "
+        "limits are those of a flow over all paths");
   }
 
   const Cluster& cluster_;

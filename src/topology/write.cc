@@ -62,6 +62,7 @@ class Writer {
     if (!cluster_.description.empty()) put("description = {}\n", toml_string(cluster_.description));
     put("\n[framing]\nmtu_bytes = {}\nlink_header_bytes = {}\n", cluster_.framing.mtu_bytes,
         cluster_.framing.link_header_bytes);
+    if (cluster_.price) write_price(*cluster_.price);
     write_switches();
     write_hosts();
     write_links();
@@ -72,6 +73,12 @@ class Writer {
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  void write_price(const Price& price) {
+    put("\n[price]\ncurrency = {}\nhost = {}\nswitch_box = {}\nswitches_per_box = {}\nlink = {}\n",
+        toml_string(price.currency), price.host, price.switch_box, price.switches_per_box,
+        price.link);
   }
 
   void write_switches() {
@@ -121,7 +128,8 @@ class Writer {
              all[a].latency_us == all[b].latency_us &&
              all[a].queue_up_packets == all[b].queue_up_packets &&
              all[a].queue_down_packets == all[b].queue_down_packets &&
-             all[a].bidirectional_cap_mbit_s == all[b].bidirectional_cap_mbit_s;
+             all[a].bidirectional_cap_mbit_s == all[b].bidirectional_cap_mbit_s &&
+             all[a].one_way == all[b].one_way;
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
       const Link& link = all[begin];
@@ -140,6 +148,7 @@ class Writer {
       if (link.bidirectional_cap_mbit_s > 0) {
         put("bidirectional_cap_mbit_s = {}\n", link.bidirectional_cap_mbit_s);
       }
+      if (link.one_way) put("one_way = true\n");
     });
   }
 

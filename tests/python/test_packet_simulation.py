@@ -103,7 +103,7 @@ def test_unknown_options_and_values_are_refused(
 
 
 def test_a_run_beyond_its_memory_is_refused() -> None:
-    tree = _core.fat_tree(128).to_toml()
+    tree = _core.generate("fat-tree:128").to_toml()
     with pytest.raises(BadInput, match="MiB are allowed"):
         simulate(tree, size=1000, memory_max_mib=1)
 
@@ -160,7 +160,7 @@ def test_unequal_blocks_are_combined_too(text: str) -> None:
 
 
 def test_messages_on_lossless_networks_are_worth_their_order() -> None:
-    text = _core.fat_tree(16, queue_packets=32, lossless=True).to_toml()
+    text = _core.generate("lossless-fat-tree:16").to_toml()
     times = {
         algorithm: simulate(text, algorithm=algorithm, size=65536, transport="messages")["time_s"]
         for algorithm in ("direct", "sync-shuffle")

@@ -176,8 +176,8 @@ def test_direct_loses_packets_and_says_where(capsys: pytest.CaptureFixture[str])
     ("arguments", "message"),
     [
         (["tam-9x9"], "no cluster is called 'tam-9x9'; expected a cluster file, fat-tree:HOSTS,"),
-        (["fat-tree:1"], "expected fat-tree:HOSTS or lossless-fat-tree:HOSTS with 2 to 65536"),
-        (["fat-tree:x"], "expected fat-tree:HOSTS or lossless-fat-tree:HOSTS with 2 to 65536"),
+        (["fat-tree:1"], "too small; expected fat-tree:HOSTS, for example fat-tree:128"),
+        (["fat-tree:x"], "`x` are no sizes of it; expected fat-tree:HOSTS"),
         (["tam-8x4", "--size", "ten"], "size 'ten' cannot be read"),
         (["tam-8x4", "--algorithm", "fast"], "unknown algorithm `fast`; expected one of: direct,"),
         (["tam-8x4", "--algorithm", "pairwise,"], "has an empty name"),

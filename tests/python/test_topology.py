@@ -205,7 +205,7 @@ def test_json_holds_the_facts_of_the_report(capsys: pytest.CaptureFixture[str]) 
     assert run("tam-8x4", "--scale", "0.1", "--size", "200000,100", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert len(facts["hosts"]) == 32 and len(facts["links"]) == 36
-    assert facts["bisection"] == {"links": 2, "mbit_s": 200}
+    assert facts["bisection"] == {"links": 2, "mbit_s": 200, "exact": True}
     assert [limit["size"] for limit in facts["limits"]] == [200_000, 100]
     assert facts["limits"][0]["seconds"] == pytest.approx(5.10, abs=0.005)
     assert {level["level"] for level in facts["limits"][0]["levels"]} == {

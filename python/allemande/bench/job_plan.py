@@ -10,6 +10,7 @@ import numpy as np
 
 from allemande.bench.conditions import QUIET, Conditions
 from allemande.bench.workload import Workload, make_workload
+from allemande.flow_limit import flow_limit
 from allemande.lab.placement import Placement, one_per_host
 from allemande.lab.timers import Timers
 from allemande.matrix import Matrix, MatrixSpec
@@ -80,7 +81,7 @@ def _late_limit_s(
     for lateness in {late_s[host] for host in hosts if host in late_s}:
         sent = rows.copy()
         sent[[late_s.get(host, 0.0) < lateness for host in hosts]] = 0
-        rest = cluster.traffic_limit_seconds(list(hosts), sent.tolist())
+        rest = flow_limit(cluster, list(hosts), sent.tolist()).seconds
         found = max(found, lateness + times * rest)
     return found
 
@@ -104,7 +105,7 @@ def _fair_share_s(
         end = begin + workload.placement.ranks
         rows[begin:end, begin:end] = _rows(workload, size)
         begin = end
-    links_s = cluster.traffic_limit_seconds(hosts, rows.tolist())
+    links_s = flow_limit(cluster, hosts, rows.tolist()).seconds
     return _late_limit_s(cluster, hosts, rows, links_s, late_s)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from allemande.errors import BadInput
+from allemande.flow_limit import flow_limit
 from allemande.lab.placement import Placement, one_per_host
 from allemande.matrix import ENTRY_MAX, Matrix, MatrixSpec, leaf_groups, make_matrix, mean_of
 from allemande.topology import Cluster
@@ -127,9 +128,9 @@ def make_workload(
         if size in matrices or where.shares_hosts or 0 in where.slots:
             even = np.full((where.ranks, where.ranks), size)
             rows = matrices.get(size, even).tolist()
-            limits_s[size] = cluster.traffic_limit_seconds(of_ranks, rows)
+            limits_s[size] = flow_limit(cluster, of_ranks, rows).seconds
         else:
-            limits_s[size] = cluster.limit_seconds(None, size)
+            limits_s[size] = flow_limit(cluster, None, size).seconds
     text = None
     if counts:
         text = "uniform" if matrix is None else matrix.text

@@ -15,7 +15,8 @@ def command(
         str,
         typer.Argument(
             metavar="CLUSTER",
-            help="A cluster file, a ready-made name (tam-8x4), fat-tree:HOSTS, slurm:FILE or "
+            help="A cluster file, a ready-made name (tam-8x4), a generated one (fat-tree:128, "
+            "leaf-spine:4x4x4, torus:4x4x4, dragonfly:2x4x2, myrinet:4, ib-144), slurm:FILE or "
             "ibnetdiscover:FILE.",
         ),
     ],
@@ -32,6 +33,9 @@ def command(
             "--output", "-o", metavar="FILE", help="Write it as a cluster file; '-' is stdout."
         ),
     ] = None,
+    price: Annotated[
+        bool, typer.Option("--price", help="Show what it costs, by the file's [price] table.")
+    ] = False,
     as_json_text: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead.")
     ] = False,
@@ -41,6 +45,7 @@ def command(
     What Slurm or a subnet manager say of a network is shown, and written as a cluster file, too:
     slurm:topology.conf,rate_mbit_s=10000/40000 gives the rates that Slurm does not know.
     """
+    from allemande.errors import BadInput
     from allemande.output_files import STDOUT, check_outputs, write_output
     from allemande.quantities import parse_sizes
     from allemande.report.cluster_report import as_json, print_report
@@ -51,10 +56,12 @@ def command(
     loaded = find_cluster(cluster)
     if scale != 1.0:
         loaded = loaded.scaled(scale)
+    if price and loaded.price is None:
+        raise BadInput(f"cluster {loaded.name} has no prices; expected a [price] table in its file")
     write_output(output, loaded.to_toml())
     if output == STDOUT:
         return
     if as_json_text:
-        typer.echo(json.dumps(as_json(loaded, sizes), indent=2))
+        typer.echo(json.dumps(as_json(loaded, sizes, price), indent=2))
     else:
-        print_report(loaded, sizes)
+        print_report(loaded, sizes, price)

@@ -10,9 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from allemande.errors import BadInput
+from allemande.flow_limit import flow_limit
+from allemande.partition import Halves, bisection
 from allemande.quantities import format_rate, format_size
 from allemande.report.cluster_outline import Outline
-from allemande.topology import Bisection, Cluster, LevelLimit, tune
+from allemande.topology import Cluster, LevelLimit, tune
 
 LINE_MAX = 400
 
@@ -33,10 +35,10 @@ def format_limit(seconds: float) -> str:
     raise AssertionError
 
 
-def _bisection_or_reason(cluster: Cluster) -> tuple[Bisection | None, str]:
+def _bisection_or_reason(cluster: Cluster) -> tuple[Halves | None, str]:
     """The bisection, or None and why it is not known."""
     try:
-        return cluster.bisection(), ""
+        return bisection(cluster), ""
     except BadInput as error:
         return None, str(error)
 
@@ -55,11 +57,44 @@ def _merged(limits: Iterable[LevelLimit]) -> list[tuple[str, LevelLimit]]:
     return rows
 
 
-def as_json(cluster: Cluster, sizes: list[int]) -> dict[str, Any]:
+def _price_json(cluster: Cluster) -> dict[str, Any]:
+    """What the parts cost, and all of them."""
+    price, cost = cluster.price, cluster.cost()
+    assert price is not None and cost is not None
+    return {
+        "currency": price.currency,
+        "hosts": cost.hosts,
+        "switches": cost.switches,
+        "links": cost.links,
+        "total": cost.total,
+    }
+
+
+def _limit_json(cluster: Cluster, size: int) -> dict[str, Any]:
+    limit = flow_limit(cluster, None, size)
+    return {
+        "size": size,
+        "seconds": limit.seconds,
+        "method": limit.method,
+        "levels": [
+            {
+                "level": level.level,
+                "busiest": level.busiest,
+                "rate_mbit_s": level.rate_mbit_s,
+                "framed_bytes": level.bytes,
+                "seconds": level.seconds,
+            }
+            for level in cluster.level_limits(None, size)
+        ],
+    }
+
+
+def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str, Any]:
     """The same facts for programs."""
-    bisection, _ = _bisection_or_reason(cluster)
+    halves, _ = _bisection_or_reason(cluster)
     tuning = tune(cluster)
     return {
+        **({"price": _price_json(cluster)} if price else {}),
         "name": cluster.name,
         "description": cluster.description,
         "mtu_bytes": cluster.mtu_bytes,
@@ -90,27 +125,13 @@ def as_json(cluster: Cluster, sizes: list[int]) -> dict[str, Any]:
                 "queue_up_packets": link.queue_up_packets,
                 "queue_down_packets": link.queue_down_packets,
                 "bidirectional_cap_mbit_s": link.bidirectional_cap_mbit_s,
+                "one_way": link.one_way,
             }
             for link in cluster.links
         ],
-        "bisection": bisection and {"links": bisection.links, "mbit_s": bisection.mbit_s},
-        "limits": [
-            {
-                "size": size,
-                "seconds": cluster.limit_seconds(None, size),
-                "levels": [
-                    {
-                        "level": limit.level,
-                        "busiest": limit.busiest,
-                        "rate_mbit_s": limit.rate_mbit_s,
-                        "framed_bytes": limit.bytes,
-                        "seconds": limit.seconds,
-                    }
-                    for limit in cluster.level_limits(None, size)
-                ],
-            }
-            for size in sizes
-        ],
+        "bisection": halves
+        and {"links": halves.links, "mbit_s": halves.mbit_s, "exact": halves.exact},
+        "limits": [_limit_json(cluster, size) for size in sizes],
         "tuning": {
             "window_packets": tuning.window_packets,
             "window_with_acks": tuning.window_with_acks,
@@ -141,10 +162,24 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
             binding = seconds == max(other.seconds for _, other in column)
             cells.append(f"[bold]{text}[/bold]" if binding else text)
         table.add_row(level, limit.busiest, format_rate(limit.rate_mbit_s), *cells)
+    if not cluster.is_tree():
+        flows = [flow_limit(cluster, None, size) for size in sizes]
+        if any(flow.method == "flow" for flow in flows):
+            texts = [f"[bold]{format_limit(flow.seconds)}[/bold]" for flow in flows]
+            table.add_row("all paths together", "", "", *texts)
     console.print(table)
 
 
-def print_report(cluster: Cluster, sizes: list[int]) -> None:
+def _print_price(console: Console, cluster: Cluster) -> None:
+    price, cost = cluster.price, cluster.cost()
+    assert price is not None and cost is not None
+    console.print(
+        f"Price: {cost.total:,.0f} {escape(price.currency)}: {cost.hosts:,.0f} for hosts, "
+        f"{cost.switches:,.0f} for switches, {cost.links:,.0f} for links"
+    )
+
+
+def print_report(cluster: Cluster, sizes: list[int], price: bool = False) -> None:
     """The report for people."""
     # Lines keep their length: a terminal wraps them, a file or a pipe gets them whole.
     console = Console(width=LINE_MAX, highlight=False)
@@ -158,14 +193,16 @@ def print_report(cluster: Cluster, sizes: list[int]) -> None:
     console.print(drawing.tree())
     if drawing.further:
         console.print(f"Further links: {escape(', '.join(drawing.further))}")
-    bisection, reason = _bisection_or_reason(cluster)
-    if bisection:
+    halves, reason = _bisection_or_reason(cluster)
+    if halves:
         console.print(
-            f"Bisection: {_count(bisection.links, 'link')}, "
-            f"{format_rate(bisection.mbit_s)} each way"
+            f"Bisection: {'' if halves.exact else 'at most '}{_count(halves.links, 'link')}, "
+            f"{format_rate(halves.mbit_s)} each way"
         )
     else:
         console.print(f"Bisection: not known: {escape(reason)}")
+    if price:
+        _print_price(console, cluster)
     tuning = tune(cluster)
     console.print(
         f"Window: {_count(tuning.window_packets, 'packet')} per host "

@@ -12,6 +12,7 @@ import numpy as np
 
 from allemande import _core
 from allemande.errors import BadInput
+from allemande.flow_limit import flow_limit
 from allemande.matrix import Matrix, check_matrix, leaf_groups, make_matrix, mean_of, parse_matrix
 from allemande.simulation.networks import find_cluster
 from allemande.topology import Cluster, parse_cluster
@@ -121,7 +122,7 @@ class Result:
                     "dropped": port.dropped,
                     "queue_high_water": port.queue_high_water,
                 }
-                for port in self.busiest_queues()
+                for port in self.ports
             ],
         }
 
@@ -164,6 +165,22 @@ def _matrix_of(case: Case) -> Matrix | None:
     return matrix
 
 
+def _limit_by_flow(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> None:
+    """Where there are several paths, the limit is that of the flow over all of them."""
+    cluster = parse_cluster(case.cluster, case.cluster_name)
+    if cluster.is_tree() or not raw["limit_s"]:
+        return
+    hosts = raw["host_order"]
+    on_host = _ranks_per_host(case)
+    if matrix is None:
+        limit = flow_limit(cluster, hosts, on_host**2 * raw["size"], raw["combines"])
+    else:
+        ranks = [host for host in hosts for _ in range(on_host)]
+        limit = flow_limit(cluster, ranks, matrix.tolist(), raw["combines"])
+    raw["limit_s"] = max(raw["limit_s"], limit.seconds)
+    raw["fraction_of_limit"] = raw["limit_s"] / raw["time_s"] if raw["time_s"] else 0.0
+
+
 def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     """Runs one case in this process."""
     options = {"algorithm": case.algorithm, "size": case.size, **case.options}
@@ -178,7 +195,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     if case.mode == "flow":
         cluster = parse_cluster(case.cluster, case.cluster_name)
         raw: dict[str, Any] = _core.simulate_flows(cluster, options, watcher)
-        limit_s = cluster.limit_seconds(None, case.size)
+        limit_s = flow_limit(cluster, None, case.size).seconds
         hosts = len(cluster.hosts)
         raw = {
             "algorithm": case.algorithm,
@@ -193,6 +210,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         }
     else:
         raw = dict(_core.simulate(case.cluster, options, watcher))
+        _limit_by_flow(case, raw, matrix)
     cpu_s = time.process_time() - begin
     total_s = raw.get("simulated_s", raw["time_s"])
     ports = [
@@ -229,7 +247,7 @@ def make_case(
     mode: str = "packet",
     **options: Any,
 ) -> Case:
-    """A case on a cluster file, a ready-made cluster, `fat-tree:HOSTS` or a Cluster."""
+    """A case on a cluster file, a ready-made or a generated cluster, or a Cluster."""
     if mode not in MODES:
         raise BadInput(f"mode {mode!r} is unknown; expected one of {', '.join(MODES)}")
     found = find_cluster(cluster)
