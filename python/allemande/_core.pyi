@@ -511,6 +511,29 @@ class Predictor:
 def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:
     """The key of the way that allemande takes by itself, before any trial."""
 
+class Routes:
+    """Where packets go on a cluster."""
+
+    def path(self, from_: str, to: str, path_number: int = 0) -> list[str]:
+        """
+        The ports that a packet passes, as `leaf0 -> spine1`; `path_number` is the LID offset, the entropy or the number of the message, as the rule has it.
+        """
+
+    def circle(self) -> list[str]:
+        """
+        Ports that can wait for each other in a circle where switches hold back; empty: none.
+        """
+
+    def lid_tables(self) -> list[list[int]]:
+        """
+        Of each switch, for each number of each host, the port it leaves by, from 1 on in the order of the switch's links; 0: none. Rows are empty unless the rule is lid.
+        """
+
+def make_routes(cluster: Cluster, routing: str, lmc: int = 0, lid_engine: str = 'minhop') -> Routes:
+    """
+    Routes by a rule of the simulator's option `routing`. Raises BadInput for an unknown rule, a host that cannot be reached, and an LMC above 7.
+    """
+
 def simulate(cluster_text: str, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.

@@ -43,6 +43,7 @@ void bind_flow(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_probe(nanobind::module_& m);
+void bind_routing(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);
 

@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
   alm::bindings::bind_topology(m);
   alm::bindings::bind_plan(m);
   alm::bindings::bind_model(m);
+  alm::bindings::bind_routing(m);
   alm::bindings::bind_simulate(m);
   alm::bindings::bind_flow(m);
   alm::bindings::bind_exchange(m);

@@ -119,7 +119,8 @@ class Recorder final : public sim::TraceSink {
 void check_trace(const SimulateOptions& options, const Cluster& cluster,
                  const transport::Config& config) {
   if (options.hosts.size() < 2) return;
-  const auto routes = value_or_raise(routing::Routes::make(cluster, options.network.rule));
+  const auto routes =
+      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
   std::size_t longest = 0;
   for (const base::HostId host : options.hosts) {
     if (host == options.hosts.front()) continue;
@@ -247,7 +248,8 @@ constexpr double kMega = 1e6;
 
 // What each flow gets where all who use a port get the same of it, the jobs counted as one each.
 std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cluster) {
-  const auto routes = value_or_raise(routing::Routes::make(cluster, options.network.rule));
+  const auto routes =
+      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
   std::vector<std::vector<std::uint32_t>> paths;
   std::vector<std::uint32_t> users(2 * cluster.links.size(), options.jobs);
   for (const harness::BulkFlow& flow : options.background) {
@@ -273,7 +275,8 @@ std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cl
 double fair_limit_seconds(const SimulateOptions& options, const Cluster& cluster, bool combines) {
   Cluster left = cluster;
   const auto fair = fair_rates(options, cluster);
-  const auto routes = value_or_raise(routing::Routes::make(cluster, options.network.rule));
+  const auto routes =
+      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
   for (std::size_t i = 0; i < fair.size(); ++i) {
     const harness::BulkFlow& flow = options.background[i];
     for (const std::uint32_t port :
@@ -347,6 +350,27 @@ void add_shares(nb::dict& out, const harness::SharedResult& result, const Simula
   out["background"] = flows;
 }
 
+// Routes on which a lossless network may come to a stand.
+nb::list warnings_of(const SimulateOptions& options, const Cluster& cluster) {
+  nb::list out;
+  const auto holds_back = [](const topology::Switch& node) {
+    return node.flow_control == topology::FlowControl::kBackPressure;
+  };
+  if (std::none_of(cluster.switches.begin(), cluster.switches.end(), holds_back)) return out;
+  const auto routes =
+      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
+  std::string circle;
+  for (const std::uint32_t port : routes.circle(cluster)) {
+    circle += (circle.empty() ? "" : ", ") + harness::port_name(cluster, port);
+  }
+  if (circle.empty()) return out;
+  out.append(
+      fmt::format("these routes can deadlock a lossless network: each of these ports may "
+                  "wait for the next, and the last for the first: {}",
+                  circle));
+  return out;
+}
+
 nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& options,
                  const Cluster& cluster, const transport::Config& config, double limit,
                  bool combines) {
@@ -355,6 +379,7 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
   for (const base::HostId host : options.hosts) host_order.append(cluster.hosts[host.value].name);
   out["host_order"] = host_order;
   out["combines"] = combines;
+  out["warnings"] = warnings_of(options, cluster);
   std::string name(plan::name_of(options.algorithm));
   if (!options.shape.empty()) name += ":" + plan::text_of_shape(options.shape);
   const double time = mean_seconds(result, false);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "bindings/bindings.h"
+#include "topology/graph.h"
 #include "transport/message_turns.h"
 
 namespace nb = nanobind;
@@ -309,6 +310,57 @@ void read_messages(Reader& reader, SimulateOptions& out) {
   }
 }
 
+// Rows as LID tables are written: of each switch, for each number the port, from 1 on in the order
+// of the switch's links; 0: none.
+std::vector<std::uint32_t> read_lid_tables(const topology::Cluster& cluster,
+                                           const nb::object& rows) {
+  std::vector<std::vector<std::uint32_t>> values;
+  if (!nb::try_cast(rows, values)) refuse("options: `lid_tables` is no list of rows of ports");
+  if (values.size() != cluster.switches.size()) {
+    refuse(fmt::format("options: `lid_tables` has {} rows; expected {}, one for each switch",
+                       values.size(), cluster.switches.size()));
+  }
+  const topology::Adjacency adjacency(cluster);
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t node = cluster.host_count() + i;
+    for (const std::uint32_t number : values[i]) {
+      if (number == 0) {
+        out.push_back(routing::kNoPort);
+        continue;
+      }
+      if (number > adjacency[node].size()) {
+        refuse(fmt::format("options: `lid_tables`: switch `{}` has no port {}; expected 1 to {}",
+                           cluster.switches[i].name, number, adjacency[node].size()));
+      }
+      const std::uint32_t link = adjacency[node][number - 1].link;
+      out.push_back(cluster.links[link].from.value == node ? routing::up_port(link)
+                                                           : routing::down_port(link));
+    }
+  }
+  return out;
+}
+
+void read_routes(Reader& reader, const topology::Cluster& cluster, sim::Options& network) {
+  network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));
+  network.routes.lmc = reader.count32("lmc", 0);
+  const std::string engine = reader.text("lid_engine", "minhop");
+  if (engine == "updn") {
+    network.routes.lid_engine = routing::LidEngine::kUpDown;
+  } else if (engine != "minhop") {
+    refuse(fmt::format("options: lid_engine `{}` is unknown; expected minhop or updn", engine));
+  }
+  const nb::object tables = reader.object("lid_tables");
+  if (!tables.is_none()) network.routes.lid_ports = read_lid_tables(cluster, tables);
+  if (network.rule != routing::Rule::kLid &&
+      (network.routes.lmc != 0 || engine != "minhop" || !tables.is_none())) {
+    refuse("options: `lmc`, `lid_engine` and `lid_tables` are of routing=lid");
+  }
+  if (reader.has("reroute_us")) {
+    network.reroute_delay = reader.time("reroute_us", sim::kPicosPerMicro);
+  }
+}
+
 }  // namespace
 
 topology::Cluster as_lab(topology::Cluster cluster) {
@@ -360,7 +412,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   read_background(reader, cluster, out);
   read_jitter(reader, out, seed);
 
-  out.network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));
+  read_routes(reader, cluster, out.network);
   out.network.host_queue_packets =
       reader.count32("host_queue_packets", out.network.host_queue_packets, 1);
   out.network.output_frames = reader.count32("output_frames", out.network.output_frames);

@@ -35,7 +35,7 @@ BulkFlows::BulkFlows(const std::vector<BulkFlow>& flows, std::uint32_t hosts,
 }
 
 std::uint32_t flow_label(routing::Rule rule, const BulkFlow& flow) {
-  return rule == routing::Rule::kSource ? flow.to : routing::flow_hash(flow.from, flow.to, 0);
+  return routing::label(rule, flow.from, flow.to, 0);
 }
 
 bool BulkFlows::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {

@@ -47,7 +47,7 @@ base::Result<std::unique_ptr<Program>> MessageRanks::make(const SimRequest& requ
   out->jitter_ = request.jitter;
   out->random_ = sim::Random(request.jitter.seed);
   out->exchange_end_.assign(request.exchanges, 0);
-  out->source_routes_ = request.network.rule == routing::Rule::kSource;
+  out->rule_ = request.network.rule;
   out->rank_on_.assign(request.cluster->host_count(), kNone);
   for (std::uint32_t rank = 0; rank < count; ++rank) {
     const std::uint32_t host = request.hosts[rank].value;
@@ -66,6 +66,7 @@ base::Result<std::unique_ptr<Program>> MessageRanks::make(const SimRequest& requ
     for (std::uint32_t i = 0; i < rounds.recv.size(); ++i) made.receives[rounds.recv[i]] = i;
     made.ahead.assign(count, 0);
     made.came.assign(count, 0);
+    made.posted_to.assign(count, 0);
     made.starts_at = out->late();
     out->messages_expected_ += rounds.recv.size() * out->chunks() * request.exchanges;
   }
@@ -107,8 +108,9 @@ void MessageRanks::post(Rank& rank) {
     const auto turn = rank.turns.next();
     if (!turn) return;
     const std::uint64_t chunk = flow_.chunk_bytes == 0 ? bytes_ : flow_.chunk_bytes;
-    rank.posted.push_back(
-        {.to = order.send[turn->send], .bytes = std::min(chunk, bytes_ - turn->chunk * chunk)});
+    rank.posted.push_back({.to = order.send[turn->send],
+                           .bytes = std::min(chunk, bytes_ - turn->chunk * chunk),
+                           .number = rank.posted_to[order.send[turn->send]]++});
     ++rank.under_way;
   }
 }
@@ -143,7 +145,7 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
   }
   if (index >= cargo_.size()) cargo_.resize(index + index / 2 + 64);
   Cargo& cargo = cargo_[index];
-  std::uint32_t payload = 0;
+  std::uint32_t payload = 0, number = 0;
   if (!self.acks.empty()) {
     cargo = {rank, self.acks.front(), Part::kAck};
     self.acks.pop_front();
@@ -151,6 +153,7 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
   } else if (!self.posted.empty()) {
     Message& message = self.posted.front();
     payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes_, message.bytes));
+    if (routing::chooses_per_message(rule_)) number = message.number;
     message.bytes -= payload;
     cargo = {rank, message.to, message.bytes == 0 ? Part::kLast : Part::kMiddle};
     ++data_packets_;
@@ -160,8 +163,7 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
     return false;
   }
   packet.destination = host_of_[cargo.to];
-  packet.flow =
-      source_routes_ ? packet.destination : routing::flow_hash(host, packet.destination, 0);
+  packet.flow = routing::label(rule_, host, packet.destination, number);
   packet.bytes = payload + overhead_bytes_;
   packet.label = cargo.part == Part::kAck ? kLabelAck : 0;
   return true;

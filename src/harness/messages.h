@@ -37,18 +37,20 @@ class MessageRanks final : public Program {
  private:
   struct Message {
     base::PeerId to = 0;
-    std::uint64_t bytes = 0;  // not yet on the link
+    std::uint64_t bytes = 0;   // not yet on the link
+    std::uint32_t number = 0;  // among those to this peer
   };
   struct Rank {
     plan::Plan plan;
     transport::MessageTurns turns;
     std::deque<Message> posted;
-    std::deque<base::PeerId> acks;        // to be sent
-    std::uint32_t under_way = 0;          // messages not acknowledged
-    std::vector<std::uint32_t> receives;  // [peer] index into rounds.recv
-    std::vector<std::uint32_t> ahead;     // [peer] messages that came before this rank began
-    std::vector<std::uint64_t> came;      // [peer] messages of the running exchange
-    sim::Picos starts_at = 0;             // the next exchange; kNever while one runs
+    std::deque<base::PeerId> acks;         // to be sent
+    std::uint32_t under_way = 0;           // messages not acknowledged
+    std::vector<std::uint32_t> receives;   // [peer] index into rounds.recv
+    std::vector<std::uint32_t> ahead;      // [peer] messages that came before this rank began
+    std::vector<std::uint64_t> came;       // [peer] messages of the running exchange
+    sim::Picos starts_at = 0;              // the next exchange; kNever while one runs
+    std::vector<std::uint32_t> posted_to;  // [peer] messages so far
     std::uint32_t entered = 0;
     sim::Picos ended = 0;
   };
@@ -75,7 +77,7 @@ class MessageRanks final : public Program {
   std::vector<Cargo> cargo_;
   std::uint64_t bytes_ = 0;
   std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
-  bool source_routes_ = false;
+  routing::Rule rule_ = routing::Rule::kDModK;
   std::uint32_t exchanges_ = 0, ranks_done_ = 0;
   std::uint64_t messages_expected_ = 0, messages_came_ = 0;
   std::uint64_t data_packets_ = 0, acks_ = 0;

@@ -29,8 +29,7 @@ class ProbingHosts final : public sim::Program {
     cargo_[index] = outgoing->header;
     packet.destination = outgoing->to;
     packet.bytes = outgoing->bytes + overhead_bytes_;
-    packet.flow =
-        rule_ == routing::Rule::kSource ? outgoing->to : routing::flow_hash(host, outgoing->to, 0);
+    packet.flow = routing::label(rule_, host, outgoing->to, 0);
     packet.label = outgoing->header.number;
     rank.sent(at, at);
     return true;

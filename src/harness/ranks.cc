@@ -39,7 +39,7 @@ base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request, bo
   out->jitter_ = request.jitter;
   out->random_ = sim::Random(request.jitter.seed);
   out->exchange_end_.assign(request.exchanges, 0);
-  out->source_routes_ = request.network.rule == routing::Rule::kSource;
+  out->rule_ = request.network.rule;
   out->ranks_on_.resize(request.cluster->host_count());
   out->turn_.resize(request.cluster->host_count());
   out->ranks_.reserve(count);
@@ -338,10 +338,9 @@ void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint3
   if (emission_.control_bytes > 0) control_[index] = emission_.control;
 
   packet.destination = host_of_[to];
-  // Path 0 of a sender that chooses is that of destination tables.
-  packet.flow = source_routes_
-                    ? packet.destination + emission_.header.path
-                    : routing::flow_hash(host_of_[rank], packet.destination, emission_.header.path);
+  const std::uint32_t message = routing::chooses_per_message(rule_) ? self.entered : 0;
+  packet.flow =
+      routing::label(rule_, host_of_[rank], packet.destination, emission_.header.path + message);
   packet.bytes = static_cast<std::uint32_t>(wire::kHeaderBytes) + emission_.length +
                  emission_.control_bytes + overhead_bytes_;
   ++packets_;

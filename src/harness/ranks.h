@@ -124,7 +124,7 @@ class Ranks final : public Program {
   bool goes_on_ = false;
   std::uint64_t data_expected_ = 0;
   std::uint64_t packets_ = 0;
-  bool source_routes_ = false;
+  routing::Rule rule_ = routing::Rule::kDModK;
   std::uint32_t ranks_done_ = 0;
   StartJitter jitter_;
   sim::Random random_{0};

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "topology/generate.h"
+
 namespace alm::routing {
 namespace {
 
@@ -77,8 +79,72 @@ TEST(Routes, EcmpSpreadsFlowsAndKeepsEachOnItsPath) {
   for (const auto& [port, flows] : core) EXPECT_NEAR(flows, 1000, 150);
 }
 
+// From any switch that a packet came down to, the way on is down.
+TEST(Routes, UpDownNeverTurnsUp) {
+  for (const char* name : {"torus:4x4", "torus:5x3", "dragonfly:1x4x2", "leaf-spine:2x4x3"}) {
+    const Cluster cluster = topology::generate(name).value();
+    const Routes routes = make(cluster, Rule::kUpDown);
+    EXPECT_LE(routes.path(0, cluster.host_count() - 1, 0).size(), 12u);
+    for (std::uint32_t from = 0; from < cluster.host_count(); ++from) {
+      for (std::uint32_t to = 0; to < cluster.host_count(); ++to) {
+        if (from == to) continue;
+        EXPECT_LE(routes.path(from, to, 0).size(), cluster.switches.size());
+      }
+    }
+  }
+}
+
+// 001 Figure 3: destination i is i shifted left by one bit. Of four switches in the middle stage
+// two carry all eight packets; by way of random hosts the load evens out.
+TEST(Routes, ShufflesMeetInTheMiddleAndValiantEvensThemOut) {
+  const Cluster cluster = topology::generate("shuffle-exchange:8").value();
+  const auto middle = [&](Rule rule, std::uint32_t messages) {
+    const Routes routes = make(cluster, rule);
+    std::map<std::string, double> load;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const std::uint32_t to = (2 * i + i / 4) % 8;
+      if (to == i) continue;
+      for (std::uint32_t message = 0; message < messages; ++message) {
+        for (const std::uint32_t port : routes.path(i, to, message)) {
+          const std::string end = end_of(cluster, port);
+          if (end.starts_with("s1")) load[end] += 1.0 / messages;
+        }
+      }
+    }
+    return load;
+  };
+  EXPECT_EQ(middle(Rule::kDModK, 1), (std::map<std::string, double>{{"s1x0", 3}, {"s1x3", 3}}));
+  const auto even = middle(Rule::kValiant, 4000);
+  ASSERT_EQ(even.size(), 4u);
+  double sum = 0, most = 0;
+  for (const auto& [name, load] : even) {
+    sum += load;
+    most = std::max(most, load);
+  }
+  EXPECT_LT(most, 1.1 * sum / 4);
+}
+
+TEST(Routes, DeadLinksAreAvoided) {
+  const Cluster cluster = topology::generate("leaf-spine:2x2x2").value();
+  Settings settings;
+  settings.dead.assign(cluster.links.size(), false);
+  settings.dead[4] = true;  // leaf0 - spine0
+  for (const Rule rule : {Rule::kDModK, Rule::kEcmp, Rule::kLid, Rule::kUpDown, Rule::kFm1,
+                          Rule::kFm2, Rule::kSource}) {
+    const auto made = Routes::make(cluster, rule, settings);
+    ASSERT_TRUE(made.ok()) << name_of(rule);
+    for (std::uint32_t label = 0; label < 16; ++label) {
+      for (const std::uint32_t port : made.value().path(0, 3, label)) EXPECT_NE(port / 2, 4u);
+    }
+  }
+  settings.dead[5] = true;  // leaf0 - spine1
+  EXPECT_FALSE(Routes::make(cluster, Rule::kDModK, settings).ok());
+}
+
 TEST(Routes, NamesAreRead) {
-  for (const Rule rule : {Rule::kEcmp, Rule::kDModK, Rule::kSource}) {
+  for (const Rule rule :
+       {Rule::kEcmp, Rule::kDModK, Rule::kSource, Rule::kLid, Rule::kUpDown, Rule::kValiant,
+        Rule::kFm1, Rule::kFm2, Rule::kAlternate, Rule::kRandom, Rule::kLeastLoaded}) {
     EXPECT_EQ(parse_rule(name_of(rule)).value(), rule);
   }
   EXPECT_THAT(parse_rule("best").error().message, ::testing::HasSubstr("d-mod-k"));

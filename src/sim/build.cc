@@ -34,7 +34,7 @@ class Builder {
 
   base::Result<std::unique_ptr<Simulator>> run() {
     if (auto status = check(); !status) return status.error();
-    auto routes = routing::Routes::make(cluster_, options_.rule);
+    auto routes = routing::Routes::make(cluster_, options_.rule, options_.routes);
     if (!routes) return routes.error();
     sim_.reset(new Simulator);
     sim_->options_ = options_;
@@ -45,6 +45,7 @@ class Builder {
     add_hosts();
     add_modules();
     add_faults();
+    add_rerouting();
     add_buffers();
     return std::move(sim_);
   }
@@ -249,6 +250,20 @@ class Builder {
       } else if (!into_input_buffer(port)) {
         port.with_fifo = true;
       }
+    }
+  }
+
+  void add_rerouting() {
+    if (options_.rule == routing::Rule::kLeastLoaded) {
+      sim_->chosen_.assign(std::size_t{cluster_.host_count()} * cluster_.host_count(), 0);
+    }
+    if (options_.reroute_delay == kNever) return;
+    sim_->cluster_ = cluster_;
+    for (const Fault& fault : options_.faults) {
+      if (fault.kind != Fault::Kind::kLinkDown) continue;
+      const Picos known = fault.start + options_.reroute_delay;
+      sim_->queue_.push(known, EventKind::kReroute, 0);
+      if (fault.duration > 0) sim_->queue_.push(known + fault.duration, EventKind::kReroute, 0);
     }
   }
 

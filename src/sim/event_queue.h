@@ -23,6 +23,7 @@ enum class EventKind : std::uint8_t {
   kInputFree,  // target: fifo; the packet at its head may ask for its port
   kCredit,     // target: port; room in the buffer at its far end
   kCheck,      // target: none; looks for deadlock
+  kReroute,    // target: none; routes are made anew without the links that are down
 };
 
 struct Event {

@@ -60,6 +60,9 @@ struct Fault {
 
 struct Options {
   routing::Rule rule = routing::Rule::kDModK;
+  routing::Settings routes;
+  // So long after a link goes down, or comes back, routes are made anew; kNever: they stay.
+  Picos reroute_delay = kNever;
   Shaper shaper = Shaper::kSerial;
   Picos shaper_slack = 200 * kPicosPerMicro;  // kTokenBucket: burst = a frame + the rate x this
   std::uint32_t frame_bytes = 1514;           // a full frame

@@ -65,6 +65,7 @@ void Simulator::look_ahead() {
     }
     std::uint32_t flow = pool_[event.packet].flow;
     const std::uint32_t out = routes_.next(port.to, pool_[event.packet].destination, flow);
+    if (out == routing::kNoPort) return;
     __builtin_prefetch(&ports_[out]);
     __builtin_prefetch(&stats_[out]);
   }
@@ -98,6 +99,9 @@ void Simulator::handle(const Event& event) {
     case EventKind::kCheck:
       check_deadlock();
       break;
+    case EventKind::kReroute:
+      reroute();
+      break;
   }
 }
 
@@ -117,6 +121,10 @@ void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
   SwitchState& node = switches_[in.to];
   Packet& packet = pool_[index];
   const std::uint32_t out = routes_.next(in.to, packet.destination, packet.flow);
+  if (out == routing::kNoPort) {
+    lose(port, index);
+    return;
+  }
   // A cut-through switch sees the head; the tail follows for as long as the frame takes.
   Picos tail = now_;
   if (in.cut_through) tail += frame_time(in, packet.bytes);
@@ -293,6 +301,7 @@ void Simulator::pull(std::uint32_t host) {
       break;
     }
     packet.source = host;
+    packet.flow = enter(packet);
     inject(state, index);
   }
   rearm(host);

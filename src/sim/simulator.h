@@ -74,6 +74,12 @@ class Simulator {
   const PortStats& stats(std::uint32_t port) const { return stats_[port]; }
   std::uint32_t ports() const { return static_cast<std::uint32_t>(ports_.size()); }
   const routing::Routes& routes() const { return routes_; }
+  // Times at which routes were made anew, and whether every host could still be reached.
+  struct Rerouted {
+    Picos at = 0;
+    bool whole = true;
+  };
+  const std::vector<Rerouted>& rerouted() const { return rerouted_; }
   // After kDeadlock: ports that wait for each other in turn.
   const std::vector<std::uint32_t>& deadlock() const { return deadlock_; }
   std::size_t bytes() const;
@@ -180,6 +186,11 @@ class Simulator {
   }
   Picos processor(HostState& host);
   void inject(HostState& host, std::uint32_t index);
+  // routes.cc
+  std::uint32_t enter(const Packet& packet);
+  std::uint32_t load_of(std::uint32_t port);
+  std::uint64_t load_from(std::uint32_t route);
+  void reroute();
   Picos frame_time(Port& port, std::uint32_t bytes) {
     if (port.cached_bytes != bytes) {
       port.cached_bytes = bytes;
@@ -223,7 +234,10 @@ class Simulator {
   std::vector<std::uint32_t> awaited(std::uint32_t port) const;
 
   Options options_;
+  topology::Cluster cluster_;  // where routes may be made anew
   routing::Routes routes_;
+  std::vector<std::uint64_t> chosen_;  // kLeastLoaded, by pair: 2 x (label + 1) + route; 0: none
+  std::vector<Rerouted> rerouted_;
   EventQueue queue_;
   PacketPool pool_;
   std::vector<Port> ports_;

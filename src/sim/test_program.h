@@ -34,7 +34,7 @@ class ListProgram final : public Program {
     if (next.sending.at > now) return false;
     packet.destination = next.sending.to;
     packet.bytes = next.sending.bytes;
-    packet.flow = routing::flow_hash(host, next.sending.to, 0);
+    packet.flow = numbers_messages ? next.label : routing::flow_hash(host, next.sending.to, 0);
     packet.label = next.label;
     ++at_[host];
     return true;
@@ -49,6 +49,7 @@ class ListProgram final : public Program {
   bool done() const override { return false; }
 
   std::vector<Arrived> arrived;
+  bool numbers_messages = false;  // each packet is a message to routes that are chosen by message
 
  private:
   struct Entry {

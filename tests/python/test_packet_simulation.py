@@ -81,7 +81,7 @@ def test_as_lab_takes_the_window_of_the_host_port(text: str) -> None:
         ({"exchanges": 0}, "`exchanges` is 0"),
         ({"jitter_us": float("nan")}, "`jitter_us` is nan"),
         ({"jitter": "pause", "jitter_us": 1}, "needs jitter_interval_us"),
-        ({"routing": "best"}, "expected ecmp, d-mod-k or source"),
+        ({"routing": "best"}, "expected ecmp, d-mod-k, source"),
         ({"hosts": ["h1"]}, "1 hosts exchange nothing"),
         ({"hosts": ["h1", "h1"]}, "takes part twice"),
         ({"hosts": ["h1", "x"]}, "no host `x`"),

@@ -183,7 +183,7 @@ def test_direct_loses_packets_and_says_where(capsys: pytest.CaptureFixture[str])
         (["tam-8x4", "--algorithm", "pairwise,"], "has an empty name"),
         (["tam-8x4", "--mode", "exact"], "mode 'exact' is unknown; expected one of packet, flow"),
         (["tam-8x4", "--permutation", "any"], "unknown permutation `any`; expected one of"),
-        (["tam-8x4", "--routing", "any"], "expected ecmp, d-mod-k or source"),
+        (["tam-8x4", "--routing", "any"], "expected ecmp, d-mod-k, source"),
         (["tam-8x4", "--fault", "fire:host=h1"], "fault 'fire' is unknown; expected one of"),
         (["tam-8x4", "--fault", "slow-host:host"], "'host' cannot be read; expected KEY=VALUE"),
         (["tam-8x4", "--fault", "slow-host:host=h99"], "no host `h99`; expected h[0-31]"),

@@ -23,7 +23,7 @@ CLUSTERS = ("tam-8x2-u412", "tam-8x4", "oversubscribed-8x4", "fat-tree:16")
 ALGORITHMS = ("sync-shuffle", "group-shuffle", "pairwise", "shift-exchange", "direct")
 PERMUTATIONS = ("shift", "xor", "edge-colouring", "balanced")
 # What a run reports beside the network's behaviour.
-NOT_BEHAVIOUR = {"memory_bytes", "ranks", "host_order", "combines"}
+NOT_BEHAVIOUR = {"memory_bytes", "ranks", "host_order", "combines", "warnings"}
 
 
 def leaf_down(cluster: str, start_us: float) -> dict[str, Any]:
