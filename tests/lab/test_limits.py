@@ -144,13 +144,8 @@ def test_destinations_spread_over_parallel_paths() -> None:
     fabric = tuple(Link(leaf, spine, 10, 10, 9, 9) for leaf, spine in pairs)
     switches = tuple(Switch(name) for name in ("l0", "l1", "s0", "s1"))
     routes = Network("two-spines", hosts, switches, host_links + fabric).routes()
-    assert {host: port.peer for host, port in routes["l0"].items()} == {
-        "h0": "h0",
-        "h1": "h1",
-        "h2": "s0",
-        "h3": "s1",
-    }
-    assert {port.peer for port in routes["s0"].values()} == {"l0", "l1"}
+    assert [port.peer for port in routes["l0"] if port] == ["h0", "h1", "s0", "s1"]
+    assert {port.peer for port in routes["s0"] if port} == {"l0", "l1"}
 
 
 def test_shaping_counts_packets_and_lets_one_frame_through() -> None:

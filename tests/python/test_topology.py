@@ -28,6 +28,7 @@ from allemande.topology import (
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "clusters"
 READY_MADE = [
+    "leaf-spine-4x4",
     "oversubscribed-8x4",
     "shallow-4x2",
     "shallow-8x1",

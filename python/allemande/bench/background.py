@@ -78,11 +78,14 @@ def _leaves(network: Network) -> dict[str, list[str]]:
 
 
 def path(network: Network, sender: str, receiver: str) -> list[Port]:
-    """The ports that packets leave through, the sender's first."""
+    """The ports that packets leave through, the sender's first; with bridges as switches."""
     routes = network.routes()
+    target = network.hosts.index(receiver)  # its first interface
     ports = [next(port for port in network.ports() if port.node == sender)]
     while ports[-1].peer != receiver:
-        ports.append(routes[ports[-1].peer][receiver])
+        following = routes[ports[-1].peer][target]
+        assert following is not None  # a cluster is connected
+        ports.append(following)
     return ports
 
 

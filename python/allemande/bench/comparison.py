@@ -119,8 +119,10 @@ def compare(
     timers: str | None = None,
     options: ConditionOptions | None = None,
     timeline: Request | None = None,
+    forwarding: str | None = None,
 ) -> Comparison:
-    """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`: as Lab.boot.
+    """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`, `forwarding`:
+    as Lab.boot.
 
     `timeline`: one of the sizes, of which timelines are recorded after the figures.
     """
@@ -145,8 +147,12 @@ def compare(
             lines.append(describe_flows(flows))
         progress = stack.enter_context(ConsoleProgress())
         bed = stack.enter_context(
-            open_lab(file, scale, candidates, congestion_control, placement, times)
+            open_lab(file, scale, candidates, congestion_control, placement, times, forwarding)
         )
+        if bed.lab.routed:
+            lines.append("switches are routers: equal paths by a hash of addresses and ports")
+        elif bed.lab.network.has_several_ways():
+            lines.append("switches are bridges: of equal paths one per destination")
         running = stack.enter_context(run_flows(bed.lab, flows)) if flows else None
         runner = Runner(bed, candidates, plan, effort, progress, times, running)
         figures = runner.run()

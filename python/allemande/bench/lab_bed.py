@@ -58,6 +58,7 @@ def open_lab(
     congestion_control: str,
     placement: Placement,
     timers: Timers,
+    forwarding: str | None = None,
 ) -> Iterator[LabBed]:
     """A lab of its own for one comparison; it ends with the block, however that is left."""
     _check_congestion_control(congestion_control)
@@ -68,6 +69,7 @@ def open_lab(
         scale=scale,
         timers=timers.name,
         congestion_control=congestion_control,
+        forwarding=forwarding,
         sample_period_s=0,
     ) as lab:
         yield LabBed(lab, preloads, placement)

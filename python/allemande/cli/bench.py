@@ -150,6 +150,14 @@ def command(
     congestion_control: Annotated[
         str, typer.Option(metavar="NAME", help="TCP's, on all hosts: cubic, reno or bbr.")
     ] = CONGESTION_CONTROL,
+    forwarding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What switches are: bridges (a path per destination) or routers (ECMP); default: "
+            "routers where a switch has several shortest paths to a host.",
+        ),
+    ] = None,
     json: JsonArrayFile = None,
     csv: CsvFile = None,
     markdown: Annotated[
@@ -230,6 +238,7 @@ def command(
             timers=None if timers is None else timers.value,
             options=ConditionOptions(cold, idle, background, jobs, job_layout, slow, half_rate),
             timeline=None if timeline_size is None else Request(timeline_size),
+            forwarding=forwarding,
         )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))

@@ -60,6 +60,14 @@ OffloadsOption = Annotated[
 ControlOption = Annotated[
     str, typer.Option(metavar="NAME", help="TCP congestion control of every connection.")
 ]
+ForwardingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="What switches are: bridges (a path per destination) or routers (ECMP); default: "
+        "routers where a switch has several shortest paths to a host.",
+    ),
+]
 LabOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Which running lab; default: the only one.")
 ]
@@ -96,6 +104,7 @@ def up(
     ] = None,
     timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
+    forwarding: ForwardingOption = None,
     unshaped: UnshapedOption = False,
     offloads: OffloadsOption = False,
     force: ForceOption = False,
@@ -114,13 +123,14 @@ def up(
             shape=not unshaped,
             offloads=offloads,
             congestion_control=congestion_control,
+            forwarding=forwarding,
             force=force,
         )
     _tell(lab.notes)
     last = lab.hosts[-1]
     typer.echo(
         f"lab {lab.name} is up: {len(lab.hosts)} hosts, {lab.hosts[0]} to {last}, "
-        f"timers {lab.timers.name}"
+        f"timers {lab.timers.name}" + (", switches route by ECMP" if lab.routed else "")
     )
     typer.echo(f"next: allemande lab exec {last} -- ip address; allemande lab down {lab.name}")
 
@@ -201,6 +211,7 @@ def run(
     ] = None,
     timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
+    forwarding: ForwardingOption = None,
     unshaped: UnshapedOption = False,
     offloads: OffloadsOption = False,
     force: ForceOption = False,
@@ -218,10 +229,11 @@ def run(
     command = _command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
         raise BadInput(f"both {cluster!r} and --lab {lab!r} were given; expected one of them")
-    if cluster is None and (scale is not None or timers or unshaped or offloads or force):
+    shaping = (timers, forwarding, unshaped, offloads, force)
+    if cluster is None and (scale is not None or any(shaping)):
         raise BadInput(
-            "--scale, --timers, --unshaped, --offloads and --force shape a lab that is booted for "
-            "the run; name the CLUSTER, or leave them out to use the lab that runs"
+            "--scale, --timers, --forwarding, --unshaped, --offloads and --force shape a lab that "
+            "is booted for the run; name the CLUSTER, or leave them out to use the lab that runs"
         )
 
     # What is missing is said before anything boots.
@@ -255,12 +267,51 @@ def run(
             shape=not unshaped,
             offloads=offloads,
             congestion_control=congestion_control,
+            forwarding=forwarding,
             force=force,
         )
     with booted:
         _tell(booted.notes)
         code = launch(booted)
     raise typer.Exit(code)
+
+
+@app.command()
+def degrade(
+    link: Annotated[str, typer.Argument(metavar="A:B", help="The two nodes that it joins.")],
+    rate: Annotated[
+        float | None, typer.Option(help="Its rate becomes this part of what it was built with.")
+    ] = None,
+    down: Annotated[
+        bool, typer.Option("--down", help="All that is sent over it is lost, silently.")
+    ] = False,
+    withdraw: Annotated[
+        float | None,
+        typer.Option(metavar="MS", help="With --down: so much later routers avoid it."),
+    ] = None,
+    loss: Annotated[float | None, typer.Option(help="This part of the packets is lost.")] = None,
+    restore: Annotated[bool, typer.Option("--restore", help="As it was built.")] = False,
+    lab: LabOption = None,
+) -> None:
+    """Make a link slower, lossy or dead, both ways, or as it was.
+
+    What is not named stays: a slow link can lose packets as well. Nodes that several links join
+    are treated alike: all their links.
+    """
+    from allemande.lab import Lab
+
+    one, colon, other = link.partition(":")
+    if not (one and colon and other):
+        raise BadInput(f"link {link!r}: expected two nodes, for example leaf0:spine1")
+    if (rate is not None) + down + (loss is not None) + restore != 1:
+        raise BadInput("expected one of --rate F, --down, --loss P and --restore")
+    if withdraw is not None and not down:
+        raise BadInput("--withdraw goes with --down: it says when routers notice")
+    on = Lab.attach(lab)
+    if restore:
+        on.restore(one, other)
+    else:
+        on.degrade(one, other, rate=rate, loss=loss, down=down, withdraw_ms=withdraw)
 
 
 @app.command()

@@ -1,5 +1,7 @@
 """Turns a network into what the lab's first process carries out: batches for ip, bridge and tc.
 
+Switches are bridges in one namespace, or routers with a namespace each (lab.routers).
+
 Quiet by construction: forwarding and neighbour entries are static, bridges neither learn, flood nor
 snoop, and IPv6 neither solicits routers nor probes for duplicates. What crosses a link is what the
 programs in the lab send.
@@ -7,9 +9,19 @@ programs in the lab send.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from allemande.lab.network import HOST_DEVICE, IPV4_NETWORK, IPV6_NETWORK, Network, Port
+from allemande.lab import routers
+from allemande.lab.network import (
+    IPV4_NETWORK,
+    IPV6_NETWORK,
+    PLANE_ADDRESSES,
+    Interface,
+    Network,
+    Port,
+)
 from allemande.lab.timers import Timers
 
 # How late the shaper's timer may fire without costing rate: the bucket holds one frame plus what
@@ -30,6 +42,9 @@ OPTIONAL_SWITCH_SETTINGS = {
 HOST_SETTINGS = {
     # What one connection learned must not decide how the next run starts.
     "net/ipv4/tcp_no_metrics_save": "1",
+    # With several devices, what comes in on one may be answered on another.
+    "net/ipv4/conf/all/rp_filter": "0",
+    "net/ipv4/conf/default/rp_filter": "0",
     "net/ipv6/conf/default/accept_ra": "0",
     "net/ipv6/conf/default/autoconf": "0",
     "net/ipv6/conf/default/router_solicitations": "0",
@@ -60,6 +75,16 @@ def shaping(network: Network, port: Port) -> list[str]:
     ]
 
 
+def reshaping(network: Network, port: Port, factor: float) -> str:
+    """Another rate for a port that is shaped; what waits there stays.
+
+    The kernel passes the shaper's limit on to the child queue, which counts packets.
+    """
+    slower = replace(port, rate_mbit_s=port.rate_mbit_s * factor)
+    line = shaping(network, slower)[0].replace("qdisc add", "qdisc change", 1)
+    return line[: line.rindex(" limit ")] + f" limit {port.queue_packets}"
+
+
 def _optional_host_settings(timers: Timers) -> dict[str, str]:
     """What older kernels do not have."""
     if timers.factor == 1:
@@ -67,59 +92,90 @@ def _optional_host_settings(timers: Timers) -> dict[str, str]:
     return {"net/ipv4/tcp_comp_sack_delay_ns": str(timers.sack_delay_ns)}
 
 
-def _host_ip(network: Network, host: str, congestion_control: str, timers: Timers) -> list[str]:
-    """Addresses, routes and neighbours of one host.
+def _plane(number: int) -> tuple[str, str]:
+    """The IPv4 and IPv6 addresses of the hosts' devices of one number; the first has all others."""
+    if number == 0:
+        return str(IPV4_NETWORK), str(IPV6_NETWORK)
+    offset, bits = PLANE_ADDRESSES * number, PLANE_ADDRESSES.bit_length() - 1
+    return f"{IPV4_NETWORK[offset]}/{32 - bits}", f"{IPV6_NETWORK[offset]}/{128 - bits}"
+
+
+def _host_ip(
+    network: Network,
+    own: Sequence[Interface],
+    congestion_control: str,
+    timers: Timers,
+    routed: bool,
+) -> list[str]:
+    """Addresses, routes and neighbours of one host; what goes to others' devices of one number
+    leaves through its own of this number.
 
     The congestion control hangs on the routes: a namespace cannot make one its default that the
     machine restricts, but a route may name any that is loaded, root or not. So does the minimum
     RTO: what a route says outranks the namespace's setting, and every kernel obeys it.
     """
-    ipv4, ipv6 = network.ipv4(host), network.ipv6(host)
     control = f" congctl {congestion_control}" if congestion_control else ""
     if timers.factor != 1:
         control += f" rto_min {timers.rto_min_ms}ms"
-    lines = [
-        "link set lo up",
-        f"link set {HOST_DEVICE} multicast off",
-        f"addr add {ipv4}/32 dev {HOST_DEVICE}",
-        f"addr add {ipv6}/128 dev {HOST_DEVICE} nodad",
-        f"link set {HOST_DEVICE} up",
-        f"route add {IPV4_NETWORK} dev {HOST_DEVICE} src {ipv4}{control}",
-        f"route replace local {ipv4} dev {HOST_DEVICE} src {ipv4} table local{control}",
-        f"route add {IPV6_NETWORK} dev {HOST_DEVICE} src {ipv6}{control}",
-    ]
-    for other in network.hosts:
-        if other != host:
-            for address in (network.ipv4(other), network.ipv6(other)):
-                lines.append(
-                    f"neigh add {address} lladdr {network.mac(other)} "
-                    f"dev {HOST_DEVICE} nud permanent"
-                )
+    lines = ["link set lo up"]
+    for interface in own:
+        device, ipv4, ipv6 = interface.device, interface.ipv4, interface.ipv6
+        via_ipv4 = via_ipv6 = ""
+        lines += [
+            f"link set {device} multicast off",
+            f"addr add {ipv4}/32 dev {device}",
+            f"addr add {ipv6}/128 dev {device} nodad",
+            f"link set {device} up",
+        ]
+        if routed:
+            gate_ipv4, gate_ipv6, mac = routers.gateway(network, interface)
+            via_ipv4, via_ipv6 = f"via {gate_ipv4} ", f"via {gate_ipv6} "
+            lines += [
+                f"neigh add {address} lladdr {mac} dev {device} nud permanent"
+                for address in (gate_ipv4, gate_ipv6)
+            ]
+        onlink = " onlink" if routed else ""
+        plane_ipv4, plane_ipv6 = _plane(interface.number)
+        lines += [
+            f"route add {plane_ipv4} {via_ipv4}dev {device}{onlink} src {ipv4}{control}",
+            f"route replace local {ipv4} dev {device} src {ipv4} table local{control}",
+            f"route add {plane_ipv6} {via_ipv6}dev {device}{onlink} src {ipv6}{control}",
+        ]
+    if routed:
+        return lines
+    for other in network.interfaces():
+        if other.host != own[0].host:
+            device = own[other.number if other.number < len(own) else 0].device
+            lines += [
+                f"neigh add {address} lladdr {other.mac} dev {device} nud permanent"
+                for address in (other.ipv4, other.ipv6)
+            ]
     return lines
 
 
-def _veth(network: Network, near: Port, far: Port, offloads: bool) -> str:
-    """One link. `{N}` stands for the process that holds host N's namespaces.
+def _links(network: Network, namespaces: dict[str, int], offloads: bool, routed: bool) -> list[str]:
+    """`{N}` stands for the process that holds namespace N; they are made from within the last.
 
     One segment at most: what a program hands over as a train leaves its host as packets.
     """
-    hosts = {host: index for index, host in enumerate(network.hosts)}
+    macs = {interface.egress.index: interface.mac for interface in network.interfaces()}
+    last = max(namespaces.values())
 
     def end(port: Port) -> str:
         text = f"{port.device} mtu {network.mtu_bytes} numtxqueues 1 numrxqueues 1"
         if not offloads:
             text += " gso_max_segs 1"
-        if port.node in hosts:
-            text += f" address {network.mac(port.node)} netns {{{hosts[port.node]}}}"
+        if port.index in macs:
+            text += f" address {macs[port.index]}"
+        elif routed:
+            text += f" address {routers.port_mac(port)}"
+        if namespaces[port.node] != last:
+            text += f" netns {{{namespaces[port.node]}}}"
         return text
 
-    return f"link add {end(near)} type veth peer name {end(far)}"
-
-
-def _links(network: Network, offloads: bool) -> list[str]:
     ports = network.ports()
     return [
-        _veth(network, near, far, offloads)
+        f"link add {end(near)} type veth peer name {end(far)}"
         for near, far in zip(ports[0::2], ports[1::2], strict=True)
     ]
 
@@ -146,10 +202,12 @@ def _bridges(network: Network) -> list[str]:
 
 
 def _forwarding(network: Network) -> list[str]:
+    interfaces = network.interfaces()
     return [
-        f"fdb add {network.mac(host)} dev {port.device} master static"
+        f"fdb add {interface.mac} dev {port.device} master static"
         for towards in network.routes().values()
-        for host, port in towards.items()
+        for interface, port in zip(interfaces, towards, strict=True)
+        if port is not None
     ]
 
 
@@ -166,36 +224,61 @@ def make_plan(
     offloads: bool,
     congestion_control: str,
     timers: Timers,
+    routed: bool = False,
 ) -> dict[str, Any]:
     """The whole lab as data: the links, and one entry per namespace, the switches' last."""
     ports = network.ports()
-
-    def entry(host: str | None, own: list[Port]) -> dict[str, Any]:
-        is_host = host is not None
-        return {
+    interfaces = network.interfaces()
+    switches = [switch.name for switch in network.switches]
+    entries: list[dict[str, Any]] = [
+        {
             "host": host,
-            "settings": HOST_SETTINGS if is_host else SWITCH_SETTINGS,
-            "optional_settings": (
-                _optional_host_settings(timers) if is_host else OPTIONAL_SWITCH_SETTINGS
+            "settings": HOST_SETTINGS,
+            "optional_settings": _optional_host_settings(timers),
+            "ip": _host_ip(
+                network,
+                [interface for interface in interfaces if interface.host == host],
+                congestion_control,
+                timers,
+                routed,
             ),
-            "ip": (
-                _host_ip(network, host, congestion_control, timers) if host else _bridges(network)
-            ),
-            "bridge": [] if is_host else _forwarding(network),
-            "tc": [line for port in own for line in shaping(network, port)] if shape else [],
-            "ports": [[port.index, port.device] for port in own],
         }
-
-    of_host: dict[str, list[Port]] = {host: [] for host in network.hosts}
-    of_switches: list[Port] = []
-    for port in ports:
-        of_host.get(port.node, of_switches).append(port)
+        for host in network.hosts
+    ]
+    namespaces = {host: number for number, host in enumerate(network.hosts)}
+    if routed:
+        namespaces |= {name: number for number, name in enumerate(switches, len(entries))}
+        entries += [
+            {
+                "switch": name,
+                "settings": routers.SETTINGS,
+                "optional_settings": routers.optional_settings(network, name),
+                "devices": routers.devices(network, name),
+                "ip": routers.hops(network, name),
+            }
+            for name in switches
+        ]
+    else:
+        namespaces |= dict.fromkeys(switches, len(entries))
+        entries.append(
+            {
+                "settings": SWITCH_SETTINGS,
+                "optional_settings": OPTIONAL_SWITCH_SETTINGS,
+                "ip": _bridges(network),
+                "bridge": _forwarding(network),
+            }
+        )
+    for number, entry in enumerate(entries):
+        own = [port for port in ports if namespaces[port.node] == number]
+        entry["tc"] = [line for port in own for line in shaping(network, port)] if shape else []
+        entry["ports"] = [[port.index, port.device] for port in own]
+        if routed and "host" in entry:
+            entry["devices"] = [
+                f"link set {port.device} {what}" for port in own for what in ("multicast off", "up")
+            ]
     return {
-        "links": _links(network, offloads),
-        "namespaces": [
-            *(entry(host, own) for host, own in of_host.items()),
-            entry(None, of_switches),
-        ],
+        "links": _links(network, namespaces, offloads, routed),
+        "namespaces": entries,
         "port_count": len(ports),
         "offloads": offloads,
     }

@@ -8,17 +8,38 @@ import math
 from allemande.errors import BadInput
 from allemande.lab.network import Network
 
-# One packet from one program to another through an emulated switch or two costs 8 to 20
-# microseconds; the more hosts share the caches, the more (measured on two processors).
+# One packet from one program to another through up to three bridges costs 8 to 20 microseconds; the
+# more hosts share the caches, the more (measured on two processors).
 PACKET_COST_US_MIN = 8.0
 PACKET_COST_US_PER_HOST = 0.2
 PACKET_COST_US_MAX = 20.0
+# Each bridge more costs 0.6 microseconds, and a router 0.3 more than a bridge (measured with 16
+# hosts on two processors: 8.6 through one bridge, 9.9 through three, 9.2 through one router).
+BRIDGES_COUNTED = 3
+BRIDGE_COST_US = 0.6
+ROUTER_EXTRA_US = 0.3
 # The rest belongs to the programs that are being measured.
 SHARE_FOR_PACKETS = 0.6
 
 
-def _processors_needed(network: Network) -> float:
-    """While every host sends at its link's full rate, in full frames."""
+def mean_switches(network: Network) -> float:
+    """That a packet crosses, over all pairs of hosts (their first interfaces)."""
+    routes = network.routes()
+    first = {interface.host: interface for interface in network.interfaces()[::-1]}
+    crossed = 0
+    for index, receiver in enumerate(network.hosts):
+        for sender in network.hosts:
+            node = first[sender].egress.peer
+            while sender != receiver and node != receiver:
+                crossed += 1
+                port = routes[node][index]
+                assert port is not None  # a cluster is connected
+                node = port.peer
+    return crossed / max(1, len(network.hosts) * (len(network.hosts) - 1))
+
+
+def processors_needed(network: Network, routed: bool = False) -> float:
+    """While every host sends at its links' full rate, in full frames, to all others alike."""
     hosts = set(network.hosts)
     frame_bits = 8 * (network.mtu_bytes + network.link_header_bytes)
     packets_per_s = sum(
@@ -27,11 +48,15 @@ def _processors_needed(network: Network) -> float:
     cost_us = min(
         PACKET_COST_US_MIN + PACKET_COST_US_PER_HOST * len(network.hosts), PACKET_COST_US_MAX
     )
+    switches = mean_switches(network)
+    cost_us += BRIDGE_COST_US * max(0.0, switches - BRIDGES_COUNTED)
+    if routed:
+        cost_us += ROUTER_EXTRA_US * switches
     return packets_per_s * cost_us * 1e-6
 
 
-def check(network: Network, scale: float, processors: int) -> None:
-    needed = _processors_needed(network)
+def check(network: Network, scale: float, processors: int, routed: bool = False) -> None:
+    needed = processors_needed(network, routed)
     budget = SHARE_FOR_PACKETS * processors
     if needed > budget:
         largest = scale * budget / needed

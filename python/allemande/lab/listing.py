@@ -77,7 +77,18 @@ def print_stats(counted: Stats, every: bool) -> None:
             str(cpu.softnet_dropped),
             str(cpu.softnet_squeezed),
         )
+    degraded = Table(box=None, pad_edge=False, title="degraded links", title_justify="left")
+    degraded.add_column("link", no_wrap=True)
+    for column in ("rate", "loss", "withdrawn"):
+        degraded.add_column(column, justify="right", no_wrap=True)
+    for row in counted.degraded:
+        degraded.add_row(
+            row["link"],
+            f"{row['rate']:g}",
+            "all" if row["loss"] == 1 else f"{row['loss']:g}",
+            "yes" if row["withdrawn"] else "no",
+        )
     console = Console(highlight=False)
-    for table in (ports, hosts, cpus):
+    for table in (ports, hosts, cpus, *([degraded] if counted.degraded else [])):
         console.print(table)
         console.print()

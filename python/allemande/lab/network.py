@@ -1,14 +1,18 @@
 """The network a lab builds: every link end as a port with its rate, queue, device and addresses.
 
 A port is the egress side of one link end: what leaves the node there is shaped to the link's rate
-and waits in a queue counted in packets. Hosts have one device, `eth0`; the ports of all switches
-are `p0`, `p1`, … in one namespace.
+and waits in a queue counted in packets. A host has a device per link, `eth0`, `eth1`, …; the ports
+of all switches are `p0`, `p1`, ….
+
+The addresses are in 198.18.0.0/15: those of the hosts' first devices in 198.18.0.0/19, those of
+their second ones in 198.18.32.0/19 and so on, those of switches in 198.19.0.0/16.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from collections import deque
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +24,21 @@ IPV4_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
 # A unique local prefix (RFC 4193); exists inside the namespaces only.
 IPV6_NETWORK = ipaddress.IPv6Network("fd00:a11e:3a4d:e::/64")
 
+# What switches are made of.
+BRIDGES, ROUTERS = "bridges", "routers"
+FORWARDING = (BRIDGES, ROUTERS)
+
 HOST_DEVICE = "eth0"
+# How many addresses there are for the hosts' devices of one number, and how many such numbers.
+PLANE_ADDRESSES = 8192
+PLANES_MAX = 8
+# Switches come after all devices of hosts.
+FIRST_SWITCH_ADDRESS = PLANES_MAX * PLANE_ADDRESSES
+SWITCHES_MAX = 60_000
+
+
+def host_device(number: int) -> str:
+    return f"eth{number}"
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,20 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Interface:
+    """One of a host's devices. `number` is its place among them, in the order of the links."""
+
+    host: str
+    number: int
+    device: str
+    ipv4: str
+    ipv6: str
+    mac: str
+    egress: Port  # what the host sends
+    ingress: Port  # what its switch sends to it
+
+
+@dataclass(frozen=True)
 class Network:
     name: str
     hosts: tuple[str, ...]
@@ -93,64 +125,129 @@ class Network:
         return self.hosts.index(host)
 
     def ipv4(self, host: str) -> str:
-        return str(IPV4_NETWORK[self._host_index(host) + 1])
+        """Of the host's first device, as are `ipv6` and `mac`."""
+        return str(IPV4_NETWORK[_address_offset(self._host_index(host), 0)])
 
     def ipv6(self, host: str) -> str:
-        return str(IPV6_NETWORK[self._host_index(host) + 1])
+        return str(IPV6_NETWORK[_address_offset(self._host_index(host), 0)])
 
     def mac(self, host: str) -> str:
-        """Locally administered; c6:12 are the first octets of 198.18."""
-        return "02:c6:12:" + self._host_index(host).to_bytes(3).hex(":")
+        return _host_mac(self._host_index(host), 0)
+
+    def switch_ipv4(self, switch: str) -> str:
+        """What a switch that routes answers as."""
+        return str(IPV4_NETWORK[self._switch_offset(switch)])
+
+    def switch_ipv6(self, switch: str) -> str:
+        return str(IPV6_NETWORK[self._switch_offset(switch)])
+
+    def _switch_offset(self, switch: str) -> int:
+        names = [known.name for known in self.switches]
+        return FIRST_SWITCH_ADDRESS + 1 + names.index(switch)
 
     def ports(self) -> list[Port]:
         """Two per link, in file order: first the `from` end's, then the `to` end's."""
         ports: list[Port] = []
-        is_host = set(self.hosts)
+        devices = dict.fromkeys(self.hosts, 0)
         switch_ports = 0
         for link in self.links:
             for node, peer, rate, queue in (
                 (link.node_from, link.node_to, link.rate_up_mbit_s, link.queue_up_packets),
                 (link.node_to, link.node_from, link.rate_down_mbit_s, link.queue_down_packets),
             ):
-                device = HOST_DEVICE
-                if node not in is_host:
+                if node in devices:
+                    device = host_device(devices[node])
+                    devices[node] += 1
+                else:
                     device = f"p{switch_ports}"
                     switch_ports += 1
                 ports.append(Port(len(ports), node, peer, device, rate, queue))
         return ports
 
-    def routes(self) -> dict[str, dict[str, Port]]:
-        """switch -> host -> the port towards it, along a shortest path.
+    def interfaces(self) -> list[Interface]:
+        """All devices of hosts: each host's first, then each one's second, and so on."""
+        ports = self.ports()
+        of_host: dict[str, list[Port]] = {host: [] for host in self.hosts}
+        for port in ports:
+            if port.node in of_host:
+                of_host[port.node].append(port)
+        found = []
+        for index, host in enumerate(self.hosts):
+            for number, port in enumerate(of_host[host]):
+                offset = _address_offset(index, number)
+                found.append(
+                    Interface(
+                        host,
+                        number,
+                        port.device,
+                        str(IPV4_NETWORK[offset]),
+                        str(IPV6_NETWORK[offset]),
+                        _host_mac(index, number),
+                        port,
+                        ports[port.index ^ 1],
+                    )
+                )
+        return sorted(found, key=lambda interface: interface.number)
+
+    def ways(self, without: Collection[int] = ()) -> dict[str, list[list[Port]]]:
+        """switch -> per interface of a host, all ports towards it on shortest paths.
+
+        `without`: links, by their place in the file, that are not there. A switch that does not
+        reach an interface has no port towards it.
+        """
+        switches = {switch.name for switch in self.switches}
+        ports = self.ports()
+        ports_of: dict[str, list[Port]] = {name: [] for name in switches}
+        for port in ports:
+            if port.node in switches and port.index // 2 not in without:
+                ports_of[port.node].append(port)
+        ways: dict[str, list[list[Port]]] = {switch.name: [] for switch in self.switches}
+        for interface in self.interfaces():
+            last = interface.ingress
+            distance = {} if last.index // 2 in without else {last.node: 0}
+            frontier = deque(distance)
+            while frontier:  # hosts do not forward
+                node = frontier.popleft()
+                for port in ports_of[node]:
+                    if port.peer in switches and port.peer not in distance:
+                        distance[port.peer] = distance[node] + 1
+                        frontier.append(port.peer)
+            for name, found in ways.items():
+                nearer = [
+                    port
+                    for port in ports_of[name]
+                    if name in distance and distance.get(port.peer, -1) == distance[name] - 1
+                ]
+                found.append([last] if distance.get(name) == 0 else nearer)
+        return ways
+
+    def has_several_ways(self) -> bool:
+        """Whether any switch has more than one shortest path to a host."""
+        return any(len(ports) > 1 for found in self.ways().values() for ports in found)
+
+    def routes(self) -> dict[str, list[Port | None]]:
+        """switch -> per interface of a host, the port towards it along a shortest path.
 
         Among equally short ones the choice is the host's index modulo their number, so that
         destinations spread over parallel links and every packet of a pair takes one path.
         """
-        ports_of: dict[str, list[Port]] = {}
-        for port in self.ports():
-            ports_of.setdefault(port.node, []).append(port)
-        hosts = set(self.hosts)
-        routes: dict[str, dict[str, Port]] = {switch.name: {} for switch in self.switches}
-        for index, host in enumerate(self.hosts):
-            distance = {host: 0}
-            frontier = deque([host])
-            while frontier:
-                node = frontier.popleft()
-                if node in hosts and node != host:
-                    continue  # hosts do not forward
-                for port in ports_of.get(node, ()):
-                    if port.peer not in distance:
-                        distance[port.peer] = distance[node] + 1
-                        frontier.append(port.peer)
-            for switch in self.switches:
-                nearer = [
-                    port
-                    for port in ports_of.get(switch.name, ())
-                    if (port.peer not in hosts or port.peer == host)
-                    and distance.get(port.peer, -1) == distance.get(switch.name, 0) - 1
-                ]
-                if nearer:
-                    routes[switch.name][host] = nearer[index % len(nearer)]
-        return routes
+        indices = [self._host_index(interface.host) for interface in self.interfaces()]
+        return {
+            switch: [
+                ports[index % len(ports)] if ports else None
+                for index, ports in zip(indices, found, strict=True)
+            ]
+            for switch, found in self.ways().items()
+        }
+
+    def links_between(self, one: str, other: str) -> list[int]:
+        """The links that join two nodes, by their places in the file."""
+        ends = {one, other}
+        return [
+            number
+            for number, link in enumerate(self.links)
+            if {link.node_from, link.node_to} == ends
+        ]
 
     def check(self, source: str) -> None:
         """Refuses what namespaces cannot be built from."""
@@ -165,12 +262,17 @@ class Network:
                 f"{source}: the lab gives a host one interface, but {', '.join(wrong[:4])} "
                 f"has {attached[wrong[0]]} links; expected exactly one link per host"
             )
+        if len(self.hosts) >= PLANE_ADDRESSES or len(self.switches) > SWITCHES_MAX:
+            raise BadInput(
+                f"{source}: {len(self.hosts)} hosts and {len(self.switches)} switches; the lab has "
+                f"addresses for {PLANE_ADDRESSES - 1} hosts and {SWITCHES_MAX} switches"
+            )
         long_names = [host for host in self.hosts if len(host) > 63]
         if long_names:
             raise BadInput(f"{source}: host name {long_names[0]!r} is longer than 63 characters")
 
     def notes(self) -> list[str]:
-        """What the file asks for and a bridge with token buckets does not give."""
+        """What the file asks for and token buckets in front of bridges or routers do not give."""
         notes = []
         if any(link.latency_us for link in self.links):
             notes.append("link latencies are not emulated: this lab adds none")
@@ -203,9 +305,13 @@ class Network:
             # As built, whatever the file asks for (notes): a queue per port and nothing else.
             lines += ['architecture = "output"', 'switching = "store-and-forward"']
             lines += ['flow_control = "drop"']
-        for host in self.hosts:
-            lines += ["", "[[host]]", f'name = "{host}"', f'address = "{self.ipv4(host)}"']
-            lines += [f'interface = "{HOST_DEVICE}"']
+        of_host: dict[str, list[Interface]] = {host: [] for host in self.hosts}
+        for interface in self.interfaces():
+            of_host[interface.host].append(interface)
+        for host, own in of_host.items():
+            lines += ["", "[[host]]", f'name = "{host}"']
+            lines += [f"address = {_toml_list([interface.ipv4 for interface in own])}"]
+            lines += [f"interface = {_toml_list([interface.device for interface in own])}"]
         for link in self.links:
             lines += ["", "[[link]]", f'from = "{link.node_from}"', f'to = "{link.node_to}"']
             lines += [f"rate_up_mbit_s = {link.rate_up_mbit_s:.12g}"]
@@ -213,6 +319,30 @@ class Network:
             lines += [f"queue_up_packets = {link.queue_up_packets}"]
             lines += [f"queue_down_packets = {link.queue_down_packets}"]
         return "\n".join(lines) + "\n"
+
+
+def choose_forwarding(name: str | None, network: Network) -> str:
+    """What the lab's switches are: routers where packets have a choice, unless `name` says."""
+    if name is None:
+        return ROUTERS if network.has_several_ways() else BRIDGES
+    if name not in FORWARDING:
+        raise BadInput(f"forwarding {name!r} is unknown; expected one of: {', '.join(FORWARDING)}")
+    return name
+
+
+def _toml_list(texts: Sequence[str]) -> str:
+    """One text stands for itself."""
+    quoted = [f'"{text}"' for text in texts]
+    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+
+
+def _address_offset(host: int, number: int) -> int:
+    return PLANE_ADDRESSES * number + host + 1
+
+
+def _host_mac(host: int, number: int) -> str:
+    """Locally administered; c6:12 are the first octets of 198.18."""
+    return f"02:c6:12:{number:02x}:" + host.to_bytes(2).hex(":")
 
 
 def load_network(cluster: str | Path) -> Network:

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -19,8 +20,9 @@ from typing import Any
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
 from allemande.lab import boot_plan, capacity, mpi_launch, preflight, registry
+from allemande.lab import degrade as degradation
 from allemande.lab.inside import observe
-from allemande.lab.network import Network, load_network
+from allemande.lab.network import BRIDGES, ROUTERS, Network, choose_forwarding, load_network
 from allemande.lab.placement import Placement, hostfile, spread
 from allemande.lab.stats import Stats
 from allemande.lab.timers import Timers, choose_timers
@@ -55,8 +57,12 @@ class Lab:
         self.cluster_file = self.directory / "cluster.toml"  # the effective one
         self.network: Network = load_network(self.cluster_file)
         self.notes: list[str] = state["notes"]
+        self.routed: bool = state["forwarding"] == ROUTERS
+        # Of the hosts, and of the switches where each has a namespace.
         self._pids = {
-            holder["host"]: holder["pid"] for holder in state["holders"] if holder["host"]
+            name: holder["pid"]
+            for holder in state["holders"]
+            if (name := holder["host"] or holder["switch"])
         }
 
     # ---- life ----------------------------------------------------------------------------------
@@ -73,6 +79,7 @@ class Lab:
         shape: bool = True,
         offloads: bool = False,
         congestion_control: str = "cubic",
+        forwarding: str | None = None,
         sample_period_s: float = SAMPLE_PERIOD_S,
         force: bool = False,
     ) -> Lab:
@@ -81,6 +88,8 @@ class Lab:
         `timers`: "scaled" or "real"; scaled below scale 1 if nothing is said (lab.timers).
         `shape=False` leaves the links as fast and as deep as the machine makes them. `offloads`
         keeps segmentation offloads on. `persistent`: survives this process until `close`.
+        `forwarding`: "bridges" or "routers"; routers if nothing is said and a switch has several
+        shortest paths to a host.
         `sample_period_s=0` turns the look at the queues off. `force` skips the processor check.
         """
         if not 0 < scale <= 1000:
@@ -90,11 +99,17 @@ class Lab:
         path = find_cluster_file(os.fspath(cluster)).absolute()
         network = load_network(path).scaled(scale)
         network.check(str(path))
+        routed = choose_forwarding(forwarding, network) == ROUTERS
         if shape and not force:
-            capacity.check(network, scale, len(os.sched_getaffinity(0)))
+            capacity.check(network, scale, len(os.sched_getaffinity(0)), routed)
         control, control_notes = preflight.congestion_control(congestion_control)
         plan = boot_plan.make_plan(
-            network, shape=shape, offloads=offloads, congestion_control=control, timers=times
+            network,
+            shape=shape,
+            offloads=offloads,
+            congestion_control=control,
+            timers=times,
+            routed=routed,
         )
         directory = registry.claim(network.name if name is None else name, exact=name is not None)
         process: subprocess.Popen[bytes] | None = None
@@ -104,7 +119,12 @@ class Lab:
             plan |= {"directory": str(directory), "sample_period_s": sample_period_s}
             init, pids = _build(process, plan, directory)
             holders = [
-                {"host": entry["host"], "pid": pid, "ports": entry["ports"]}
+                {
+                    "host": entry.get("host"),
+                    "switch": entry.get("switch"),
+                    "pid": pid,
+                    "ports": entry["ports"],
+                }
                 for entry, pid in zip(plan["namespaces"], pids, strict=True)
             ]
             state: dict[str, Any] = {
@@ -113,6 +133,7 @@ class Lab:
                 "scale": scale,
                 "timers": asdict(times),
                 "shaped": shape,
+                "forwarding": ROUTERS if routed else BRIDGES,
                 "persistent": persistent,
                 "rootless": os.geteuid() != 0,
                 "directory": str(directory),
@@ -209,9 +230,9 @@ class Lab:
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
     ) -> list[str]:
-        """The command line that runs `argv` on `host`."""
+        """The command line that runs `argv` on `host`, or on a switch that is a router."""
         if host not in self._pids:
-            close = get_close_matches(host, self.hosts, n=1)
+            close = get_close_matches(host, self._pids, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise BadInput(
                 f"lab {self.name!r} has no host {host!r}; {hint}"
@@ -319,6 +340,63 @@ class Lab:
         """What such a program needs to know of the lab."""
         return dict(self._state)
 
+    def degrade(
+        self,
+        one: str,
+        other: str,
+        *,
+        rate: float | None = None,
+        loss: float | None = None,
+        down: bool = False,
+        withdraw_ms: float | None = None,
+    ) -> None:
+        """Makes the link between two nodes worse, both ways: `rate` and `loss` as parts of 1.
+
+        `down`: everything sent over it is lost, silently. With `withdraw_ms`, so much later, all
+        routers take their next hops over it away; the call returns after that. What is not named
+        stays as it is. Raises BadInput for what is no link of the lab.
+        """
+        if (rate is None) + (loss is None) + (not down) != 2:
+            raise BadInput("expected one of: a rate, a loss, down")
+        if rate is not None and not 0 < rate <= 1:
+            raise BadInput(f"rate {rate:g}: expected a part of the link's own, above 0 to 1")
+        if rate is not None and not self._state["shaped"]:
+            raise BadInput(f"the links of lab {self.name!r} are not shaped: they have no rate")
+        if loss is not None and not 0 < loss < 1:
+            raise BadInput(f"loss {loss:g}: expected a part of the packets, above 0 and below 1")
+        if withdraw_ms is not None and not (down and withdraw_ms >= 0):
+            raise BadInput("only what is down is withdrawn, after 0 ms or more")
+        if withdraw_ms is not None and not self.routed:
+            raise BadInput(f"lab {self.name!r} has bridges with fixed paths: nothing to withdraw")
+        links = degradation.find_links(self.network, one, other, self.name)
+        before = degradation.read(self.directory)
+        after = degradation.changed(before, links, rate=rate, loss=1.0 if down else loss)
+        self._change_links(before, after)
+        if withdraw_ms is not None:
+            time.sleep(withdraw_ms / 1000)
+            self._change_links(after, degradation.withdrawn(after, links))
+
+    def restore(self, one: str, other: str) -> None:
+        """The link as it was built, next hops included."""
+        links = degradation.find_links(self.network, one, other, self.name)
+        before = degradation.read(self.directory)
+        self._change_links(before, degradation.changed(before, links, restore=True))
+
+    def _change_links(self, before: degradation.Conditions, after: degradation.Conditions) -> None:
+        if not registry.is_alive(self._state["init"]):
+            raise Failed(f"lab {self.name!r} is not running any more")
+        bridges = [h["pid"] for h in self._state["holders"] if not (h["host"] or h["switch"])]
+        commands = degradation.commands(self.network, before, after, self.routed)
+        for (node, tool), lines in commands.items():
+            pid = self._pids.get(node) or bridges[0]
+            argv = [*self._enter(), "nsenter", "-t", str(pid), "-n", "--", tool, "-batch", "-"]
+            done = subprocess.run(
+                argv, input="\n".join(lines) + "\n", text=True, capture_output=True, check=False
+            )
+            if done.returncode != 0:
+                raise Failed(f"cannot change the links of {node}: {tool}: {done.stderr.strip()}")
+        degradation.write(self.directory, after)
+
     def stats(self) -> Stats:
         """Every counter as it stands; `later.since(earlier)` gives those of a run."""
         done = subprocess.run(
@@ -330,12 +408,14 @@ class Lab:
         )
         if done.returncode != 0:
             raise Failed(f"cannot read the counters of lab {self.name!r}: {done.stderr.strip()}")
+        conditions = degradation.read(self.directory)
         return Stats.from_observation(
             self.name,
-            self.network,
+            degradation.apply_rates(self.network, conditions),
             json.loads(done.stdout),
             shaped=bool(self._state["shaped"]),
             softnet_at_boot=self._state["softnet"],
+            degraded=degradation.as_rows(self.network, conditions),
         )
 
 

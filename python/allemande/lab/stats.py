@@ -55,6 +55,7 @@ class Stats:
     ports: tuple[PortStats, ...]
     hosts: tuple[HostStats, ...]
     cpus: tuple[CpuStats, ...]
+    degraded: tuple[Mapping[str, Any], ...] = ()  # links that are not as built (lab.degrade)
 
     @classmethod
     def from_observation(
@@ -65,6 +66,7 @@ class Stats:
         *,
         shaped: bool,
         softnet_at_boot: Sequence[Mapping[str, int]],
+        degraded: Sequence[Mapping[str, Any]] = (),
     ) -> Stats:
         ports = []
         for port, row in zip(network.ports(), observed["ports"], strict=True):
@@ -88,7 +90,7 @@ class Stats:
             _less(CpuStats(**row), CpuStats(**at_boot.get(row["cpu"], row)))
             for row in observed["cpus"]
         ]
-        return cls(lab, tuple(ports), tuple(hosts), tuple(cpus))
+        return cls(lab, tuple(ports), tuple(hosts), tuple(cpus), tuple(degraded))
 
     def since(self, earlier: Stats) -> Stats:
         """What happened between the two. Queue lengths stay those of now."""
@@ -114,7 +116,7 @@ class Stats:
             for now, then in zip(self.hosts, earlier.hosts, strict=True)
         ]
         cpus = [_less(now, then) for now, then in zip(self.cpus, earlier.cpus, strict=True)]
-        return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus))
+        return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus), self.degraded)
 
     @property
     def dropped_packets(self) -> int:

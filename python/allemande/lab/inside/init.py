@@ -111,11 +111,14 @@ def _wait_until_up(devices: list[str], in_bridge: bool) -> None:
 
 
 class Holder:
-    """A child that makes the namespaces of one host, or of all switches, and stays in them."""
+    """A child that makes the namespaces of a host, of a router or of all bridges, and stays there.
+
+    The plan's entry names its `host` or its `switch`; neither: it has all switches as bridges.
+    """
 
     def __init__(self, entry: dict[str, Any], offloads: bool) -> None:
-        self.host: str | None = entry["host"]
-        self.name = self.host or "the switches"
+        self.node: str | None = entry.get("host") or entry.get("switch")
+        self.name = self.node or "the switches"
         self.entry = entry
         self.offloads = offloads
         to_child, self.to_child = os.pipe()
@@ -133,8 +136,8 @@ class Holder:
         try:
             calls.set_process_name(self.name)
             calls.unshare(calls.CLONE_NEWNET | calls.CLONE_NEWUTS | calls.CLONE_NEWNS)
-            if self.host is not None:
-                socket.sethostname(self.host)
+            if self.node is not None:
+                socket.sethostname(self.node)
             # /sys/class/net shows the namespace it was mounted in; libraries list devices there.
             calls.mount("sysfs", "/sys", "sysfs", calls.MS_NOSUID | calls.MS_NODEV)
             _apply(self.entry["settings"], optional=False)
@@ -165,7 +168,7 @@ class Holder:
             devices = [device for _, device in self.entry["ports"]]
             for device in devices:
                 calls.set_offloads(device, self.offloads)
-            _wait_until_up(devices, in_bridge=self.host is None)
+            _wait_until_up(devices, in_bridge=self.node is None)
 
     def tell(self, command: dict[str, Any]) -> None:
         os.write(self.to_child, json.dumps(command).encode() + b"\n")
@@ -218,11 +221,17 @@ def _build(plan: dict[str, Any]) -> list[Holder]:
         holder.wait()
     # "{0}" in a command is the process that holds the first namespace's, and so on.
     pids = [holder.pid for holder in holders]
-    switches = holders[-1]
-    switches.tell({"ip": [line.format(*pids) for line in plan["links"]], "finish": False})
-    switches.wait()
+    last = holders[-1]
+    last.tell({"ip": [line.format(*pids) for line in plan["links"]], "finish": False})
+    last.wait()
+    # Next hops want both ends of their links up.
+    if "devices" in holders[-1].entry:
+        for holder in holders:
+            holder.tell({"ip": holder.entry.get("devices", []), "finish": False})
+        for holder in holders:
+            holder.wait()
     for holder in holders:
-        holder.tell({**{tool: holder.entry[tool] for tool in TOOLS}, "finish": True})
+        holder.tell({**{tool: holder.entry.get(tool, []) for tool in TOOLS}, "finish": True})
     # The switches first: when they fail, every host loses its link and complains of that.
     for holder in reversed(holders):
         holder.settle()
