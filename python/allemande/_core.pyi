@@ -18,6 +18,18 @@ class Host:
     def interface(self) -> str:
         """Empty if the route to the peers decides."""
 
+    @property
+    def links(self) -> int:
+        """How many it has."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Of each link; of the first alone where nothing is said of the others."""
+
+    @property
+    def interfaces(self) -> list[str]:
+        """Of each link; of the first alone where nothing is said of the others."""
+
     def __repr__(self) -> str: ...
 
 class Switch:

@@ -115,6 +115,23 @@ void bind_parts(nb::module_& m) {
       .def_ro("name", &Host::name)
       .def_ro("address", &Host::address, "Empty if whoever uses the cluster assigns it.")
       .def_ro("interface", &Host::interface, "Empty if the route to the peers decides.")
+      .def_ro("links", &Host::links, "How many it has.")
+      .def_prop_ro(
+          "addresses",
+          [](const Host& host) {
+            std::vector<std::string> out{host.address};
+            for (const Host::Nic& nic : host.further) out.push_back(nic.address);
+            return out;
+          },
+          "Of each link; of the first alone where nothing is said of the others.")
+      .def_prop_ro(
+          "interfaces",
+          [](const Host& host) {
+            std::vector<std::string> out{host.interface};
+            for (const Host::Nic& nic : host.further) out.push_back(nic.interface);
+            return out;
+          },
+          "Of each link; of the first alone where nothing is said of the others.")
       .def("__repr__", [](const Host& host) { return fmt::format("Host({})", host.name); });
   nb::class_<Switch>(m, "Switch", "A switch of a cluster file.")
       .def_ro("name", &Switch::name)

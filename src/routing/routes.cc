@@ -113,6 +113,11 @@ base::Status Routes::fill_tables(const topology::Cluster& cluster, Candidates& c
       return base::bad_input(
           fmt::format("host `{}` has no link; expected exactly one", cluster.hosts[host].name));
     }
+    if (cluster.hosts[host].links > 1) {
+      return base::bad_input(fmt::format(
+          "host `{}` has {} links; routes, and simulations, are those of hosts with one link each",
+          cluster.hosts[host].name, cluster.hosts[host].links));
+    }
     if (rule_ == Rule::kUpDown) {
       candidates.up_down(host, ports);
     } else {

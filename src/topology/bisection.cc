@@ -164,6 +164,11 @@ class Bisector {
 
 base::Result<Bisection> bisection(const Cluster& cluster) {
   if (cluster.hosts.size() < 2) return Bisection{};
+  for (const Host& host : cluster.hosts) {
+    if (host.links == 1) continue;
+    return base::bad_input("host `" + host.name + "` has " + std::to_string(host.links) +
+                           " links; bisections are those of hosts with one link each");
+  }
   const bool tree = is_tree(cluster);
   if (!tree && cluster.switches.size() > kBisectionSwitchesMax) {
     return base::bad_input(

@@ -21,7 +21,13 @@ struct Host {
   std::string name;
   std::string address;    // empty: resolved or assigned by whoever uses the cluster
   std::string interface;  // empty: the route to the peers decides
+  std::uint32_t links = 1;
+  struct Nic {
+    std::string address, interface;
+  };
+  std::vector<Nic> further = {};  // of its second link and those after it, in the order of links
 };
+inline constexpr std::uint32_t kHostLinksMax = 8;
 
 struct Switch {
   std::string name;
@@ -219,6 +225,7 @@ struct Bisection {
 // Exact for trees of any size and for graphs of up to kBisectionSwitchesMax switches; else an
 // error.
 inline constexpr std::uint32_t kBisectionSwitchesMax = 18;
+// Hosts with several links are refused.
 base::Result<Bisection> bisection(const Cluster& cluster);
 
 // What the cluster's parts cost together; nothing without a price table.

@@ -147,37 +147,55 @@ class Parser {
   }
 
   void read_hosts(Section& section) {
-    section.allow({"name", "address", "interface"});
+    section.allow({"name", "address", "interface", "links"});
     section.need("name", "one or more host names, as in h[0-31]");
     std::vector<std::string> names = section.names("name");
-    std::vector<std::string> addresses = section.names("address");
-    std::vector<std::string> interfaces = section.names("interface");
-    if (!addresses.empty() && addresses.size() != names.size()) {
+    const std::uint32_t links = section.integer("links", 1, kHostLinksMax).value_or(1);
+    const auto addresses = section.name_lists("address");
+    const auto interfaces = section.name_lists("interface");
+    if (complaints_.any()) return;
+    for (const auto& [key, lists] :
+         {std::pair("address", &addresses), {"interface", &interfaces}}) {
+      if (lists->empty() || lists->size() == links) continue;
       section.complain(
-          "address", fmt::format("gives {} addresses for {} hosts", addresses.size(), names.size()),
-          "one address for each host, as in 10.0.0.[1-32]");
+          key, fmt::format("gives {} lists for {} links", lists->size(), links),
+          "a list for each link of a host, as in [\"10.1.0.[1-4]\", \"10.2.0.[1-4]\"]");
       return;
     }
-    if (interfaces.size() > 1 && interfaces.size() != names.size()) {
-      section.complain(
-          "interface",
-          fmt::format("gives {} interfaces for {} hosts", interfaces.size(), names.size()),
-          "one interface for all, or one for each host");
+    for (const auto& list : addresses) {
+      if (list.size() == names.size()) continue;
+      section.complain("address",
+                       fmt::format("gives {} addresses for {} hosts", list.size(), names.size()),
+                       "one address for each host, as in 10.0.0.[1-32]");
+      return;
+    }
+    for (const auto& list : interfaces) {
+      if (list.size() == 1 || list.size() == names.size()) continue;
+      section.complain("interface",
+                       fmt::format("gives {} interfaces for {} hosts", list.size(), names.size()),
+                       "one interface for all, or one for each host");
       return;
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!declare(section, names[i], cluster_.hosts.size())) return;
       Host host;
       host.name = std::move(names[i]);
-      if (!addresses.empty()) {
-        host.address = std::move(addresses[i]);
-        if (!addresses_.insert({host.address, section.line()}).second) {
-          section.complain("address", fmt::format("`{}` is used twice", host.address),
+      host.links = links;
+      host.further.resize(addresses.empty() && interfaces.empty() ? 0 : links - 1);
+      for (std::uint32_t nic = 0; nic < links; ++nic) {
+        std::string& address = nic == 0 ? host.address : host.further[nic - 1].address;
+        std::string& interface = nic == 0 ? host.interface : host.further[nic - 1].interface;
+        if (!interfaces.empty()) {
+          interface = interfaces[nic][interfaces[nic].size() == 1 ? 0 : i];
+        }
+        if (addresses.empty()) continue;
+        address = addresses[nic][i];
+        if (!addresses_.insert({address, section.line()}).second) {
+          section.complain("address", fmt::format("`{}` is used twice", address),
                            "a different address for each host");
           return;
         }
       }
-      if (!interfaces.empty()) host.interface = interfaces[interfaces.size() == 1 ? 0 : i];
       host_lines_.push_back(section.line());
       cluster_.hosts.push_back(std::move(host));
     }
@@ -312,15 +330,19 @@ class Parser {
       return false;
     }
     for (const NodeId end : {link.from, link.to}) {
-      std::uint32_t& first_line = links_of_[end.value];
-      if (cluster_.is_host(end) && first_line != 0) {
+      auto& [first_line, count] = links_of_[end.value];
+      ++count;
+      if (cluster_.is_host(end) && count > cluster_.hosts[end.value].links) {
         section.complain(
             end == link.from ? "from" : "to",
-            fmt::format("host `{}` already has a link, in line {}", name(end), first_line),
-            "exactly one link for each host");
+            count == 2
+                ? fmt::format("host `{}` already has a link, in line {}", name(end), first_line)
+                : fmt::format("host `{}` already has {} links", name(end), count - 1),
+            count == 2 ? "exactly one link for each host, unless `links` says more"
+                       : "as many as its `links` says");
         return false;
       }
-      first_line = section.line_of("from");
+      if (count == 1) first_line = section.line_of("from");
     }
     cluster_.links.push_back(link);
     return true;
@@ -328,8 +350,15 @@ class Parser {
 
   void check_graph() {
     for (std::uint32_t i = 0; i < links_of_.size(); ++i) {
-      if (links_of_[i] != 0) continue;
       const bool host = i < cluster_.hosts.size();
+      if (links_of_[i].count >= (host ? cluster_.hosts[i].links : 1)) continue;
+      if (links_of_[i].count > 0) {
+        complaints_.add(line_of(NodeId{i}), "host.links",
+                        fmt::format("is {}, but `{}` has {}", cluster_.hosts[i].links,
+                                    cluster_.node_name(NodeId{i}), links_of_[i].count),
+                        "as many [[link]]s that name it");
+        return;
+      }
       complaints_.add(line_of(NodeId{i}), host ? "host.name" : "switch.name",
                       fmt::format("`{}` has no link", cluster_.node_name(NodeId{i})),
                       "a [[link]] that names it");
@@ -369,7 +398,10 @@ class Parser {
   std::unordered_map<std::string, std::uint32_t> addresses_;  // address -> line
   std::unordered_map<std::string, NodeId> node_of_;
   std::vector<std::uint32_t> host_lines_, switch_lines_;
-  std::vector<std::uint32_t> links_of_;  // by node: line of its first link, 0 if none
+  struct LinksOf {
+    std::uint32_t first_line = 0, count = 0;
+  };
+  std::vector<LinksOf> links_of_;  // by node
 };
 
 }  // namespace

@@ -153,8 +153,28 @@ std::vector<double> Section::numbers(std::string_view key, Range range) {
 
 std::vector<std::string> Section::names(std::string_view key) {
   const auto list = text(key);
-  if (!list) return {};
-  auto expanded = expand_hostlist(*list);
+  return list ? expanded(key, *list) : std::vector<std::string>{};
+}
+
+std::vector<std::vector<std::string>> Section::name_lists(std::string_view key) {
+  const toml::node* node = table_.get(key);
+  if (!node) return {};
+  const toml::array* array = node->as_array();
+  if (!array) return {names(key)};
+  std::vector<std::vector<std::string>> out;
+  for (const toml::node& element : *array) {
+    const auto* list = element.as_string();
+    if (!list) {
+      complain(key, fmt::format("holds {}", describe(element)), "strings in quotes");
+      return {};
+    }
+    out.push_back(expanded(key, list->get()));
+  }
+  return out;
+}
+
+std::vector<std::string> Section::expanded(std::string_view key, std::string_view list) {
+  auto expanded = expand_hostlist(list);
   if (expanded) return std::move(expanded).value();
   const std::string& message = expanded.error().message;
   const std::size_t at = message.rfind("; expected ");

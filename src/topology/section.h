@@ -60,6 +60,8 @@ class Section {
   void need(std::string_view key, std::string_view expected);
   // A hostlist; empty if the key is missing or wrong.
   std::vector<std::string> names(std::string_view key);
+  // A hostlist, or an array of them; empty if the key is missing or wrong.
+  std::vector<std::vector<std::string>> name_lists(std::string_view key);
 
   template <class T>
   T choice(std::string_view key, T otherwise,
@@ -78,6 +80,7 @@ class Section {
 
  private:
   std::string path(std::string_view key) const;
+  std::vector<std::string> expanded(std::string_view key, std::string_view list);
   std::optional<double> number_of(const toml::node& node, std::string_view key, Range range);
 
   const toml::table& table_;

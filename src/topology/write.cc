@@ -107,15 +107,31 @@ class Writer {
   void write_hosts() {
     const auto& all = cluster_.hosts;
     const auto same = [&](std::size_t a, std::size_t b) {
-      return all[a].address.empty() == all[b].address.empty() &&
-             all[a].interface == all[b].interface;
+      const auto interfaces = [&](std::size_t i) {
+        std::vector<std::string> names{all[i].interface};
+        for (const Host::Nic& nic : all[i].further) names.push_back(nic.interface);
+        return names;
+      };
+      return all[a].address.empty() == all[b].address.empty() && all[a].links == all[b].links &&
+             interfaces(a) == interfaces(b);
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
       put("\n[[host]]\nname = {}\n", list(begin, end, [&](std::size_t i) { return all[i].name; }));
-      if (!all[begin].address.empty()) {
-        put("address = {}\n", list(begin, end, [&](std::size_t i) { return all[i].address; }));
+      const Host& first = all[begin];
+      if (first.links > 1) put("links = {}\n", first.links);
+      if (!first.address.empty()) {
+        std::string lists = list(begin, end, [&](std::size_t i) { return all[i].address; });
+        for (std::size_t nic = 0; nic < first.further.size(); ++nic) {
+          lists +=
+              ", " + list(begin, end, [&](std::size_t i) { return all[i].further[nic].address; });
+        }
+        put("address = {}\n", first.further.empty() ? lists : "[" + lists + "]");
       }
-      if (!all[begin].interface.empty()) put("interface = {}\n", toml_string(all[begin].interface));
+      if (!first.interface.empty()) {
+        std::string lists = toml_string(first.interface);
+        for (const Host::Nic& nic : first.further) lists += ", " + toml_string(nic.interface);
+        put("interface = {}\n", first.further.empty() ? lists : "[" + lists + "]");
+      }
     });
   }
 

@@ -13,9 +13,11 @@ import pytest
 
 from allemande.cli import main
 from allemande.errors import BadInput
+from allemande.flow_limit import flow_limit
 from allemande.lab import Lab, capacity
-from allemande.lab.network import BRIDGES, load_network
+from allemande.lab.network import BRIDGES, FORWARDING, load_network
 from allemande.lab.stats import PortStats, Stats
+from allemande.topology import load_cluster
 
 TWO_SPINES = """
 format = 1
@@ -285,4 +287,47 @@ def test_routers_need_more_of_the_processors_than_bridges() -> None:
     network = load_network("leaf-spine-4x4")
     assert capacity.processors_needed(network, routed=True) > capacity.processors_needed(
         network, routed=False
+    )
+
+
+TWO_NICS = """
+format = 1
+name = "two-nics"
+[[switch]]
+name = "a"
+[[switch]]
+name = "b"
+[[host]]
+name = "h[0-2]"
+links = 2
+[[link]]
+from = "h[0-2]"
+to = "a"
+rate_mbit_s = 10
+[[link]]
+from = "h[0-2]"
+to = "b"
+rate_mbit_s = 20
+"""
+
+
+@pytest.mark.parametrize("forwarding", FORWARDING)
+def test_a_host_with_two_links_has_an_address_on_each(registry_base: Path, forwarding: str) -> None:
+    path = registry_base / "two-nics.toml"
+    path.write_text(TWO_NICS)
+    with Lab.boot(path, forwarding=forwarding) as lab:
+        read = load_cluster(lab.cluster_file)
+        assert read.hosts[1].addresses == ["198.18.0.2", "198.18.32.2"]
+        assert read.hosts[1].interfaces == ["eth0", "eth1"]
+        for switch, number in (("a", 0), ("b", 1)):
+            before = lab.stats()
+            send(lab, "h0", read.hosts[2].addresses[number], 20, ports=1)
+            counted = settled(lab, before)
+            assert port(counted, "h0", switch).sent_packets >= 20
+            assert port(counted, switch, "h2").sent_packets >= 20
+            assert port(counted, switch, "h1").sent_packets <= OWN
+    # Both links together: 3 hosts send 2 x 1 MB each at 30 Mbit/s.
+    frame_bytes = -(-1_000_000 // 1472) * 42 + 1_000_000
+    assert flow_limit(read, None, 1_000_000).seconds == pytest.approx(
+        2 * frame_bytes * 8 / 30e6, rel=0.001
     )

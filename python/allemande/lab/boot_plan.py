@@ -118,7 +118,9 @@ def _host_ip(
     if timers.factor != 1:
         control += f" rto_min {timers.rto_min_ms}ms"
     lines = ["link set lo up"]
-    for interface in own:
+    # The first device's route has all addresses, those of the other routers too: it comes last,
+    # because a gateway must not be reached through another device.
+    for interface in reversed(own):
         device, ipv4, ipv6 = interface.device, interface.ipv4, interface.ipv6
         via_ipv4 = via_ipv6 = ""
         lines += [

@@ -35,7 +35,6 @@ OPENMPI_SETTINGS = {
     **OPENMPI_ROOT,
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,tcp",
-    "OMPI_MCA_btl_tcp_if_include": HOST_DEVICE,
     "OMPI_MCA_btl_tcp_disable_family": "6",
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
@@ -56,7 +55,6 @@ MPICH_SETTINGS = {
     "FI_PROVIDER": "tcp",
     "FI_TCP_IFACE": HOST_DEVICE,
     "UCX_TLS": "tcp,self",
-    "UCX_NET_DEVICES": HOST_DEVICE,
     "MPIR_CVAR_NOLOCAL": "1",
 }
 
@@ -169,12 +167,13 @@ def launch(
     netmod: str | None = None,
     cyclic: bool = False,
     shared_memory: bool = False,
+    devices: Sequence[str] = (HOST_DEVICE,),
 ) -> tuple[list[str], dict[str, str]]:
     """The launcher's command line and its settings. `env` is what every rank gets.
 
     `arguments` go to the launcher after ours. The file of hosts says how many ranks each gets, in
     rank order; `cyclic`: it was written for that. `shared_memory` between the ranks of one host;
-    without it they talk over TCP as well.
+    without it they talk over TCP as well. `devices`: of every host; MPICH's OFI has one of them.
     """
     if netmod is not None and netmod not in NETMODS:
         raise BadInput(f"unknown MPICH netmod {netmod!r}; expected one of: {', '.join(NETMODS)}")
@@ -184,6 +183,7 @@ def launch(
             **OPENMPI_SETTINGS,
             **(PRRTE_SETTINGS if chosen.prrte else ORTE_SETTINGS),
             (PRRTE_AGENT if chosen.prrte else ORTE_AGENT): str(agent),
+            "OMPI_MCA_btl_tcp_if_include": ",".join(devices),
         }
         line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks), "--bind-to", "none"]
         if cyclic:
@@ -192,7 +192,7 @@ def launch(
             settings["OMPI_MCA_btl"] = "self,sm,tcp" if chosen.prrte else "self,vader,tcp"
         line += [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
     else:
-        settings = dict(MPICH_SETTINGS)
+        settings = {**MPICH_SETTINGS, "UCX_NET_DEVICES": ",".join(devices)}
         netmod = netmod or (NETMODS[0] if chosen.netmods else None)
         if netmod is not None:
             settings["MPIR_CVAR_CH4_NETMOD"] = netmod

@@ -53,6 +53,7 @@ class Link:
     queue_down_packets: int
     latency_us: float = 0
     bidirectional_cap_mbit_s: float = 0
+    one_way: bool = False  # nothing goes down
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,13 @@ class Network:
                 )
         return sorted(found, key=lambda interface: interface.number)
 
+    def common_devices(self) -> list[str]:
+        """Those that every host has."""
+        counts = dict.fromkeys(self.hosts, 0)
+        for interface in self.interfaces():
+            counts[interface.host] += 1
+        return [host_device(number) for number in range(min(counts.values(), default=0))]
+
     def ways(self, without: Collection[int] = ()) -> dict[str, list[list[Port]]]:
         """switch -> per interface of a host, all ports towards it on shortest paths.
 
@@ -199,8 +207,14 @@ class Network:
         ports = self.ports()
         ports_of: dict[str, list[Port]] = {name: [] for name in switches}
         for port in ports:
-            if port.node in switches and port.index // 2 not in without:
+            against = port.index % 2 == 1 and self.links[port.index // 2].one_way
+            if port.node in switches and port.index // 2 not in without and not against:
                 ports_of[port.node].append(port)
+        neighbours: dict[str, list[str]] = {name: [] for name in switches}  # that send to it
+        for name, own in ports_of.items():
+            for port in own:
+                if port.peer in switches:
+                    neighbours[port.peer].append(name)
         ways: dict[str, list[list[Port]]] = {switch.name: [] for switch in self.switches}
         for interface in self.interfaces():
             last = interface.ingress
@@ -208,15 +222,17 @@ class Network:
             frontier = deque(distance)
             while frontier:  # hosts do not forward
                 node = frontier.popleft()
-                for port in ports_of[node]:
-                    if port.peer in switches and port.peer not in distance:
-                        distance[port.peer] = distance[node] + 1
-                        frontier.append(port.peer)
+                for near in neighbours[node]:
+                    if near not in distance:
+                        distance[near] = distance[node] + 1
+                        frontier.append(near)
             for name, found in ways.items():
                 nearer = [
                     port
                     for port in ports_of[name]
-                    if name in distance and distance.get(port.peer, -1) == distance[name] - 1
+                    if name in distance
+                    and port.peer in switches
+                    and distance.get(port.peer, -1) == distance[name] - 1
                 ]
                 found.append([last] if distance.get(name) == 0 else nearer)
         return ways
@@ -256,11 +272,11 @@ class Network:
             for node in (link.node_from, link.node_to):
                 if node in attached:
                     attached[node] += 1
-        wrong = [host for host, count in attached.items() if count != 1]
+        wrong = [host for host, count in attached.items() if not 1 <= count <= PLANES_MAX]
         if wrong:
             raise BadInput(
-                f"{source}: the lab gives a host one interface, but {', '.join(wrong[:4])} "
-                f"has {attached[wrong[0]]} links; expected exactly one link per host"
+                f"{source}: {', '.join(wrong[:4])} has {attached[wrong[0]]} links; "
+                f"the lab gives a host from one link to {PLANES_MAX}"
             )
         if len(self.hosts) >= PLANE_ADDRESSES or len(self.switches) > SWITCHES_MAX:
             raise BadInput(
@@ -310,6 +326,7 @@ class Network:
             of_host[interface.host].append(interface)
         for host, own in of_host.items():
             lines += ["", "[[host]]", f'name = "{host}"']
+            lines += [f"links = {len(own)}"] if len(own) > 1 else []
             lines += [f"address = {_toml_list([interface.ipv4 for interface in own])}"]
             lines += [f"interface = {_toml_list([interface.device for interface in own])}"]
         for link in self.links:
@@ -318,6 +335,7 @@ class Network:
             lines += [f"rate_down_mbit_s = {link.rate_down_mbit_s:.12g}"]
             lines += [f"queue_up_packets = {link.queue_up_packets}"]
             lines += [f"queue_down_packets = {link.queue_down_packets}"]
+            lines += ["one_way = true"] if link.one_way else []
         return "\n".join(lines) + "\n"
 
 
@@ -372,6 +390,7 @@ def load_network(cluster: str | Path) -> Network:
                 link.queue_down_packets,
                 link.latency_us,
                 link.bidirectional_cap_mbit_s,
+                link.one_way,
             )
             for link in read.links
         ),

@@ -319,6 +319,7 @@ class Lab:
             netmod=netmod,
             cyclic=where.order == "cyclic",
             shared_memory=placement is not None and placement.shares_hosts,
+            devices=self.network.common_devices(),
         )
         # What the caller sets for the ranks may be meant for the launcher's side as well.
         own = {name: value for name, value in (env or {}).items() if name != "LD_PRELOAD"}
