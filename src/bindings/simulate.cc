@@ -172,7 +172,7 @@ double limit_seconds(const SimulateOptions& options, const Cluster& cluster, boo
   if (!options.matrix.empty()) {
     return topology::traffic_limit_seconds(cluster, options.hosts, host_matrix(options), packing);
   }
-  if (!options.pairs.empty()) return 0;  // of a complete exchange; here there is none
+  if (!options.complete()) return 0;  // Python adds up those of the steps
   const std::uint64_t each = options.ranks_per_host;
   return topology::alltoall_limit_seconds(cluster, options.hosts, each * each * options.size,
                                           packing);
@@ -233,6 +233,15 @@ struct Job {
       };
     }
     out.exchanges = options.exchanges;
+    if (!options.steps.empty()) {
+      out.bytes_of = nullptr;
+      out.bytes_in = [this](std::uint32_t step, std::uint32_t from, std::uint32_t to) {
+        return options.bytes_in(step, from, to);
+      };
+      out.steps = static_cast<std::uint32_t>(options.steps.size());
+      out.exchanges *= out.steps;
+      out.together = true;
+    }
     out.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
     out.network = options.network;
     out.jitter = options.jitter;

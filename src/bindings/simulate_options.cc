@@ -261,6 +261,33 @@ void read_matrix(Reader& reader, SimulateOptions& out) {
   }
 }
 
+// [[from, to, bytes], ..] for each step.
+void read_steps(Reader& reader, SimulateOptions& out) {
+  const nb::object given = reader.object("steps");
+  if (given.is_none()) return;
+  if (!out.complete()) refuse("options: `steps`, `matrix` and `pairs` say who sends; give one");
+  if (out.messages) refuse("options: `steps` needs transport `udp`");
+  std::vector<std::vector<std::vector<std::uint64_t>>> steps;
+  if (!nb::try_cast(given, steps) || steps.empty()) {
+    refuse("options: `steps` is no list of steps, each a list of [from, to, bytes]");
+  }
+  for (const auto& step : steps) {
+    auto& made = out.steps.emplace_back();
+    for (const auto& send : step) {
+      if (send.size() != 3 || send[0] >= out.ranks() || send[1] >= out.ranks() ||
+          send[0] == send[1] || send[2] > kSizeMax) {
+        refuse(fmt::format("options: `steps`: step {} has no [from, to, bytes] of two of {} ranks",
+                           out.steps.size() - 1, out.ranks()));
+      }
+      made.push_back(
+          {static_cast<std::uint32_t>(send[0]), static_cast<std::uint32_t>(send[1]), send[2]});
+    }
+    std::sort(made.begin(), made.end(), [](const auto& one, const auto& other) {
+      return std::pair(one.from, one.to) < std::pair(other.from, other.to);
+    });
+  }
+}
+
 void read_protocol(Reader& reader, SimulateOptions& out) {
   const std::string reliability = reader.text("reliability", "selective-repeat");
   if (reliability == "go-back-n") {
@@ -291,6 +318,25 @@ void read_protocol(Reader& reader, SimulateOptions& out) {
   out.config.retransmit_budget_packets =
       reader.count32("retransmit_budget_packets", out.config.retransmit_budget_packets, 1);
   out.config.peer_timeout = sim::to_nanos(reader.time("peer_timeout_s", sim::kPicosPerSecond, 300));
+}
+
+// After the overheads and pauses.
+void read_card(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {
+  sim::HostCard& card = out.network.card;
+  card.half_duplex = reader.flag("half_duplex", false);
+  card.packets = reader.count32("card_packets", 0);
+  if (card.turn > 0 && !card.half_duplex) {
+    refuse("options: overheads_ns `turn` is that of cards with half_duplex");
+  }
+  if (card.half_duplex && (out.network.costs.gap > 0 || out.network.pauses.interval > 0)) {
+    refuse("options: half_duplex cards have o_s, o_r, u_r and turn; no gap and no pauses");
+  }
+  const bool waits = std::any_of(
+      cluster.switches.begin(), cluster.switches.end(),
+      [](const auto& node) { return node.flow_control == topology::FlowControl::kBackPressure; });
+  if (card.packets > 0 && !waits) {
+    refuse("options: `card_packets` needs switches that wait, with flow_control back-pressure");
+  }
 }
 
 // As the library sends them where the network loses nothing; a library that posts everything at
@@ -363,6 +409,15 @@ void read_routes(Reader& reader, const topology::Cluster& cluster, sim::Options&
 
 }  // namespace
 
+std::uint64_t SimulateOptions::bytes_in(std::uint32_t step, std::uint32_t from,
+                                        std::uint32_t to) const {
+  const auto& sends = steps[step];
+  const auto found = std::lower_bound(
+      sends.begin(), sends.end(), std::pair(from, to),
+      [](const Send& one, const auto& wanted) { return std::pair(one.from, one.to) < wanted; });
+  return found != sends.end() && found->from == from && found->to == to ? found->bytes : 0;
+}
+
 topology::Cluster as_lab(topology::Cluster cluster) {
   for (topology::Switch& node : cluster.switches) {
     node.architecture = topology::Architecture::kOutput;
@@ -407,6 +462,7 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
   }
   read_pairs(reader, cluster, out);
   read_matrix(reader, out);
+  read_steps(reader, out);
   out.seed = seed;
   read_jobs(reader, out);
   read_background(reader, cluster, out);
@@ -424,8 +480,10 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
     out.network.costs.user = costs.time("u_r", sim::kPicosPerNano);
     out.network.costs.receive = costs.time("o_r", sim::kPicosPerNano) + out.network.costs.user;
     out.network.costs.gap = costs.time("g", sim::kPicosPerNano);
+    out.network.card.turn = costs.time("turn", sim::kPicosPerNano);
     costs.finish();
   }
+  read_card(reader, cluster, out);
   out.uneven_steps = reader.flag("uneven_steps", true);
   out.as_lab = reader.flag("as_lab", false);
   if (out.as_lab) out.network.shaper = sim::Shaper::kTokenBucket;

@@ -34,8 +34,21 @@ struct SimulateOptions {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(hosts.size()) * ranks_per_host; }
   // Who sends to whom, as ranks; empty: everybody to everybody.
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  bool complete() const { return matrix.empty() && pairs.empty(); }
+  // Exchanges that differ: of each, from rank to rank so many bytes, sorted; empty: all the same.
+  struct Send {
+    std::uint32_t from = 0, to = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<std::vector<Send>> steps;
+  std::uint64_t bytes_in(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
+  bool complete() const { return matrix.empty() && pairs.empty() && steps.empty(); }
+  // In all steps together.
   std::uint64_t bytes(std::uint32_t from, std::uint32_t to) const {
+    if (!steps.empty()) {
+      std::uint64_t sum = 0;
+      for (std::uint32_t step = 0; step < steps.size(); ++step) sum += bytes_in(step, from, to);
+      return sum;
+    }
     if (!matrix.empty()) return matrix[from * std::size_t{ranks()} + to];
     return pairs.empty() || pairs.count({from, to}) > 0 ? size : 0;
   }

@@ -40,6 +40,9 @@ base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request, bo
   out->random_ = sim::Random(request.jitter.seed);
   out->exchange_end_.assign(request.exchanges, 0);
   out->rule_ = request.network.rule;
+  out->bytes_in_ = request.bytes_in;
+  out->steps_ = request.steps;
+  out->together_ = request.together;
   out->ranks_on_.resize(request.cluster->host_count());
   out->turn_.resize(request.cluster->host_count());
   out->ranks_.reserve(count);
@@ -78,6 +81,9 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
   auto plan = request.plan(rank);
   if (!plan) return plan.error();
   const bool knows_all = forwards(plan.value()) && request.bytes_of;
+  if (bytes_in_ && forwards(plan.value())) {
+    return base::bad_input("steps that differ need a plan that sends every block itself");
+  }
   Rank& made =
       ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(lanes_.size()));
   lanes_.resize(lanes_.size() + made.lanes);
@@ -86,6 +92,16 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
     made.recv_bytes.push_back(request.bytes_of(peer, rank));
+  }
+  // What takes part in any step takes part.
+  for (std::uint32_t peer = 0; bytes_in_ && peer < count; ++peer) {
+    std::uint64_t sends = 0, receives = 0;
+    for (std::uint32_t step = 0; step < steps_; ++step) {
+      sends = std::max(sends, bytes_in_(step, rank, peer));
+      receives = std::max(receives, bytes_in_(step, peer, rank));
+    }
+    made.send_bytes.push_back(sends);
+    made.recv_bytes.push_back(receives);
   }
   if (knows_all && all_bytes_.empty()) {
     for (std::uint32_t from = 0; from < count; ++from) {
@@ -105,7 +121,13 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
         return base::bad_input(fmt::format(
             "{} bytes per pair are too many packets; at most {} are possible", bytes, kPacketsMax));
       }
-      data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
+      if (!bytes_in_) {
+        data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
+        continue;
+      }
+      for (std::uint32_t step = 0; step < request.exchanges; ++step) {
+        data_expected_ += engine->packets_of(bytes_in_(step % steps_, peer, rank));
+      }
     }
     lanes_of(made)[lane].engine = std::move(engine);
   }
@@ -123,10 +145,19 @@ execute::Amounts Ranks::amounts(const Rank& rank) const {
 
 Picos Ranks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean) : 0; }
 
+void Ranks::set_step(std::uint32_t rank, std::uint32_t step) {
+  Rank& self = ranks_[rank];
+  for (std::uint32_t peer = 0; peer < ranks_.size(); ++peer) {
+    self.send_bytes[peer] = bytes_in_(step, rank, peer);
+    self.recv_bytes[peer] = bytes_in_(step, peer, rank);
+  }
+}
+
 void Ranks::enter(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   self.starts_at = sim::kNever;
   self.inside = true;
+  if (bytes_in_) set_step(rank, self.entered % steps_);
   ++self.entered;
   self.course.begin(amounts(self));
   start_phases(rank, now);
@@ -264,7 +295,15 @@ void Ranks::finish(std::uint32_t rank, Picos now) {
     end = std::max(end, now);
   }
   if (self.entered == exchanges_) ++ranks_done_;
-  if (self.entered < exchanges_ || goes_on_) self.starts_at = now + late();
+  if (self.entered >= exchanges_ && !goes_on_) return;
+  if (!together_) {
+    self.starts_at = now + late();
+    return;
+  }
+  if (++ended_ < ranks_.size()) return;
+  ended_ = 0;
+  for (Rank& one : ranks_) one.starts_at = now + late();
+  wake_all();
 }
 
 bool Ranks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {

@@ -142,6 +142,9 @@ base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& asked,
       for (std::uint32_t i = 0; i < cluster->host_count(); ++i) request.hosts.push_back({i});
     }
     if (auto status = check(request); !status) return status.error();
+    if (request.together && (jobs.size() > 1 || !flows.empty())) {
+      return base::bad_input("steps are simulated alone: without other jobs and background");
+    }
     if (request.messages && (jobs.size() > 1 || !flows.empty())) {
       return base::bad_input("messages are simulated alone: without other jobs and background");
     }

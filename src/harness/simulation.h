@@ -39,7 +39,12 @@ struct SimRequest {
   std::uint64_t bytes = 0;  // per pair
   // Instead of `bytes`, for matrices that differ.
   std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;
+  // Instead of both, exchanges that differ from one another: the first is step 0, after the last
+  // step comes step 0 again. Plans that forward blocks are refused.
+  std::function<std::uint64_t(std::uint32_t step, std::uint32_t from, std::uint32_t to)> bytes_in;
+  std::uint32_t steps = 1;
   std::uint32_t exchanges = 1;  // one after the other, each rank as soon as it has finished
+  bool together = false;        // .. or all ranks as soon as the last of them has finished
   std::function<transport::Config(std::uint32_t rank)> config;
   std::optional<MessageFlow> messages;
   std::uint32_t overhead_bytes = 42;  // around a datagram on the link

@@ -12,7 +12,10 @@
 namespace alm::harness {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 using topology::Cluster;
 
 // Synchronous shuffle by shift (000 Alg 1).
@@ -65,6 +68,44 @@ TEST(Simulate, LinkRateBoundIsExactWithoutOverheads) {
   EXPECT_EQ(result.packets, 8u * 7 * 10);
   EXPECT_EQ(result.packet_hops, 2 * result.packets);
   EXPECT_EQ(result.dropped, 0u);
+}
+
+constexpr sim::Picos kAcks = 2 * 5'920'000;  // of the step before, which leave first
+
+// Step s: rank r sends to r + s + 1 alone. Nobody begins before all have ended.
+TEST(Simulate, StepsThatDifferFollowABarrier) {
+  const Cluster cluster = topology::build_one_switch(4);
+  SimRequest wanted = request(cluster, 0, 64);
+  wanted.steps = 3;
+  wanted.exchanges = 6;
+  wanted.together = true;
+  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) {
+    return (from + step + 1) % 4 == to ? (step + 1) * 5 * std::uint64_t{kPayload} : 0;
+  };
+  const SimResult result = run(wanted);
+  ASSERT_EQ(result.exchange_time.size(), 6u);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    EXPECT_THAT(result.exchange_time[i] - ((i % 3 + 1) * 5 + 1) * kFrame, AllOf(Ge(0), Le(kAcks)))
+        << i;
+  }
+  EXPECT_EQ(result.counters.data_received, 2u * 4 * 5 * (1 + 2 + 3));
+}
+
+// Only rank 0 sends, in the first step, and only rank 3 in the second.
+TEST(Simulate, AStepWithoutMostRanksEnds) {
+  const Cluster cluster = topology::build_one_switch(4);
+  SimRequest wanted = request(cluster, 0, 64);
+  wanted.steps = wanted.exchanges = 3;
+  wanted.together = true;
+  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) {
+    const bool sends = step == 0 ? from == 0 && to == 1 : step == 2 && from == 3 && to == 0;
+    return sends ? std::uint64_t{kPayload} : 0;
+  };
+  const SimResult result = run(wanted);
+  ASSERT_EQ(result.exchange_time.size(), 3u);
+  EXPECT_EQ(result.exchange_time[0], 2 * kFrame);
+  EXPECT_LE(result.exchange_time[1], kAcks);
+  EXPECT_THAT(result.exchange_time[2] - 2 * kFrame, AllOf(Ge(0), Le(kAcks)));
 }
 
 TEST(Simulate, ExchangesFollowOneAnother) {

@@ -288,6 +288,11 @@ class Builder {
         port.credits = far_queue;
         port.with_fifo = true;
       }
+      if (port.to_host && options_.card.packets > 0 &&
+          sim_->switches_[port.from_switch].back_pressure) {
+        port.credits = options_.card.packets;
+        port.with_fifo = true;
+      }
     }
     for (std::uint32_t id = 0; id < sim_->ports_.size(); ++id) {
       Simulator::Port& port = sim_->ports_[id];

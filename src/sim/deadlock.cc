@@ -24,6 +24,7 @@ void Simulator::watch_for_deadlock() {
 std::vector<std::uint32_t> Simulator::awaited(std::uint32_t port) const {
   const Port& starved = ports_[port];
   std::vector<std::uint32_t> out;
+  if (starved.to_host) return out;  // hosts take what comes, sooner or later
   if (starved.input_fifo != kNone) {
     const Fifo& queue = fifos_[starved.input_fifo];
     if (queue.head != kNone) out.push_back(pool_[queue.head].out);

@@ -24,6 +24,7 @@ enum class EventKind : std::uint8_t {
   kCredit,     // target: port; room in the buffer at its far end
   kCheck,      // target: none; looks for deadlock
   kReroute,    // target: none; routes are made anew without the links that are down
+  kCard,       // target: host; its card may have done with the packet it sends
 };
 
 struct Event {

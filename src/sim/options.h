@@ -35,6 +35,13 @@ struct HostCosts {
   bool any() const { return send > 0 || receive > 0 || gap > 0; }
 };
 
+// The network card of a host, where it is more than a wire.
+struct HostCard {
+  bool half_duplex = false;   // one direction at a time, what comes in first (card.cc)
+  Picos turn = 0;             // half_duplex: what a change of direction costs
+  std::uint32_t packets = 0;  // it holds, where switches wait for it (back-pressure); 0: any number
+};
+
 // The operating system takes the processor away: pauses of exponential length, at exponential
 // intervals, each host by itself.
 struct Pauses {
@@ -72,6 +79,7 @@ struct Options {
   std::uint32_t output_frames = 3;
   std::uint32_t host_queue_packets = 6;  // a sender waits when so many of its own are queued
   HostCosts costs;
+  HostCard card;
   Pauses pauses;
   std::vector<Module> modules;
   std::vector<Fault> faults;

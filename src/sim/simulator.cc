@@ -21,6 +21,9 @@ Outcome Simulator::run(Program& program) {
     const Event event = queue_.pop();
     now_ = event.time;
     handle(event);
+    if (program.take_wake()) {
+      for (std::uint32_t host = 0; host < hosts_.size(); ++host) pull(host);
+    }
     if (event.kind == EventKind::kCheck && !deadlock_.empty()) return Outcome::kDeadlock;
     if (now_ > options_.time_max) return Outcome::kTimeLimit;
     if (queue_.popped() < next_progress) continue;
@@ -101,6 +104,9 @@ void Simulator::handle(const Event& event) {
       break;
     case EventKind::kReroute:
       reroute();
+      break;
+    case EventKind::kCard:
+      on_card(event.target);
       break;
   }
 }
@@ -241,6 +247,10 @@ Picos Simulator::processor(HostState& host) {
 }
 
 void Simulator::deliver(std::uint32_t host, std::uint32_t index) {
+  if (options_.card.half_duplex) {
+    card_receive(host, index);
+    return;
+  }
   if (!costs_) {
     receive(host, index);
     return;
@@ -258,6 +268,7 @@ void Simulator::deliver(std::uint32_t host, std::uint32_t index) {
 void Simulator::receive(std::uint32_t host, std::uint32_t index) {
   program_->receive(host, now_, index, pool_[index]);
   pool_.give_back(index);
+  if (options_.card.packets > 0) give_credit(routing::reverse(hosts_[host].egress));
   pull(host);
 }
 
@@ -284,7 +295,9 @@ bool Simulator::takes(HostState& host) {
 void Simulator::pull(std::uint32_t host) {
   HostState& state = hosts_[host];
   if (state.pull_pending) return;
+  const bool half_duplex = options_.card.half_duplex;
   for (;;) {
+    if (half_duplex && !card_is_free(state)) return;  // it calls when it is
     if (costs_ && processor(state) > now_) {
       state.pull_pending = true;
       queue_.push(state.free_at, EventKind::kPull, host);
@@ -302,6 +315,10 @@ void Simulator::pull(std::uint32_t host) {
     }
     packet.source = host;
     packet.flow = enter(packet);
+    if (half_duplex) {
+      card_send(host, index);
+      break;
+    }
     inject(state, index);
   }
   rearm(host);
@@ -318,6 +335,11 @@ void Simulator::inject(HostState& host, std::uint32_t index) {
     ready = std::max(ready, port.gap_until);
     port.gap_until = std::max(ready, port.busy_until) + costs.gap;
   }
+  put_on_link(host, index, ready);
+}
+
+void Simulator::put_on_link(HostState& host, std::uint32_t index, Picos ready) {
+  Port& port = ports_[host.egress];
   if (!port.with_fifo) {
     send_ring(host.egress, index, ready);
     return;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -45,6 +46,15 @@ class Program {
   virtual bool outgrows_cache() const { return false; }
   virtual void expect(std::uint32_t /*index*/, Nearness) const {}
   virtual void expect_pull(std::uint32_t /*host*/) const {}
+
+  // Whether all hosts are to be pulled now, since the last time that was asked.
+  bool take_wake() { return std::exchange(wake_, false); }
+
+ protected:
+  void wake_all() { wake_ = true; }
+
+ private:
+  bool wake_ = false;
 };
 
 struct alignas(64) PortStats {
@@ -155,6 +165,12 @@ class Simulator {
     HostCosts slow;
     Picos next_pause = kNever;
     Random random{0};
+    // Of a card that is half duplex.
+    std::uint32_t sending = kNone;  // packet
+    Picos resumes_at = 0;           // it goes on being sent
+    Picos send_ends = 0;
+    Picos receives_until = 0;
+    bool sent_last = false;
   };
 
   struct ModuleState {
@@ -186,6 +202,7 @@ class Simulator {
   }
   Picos processor(HostState& host);
   void inject(HostState& host, std::uint32_t index);
+  void put_on_link(HostState& host, std::uint32_t index, Picos ready);
   // routes.cc
   std::uint32_t enter(const Packet& packet);
   std::uint32_t load_of(std::uint32_t port);
@@ -213,6 +230,11 @@ class Simulator {
   void drop(std::uint32_t port, std::uint32_t index, bool at_input);
   void trace_sent(std::uint32_t port, std::uint32_t index, Picos queued, Picos start, Picos end,
                   std::uint32_t depth);
+  // card.cc
+  bool card_is_free(const HostState& host) const;
+  void card_send(std::uint32_t host, std::uint32_t index);
+  void on_card(std::uint32_t host);
+  void card_receive(std::uint32_t host, std::uint32_t index);
   // fifo.cc
   void enqueue(std::uint32_t fifo, std::uint32_t index);
   void request(std::uint32_t fifo);

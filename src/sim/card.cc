@@ -1,0 +1,58 @@
+// Network cards that handle one direction at a time and prefer what comes in (001 section 3, the
+// LANai of Myrinet): a packet that arrives stops the one being sent; that goes on when nothing more
+// comes in. Each change of direction costs `turn`. Sending takes `send`, receiving `receive`, of
+// the one card; a packet is on the link when the card has done with it.
+#include <algorithm>
+
+#include "sim/simulator.h"
+
+namespace alm::sim {
+
+// Whether the card can take up a packet to send.
+bool Simulator::card_is_free(const HostState& host) const {
+  return host.sending == kNone && host.receives_until <= now_;
+}
+
+void Simulator::card_send(std::uint32_t host, std::uint32_t index) {
+  HostState& state = hosts_[host];
+  state.sending = index;
+  state.resumes_at = now_ + (state.sent_last ? 0 : options_.card.turn);
+  state.send_ends = state.resumes_at + costs_of(state).send;
+  queue_.push(state.send_ends, EventKind::kCard, host);
+}
+
+// The time at which sending would have ended; arrivals may have put it off.
+void Simulator::on_card(std::uint32_t host) {
+  HostState& state = hosts_[host];
+  if (state.send_ends > now_) {
+    queue_.push(state.send_ends, EventKind::kCard, host);
+    return;
+  }
+  const std::uint32_t index = state.sending;
+  state.sending = kNone;
+  state.sent_last = true;
+  put_on_link(state, index, now_);
+  state.pull_pending = false;
+  pull(host);
+}
+
+void Simulator::card_receive(std::uint32_t host, std::uint32_t index) {
+  HostState& state = hosts_[host];
+  const bool sends = state.sending != kNone;
+  Picos begin = now_;
+  if (state.receives_until > now_) {
+    begin = state.receives_until;
+  } else if (sends ? now_ >= state.resumes_at : state.sent_last) {
+    begin += options_.card.turn;
+  }
+  state.sent_last = false;
+  const Picos left = sends ? state.send_ends - std::max(now_, state.resumes_at) : 0;
+  state.receives_until = begin + costs_of(state).receive;
+  if (sends) {
+    state.resumes_at = state.receives_until + options_.card.turn;
+    state.send_ends = state.resumes_at + left;
+  }
+  queue_.push(state.receives_until, EventKind::kDeliver, host, index);
+}
+
+}  // namespace alm::sim
