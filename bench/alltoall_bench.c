@@ -51,6 +51,7 @@ struct call_result {
   double begin_s;  // on this rank's clock, CLOCK_MONOTONIC; rank 0's is reported
   double seconds;
   uint64_t wrong_bytes;
+  double step_seconds[kMaxSteps];  // where there are several steps; `seconds` is their sum
 };
 
 static double now_seconds(void) { return 1e-9 * (double)monotonic_ns(); }
@@ -81,7 +82,7 @@ static bool first_of_namespace(const struct world* world) {
   return first;
 }
 
-static struct call_result run_call(const struct world* world, const struct options* options,
+static struct call_result run_step(const struct world* world, const struct options* options,
                                    const struct traffic* traffic, struct buffers* buffers,
                                    uint64_t call_key, struct effort* effort) {
   fill(traffic, buffers, world->rank, world->ranks, call_key);
@@ -100,20 +101,43 @@ static struct call_result run_call(const struct world* world, const struct optio
     effort->machine.idle_s += after.idle_s - before.idle_s;
     effort->machine.total_s += after.total_s - before.total_s;
   }
-  struct call_result result = {start, 0, 0};
+  struct call_result result = {.begin_s = start};
   uint64_t wrong = check(traffic, buffers, world->rank, world->ranks, call_key);
   MPI_Allreduce(&local_seconds, &result.seconds, 1, MPI_DOUBLE, MPI_MAX, world->comm);
   MPI_Allreduce(&wrong, &result.wrong_bytes, 1, MPI_UINT64_T, MPI_SUM, world->comm);
   return result;
 }
 
-static void report_call(const struct world* world, long size, bool warmup,
-                        struct call_result result) {
+// All steps of a call, each with a barrier before it.
+static struct call_result run_call(const struct world* world, const struct options* options,
+                                   int index, struct traffic* traffic, struct buffers* buffers,
+                                   uint64_t call_key, struct effort* effort) {
+  if (options->steps == 1) return run_step(world, options, traffic, buffers, call_key, effort);
+  struct call_result all = {.begin_s = 0};
+  for (int step = 0; step < options->steps; ++step) {
+    set_traffic(traffic, options, index, step, world->rank, world->ranks);
+    const uint64_t key = pattern_key(call_key, step, 1);
+    const struct call_result one = run_step(world, options, traffic, buffers, key, effort);
+    if (step == 0) all.begin_s = one.begin_s;
+    all.step_seconds[step] = one.seconds;
+    all.seconds += one.seconds;
+    all.wrong_bytes += one.wrong_bytes;
+  }
+  return all;
+}
+
+static void report_call(const struct world* world, const struct options* options, int index,
+                        bool warmup, const struct call_result* result) {
   if (!world->out) return;
   fprintf(world->out,
           "{\"type\": \"call\", \"size\": %ld, \"warmup\": %s, \"begin_s\": %.6f, "
-          "\"seconds\": %.9f, \"wrong_bytes\": %" PRIu64 "}\n",
-          size, warmup ? "true" : "false", result.begin_s, result.seconds, result.wrong_bytes);
+          "\"seconds\": %.9f, \"wrong_bytes\": %" PRIu64,
+          options->sizes[index], warmup ? "true" : "false", result->begin_s, result->seconds,
+          result->wrong_bytes);
+  for (int step = 0; options->steps > 1 && step < options->steps; ++step) {
+    fprintf(world->out, "%s%.9f", step > 0 ? ", " : ", \"step_s\": [", result->step_seconds[step]);
+  }
+  fprintf(world->out, "%s}\n", options->steps > 1 ? "]" : "");
   fflush(world->out);
 }
 
@@ -181,7 +205,7 @@ static bool has_enough(const struct options* options, long calls, double elapsed
 static void run_size(const struct world* world, const struct options* options, int index,
                      struct traffic* traffic, struct buffers* buffers) {
   const long size = options->sizes[index];
-  set_traffic(traffic, options, index, world->rank, world->ranks);
+  set_traffic(traffic, options, index, 0, world->rank, world->ranks);
   struct effort unused = {{0, 0}, 0};
   uint64_t call = 0;
   const uint64_t size_key = pattern_key(options->seed, index, (int)size);
@@ -190,7 +214,9 @@ static void run_size(const struct world* world, const struct options* options, i
   if (options->cold_ranks == 0) MPI_Barrier(world->comm);
   for (long i = 0; i < options->warmup; ++i) {
     const uint64_t key = pattern_key(size_key, (int)call, 0);
-    report_call(world, size, true, run_call(world, options, traffic, buffers, key, &unused));
+    const struct call_result result =
+        run_call(world, options, index, traffic, buffers, key, &unused);
+    report_call(world, options, index, true, &result);
     ++call;
   }
   begin_together(world, options, index);
@@ -208,11 +234,12 @@ static void run_size(const struct world* world, const struct options* options, i
     sleep_seconds(options->idle_s);
     const uint64_t key = pattern_key(size_key, (int)call, 0);
     const struct effort effort_before = effort;
-    const struct call_result result = run_call(world, options, traffic, buffers, key, &effort);
+    const struct call_result result =
+        run_call(world, options, index, traffic, buffers, key, &effort);
     ++call;
     // The other jobs may have ended during this one.
     const bool alone = enough && all_have_enough(world, options, index);
-    report_call(world, size, alone, result);
+    report_call(world, options, index, alone, &result);
     if (alone) {
       effort = effort_before;
       break;
@@ -235,9 +262,11 @@ static struct buffers allocate(const struct world* world, const struct options* 
                                struct traffic* traffic) {
   size_t send = 0, receive = 0;
   for (int i = 0; i < options->size_count; ++i) {
-    set_traffic(traffic, options, i, world->rank, world->ranks);
-    if (traffic->send > send) send = traffic->send;
-    if (traffic->receive > receive) receive = traffic->receive;
+    for (int step = 0; step < options->steps; ++step) {
+      set_traffic(traffic, options, i, step, world->rank, world->ranks);
+      if (traffic->send > send) send = traffic->send;
+      if (traffic->receive > receive) receive = traffic->receive;
+    }
   }
   return (struct buffers){need(send, 1), need(receive + 2 * kGuardBytes, 1)};
 }

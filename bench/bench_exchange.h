@@ -59,7 +59,8 @@ static inline void free_traffic(struct traffic* traffic) {
   free(traffic->types);
 }
 
-// The bytes per pair of one size: the whole matrix, freed by the caller. NULL if there is none.
+// The bytes per pair of one size and step: the whole matrix, freed by the caller. NULL if there is
+// none.
 static inline int64_t* read_matrix(const char* path, int index, int ranks) {
   if (!path) return NULL;
   const size_t count = (size_t)ranks * (size_t)ranks;
@@ -76,10 +77,11 @@ static inline int64_t* read_matrix(const char* path, int index, int ranks) {
 
 // Every rank sees the whole file and comes to the same answer; rank 0 says what is wrong.
 static inline bool check_matrix(const struct options* options, int rank, int ranks) {
-  for (int index = 0; options->matrix && index < options->size_count; ++index) {
+  const int matrices = options->size_count * (int)options->steps;
+  for (int index = 0; options->matrix && index < matrices; ++index) {
     int64_t* matrix = read_matrix(options->matrix, index, ranks);
     if (!matrix && rank == 0) {
-      fprintf(stderr, "alltoall_bench: %s holds no %d x %d numbers for size %d\n", options->matrix,
+      fprintf(stderr, "alltoall_bench: %s holds no %d x %d numbers in place %d\n", options->matrix,
               ranks, ranks, index + 1);
     }
     bool good = matrix != NULL;
@@ -117,8 +119,8 @@ static inline void add_block(int64_t bytes, int* count, int* offset, size_t* tot
 }
 
 static inline void set_traffic(struct traffic* traffic, const struct options* options, int index,
-                               int rank, int ranks) {
-  int64_t* matrix = read_matrix(options->matrix, index, ranks);
+                               int step, int rank, int ranks) {
+  int64_t* matrix = read_matrix(options->matrix, index * (int)options->steps + step, ranks);
   traffic->send = traffic->receive = 0;
   for (int peer = 0; peer < ranks; ++peer) {
     int64_t out = options->sizes[index];

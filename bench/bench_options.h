@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kMaxSizes = 64 };
+enum { kMaxSizes = 64, kMaxSteps = 1024 };
 
 // The nonblocking ones are waited for at once.
 enum collective {
@@ -33,6 +33,7 @@ struct options {
   const char* output;
   enum collective collective;
   const char* matrix;  // file of bytes per pair; NULL: the size to everybody
+  long steps;          // a call is so many exchanges, each with a matrix of its own
   double idle_s;       // before each timed call
   const char* late;    // HOST=S,HOST=S: ranks of these hosts come so late to every call
   const char* meet;    // file of a struct meeting; NULL: this job is alone
@@ -46,12 +47,14 @@ static inline void usage(void) {
       "usage: alltoall_bench --sizes BYTES[,BYTES...] [--warmup N] [--min-calls N]\n"
       "         [--max-calls N] [--min-seconds S] [--max-seconds S] [--seed N] [--output FILE]\n"
       "         [--collective [i]alltoall|[i]alltoallv|[i]alltoallw] [--matrix FILE]\n"
+      "         [--steps N]\n"
       "         [--idle S] [--late HOST=S[,HOST=S...]] [--meet FILE [--jobs N] [--cold RANKS]]\n"
       "Per size: N warm-up calls, then timed calls until both minima are reached or one more\n"
       "call would pass a maximum. --output: where rank 0 writes (default: standard output).\n"
       "--matrix, for v and w: 64-bit integers in the machine's order, for each size ranks x "
       "ranks,\n"
       "a row per sender: bytes. The sizes are then names.\n"
+      "--steps N: a call is N exchanges one after the other, a matrix of the file for each.\n"
       "--idle: seconds before each timed call. --late: the ranks of a host come so late to every\n"
       "call. --meet: a file of zeroes that all ranks of all N jobs map; their timed calls "
       "overlap.\n"
@@ -131,6 +134,7 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
                               .output = NULL,
                               .collective = kAlltoall,
                               .matrix = NULL,
+                              .steps = 1,
                               .idle_s = 0,
                               .late = NULL,
                               .meet = NULL,
@@ -164,6 +168,8 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
     } else if (strcmp(name, "--matrix") == 0) {
       good = true;
       options->matrix = value;
+    } else if (strcmp(name, "--steps") == 0) {
+      good = parse_long(value, 1, &options->steps) && options->steps <= kMaxSteps;
     } else if (strcmp(name, "--idle") == 0) {
       good = parse_seconds(value, &options->idle_s);
     } else if (strcmp(name, "--late") == 0) {
@@ -184,6 +190,10 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
   }
   if (options->matrix && !takes_counts(options->collective)) {
     fprintf(stderr, "alltoall_bench: --matrix needs a --collective with counts (alltoallv)\n");
+    return false;
+  }
+  if (options->steps > 1 && (!options->matrix || options->meet)) {
+    fprintf(stderr, "alltoall_bench: --steps needs --matrix, and no --meet\n");
     return false;
   }
   if (!options->meet && (options->jobs > 1 || options->cold_ranks > 0)) {

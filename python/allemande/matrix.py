@@ -1,14 +1,16 @@
 """Traffic matrices: how many bytes each rank sends to each other in one exchange.
 
-A matrix is written `uniform`, `zipf:S`, `hot[:FACTOR]`, `block[:DENSITY]`, `random` or `file:PATH`.
-Generated ones have a mean of so many bytes per entry, those a rank sends to itself included; the
-same seed gives the same matrix. Row r is what rank r sends.
+A matrix is written `uniform`, `zipf:S`, `hot[:FACTOR]`, `block[:DENSITY]`, `random`, `file:PATH` or
+as one step of a pattern: `shift:D`, `pairs:D`, `permutation`, `rotate`, `incast:K`, `one-to-all`,
+`all-to-one`. Generated ones have a mean of so many bytes per entry, those a rank sends to itself
+included; in steps every pair that takes part has so many. The same seed gives the same matrix. Row
+r is what rank r sends.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +22,10 @@ from allemande.topology import Cluster
 
 Matrix = NDArray[np.int64]
 
-EXPECTED = "uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random or file:PATH"
+EXPECTED = (
+    "uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random, shift:D, pairs:D, permutation, "
+    "rotate, incast:K, one-to-all, all-to-one or file:PATH"
+)
 ENTRY_MAX = 2**31 - 1  # counts of MPI_Alltoallv are int
 
 
@@ -32,6 +37,7 @@ class Parameter:
     default: float | None
     low: float
     high: float
+    whole: bool = False
 
 
 PARAMETERS: dict[str, Parameter | None] = {
@@ -40,7 +46,16 @@ PARAMETERS: dict[str, Parameter | None] = {
     "hot": Parameter("factor", 10, 0, 1e6),
     "block": Parameter("density", 0.5, 0, 1),
     "random": None,
+    "shift": Parameter("distance", None, 0, 1e6, whole=True),
+    "pairs": Parameter("distance", None, 0, 1e6, whole=True),
+    "permutation": None,
+    "rotate": None,
+    "incast": Parameter("number of senders", None, 0, 1e6, whole=True),
+    "one-to-all": None,
+    "all-to-one": None,
 }
+# One message per pair, and most pairs have none: the size is that of the messages.
+STEPS = ("shift", "pairs", "permutation", "rotate", "incast", "one-to-all", "all-to-one")
 
 
 @dataclass(frozen=True)
@@ -81,10 +96,12 @@ def parse_matrix(text: str) -> MatrixSpec:
         value = math.nan
     # Nothing at all is no density and no factor.
     above = parameter.low < value or (kind == "zipf" and value == parameter.low)
-    if not (above and value <= parameter.high):
+    fraction = parameter.whole and not value.is_integer()
+    if fraction or not (above and value <= parameter.high):
         open_end = "from" if kind == "zipf" else "above"
+        number = "whole number" if parameter.whole else "number"
         raise BadInput(
-            f"matrix {text!r}: {parameter.name} {rest!r} is not valid; expected a number "
+            f"matrix {text!r}: {parameter.name} {rest!r} is not valid; expected a {number} "
             f"{open_end} {parameter.low:g} to {parameter.high:g}"
         )
     return MatrixSpec(text, kind, value)
@@ -151,6 +168,64 @@ def _block(
     return np.where(pattern, np.int64(each), np.int64(0))
 
 
+def _derangement(ranks: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """A permutation that moves everybody; of all those that do with equal chances."""
+    while True:
+        targets: NDArray[np.int64] = random.permutation(ranks)
+        if not (targets == np.arange(ranks)).any():
+            return targets
+
+
+def _step_pairs(spec: MatrixSpec, ranks: int, random: np.random.Generator) -> list[tuple[int, int]]:
+    """Who sends to whom in one step of a pattern."""
+    everybody, number = range(ranks), int(spec.value)
+
+    def refuse(expected: str) -> BadInput:
+        return BadInput(f"matrix {spec.text!r} for {ranks} ranks; expected {expected}")
+
+    if ranks < 2:
+        raise refuse("two or more")
+    match spec.kind:
+        case "shift":
+            if number % ranks == 0:
+                raise refuse("a distance that leads to another rank")
+            return [(rank, (rank + number) % ranks) for rank in everybody]
+        case "pairs":
+            senders = ranks // 2
+            if number > ranks - senders:
+                raise refuse(f"a distance of at most {ranks - senders}, from the first half on")
+            return [(rank, rank + number) for rank in range(senders)]
+        case "permutation":
+            return list(enumerate(int(to) for to in _derangement(ranks, random)))
+        case "rotate":
+            bits = ranks.bit_length() - 1
+            if ranks != 1 << bits:
+                raise refuse("a power of two: the rank's binary digits are rotated left by one")
+            turned = [(rank << 1 | rank >> (bits - 1)) & (ranks - 1) for rank in everybody]
+            return [(rank, to) for rank, to in enumerate(turned) if to != rank]
+        case "incast":
+            if number > ranks - 1:
+                raise refuse(f"at most {ranks - 1} senders")
+            return [(rank, 0) for rank in range(1, number + 1)]
+        case "one-to-all":
+            return [(0, rank) for rank in range(1, ranks)]
+        case _:
+            return [(rank, 0) for rank in range(1, ranks)]
+
+
+def of_sends(ranks: int, sends: Iterable[tuple[int, int, int]]) -> Matrix:
+    """The matrix of (sender, receiver, bytes)."""
+    matrix: Matrix = np.zeros((ranks, ranks), dtype=np.int64)
+    for sender, receiver, size in sends:
+        matrix[sender, receiver] = size
+    return matrix
+
+
+def delivered_bytes(matrix: Matrix) -> int:
+    """What reaches another rank: the bits that 001 counts, for each pair of sender and receiver."""
+    return int(matrix.sum() - np.trace(matrix))
+
+
 def _read_file(path: Path) -> Matrix:
     """Counts of bytes as CSV or as NumPy's .npy; `check_matrix` says whether they can be used."""
     try:
@@ -191,7 +266,8 @@ def check_matrix(matrix: Matrix, ranks: int, where: str) -> None:
 def make_matrix(
     spec: MatrixSpec, ranks: int, mean: int, seed: int = 1, groups: Sequence[int] | None = None
 ) -> Matrix:
-    """The matrix for so many ranks. `groups`: of each rank, for `block`; `mean`: not for a file."""
+    """The matrix for so many ranks. `groups`: of each rank, for `block`; `mean`: not for a file; in
+    steps the size of every message. Raises BadInput for what does not suit the ranks."""
     random = np.random.default_rng(seed)
     where = f"matrix {spec.text!r}"
     match spec.kind:
@@ -206,6 +282,9 @@ def make_matrix(
             matrix = _block(ranks, mean, spec.value, groups or _default_groups(ranks), random)
         case "random":
             matrix = random.integers(0, 2 * mean + 1, size=(ranks, ranks), dtype=np.int64)
+        case kind if kind in STEPS:
+            pairs = _step_pairs(spec, ranks, random)
+            matrix = of_sends(ranks, ((sender, to, mean) for sender, to in pairs))
         case _:
             matrix = np.full((ranks, ranks), mean, dtype=np.int64)
     check_matrix(matrix, ranks, where)

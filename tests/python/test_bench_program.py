@@ -116,7 +116,7 @@ def test_matrix_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     np.zeros(3, dtype=np.int64).tofile(path)
     status, _, errors = run("mpich", arguments)
     assert status != 0
-    assert "holds no 2 x 2 numbers for size 1" in errors
+    assert "holds no 2 x 2 numbers in place 1" in errors
     np.array([1, -1, 1, 1], dtype=np.int64).tofile(path)
     status, _, errors = run("mpich", arguments)
     assert status != 0

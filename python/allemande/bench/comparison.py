@@ -25,6 +25,7 @@ from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
 from allemande.lab.timers import choose_timers
 from allemande.matrix import MatrixSpec
+from allemande.patterns import PatternSpec
 from allemande.progress_bar import ConsoleProgress
 from allemande.topology import Cluster, load_cluster
 
@@ -120,6 +121,7 @@ def compare(
     options: ConditionOptions | None = None,
     timeline: Request | None = None,
     forwarding: str | None = None,
+    pattern: PatternSpec | None = None,
 ) -> Comparison:
     """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`, `forwarding`:
     as Lab.boot.
@@ -132,7 +134,15 @@ def compare(
     cluster = conditions.cluster(whole)
     placement = parse_placement(ranks_per_host, len(cluster.hosts), rank_order)
     plan = make_jobs(
-        cluster.scaled(scale), sizes, collective, matrix, seed, placement, conditions, times
+        cluster.scaled(scale),
+        sizes,
+        collective,
+        matrix,
+        seed,
+        placement,
+        conditions,
+        times,
+        pattern,
     )
     for workload in plan.workloads:
         check_memory(workload, available_mebibytes() / len(plan.workloads))

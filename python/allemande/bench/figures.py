@@ -84,6 +84,10 @@ class Figure:
     job_median_s: list[float] | None = None
     fair_share_s: float | None = None  # the limit when all jobs share the links
     together_fraction: float | None = None  # of what the links carry, by all jobs together
+    pattern: str | None = None  # a call is then all of its steps
+    step_s: list[float] | None = None  # of each step, the median over the calls
+    delivered_bytes: int | None = None  # by one call: payload that reaches another rank
+    delivered_gbit_s: float | None = None  # of all pairs of ranks, in a median call (001's metric)
 
     @property
     def resent(self) -> int:
@@ -138,6 +142,14 @@ def _background_keys(used: Sequence[SizeRecord], shared: Shared) -> dict[str, An
     return {"background_mbit_s": means.tolist(), "background_share": shares.tolist()}
 
 
+def _step_medians(used: Sequence[SizeRecord]) -> list[float] | None:
+    calls = [steps for record in used for steps in record.step_seconds]
+    if not calls:
+        return None
+    medians: list[float] = np.median(np.asarray(calls, dtype=float), axis=0).tolist()
+    return medians
+
+
 def make_figure(
     candidate: Candidate,
     size: int,
@@ -146,6 +158,7 @@ def make_figure(
     failure: str | None = None,
     labels: Mapping[str, Any] | None = None,
     shared: Shared | None = None,
+    delivered_bytes: int | None = None,
 ) -> Figure:
     """`records`: one per round. Void rounds are left out as long as any other is there."""
     every = [record for record in records if record.seconds]
@@ -192,6 +205,11 @@ def make_figure(
         cpu_s_per_call=process_s / timed_calls if timed_calls else None,
         void=reason is not None,
         void_reason=reason,
+        step_s=_step_medians(used),
+        delivered_gbit_s=(
+            8e-9 * delivered_bytes / summary.median if summary and delivered_bytes else None
+        ),
+        delivered_bytes=delivered_bytes,
         **_job_keys(used, shared or Shared()),
         **_background_keys(used, shared or Shared()),
         **(labels or {}),

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from allemande.bench.conditions import QUIET, Conditions
+from allemande.bench.pattern_workload import make_pattern_workload
 from allemande.bench.workload import Workload, make_workload
+from allemande.errors import BadInput
 from allemande.flow_limit import flow_limit
 from allemande.lab.placement import Placement, one_per_host
 from allemande.lab.timers import Timers
 from allemande.matrix import Matrix, MatrixSpec
+from allemande.patterns import PatternSpec
 from allemande.topology import Cluster
 
 
@@ -118,9 +121,14 @@ def make_jobs(
     placement: Placement | None = None,
     conditions: Conditions = QUIET,
     timers: Timers | None = None,
+    pattern: PatternSpec | None = None,
 ) -> JobPlan:
     """`cluster`: as emulated, with the scale and with halved links."""
     where = placement or one_per_host(len(cluster.hosts))
+    if pattern is not None:
+        if conditions != replace(QUIET, half_rate_hosts=conditions.half_rate_hosts):
+            raise BadInput(f"--pattern {pattern.text} is measured alone; leave out the conditions")
+        return JobPlan.of(make_pattern_workload(cluster, sizes, pattern, collective, where))
     asked = make_workload(cluster, sizes, collective, matrix, seed, where)
     workloads = [asked] * conditions.jobs
     same_hosts = conditions.job_layout != "split" or conditions.jobs == 1

@@ -40,6 +40,8 @@ class SizeRecord:
     job_seconds: list[list[float]] = field(
         default_factory=list
     )  # `seconds`, where jobs ran at once
+    # Of each timed call the seconds of its steps, where it has several.
+    step_seconds: list[list[float]] = field(default_factory=list)
     # The timed seconds, and what each background flow carried in them; one entry per launch.
     background: list[tuple[float, list[float]]] = field(default_factory=list)
 
@@ -112,6 +114,8 @@ class RunRecord:
                 record = self.size(int(entry["size"]))
                 times = record.warmup_seconds if entry["warmup"] else record.seconds
                 times.append(float(entry["seconds"]))
+                if not entry["warmup"] and "step_s" in entry:
+                    record.step_seconds.append([float(value) for value in entry["step_s"]])
                 if not entry["warmup"] and "begin_s" in entry:
                     record.begins_s.append(float(entry["begin_s"]))
                 record.wrong_bytes += int(entry["wrong_bytes"])
@@ -175,6 +179,7 @@ def join_records(
     for record in records:
         joined.seconds += record.seconds
         joined.begins_s += record.begins_s
+        joined.step_seconds += record.step_seconds
         joined.warmup_seconds += record.warmup_seconds
         joined.wrong_bytes += record.wrong_bytes
         joined.cpu_idle_s += record.cpu_idle_s

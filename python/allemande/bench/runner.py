@@ -169,6 +169,7 @@ class Runner:
                     (self.failures_of(candidate) or ["did not run"])[-1],
                     {**self._plan.labels(), "timers": self._timers.name},
                     self._shared(size),
+                    self._plan.workloads[0].delivered_bytes(size),
                 )
                 for size, limit_s in sorted(self._limits_s.items())
                 for candidate in self._candidates

@@ -11,7 +11,15 @@ import numpy as np
 from allemande.errors import BadInput
 from allemande.flow_limit import flow_limit
 from allemande.lab.placement import Placement, one_per_host
-from allemande.matrix import ENTRY_MAX, Matrix, MatrixSpec, leaf_groups, make_matrix, mean_of
+from allemande.matrix import (
+    ENTRY_MAX,
+    Matrix,
+    MatrixSpec,
+    delivered_bytes,
+    leaf_groups,
+    make_matrix,
+    mean_of,
+)
 from allemande.topology import Cluster
 
 BLOCKING = ("alltoall", "alltoallv", "alltoallw")
@@ -30,24 +38,39 @@ class Workload:
     matrices: Mapping[int, Matrix] = field(default_factory=dict)
     seed: int = 1
     hosts: tuple[str, ...] = ()  # of each rank; empty where nobody looks
+    pattern: str | None = None  # a call is then all of its steps
+    steps: Mapping[int, Sequence[Matrix]] = field(default_factory=dict)  # by size, of a pattern
 
     def arguments(self, sizes: Sequence[int], folder: Path) -> list[str]:
         """For the benchmark program; what it reads is written into the folder."""
         words = ["--sizes", ",".join(str(size) for size in sizes)]
         if self.collective != "alltoall":
             words += ["--collective", self.collective]
-        if self.matrices:
+        matrices = [self.matrices[size] for size in sizes] if self.matrices else []
+        if self.steps:
+            matrices = [matrix for size in sizes for matrix in self.steps[size]]
+            words += ["--steps", str(len(self.steps[sizes[0]]))]
+        if matrices:
             path = folder / MATRIX_FILE
-            rows = [np.ascontiguousarray(self.matrices[size], dtype=np.int64) for size in sizes]
+            rows = [np.ascontiguousarray(matrix, dtype=np.int64) for matrix in matrices]
             path.write_bytes(b"".join(matrix.tobytes() for matrix in rows))
             words += ["--matrix", str(path)]
         return words
+
+    def delivered_bytes(self, size: int) -> int:
+        """By one call: payload that reaches another rank."""
+        if self.steps:
+            return sum(delivered_bytes(matrix) for matrix in self.steps[size])
+        ranks = self.placement.ranks
+        matrix = self.matrices.get(size)
+        return ranks * (ranks - 1) * size if matrix is None else delivered_bytes(matrix)
 
     def labels(self) -> dict[str, str | int | None]:
         """What every figure says about it."""
         return {
             "collective": self.collective,
             "matrix": self.matrix,
+            "pattern": self.pattern,
             "ranks": self.placement.ranks,
             "ranks_per_host": int(text) if (text := self.placement.text).isdigit() else text,
             "rank_order": self.placement.order,
@@ -56,6 +79,8 @@ class Workload:
 
     def bytes_max(self, size: int) -> int:
         """Of the send and the receive buffers of all ranks together."""
+        if self.steps:
+            return max(2 * int(matrix.sum()) for matrix in self.steps[size])
         matrix = self.matrices.get(size)
         if matrix is None:
             return 2 * self.placement.ranks**2 * size
@@ -68,6 +93,8 @@ class Workload:
             parts.append(f"MPI_{self.collective.capitalize()}")
         if self.matrix is not None:
             parts.append(f"matrix {self.matrix}, seed {self.seed}")
+        if self.pattern is not None:
+            parts.append(f"pattern {self.pattern}, a call is all of its steps")
         if self.placement.shares_hosts:
             parts.append(f"{self.placement.text} ranks per host, {self.placement.order} order")
         return "; ".join(parts) or None

@@ -53,7 +53,16 @@ def command(
         typer.Option(
             metavar="SPEC",
             help="For v and w, who sends how much: uniform, zipf:S, hot[:FACTOR], block[:DENSITY], "
-            "random or file:PATH (CSV or .npy, bytes, a row per sender).",
+            "random, shift:D, pairs:D, permutation, rotate, incast:K, one-to-all, all-to-one or "
+            "file:PATH (CSV or .npy, bytes, a row per sender).",
+        ),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="A call is several steps of MPI_Alltoallv, each timed: drc, alltoall-phased, "
+            "one-to-all-tree or allgather-ring.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the matrix; every candidate gets the same.")] = 1,
@@ -185,8 +194,10 @@ def command(
     """
     from allemande.bench.candidates import parse_candidates
     from allemande.bench.message_sizes import parse_sizes
+    from allemande.bench.pattern_workload import check_pattern
     from allemande.bench.workload import check_collective
     from allemande.matrix import parse_matrix
+    from allemande.patterns import parse_pattern
 
     _check_range("--scale", scale, 1e-4, 1000)
     _check_range("--rounds", rounds, 1, 1000)
@@ -199,6 +210,13 @@ def command(
     check_outputs({"--json": json, "--csv": csv, "--markdown": markdown, "--html": html})
     _check_range("--seed", seed, 0, 2**32)
     check_collective(collective)
+    pattern_spec = None if pattern is None else parse_pattern(pattern)
+    if pattern_spec is not None:
+        if matrix is not None or timeline is not None:
+            raise BadInput("--pattern says who sends when; leave out --matrix and --timeline")
+        if collective == "alltoall":
+            collective = "alltoallv"
+        check_pattern(pattern_spec, collective)
     candidates = parse_candidates(against or [], collective)
     spec = None if matrix is None else parse_matrix(matrix)
     if spec is not None and spec.has_own_sizes and sizes is not None:
@@ -239,6 +257,7 @@ def command(
             options=ConditionOptions(cold, idle, background, jobs, job_layout, slow, half_rate),
             timeline=None if timeline_size is None else Request(timeline_size),
             forwarding=forwarding,
+            pattern=pattern_spec,
         )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))

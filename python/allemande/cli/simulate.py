@@ -40,9 +40,22 @@ def command(
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="Who sends how much: uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random or "
-            "file:PATH (CSV or .npy, bytes, a row per sender).",
+            help="Who sends how much: uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random, "
+            "shift:D, pairs:D, permutation, rotate, incast:K, one-to-all, all-to-one or file:PATH "
+            "(CSV or .npy, bytes, a row per sender).",
         ),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Steps, one after the other, each timed: drc, alltoall-phased, one-to-all-tree, "
+            "allgather-ring, allreduce or ft:CLASS.",
+        ),
+    ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(metavar="HOSTLIST", help="Which take part, in rank order: h[0-23]."),
     ] = None,
     permutation: Annotated[
         str | None, typer.Option(help="balanced, shift, xor or edge-colouring.")
@@ -136,11 +149,13 @@ def command(
     from allemande.simulation.parallel import run_cases
 
     check_outputs({"--json": json, "--csv": csv, "--trace": str(trace) if trace else None})
-    runs = parse_runs(size, algorithm, matrix)
+    runs = parse_runs(size, algorithm, matrix, pattern)
     if trace is not None and len(runs) > 1:
         raise BadInput("--trace takes one algorithm and one size")
     given: dict[str, Any] = {
         "matrix": matrix,
+        "pattern": pattern,
+        "hosts": hosts,
         "permutation": permutation,
         "contention_aware": contention_aware,
         "omega": omega,

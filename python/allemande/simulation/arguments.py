@@ -9,7 +9,9 @@ from typing import Any
 
 from allemande.errors import BadInput
 from allemande.matrix import parse_matrix
+from allemande.patterns import parse_pattern
 from allemande.quantities import parse_sizes
+from allemande.topology import expand_hostlist
 
 DEFAULT_SIZE = "64KiB"
 FAULT_KINDS = ("link-down", "block-port", "slow-host")
@@ -51,7 +53,11 @@ def _parse_algorithms(text: str) -> list[str]:
     return names
 
 
-def _simulated_size(size: str | None, matrix: str | None) -> str:
+def _simulated_size(size: str | None, matrix: str | None, pattern: str | None) -> str:
+    if pattern is not None and parse_pattern(pattern).has_own_sizes:
+        if size is not None:
+            raise BadInput(f"pattern {pattern!r} says how many bytes; leave out --size")
+        return "1"
     if matrix is not None and parse_matrix(matrix).has_own_sizes:
         if size is not None:
             raise BadInput("a matrix file says how many bytes; leave out --size")
@@ -59,9 +65,13 @@ def _simulated_size(size: str | None, matrix: str | None) -> str:
     return size or DEFAULT_SIZE
 
 
-def parse_runs(size: str | None, algorithm: str, matrix: str | None) -> list[tuple[int, str]]:
+def parse_runs(
+    size: str | None, algorithm: str, matrix: str | None, pattern: str | None = None
+) -> list[tuple[int, str]]:
     """The size and the algorithm of each run."""
-    sizes = parse_sizes(_simulated_size(size, matrix))
+    if matrix is not None and pattern is not None:
+        raise BadInput("--matrix and --pattern both say who sends how much; expected one of them")
+    sizes = parse_sizes(_simulated_size(size, matrix, pattern))
     return list(itertools.product(sizes, _parse_algorithms(algorithm)))
 
 
@@ -74,4 +84,6 @@ def case_options(
         "faults": [_parse_fault(text) for text in faults] or None,
         **dict(_parse_assignment(text) for text in assignments),
     }
+    if isinstance(options.get("hosts"), str):
+        options["hosts"] = expand_hostlist(options["hosts"])
     return {key: value for key, value in options.items() if value is not None}

@@ -14,7 +14,9 @@ from allemande import _core
 from allemande.errors import BadInput
 from allemande.flow_limit import flow_limit
 from allemande.matrix import Matrix, check_matrix, leaf_groups, make_matrix, mean_of, parse_matrix
+from allemande.patterns import Steps, step_bytes
 from allemande.simulation.networks import find_cluster
+from allemande.simulation.steps import step_times, steps_limit_s, steps_of
 from allemande.topology import Cluster, parse_cluster
 
 Mode = Literal["packet", "flow"]
@@ -46,7 +48,8 @@ class Case:
     """One run. A plain value: it goes to other processes, and the same case gives the same result.
 
     `options` are those of the simulator (docs/simulator.md), without algorithm and size. A `matrix`
-    among them may also be a text as `allemande simulate --matrix` takes it; `size` is its mean.
+    among them may also be a text as `allemande simulate --matrix` takes it; `size` is its mean. A
+    `pattern` is a text as --pattern takes it; `exchanges` then counts how often all steps are made.
     """
 
     cluster: str  # a cluster file's text
@@ -90,6 +93,9 @@ class Result:
     ports: list[Port]
     matrix: str | None = None  # None: the same to everybody
     host_bytes: float = 0  # payload a host receives from the others, on average
+    pattern: str | None = None  # its steps follow one another; all times are those of all of them
+    step_s: list[float] | None = None  # of each step, the mean over the visits
+    visits_s: list[list[float]] | None = None  # of each visit, where there are several
     ranks_per_host: int = 1
     shares: dict[str, Any] = field(default_factory=dict)  # SHARE_KEYS, where jobs or flows share
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
@@ -98,6 +104,16 @@ class Result:
     def goodput_mb_s(self) -> float:
         """Payload each host receives per second, in the papers' unit."""
         return self.host_bytes / self.time_s / 1e6
+
+    @property
+    def delivered_bytes(self) -> int:
+        """Payload that reached another host, all pairs together."""
+        return round(self.host_bytes * self.hosts)
+
+    @property
+    def delivered_gbit_s(self) -> float:
+        """001's metric: the bits of all pairs of sender and receiver, by the time they took."""
+        return 8e-9 * self.delivered_bytes / self.time_s if self.time_s else 0.0
 
     def busiest_queues(self) -> list[Port]:
         """The ports that dropped most, then those that queued most."""
@@ -113,6 +129,10 @@ class Result:
             "ranks_per_host": self.ranks_per_host,
             "matrix": self.matrix,
             "goodput_mb_s": self.goodput_mb_s,
+            "delivered_bytes": self.delivered_bytes,
+            "delivered_gbit_s": self.delivered_gbit_s,
+            **({"pattern": self.pattern, "step_s": self.step_s} if self.pattern else {}),
+            **({"visits_s": self.visits_s} if self.visits_s else {}),
             **self.shares,
             "ports": [
                 {
@@ -125,6 +145,13 @@ class Result:
                 for port in self.ports
             ],
         }
+
+
+def _host_names(case: Case) -> list[str]:
+    hosts = case.options.get("hosts")
+    if hosts is not None:
+        return list(hosts)
+    return [host.name for host in parse_cluster(case.cluster, case.cluster_name).hosts]
 
 
 def _is_generated(matrix: Any) -> bool:
@@ -184,7 +211,14 @@ def _limit_by_flow(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> No
 def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     """Runs one case in this process."""
     options = {"algorithm": case.algorithm, "size": case.size, **case.options}
-    matrix = _matrix_of(case)
+    steps: Steps | None = None
+    if case.options.get("pattern") is not None:
+        names = _host_names(case)
+        steps = steps_of(case.options, len(names), case.size, case.mode)
+        options["steps"] = steps
+        options["size"] = max(size for _, _, size in steps[0])
+        del options["pattern"]
+    matrix = None if steps else _matrix_of(case)
     if matrix is not None:
         if case.mode == "flow":
             raise BadInput("flow mode has the same size for every pair; simulate packets")
@@ -210,7 +244,19 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         }
     else:
         raw = dict(_core.simulate(case.cluster, options, watcher))
-        _limit_by_flow(case, raw, matrix)
+        if not steps:
+            _limit_by_flow(case, raw, matrix)
+    timed: dict[str, Any] = {}
+    if steps:
+        times = step_times(raw, steps)
+        raw["time_s"] = sum(times.mean_s)
+        raw["limit_s"] = steps_limit_s(
+            parse_cluster(case.cluster, case.cluster_name), raw["host_order"], steps
+        )
+        raw["fraction_of_limit"] = raw["limit_s"] / raw["time_s"] if raw["time_s"] else 0.0
+        timed = {"pattern": case.options["pattern"], "step_s": times.mean_s}
+        if len(times.visits_s) > 1:
+            timed["visits_s"] = times.visits_s
     cpu_s = time.process_time() - begin
     total_s = raw.get("simulated_s", raw["time_s"])
     ports = [
@@ -228,7 +274,10 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     return Result(
         **{key: raw[key] for key in JSON_KEYS if key != "cpu_s"},
         matrix=given if given is None or isinstance(given, str) else "given",
-        host_bytes=_host_bytes(case, raw["hosts"], matrix),
+        host_bytes=(
+            step_bytes(steps) / raw["hosts"] if steps else _host_bytes(case, raw["hosts"], matrix)
+        ),
+        **timed,
         ranks_per_host=_ranks_per_host(case),
         cpu_s=cpu_s,
         mode=case.mode,
