@@ -325,8 +325,14 @@ void read_card(Reader& reader, const topology::Cluster& cluster, SimulateOptions
   sim::HostCard& card = out.network.card;
   card.half_duplex = reader.flag("half_duplex", false);
   card.packets = reader.count32("card_packets", 0);
-  if (card.turn > 0 && !card.half_duplex) {
-    refuse("options: overheads_ns `turn` is that of cards with half_duplex");
+  constexpr double kMega = 1e6;
+  const double rate = reader.get<double>("card_mbit_s", 0, "a number");
+  if (!(rate >= 0 && rate <= kMega)) {
+    refuse(fmt::format("options: `card_mbit_s` is {}; expected 0 to {}", rate, kMega));
+  }
+  card.bit_s = static_cast<std::uint64_t>(rate * kMega);
+  if ((card.turn > 0 || card.bit_s > 0) && !card.half_duplex) {
+    refuse("options: overheads_ns `turn` and `card_mbit_s` are those of cards with half_duplex");
   }
   if (card.half_duplex && (out.network.costs.gap > 0 || out.network.pauses.interval > 0)) {
     refuse("options: half_duplex cards have o_s, o_r, u_r and turn; no gap and no pauses");

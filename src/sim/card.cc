@@ -1,7 +1,8 @@
 // Network cards that handle one direction at a time and prefer what comes in (001 section 3, the
 // LANai of Myrinet): a packet that arrives stops the one being sent; that goes on when nothing more
 // comes in. Each change of direction costs `turn`. Sending takes `send`, receiving `receive`, of
-// the one card; a packet is on the link when the card has done with it.
+// the one card, and both what its bytes take at the card's rate; a packet is on the link when the
+// card has done with it.
 #include <algorithm>
 
 #include "sim/simulator.h"
@@ -13,11 +14,17 @@ bool Simulator::card_is_free(const HostState& host) const {
   return host.sending == kNone && host.receives_until <= now_;
 }
 
+// What the bytes of a packet take, either way.
+Picos Simulator::card_time(std::uint32_t index) {
+  const std::uint64_t rate = options_.card.bit_s;
+  return rate == 0 ? 0 : serialization(pool_[index].bytes, rate);
+}
+
 void Simulator::card_send(std::uint32_t host, std::uint32_t index) {
   HostState& state = hosts_[host];
   state.sending = index;
   state.resumes_at = now_ + (state.sent_last ? 0 : options_.card.turn);
-  state.send_ends = state.resumes_at + costs_of(state).send;
+  state.send_ends = state.resumes_at + costs_of(state).send + card_time(index);
   queue_.push(state.send_ends, EventKind::kCard, host);
 }
 
@@ -47,7 +54,7 @@ void Simulator::card_receive(std::uint32_t host, std::uint32_t index) {
   }
   state.sent_last = false;
   const Picos left = sends ? state.send_ends - std::max(now_, state.resumes_at) : 0;
-  state.receives_until = begin + costs_of(state).receive;
+  state.receives_until = begin + costs_of(state).receive + card_time(index);
   if (sends) {
     state.resumes_at = state.receives_until + options_.card.turn;
     state.send_ends = state.resumes_at + left;

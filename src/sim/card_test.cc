@@ -71,6 +71,14 @@ TEST(HalfDuplexCard, ArrivalsInARowPayForOneTurn) {
   EXPECT_EQ(got.arrived[1].at - got.arrived[0].at, 100 * kMicro);
 }
 
+TEST(HalfDuplexCard, HasARateOfItsOwn) {
+  Options options;
+  options.card = {.half_duplex = true, .bit_s = 40'000'000};  // 200 us for 1000 bytes
+  const Ran got = run(star(2), {{.from = 0, .to = 1}}, options);
+  ASSERT_EQ(got.arrived.size(), 1u);
+  EXPECT_EQ(got.arrived[0].at, 200 * kMicro + 2 * kFrame + 200 * kMicro);
+}
+
 TEST(HalfDuplexCard, ACardThatIsFullHoldsBackWhatTheSwitchHas) {
   const topology::Switch node{.name = "s",
                               .architecture = topology::Architecture::kInput,

@@ -39,6 +39,7 @@ struct HostCosts {
 struct HostCard {
   bool half_duplex = false;   // one direction at a time, what comes in first (card.cc)
   Picos turn = 0;             // half_duplex: what a change of direction costs
+  std::uint64_t bit_s = 0;    // half_duplex: what it moves, besides the host's costs; 0: any rate
   std::uint32_t packets = 0;  // it holds, where switches wait for it (back-pressure); 0: any number
 };
 

@@ -232,6 +232,7 @@ class Simulator {
                   std::uint32_t depth);
   // card.cc
   bool card_is_free(const HostState& host) const;
+  Picos card_time(std::uint32_t index);
   void card_send(std::uint32_t host, std::uint32_t index);
   void on_card(std::uint32_t host);
   void card_receive(std::uint32_t host, std::uint32_t index);
