@@ -17,6 +17,7 @@ from allemande.flow_limit import flow_limit
 from allemande.lab import Lab, capacity
 from allemande.lab.network import BRIDGES, FORWARDING, load_network
 from allemande.lab.stats import PortStats, Stats
+from allemande.simulation.case import simulate
 from allemande.topology import load_cluster
 
 TWO_SPINES = """
@@ -331,3 +332,20 @@ def test_a_host_with_two_links_has_an_address_on_each(registry_base: Path, forwa
     assert flow_limit(read, None, 1_000_000).seconds == pytest.approx(
         2 * frame_bytes * 8 / 30e6, rel=0.001
     )
+
+
+def test_libraries_run_patterns_over_routers(two_spines: Path, tmp_path: Path) -> None:
+    """Stock and ours, every byte checked, and the same bytes as in the simulator."""
+    path = tmp_path / "out.json"
+    words = ["bench", "--lab", str(two_spines), "--scale", "1", "--pattern", "alltoall-phased"]
+    words += ["--sizes", "3000", "--against", "mpich,allemande+openmpi", "--rounds", "1"]
+    assert main([*words, "--calls", "1", "--seconds", "0", "--json", str(path)]) == 0
+    figures = json.loads(path.read_text())
+    assert [figure["candidate"] for figure in figures] == ["mpich", "allemande+openmpi"]
+    simulated = simulate(str(two_spines), size=3000, pattern="alltoall-phased")
+    for figure in figures:
+        assert figure["wrong_bytes"] == 0 and not figure["void"], figure["void_reason"]
+        assert len(figure["step_s"]) == len(simulated.step_s or []) == 6
+        assert figure["median_s"] == pytest.approx(sum(figure["step_s"]), rel=0.5)
+        assert figure["delivered_bytes"] == simulated.delivered_bytes == 4 * 3 * 3000
+        assert figure["limit_s"] == pytest.approx(simulated.limit_s)
