@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
 from allemande.reproduce.kinds import RUNS, run
 from allemande.reproduce.metrics import METRICS
+from allemande.reproduce.network_figure import run_networks
 from allemande.reproduce.port_losses import run_port_losses
+from allemande.reproduce.step_figure import run_steps
 from allemande.simulation.case import Result, run_case
 
 LONGEST = 1_200_000
@@ -341,3 +344,44 @@ def test_acks_that_ride_on_data_are_what_tells_pairwise_from_shift(points: Point
     assert bandwidth("pairwise") > 1.02 * bandwidth("shift")
     separate = [bandwidth(f"{name}, separate acks") for name in ("pairwise", "shift")]
     assert separate[0] == pytest.approx(separate[1], rel=0.01)
+
+
+# ---- 004 -----------------------------------------------------------------------------------------
+
+
+def test_numbers_of_hosts_that_meet_on_three_spines() -> None:
+    """Displaced ring of 24: a quarter of a link at step 12 with LMC 2; flat with d-mod-k."""
+    outcome = run_steps(experiments.load("004-fig-4-5"), 1, None)
+    ours = {row.point: row.ours for row in outcome.rows}
+    for label, fraction, most, fewest in (
+        ("one number per host (LMC 0)", 1, 1, 1),
+        ("four numbers per host, the first used (LMC 2)", 0.25, 4, 0),
+        ("16 numbers per host, the first used (LMC 4)", 0.25, 4, 0),
+        ("d-mod-k", 1, 1, 1),
+    ):
+        at = f"{label}: bandwidth at step 12, of the best step"
+        assert ours[at] == pytest.approx(fraction, rel=0.05)
+        assert ours[f"{label}: flows on the busiest uplink at step 12"] == most
+        assert ours[f"{label}: flows on the idlest uplink at step 12"] == fewest
+        if fraction == 1:
+            worst = ours[f"{label}: bandwidth at the worst step, of the best step"]
+            assert worst is not None and worst > 0.95
+
+
+# ---- 001 -----------------------------------------------------------------------------------------
+
+
+def test_bisections_beyond_four_links_bring_nothing() -> None:
+    """One size of 001 Figure 13: all-to-all, and what has no parallel connections."""
+    loaded = experiments.load("001-fig-11-14")
+    kept = [network for network in loaded.data["networks"] if network[0] in ("4", "9")]
+    patterns = [curve for curve in loaded.data["curve"] if "phases" not in curve["label"]]
+    data = {**loaded.data, "networks": kept, "sizes": [1484], "curve": patterns}
+    data["published"] = [
+        {"point": curve["label"], "value": [curve["label"], "9"], "of": [curve["label"], "4"]}
+        for curve in patterns
+    ]
+    rows = run_networks(replace(loaded, data=data), 1, None).rows
+    gains = {row.point: row.ours for row in rows}
+    for label in ("all-to-all", "one-to-all, serial", "all-to-one", "synchronous shuffle"):
+        assert gains[label] == pytest.approx(1, abs=0.03), label

@@ -1,8 +1,7 @@
 """An experiment is a folder: README.md, experiment.toml (what runs, what was published), data.
 
 experiment.toml names a kind, which is the code that runs it (kinds.py): `curves` for everything
-that is a figure of lines, `blocked-port`, `pair-flows`, `port-losses`, `signature` and `probe` for
-those that are not.
+that is a figure of lines, the others for what is not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,16 @@ from typing import Any
 
 from allemande.errors import BadInput
 
-KINDS = ("curves", "blocked-port", "pair-flows", "port-losses", "signature", "probe")
+KINDS = (
+    "curves",
+    "blocked-port",
+    "pair-flows",
+    "port-losses",
+    "signature",
+    "probe",
+    "steps",
+    "networks",
+)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.curve_figure import run_curves
 from allemande.reproduce.experiment import Experiment, Outcome
+from allemande.reproduce.network_figure import run_networks
 from allemande.reproduce.pair_flows import run_pair_flows
 from allemande.reproduce.port_losses import run_port_losses
 from allemande.reproduce.probed_network import run_probed
 from allemande.reproduce.signature_figure import run_signature
+from allemande.reproduce.step_figure import run_steps
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
 
@@ -21,6 +23,10 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "port-losses": run_port_losses,
     "signature": run_signature,
     "probe": run_probed,
+
+
+    "steps": run_steps,
+    "networks": run_networks,
 }
 
 
