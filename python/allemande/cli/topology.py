@@ -36,6 +36,24 @@ def command(
     price: Annotated[
         bool, typer.Option("--price", help="Show what it costs, by the file's [price] table.")
     ] = False,
+    lid_tables: Annotated[
+        str | None,
+        typer.Option(
+            "--lid-tables",
+            metavar="FILE",
+            help="Write LID tables as OpenSM dumps them and reads them; '-' is stdout.",
+        ),
+    ] = None,
+    lmc: Annotated[int, typer.Option(help="Of the LID tables: 2^LMC LIDs per host, 0 to 7.")] = 0,
+    lid_engine: Annotated[
+        str, typer.Option("--lid-engine", help="How they are made: minhop or updn.")
+    ] = "minhop",
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DUMP", help="Take GUIDs and LIDs from this dump of OpenSM for the same fabric."
+        ),
+    ] = None,
     as_json_text: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead.")
     ] = False,
@@ -51,7 +69,15 @@ def command(
     from allemande.report.cluster_report import as_json, print_report
     from allemande.simulation.networks import find_cluster
 
-    check_outputs({"--output": output, "--json": STDOUT if as_json_text else None})
+    check_outputs(
+        {
+            "--output": output,
+            "--lid-tables": lid_tables,
+            "--json": STDOUT if as_json_text else None,
+        }
+    )
+    if lid_tables is None and (lmc or like or lid_engine != "minhop"):
+        raise BadInput("--lmc, --lid-engine and --like are of --lid-tables; expected --lid-tables")
     sizes = parse_sizes(size)
     loaded = find_cluster(cluster)
     if scale != 1.0:
@@ -59,7 +85,11 @@ def command(
     if price and loaded.price is None:
         raise BadInput(f"cluster {loaded.name} has no prices; expected a [price] table in its file")
     write_output(output, loaded.to_toml())
-    if output == STDOUT:
+    if lid_tables is not None:
+        from allemande.formats.opensm_lfts import make_dump
+
+        write_output(lid_tables, make_dump(loaded, lmc, lid_engine, like))
+    if STDOUT in (output, lid_tables):
         return
     if as_json_text:
         typer.echo(json.dumps(as_json(loaded, sizes, price), indent=2))

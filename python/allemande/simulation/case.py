@@ -98,6 +98,7 @@ class Result:
     visits_s: list[list[float]] | None = None  # of each visit, where there are several
     ranks_per_host: int = 1
     shares: dict[str, Any] = field(default_factory=dict)  # SHARE_KEYS, where jobs or flows share
+    warnings: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
@@ -134,6 +135,7 @@ class Result:
             **({"pattern": self.pattern, "step_s": self.step_s} if self.pattern else {}),
             **({"visits_s": self.visits_s} if self.visits_s else {}),
             **self.shares,
+            "warnings": self.warnings,
             "ports": [
                 {
                     "name": port.name,
@@ -284,6 +286,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         cluster=case.cluster_name,
         rank_time_s=list(raw["rank_time_s"]),
         ports=ports,
+        warnings=list(raw.get("warnings", [])),
         shares={key: raw[key] for key in SHARE_KEYS if key in raw},
         raw=raw,
     )
@@ -300,6 +303,12 @@ def make_case(
     if mode not in MODES:
         raise BadInput(f"mode {mode!r} is unknown; expected one of {', '.join(MODES)}")
     found = find_cluster(cluster)
+    tables = options.get("lid_tables")
+    if isinstance(tables, str):
+        from allemande.formats.opensm_lfts import load_tables
+
+        read = load_tables(found, tables)
+        options |= {"lid_tables": read.ports, "lmc": read.lmc}
     return Case(found.to_toml(), found.name, algorithm, size, mode, options)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -112,6 +113,8 @@ def print_results(console: Console, results: Sequence[Result]) -> None:
     if not console.is_terminal:
         console.width = max(console.width, 140)  # a file has no edge to wrap at
     console.print(_result_table(results))
+    for warning in dict.fromkeys(text for result in results for text in result.warnings):
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)
     for result in results:
         if result.shares:
             console.print(_share_table(result))
