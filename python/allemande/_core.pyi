@@ -551,6 +551,11 @@ def simulate(cluster_text: str, options: dict[str, Any], progress: Callable[[flo
     Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.
     """
 
+def simulate_streams(cluster: Cluster, streams: Sequence[tuple[str, str]], message_bytes: int, duration_s: float, warm_up_s: float, options: dict[str, Any]) -> dict[str, Any]:
+    """
+    Simulates streams between pairs of hosts, one message after another as fast as cards and back-pressure let them. The result has `bit_s` of each stream, and `port_bytes`: what crossed the links from one node to another.
+    """
+
 def simulate_flows(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     One exchange among all hosts as max-min fair flows. `progress` is called with the part done, 0 to 1.

@@ -53,8 +53,11 @@ class Subnet:
         found = self.folder / "opensm-lfts.dump"
         found.unlink(missing_ok=True)
         subprocess.run(
-            ["timeout", "--kill-after=1", str(TOOL_S), "opensm", "-o", "-r", "-D", "0x43"]
-            + ["-f", str(self.folder / "opensm.log"), *words],
+            [
+                *("timeout", "--kill-after=1", str(TOOL_S)),
+                *("opensm", "-o", "-r", "-D", "0x43", "-f", str(self.folder / "opensm.log")),
+                *words,
+            ],
             env={
                 "PATH": "/usr/sbin:/usr/bin:/bin",
                 "LD_PRELOAD": str(UMAD),

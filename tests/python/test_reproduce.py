@@ -385,3 +385,30 @@ def test_bisections_beyond_four_links_bring_nothing() -> None:
     gains = {row.point: row.ours for row in rows}
     for label in ("all-to-all", "one-to-all, serial", "all-to-one", "synchronous shuffle"):
         assert gains[label] == pytest.approx(1, abs=0.03), label
+
+
+# 001 Figures 3 and 6: what routes alone say.
+def test_routes_meet_where_the_paper_says() -> None:
+    shuffle = {row.point: row.ours for row in run(experiments.load("001-fig-3")).rows}
+    by_bits = [value for point, value in shuffle.items() if point.startswith("destination bits")]
+    assert by_bits == [2, 2, 2]
+    valiant = shuffle["Valiant: busiest switch, of the mean (1 is even)"]
+    assert valiant is not None and valiant <= 1.1
+    for name in ("001-table-1", "001-fig-10"):
+        assert all(row.ours == row.published for row in run(experiments.load(name)).rows)
+    pairs = run(experiments.load("001-fig-6")).rows
+    assert all(row.ours == pytest.approx(row.published) for row in pairs if row.published)
+
+
+# 001 Figures 5, 7 and 9, within what the paper leaves open.
+def test_streams_gain_by_two_routes_and_by_random_order() -> None:
+    ours: dict[str, float] = {}
+    for name in ("001-fig-5", "001-fig-7", "001-fig-9"):
+        ours |= {row.point: row.ours or 0 for row in run(experiments.load(name)).rows}
+    assert ours["four switches, of one"] == pytest.approx(1, abs=0.01)
+    assert ours["2048 B, of 1536 B (a dip)"] < 0.7
+    assert ours["4608 B, of 1536 B (none)"] == pytest.approx(1, abs=0.001)
+    assert ours["one route: peak, Gbit/s (fitted)"] == pytest.approx(1.96, rel=0.05)
+    assert 1.3 <= ours["two routes by turns, of one route"] <= 1.65
+    assert 2.0 <= ours["random order, of one route in order"] <= 2.4
+    assert 0.88 <= ours["random order: two routes, of one"] <= 1

@@ -8,7 +8,7 @@ import pytest
 
 from allemande.cli import main
 from allemande.errors import BadInput
-from allemande.flow_limit import flow_limit
+from allemande.flow_limit import alltoall_limits, flow_limit
 from allemande.partition import bisection
 from allemande.simulation.case import simulate
 from allemande.simulation.networks import as_cluster_file, find_cluster
@@ -113,6 +113,15 @@ def test_trees_and_networks_that_split_evenly_need_no_programme() -> None:
         cluster = find_cluster(name)
         limit = flow_limit(cluster, None, 10_000)
         assert (limit.method, limit.seconds) == ("cuts", cluster.limit_seconds(None, 10_000))
+
+
+def test_limits_of_several_sizes_are_those_of_each() -> None:
+    for name in ("shuffle-exchange:8", "torus:6,hosts=2", "tam-8x4"):
+        cluster = find_cluster(name)
+        for size, limit in zip(
+            (1000, 70_000), alltoall_limits(cluster, (1000, 70_000)), strict=True
+        ):
+            assert limit.seconds == pytest.approx(flow_limit(cluster, None, size).seconds)
 
 
 def test_simulations_are_held_to_the_flow() -> None:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from allemande.errors import BadInput
-from allemande.flow_limit import flow_limit
+from allemande.flow_limit import FlowLimit, alltoall_limits
 from allemande.partition import Halves, bisection
 from allemande.quantities import format_rate, format_size
 from allemande.report.cluster_outline import Outline
@@ -70,8 +70,7 @@ def _price_json(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def _limit_json(cluster: Cluster, size: int) -> dict[str, Any]:
-    limit = flow_limit(cluster, None, size)
+def _limit_json(cluster: Cluster, size: int, limit: FlowLimit) -> dict[str, Any]:
     return {
         "size": size,
         "seconds": limit.seconds,
@@ -131,7 +130,10 @@ def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str
         ],
         "bisection": halves
         and {"links": halves.links, "mbit_s": halves.mbit_s, "exact": halves.exact},
-        "limits": [_limit_json(cluster, size) for size in sizes],
+        "limits": [
+            _limit_json(cluster, size, limit)
+            for size, limit in zip(sizes, alltoall_limits(cluster, sizes), strict=True)
+        ],
         "tuning": {
             "window_packets": tuning.window_packets,
             "window_with_acks": tuning.window_with_acks,
@@ -163,10 +165,13 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
             cells.append(f"[bold]{text}[/bold]" if binding else text)
         table.add_row(level, limit.busiest, format_rate(limit.rate_mbit_s), *cells)
     if not cluster.is_tree():
-        flows = [flow_limit(cluster, None, size) for size in sizes]
+        flows = alltoall_limits(cluster, sizes)
         if any(flow.method == "flow" for flow in flows):
             texts = [f"[bold]{format_limit(flow.seconds)}[/bold]" for flow in flows]
             table.add_row("all paths together", "", "", *texts)
+        if any(flow.method == "cuts only" for flow in flows):
+            table.caption = "Too large for the flow over all paths: the limit may be longer."
+            table.caption_justify = "left"
     console.print(table)
 
 

@@ -24,6 +24,9 @@ KINDS = (
     "probe",
     "steps",
     "networks",
+    "designs",
+    "route-loads",
+    "streams",
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.curve_figure import run_curves
+from allemande.reproduce.designs import run_designs
 from allemande.reproduce.experiment import Experiment, Outcome
 from allemande.reproduce.network_figure import run_networks
 from allemande.reproduce.pair_flows import run_pair_flows
@@ -13,6 +14,10 @@ from allemande.reproduce.port_losses import run_port_losses
 from allemande.reproduce.probed_network import run_probed
 from allemande.reproduce.signature_figure import run_signature
 from allemande.reproduce.step_figure import run_steps
+
+
+from allemande.reproduce.route_loads import run_route_loads
+from allemande.reproduce.streams import run_streams
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
 
@@ -27,6 +32,11 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
 
     "steps": run_steps,
     "networks": run_networks,
+
+
+    "designs": run_designs,
+    "route-loads": run_route_loads,
+    "streams": run_streams,
 }
 
 

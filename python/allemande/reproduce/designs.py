@@ -1,0 +1,69 @@
+"""001 Table 1 and Figure 10: what the designs of a cluster cost, and what their halves share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import matplotlib
+from matplotlib.figure import Figure as Canvas
+
+from allemande.errors import BadInput
+from allemande.partition import bisection
+from allemande.report.plot_look import COLOURS, STYLE, save, share_legend
+from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.topology import Cluster
+
+MEASURES = ("price", "bisection")
+
+
+def _measured(cluster: Cluster, measure: str) -> float:
+    if measure == "bisection":
+        return float(bisection(cluster).links)
+    cost = cluster.cost()
+    if cost is None:
+        raise BadInput(f"cluster {cluster.name} has no prices; expected a [price] table")
+    return cost.total
+
+
+def run_designs(
+    experiment: Experiment, _workers: int, watcher: Callable[[float], None] | None
+) -> Outcome:
+    """A row for each design: its price, or its bisection in links."""
+    data = experiment.data
+    measure = data["measure"]
+    if measure not in MEASURES:
+        raise BadInput(f"measure {measure!r} is unknown; expected one of {', '.join(MEASURES)}")
+    rows = []
+    for number, design in enumerate(data["design"], 1):
+        cluster = find_experiment_cluster(experiment, design["cluster"])
+        rows.append(
+            Row(
+                experiment.figure,
+                f"{design['cluster']}: {data['unit']}",
+                design["published"],
+                _measured(cluster, measure),
+            )
+        )
+        if watcher is not None:
+            watcher(number / len(data["design"]))
+    return Outcome(rows, lambda kind: _draw(experiment, rows, kind))
+
+
+def _draw(experiment: Experiment, rows: list[Row], kind: str) -> bytes:
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(6.4, 4.0), layout="constrained", facecolor="white")
+        axes = canvas.subplots()
+        names = [design["cluster"] for design in experiment.data["design"]]
+        for index, (label, values) in enumerate(
+            (
+                ("published", [row.published or 0 for row in rows]),
+                ("ours", [row.ours or 0 for row in rows]),
+            )
+        ):
+            places = [place + 0.38 * (index - 0.5) for place in range(len(rows))]
+            axes.bar(places, values, 0.36, color=COLOURS[index], label=label)
+        axes.set_xticks(range(len(rows)), names, fontsize=8)
+        axes.set_ylabel(experiment.data["unit"])
+        share_legend(canvas, experiment.title)
+        return save(canvas, kind)

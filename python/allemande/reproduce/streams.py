@@ -1,0 +1,131 @@
+"""001 Figures 5, 7 and 9: what streams between pairs of hosts reach together, by message size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from os import cpu_count
+from statistics import fmean
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure as Canvas
+
+from allemande import _core
+from allemande.errors import BadInput, Failed
+from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.stream_pairs import mappings, stream_pairs
+from allemande.topology import parse_cluster
+
+
+@dataclass(frozen=True)
+class _Run:
+    cluster: str  # its text
+    pairs: list[tuple[str, str]]
+    size: int
+    duration_s: float
+    warm_up_s: float
+    options: dict[str, Any]
+
+
+def _gbit_s(run: _Run) -> float | None:
+    """All streams together; None where ports came to wait for each other."""
+    cluster = parse_cluster(run.cluster, "cluster")
+    try:
+        found = _core.simulate_streams(
+            cluster, run.pairs, run.size, run.duration_s, run.warm_up_s, run.options
+        )
+    except Failed:
+        return None
+    return float(sum(found["bit_s"])) / 1e9
+
+
+@dataclass(frozen=True)
+class _Line:
+    label: str
+    by_size: dict[int, list[float | None]]  # one for each mapping
+
+    def mean(self, size: int) -> float:
+        return fmean(value for value in self.by_size[size] if value is not None)
+
+    @property
+    def peak(self) -> float:
+        return max(self.mean(size) for size in self.by_size)
+
+    @property
+    def standstills(self) -> float:
+        """Part of the runs that came to a standstill; they count nowhere else."""
+        runs = [value for values in self.by_size.values() for value in values]
+        return sum(value is None for value in runs) / len(runs)
+
+
+def run_streams(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> Outcome:
+    """The curves of the experiment, and its rows."""
+    data = experiment.data
+    plan = []
+    for curve in data["curve"]:
+        own = {**data, **curve}
+        cluster = find_experiment_cluster(experiment, own["cluster"])
+        options = {**data.get("options", {}), "routing": own["routing"]}
+        for size in data["values"]:
+            for mapping in mappings(own):
+                pairs = stream_pairs(cluster, own, mapping)
+                run = _Run(
+                    cluster.to_toml(), pairs, size, data["duration_s"], data["warm_up_s"], options
+                )
+                plan.append((curve["label"], size, run))
+    lines = {curve["label"]: _Line(curve["label"], {}) for curve in data["curve"]}
+    with ProcessPoolExecutor(workers or cpu_count()) as pool:
+        found = pool.map(_gbit_s, (run for _, _, run in plan), chunksize=8)
+        for number, ((label, size, _), value) in enumerate(zip(plan, found, strict=True), 1):
+            lines[label].by_size.setdefault(size, []).append(value)
+            if watcher is not None:
+                watcher(number / len(plan))
+    rows = [
+        Row(experiment.figure, row["point"], row.get("published"), _value(lines, row))
+        for row in data["row"]
+    ]
+    return Outcome(rows, lambda kind: _draw(experiment, list(lines.values()), kind))
+
+
+def _value(lines: dict[str, _Line], row: dict[str, Any]) -> float:
+    """The peak of a curve or its value `at` a size, as such or as part `of` another."""
+    if row.get("take") == "standstills":
+        return lines[row["curve"]].standstills
+    if "take" in row:
+        raise BadInput(f"take {row['take']!r} is unknown; expected standstills")
+
+    def one(curve: str, at: int | None) -> float:
+        return lines[curve].peak if at is None else lines[curve].mean(at)
+
+    value = one(row["curve"], row.get("at"))
+    return value / one(row["of"], row.get("of_at", row.get("at"))) if "of" in row else value
+
+
+def _draw(experiment: Experiment, lines: list[_Line], kind: str) -> bytes:
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
+        axes = canvas.subplots()
+        for index, line in enumerate(lines):
+            axes.plot(
+                list(line.by_size),
+                [line.mean(size) for size in line.by_size],
+                color=COLOURS[index],
+                marker=MARKERS[index],
+                linewidth=2,
+                markeredgecolor="white",
+                label=line.label,
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(experiment.data["values"], [str(v) for v in experiment.data["values"]])
+        axes.tick_params("x", which="minor", bottom=False, labelbottom=False)
+        axes.set_xlabel("bytes per message")
+        axes.set_ylabel("all streams together, Gbit/s")
+        axes.set_ylim(bottom=0)
+        share_legend(canvas, experiment.title)
+        return save(canvas, kind)
