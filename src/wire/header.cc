@@ -15,8 +15,8 @@ constexpr std::size_t kAcknowledgedOffset = 12;
 static_assert(kAcknowledgedOffset + sizeof(std::uint32_t) == kChecksumOffset);
 static_assert(kChecksumOffset + sizeof(std::uint64_t) == kHeaderBytes);
 
-constexpr std::uint8_t kPathShift = 5;
-constexpr std::uint8_t kFlagsMask = 0x1F;
+constexpr std::uint8_t kPathShift = 3;
+constexpr std::uint8_t kFlagsMask = 0x07;
 
 }  // namespace
 

@@ -2,9 +2,9 @@
 //
 //   0                   1                   2                   3
 //   0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-//  +-------+-------+---------------+-------------------------------+
-//  |version| type  |path |  flags  |            set                |
-//  +-------+-------+---------------+-------------------------------+
+//  +-------+-------+---------+-----+-------------------------------+
+//  |version| type  |  path   |flags|            set                |
+//  +-------+-------+---------+-----+-------------------------------+
 //  |            source             |          exchange             |
 //  +-------------------------------+-------------------------------+
 //  |                         packet number                         |
@@ -27,9 +27,9 @@ namespace alm::wire {
 
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kChecksumOffset = 16;
-constexpr std::uint8_t kVersion = 1;
-// Paths between two hosts: the header has three bits for them, a process one socket for each.
-constexpr std::uint8_t kPathsMax = 8;
+constexpr std::uint8_t kVersion = 2;
+// Paths between two hosts: the header has five bits for them (docs/adr/0028-paths.md).
+constexpr std::uint8_t kPathsMax = 32;
 constexpr std::uint8_t kPathMax = kPathsMax - 1;
 
 enum class Type : std::uint8_t {
@@ -52,7 +52,7 @@ constexpr std::uint8_t kFlagsKnown = kFlagAckSoon | kFlagLast;
 struct Header {
   Type type = Type::kData;
   std::uint8_t path = 0;       // 0..kPathMax
-  std::uint8_t flags = 0;      // 5 bits, kFlag...
+  std::uint8_t flags = 0;      // 3 bits, kFlag...
   std::uint16_t set = 0;       // the receiver's number for the communicator
   std::uint16_t source = 0;    // the sender's rank in it
   std::uint16_t exchange = 0;  // low bits of the exchange number; the checksum covers all 64
