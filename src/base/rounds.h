@@ -22,6 +22,7 @@ struct Train {
 struct Rounds {
   std::vector<PeerId> send, recv;
   std::vector<std::uint32_t> send_begin, recv_begin;  // count() + 1 entries each
+  std::vector<std::uint8_t> paths;  // of send, by the plan; empty: whoever sends chooses
   bool interleaved = true;  // packets to a round's partners alternate; false: block after block
   // For blocks of different sizes: what is sent, and what comes, in the order of steps. What the
   // trains do not hold goes in the order of the rounds, after them.

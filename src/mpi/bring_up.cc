@@ -17,7 +17,6 @@ namespace alm::mpi {
 namespace {
 
 constexpr std::uint32_t kSafeDatagramBytes = 1232;  // 1280 (RFC 8200 section 5) - IPv6 40 - UDP 8
-constexpr std::uint32_t kPathsInUse = 1;
 constexpr std::string_view kNative = "its MPI_Alltoall passes through";
 
 }  // namespace
@@ -173,7 +172,7 @@ void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
   reserve(mine, sets);
   if (mine.set == 0) return set_cause(mine, "too many communicators are in use");
   const io::Endpoint& endpoint = driver_->endpoint();
-  set_addresses(mine, endpoint, kPathsInUse);
+  set_addresses(mine, endpoint);
   if (const auto warnings = endpoint.warnings(); !warnings.empty()) {
     set_cause(mine, warnings.front());
   }

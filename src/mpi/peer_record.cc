@@ -29,9 +29,9 @@ void set_cause(PeerRecord& record, std::string_view cause) {
   std::copy_n(cause.begin(), std::min(cause.size(), kCauseBytes - 1), record.cause.begin());
 }
 
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t paths) {
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint) {
   record.udp = 1;
-  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(paths, kPathsMax));
+  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(endpoint.paths(), kSocketsMax));
   record.datagram_bytes = endpoint.datagram_bytes();
   for (std::uint32_t path = 0; path < record.paths; ++path) {
     const io::Address address = endpoint.local(path);
@@ -51,7 +51,7 @@ base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record) {
   const std::string numeric =
       to_string(InterfaceAddress{.family = record.family, .bytes = record.address});
   std::vector<io::Address> addresses;
-  for (std::size_t path = 0; path < std::min<std::size_t>(record.paths, kPathsMax); ++path) {
+  for (std::size_t path = 0; path < std::min<std::size_t>(record.paths, kSocketsMax); ++path) {
     auto address = io::make_address(numeric, record.ports[path]);
     if (!address) return address.error();
     addresses.push_back(std::move(address).value());

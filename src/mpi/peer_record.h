@@ -19,7 +19,7 @@
 
 namespace alm::mpi {
 
-using io::kPathsMax;
+using io::kSocketsMax;
 constexpr std::size_t kCauseBytes = 160;
 constexpr std::uint32_t kLeadersMax = 8;  // of a host
 
@@ -43,7 +43,7 @@ struct PeerSockets {
   std::uint8_t family = 0;
   std::uint8_t explains = 0;  // 1: there is a cause
   std::array<std::uint8_t, 16> address{};
-  std::array<std::uint16_t, kPathsMax> ports{};
+  std::array<std::uint16_t, kSocketsMax> ports{};
   // Of the leader of a host with several ranks: the memory they are to share (node_memory.h).
   std::int32_t process = 0, memory_file = -1;
 };
@@ -62,7 +62,7 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
 
 // Sockets and names in a record, and back.
 void set_cause(PeerRecord& record, std::string_view cause);
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t paths);
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 
 // There is more than one host, and the cluster file (if there is one) knows them all; else why not.

@@ -1,11 +1,14 @@
 // What the engine and the channel are told at the start, and what they count.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "base/rounds.h"
 #include "base/time.h"
+#include "transport/path_policy.h"
+#include "wire/header.h"
 #include "wire/seal.h"
 
 namespace alm::transport {
@@ -29,6 +32,10 @@ struct Config {
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
+  // To each peer (path_policy.h). With one path, or one rule, nothing of it is in the way.
+  std::uint32_t paths = 1;
+  PathRule path_rule = PathRule::kOne;
+  std::uint32_t path_batch = 0;  // of bss; 0: a quarter of the paths
   bool yields = true;          // to others in the queues (yield.h)
   bool piggyback_acks = true;  // false, for study: data acknowledges nothing, explicit acks do
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
@@ -65,6 +72,9 @@ struct Counters {
   std::uint64_t window_cuts = 0;   // to yield to others
   std::uint64_t window_least = 0;  // in packets, since it was cut first; 0: it never was
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
+  std::uint64_t path_silences = 0;  // a path did not answer while another did
+  // Data packets by path, those sent again included. Last: with one path it is not written to.
+  std::array<std::uint64_t, wire::kPathsMax> path_loads{};
 
   Counters& operator+=(const Counters& more) {
     data_sent += more.data_sent;
@@ -82,6 +92,10 @@ struct Counters {
     rejected_checksum += more.rejected_checksum;
     rejected_malformed += more.rejected_malformed;
     rejected_stale += more.rejected_stale;
+    path_silences += more.path_silences;
+    for (std::size_t path = 0; path < path_loads.size(); ++path) {
+      path_loads[path] += more.path_loads[path];
+    }
     return *this;
   }
 };

@@ -27,6 +27,7 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
   assert(config.window_packets >= 1 && config.grain_packets >= 1);
   assert(config.retransmit_budget_packets >= 1);
   assert(self < peers && peers <= 65536);
+  make_paths();
 }
 
 std::uint32_t Engine::packets_of(std::uint64_t bytes) const {
@@ -119,6 +120,8 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
                                          rounds.send_begin[round + 1] - rounds.send_begin[round]);
   }
 
+  if (many_paths()) begin_paths(rounds);
+
   send_round_.assign(withheld.size(), 0);
   for (std::size_t round = 0; !withheld.empty() && round < rounds_count; ++round) {
     for (std::uint32_t i = rounds.send_begin[round]; i < rounds.send_begin[round + 1]; ++i) {
@@ -156,6 +159,7 @@ void Engine::release(base::Nanos now) {
   for (PeerId id = 0; id < peers_.size(); ++id) {
     asides_[id].tail = std::exchange(peers_[id].send, {});
     peers_[id].probe_of_tail = true;
+    if (many_paths()) paths_[id].end();
   }
   tail_sizes_ = send_sizes_;
   if (!send_sizes_.each.empty()) {
@@ -184,6 +188,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
   for (PeerId id = 0; id < peers_.size(); ++id) {
     peers_[id] = Peer{};
     asides_[id] = Aside{};
+    if (many_paths()) paths_[id].abandon();
   }
   rounds_ = &kNoRounds;
   send_sizes_ = BlockSizes{};

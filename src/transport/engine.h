@@ -25,6 +25,11 @@
 // (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
 // counts as lost again only on evidence newer than the latest resend.
 //
+// Paths. Where a rank uses several, a train stays on one (path_policy.h says on which), and losses
+// are found path by path (peer_paths.h); `seen` then tells of its own packet alone. Of packets that
+// come past a gap only one in as many as there are paths is answered at once. Probes go by the path
+// of the packet that is missed longest, the next one by another.
+//
 // Agreeing. The last packet of a block says so, and a probe tells what its sender sends and
 // expects: unequal sizes show in what comes, or in what does not and is asked for. Whoever sees
 // both sizes tells all ranks, and the exchange ends for all.
@@ -51,6 +56,7 @@
 #include "base/rounds.h"
 #include "base/time.h"
 #include "transport/config.h"
+#include "transport/peer_paths.h"
 #include "transport/peer_queue.h"
 #include "transport/windows.h"
 #include "transport/yield.h"
@@ -121,7 +127,7 @@ class Engine {
   // next() will be called.
   void expect_use() const {
     const auto* begin = reinterpret_cast<const char*>(&peers_);
-    const auto* end = reinterpret_cast<const char*>(&asides_);
+    const auto* end = reinterpret_cast<const char*>(&counters_.path_loads);
     fetch_lines(&config_, 1);
     fetch_lines(begin, static_cast<std::size_t>(end - begin));
   }
@@ -185,7 +191,8 @@ class Engine {
   static constexpr std::size_t bytes_per_peer() { return sizeof(Peer) + sizeof(Aside); }
   std::size_t memory_bytes() const {
     return sizeof(*this) + peers_.capacity() * bytes_per_peer() +
-           turn_.capacity() * sizeof(PeerId) + round_recv_left_.capacity() * sizeof(std::uint64_t);
+           turn_.capacity() * sizeof(PeerId) + round_recv_left_.capacity() * sizeof(std::uint64_t) +
+           paths_bytes();
   }
 
  private:
@@ -266,6 +273,7 @@ class Engine {
   void reply(PeerId id, std::uint64_t exchange, std::uint32_t echo);
   void credit();
   void note_loss();
+  bool gap_is_loss(const Peer& peer) const { return !many_paths() && peer.recv.hole(); }
   // engine_ack.cc
   SendWindow* window_of(PeerId id, std::uint64_t exchange);
   void implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange);
@@ -273,11 +281,12 @@ class Engine {
                  const wire::AckBody* body);
   void merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
                  const wire::AckBody& body);
-  void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) const;
+  void fill_control(base::Nanos now, Emission* out, PeerId id, wire::Type type,
+                    std::uint64_t exchange);
   void queue_probe(PeerId id);
-  bool emit_ack(Emission* out);
-  bool emit_notice(Emission* out);
-  bool emit_elsewhere(Emission* out);
+  bool emit_ack(base::Nanos now, Emission* out);
+  bool emit_notice(base::Nanos now, Emission* out);
+  bool emit_elsewhere(base::Nanos now, Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc
@@ -294,6 +303,19 @@ class Engine {
   std::uint32_t train_length() const;
   void fill_data(Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
                  std::uint64_t exchange, bool tail);
+  // engine_paths.cc
+  bool many_paths() const { return !paths_.empty(); }
+  void make_paths();
+  void begin_paths(const Rounds& rounds);
+  void choose_path(base::Nanos now, Emission* out);
+  bool choose_path_again(base::Nanos now, Emission* out, bool tail);
+  void choose_path_of_probe(base::Nanos now, Emission* out, bool tail);
+  std::uint32_t resends_outstanding(PeerId id, const SendWindow& window, bool tail) const;
+  std::uint32_t next_resend(PeerId id, const SendWindow& window, bool tail) const;
+  void settle_paths(base::Nanos now, PeerId id, bool tail, const wire::AckBody* body);
+  bool answers_gap(PeerId id) { return !many_paths() || paths_[id].answers_gap(); }
+  base::Nanos quiet_since(PeerId id) const;
+  std::size_t paths_bytes() const;
   // engine_steps.cc
   void start_steps(base::Nanos now);
   bool stepping() const { return train_ < rounds_->trains.size(); }
@@ -307,7 +329,7 @@ class Engine {
   bool pass_over_withheld();
   void make_ready_in_steps(PeerId id);
   bool emit_late(base::Nanos now, Emission* out);
-  void fill_step(Emission* out, PeerId id, std::uint64_t step);
+  void fill_step(base::Nanos now, Emission* out, PeerId id, std::uint64_t step);
   bool step_allowed(base::Nanos now, std::uint64_t step);
   void count_deliveries();
   void count_arrival();
@@ -381,6 +403,9 @@ class Engine {
   // ---- the rest ----
 
   std::vector<Aside> asides_;
+  std::vector<PeerPaths> paths_;  // by peer; empty: one path
+  PeerId train_peer_ = 0;         // that was sent to last
+  std::uint32_t small_turn_ = 0;  // of small blocks, for the next exchange
   std::optional<std::uint32_t> lost_;  // why; told to peers
   std::optional<PeerFailure> told_;    // by a peer
   std::optional<Mismatch> mismatch_;   // found, or told by a peer

@@ -37,23 +37,27 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   }
   const bool tail = window == &asides_[id].tail;
   const std::uint32_t unacked_before = window->outstanding();
-  const std::uint32_t resends_before = window->resends_outstanding();
-  if (unacked_before == 0) return;
+  const std::uint32_t resends_before = resends_outstanding(id, *window, tail);
+  if (unacked_before == 0) {
+    if (many_paths()) settle_paths(now, id, tail, body);
+    return;
+  }
 
   if (cumulative > window->acked) window->advance_acked(cumulative);
   if (body != nullptr) merge_ack(*window, peers_[id], tail, cumulative, *body);
+  if (many_paths()) settle_paths(now, id, tail, body);
 
   const std::uint32_t newly = unacked_before - window->outstanding();
   unacked_ -= newly;
   if (tail) tail_unacked_ -= newly;
   std::uint32_t& resends = tail ? tail_resends_ : resends_;
-  resends += window->resends_outstanding();
+  resends += resends_outstanding(id, *window, tail);
   resends -= resends_before;
   if (newly > 0) {
     peers_[id].quiet_since = now;
     peers_[id].backoff = 0;
   }
-  if (window->next_resend() == window->next) return;
+  if (next_resend(id, *window, tail) == window->next) return;
   // It answers, and there is something to resend, perhaps not within the budget yet: no reason to
   // ask ever more slowly.
   peers_[id].backoff = 0;
@@ -86,8 +90,10 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
 }
 
 // A control packet has no place in a block; the caller adds its body.
-void Engine::fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) const {
+void Engine::fill_control(base::Nanos now, Emission* out, PeerId id, wire::Type type,
+                          std::uint64_t exchange) {
   out->header = wire::Header{};
+  if (many_paths()) out->header.path = paths_[id].path_of_control(now);
   out->header.type = type;
   out->header.exchange = static_cast<std::uint16_t>(exchange);
   out->peer = id;
@@ -97,7 +103,7 @@ void Engine::fill_control(Emission* out, PeerId id, wire::Type type, std::uint64
   out->length = 0;
 }
 
-bool Engine::emit_ack(Emission* out) {
+bool Engine::emit_ack(base::Nanos now, Emission* out) {
   if (ack_queue_.empty()) return false;
   const PeerId id = ack_queue_.front();
   ack_queue_.pop_front();
@@ -108,7 +114,7 @@ bool Engine::emit_ack(Emission* out) {
   const std::uint32_t echo = peer.echo;
   peer.echo = 0;
 
-  fill_control(out, id, wire::Type::kAck, exchange);
+  fill_control(now, out, id, wire::Type::kAck, exchange);
   wire::AckBody body;
   if (exchange < done_below()) {
     out->header.acknowledged = wire::kAcknowledgedAll;
@@ -134,9 +140,9 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     resend_queue_.pop_front();
     Peer& peer = peers_[id];
     SendWindow& behind = asides_[id].tail;
-    const bool tail = behind.next_resend() < behind.next;
+    const bool tail = next_resend(id, behind, true) < behind.next;
     SendWindow& window = tail ? behind : peer.send;
-    const std::uint32_t packet = window.next_resend();
+    const std::uint32_t packet = next_resend(id, window, tail);
     if (packet >= window.next) {
       peer.resend_queued = false;
       continue;
@@ -146,17 +152,18 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     if (resends >= config_.retransmit_budget_packets) continue;
     fill_data(out, id, window, packet, tail ? tail_exchange() : current(), tail);
     out->header.flags |= wire::kFlagAckSoon;
-    resends -= window.resends_outstanding();
+    resends -= resends_outstanding(id, window, tail);
+    const bool of_silent_path = many_paths() && choose_path_again(now, out, tail);
     window.resend_cursor = packet + 1;
     window.epoch_next = window.next;
-    resends += window.resends_outstanding();
+    resends += resends_outstanding(id, window, tail);
     peer.resent_since_probe = true;
     lossy_ = true;
     if (!tail) resent_in_steps();
     peer.quiet_since = now;
     timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;
-    note_loss();
+    if (!of_silent_path) note_loss();
     return true;
   }
   return false;
@@ -198,7 +205,8 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     peer.wait_since = now;
     if (peer.backoff < kBackoffMax) ++peer.backoff;
 
-    fill_control(out, id, wire::Type::kProbe, exchange);
+    fill_control(now, out, id, wire::Type::kProbe, exchange);
+    if (many_paths()) choose_path_of_probe(now, out, tail);
     out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
     wire::ProbeBody body = sizes_with(id, exchange).value_or(wire::ProbeBody{});
     body.number = peer.probe_number;
@@ -209,13 +217,13 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
   return false;
 }
 
-bool Engine::emit_notice(Emission* out) {
+bool Engine::emit_notice(base::Nanos now, Emission* out) {
   if (ack_queue_.empty()) return false;
   const PeerId id = ack_queue_.front();
   ack_queue_.pop_front();
   peers_[id].ack_queued = false;
   const auto type = mismatch_ ? wire::Type::kMismatch : wire::Type::kLost;
-  fill_control(out, id, type, asides_[id].reply_exchange);
+  fill_control(now, out, id, type, asides_[id].reply_exchange);
   std::size_t bytes = 0;
   if (mismatch_) {
     bytes = wire::encode_mismatch(
@@ -227,12 +235,12 @@ bool Engine::emit_notice(Emission* out) {
   return true;
 }
 
-bool Engine::emit_elsewhere(Emission* out) {
+bool Engine::emit_elsewhere(base::Nanos now, Emission* out) {
   if (elsewhere_queue_.empty()) return false;
   const PeerId id = elsewhere_queue_.front();
   elsewhere_queue_.pop_front();
   if (running_ || !elsewhere_) return false;
-  fill_control(out, id, wire::Type::kElsewhere, entered_);
+  fill_control(now, out, id, wire::Type::kElsewhere, entered_);
   out->control_bytes = static_cast<std::uint8_t>(wire::encode_elsewhere(*elsewhere_, out->control));
   return true;
 }

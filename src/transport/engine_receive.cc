@@ -150,9 +150,10 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     return Verdict::kNothing;
   }
   peer.wait_since = last_arrival_at_ = now;
-  lossy_ = lossy_ || peer.recv.hole();
+  lossy_ = lossy_ || gap_is_loss(peer);
   owe(now, id, exchange);
-  if (ack_soon || hole_before || peer.recv.hole()) reply(id, exchange, 0);
+  const bool gap = hole_before || peer.recv.hole();
+  if (ack_soon || (gap && answers_gap(id))) reply(id, exchange, 0);
   return Verdict::kPlace;
 }
 
@@ -224,7 +225,7 @@ Verdict Engine::hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std
   early_bytes_ += length;
   ++counters_.early_held;
   owe(now, id, exchange);
-  if (ack_soon || early.hole()) reply(id, exchange, 0);
+  if (ack_soon || (early.hole() && answers_gap(id))) reply(id, exchange, 0);
   return Verdict::kHold;
 }
 

@@ -7,9 +7,9 @@
 namespace alm::transport {
 
 bool Engine::next(base::Nanos now, Emission* out) {
-  if (abandoned_) return emit_notice(out);
+  if (abandoned_) return emit_notice(now, out);
   if (now >= next_timer_) scan_timers(now);
-  return emit_ack(out) || emit_elsewhere(out) || emit_resend(now, out) || emit_probe(now, out) ||
+  return emit_ack(now, out) || emit_elsewhere(now, out) || emit_resend(now, out) || emit_probe(now, out) ||
          emit_data(now, out);
 }
 
@@ -124,6 +124,7 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   const std::uint32_t packet = peer.send.next;
   const bool on_acks = eta_ >= window_ && !spare_;
   fill_data(out, id, peer.send, packet, current(), false);
+  choose_path(now, out);
   ++peer.send.next;
   // Ask where this rank waits for the answer: sending by acks alone with more to send than will
   // come; before that, where a rank that is behind sends to a peer whose own block ends, if the

@@ -96,7 +96,7 @@ bool Engine::emit_late(base::Nanos now, Emission* out) {
   const auto by_time = static_cast<std::uint64_t>(passed / config_.packet_time);
   const std::uint64_t step = std::min(following, std::max(last_step_ + 1, by_time));
   if (!peers_[id].send.may_advance() || !step_allowed(now, step)) return false;
-  fill_step(out, id, step);
+  fill_step(now, out, id, step);
   ++late_sent_;
   ++late_packets_sent_;
   if (step == following) anchor_at_ += config_.packet_time;
@@ -105,9 +105,10 @@ bool Engine::emit_late(base::Nanos now, Emission* out) {
   return true;
 }
 
-void Engine::fill_step(Emission* out, PeerId id, std::uint64_t step) {
+void Engine::fill_step(base::Nanos now, Emission* out, PeerId id, std::uint64_t step) {
   Peer& peer = peers_[id];
   fill_data(out, id, peer.send, peer.send.next, current(), false);
+  choose_path(now, out);
   ++peer.send.next;
   // Where nothing that comes opens the way, acknowledgements must.
   if (step >= arrival_clock_ + ahead_max() / 2 || ends_unanswered(peer)) {
@@ -126,7 +127,7 @@ bool Engine::emit_step(base::Nanos now, Emission* out) {
   const std::uint64_t step = train.step + train_sent_;
   Peer& peer = peers_[train.peer];
   if (!peer.send.may_advance() || !step_allowed(now, step)) return false;
-  fill_step(out, train.peer, step);
+  fill_step(now, out, train.peer, step);
   ++train_sent_;
   if (step / cycle_packets_ != last_step_ / cycle_packets_) measure_cycle(now);
   last_step_ = step;

@@ -90,7 +90,7 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
   const bool awaited = running_ && (!peer.recv.complete() || disputed(id));
   if (!unacked && !awaited) return due;
   base::Nanos at = base::kNever;
-  if (unacked) at = peer.quiet_since + probe_delay(peer);
+  if (unacked) at = quiet_since(id) + probe_delay(peer);
   if (awaited) at = std::min(at, waited_since(peer) + wait_delay(peer));
   if (now < at) return std::min(due, at);
   queue_probe(id);

@@ -22,6 +22,9 @@ struct Faults {
   double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
   base::Nanos delay = 10 * base::kMicrosecond;  // one way
   base::Nanos delay_spread = 0;                 // reordered datagrams wait up to this longer
+  std::vector<base::Nanos> path_delay;          // by path, on top; empty: no path takes longer
+  std::optional<std::uint8_t> dead_path;        // carries nothing from `dead_from` on
+  base::Nanos dead_from = 0, dead_until = base::kNever;
 };
 
 // Something on the way to one rank: bytes, or header fields alone.
@@ -62,7 +65,12 @@ class Network {
 
   // `corrupt` damages a copy of the packet; packets without bytes pass unharmed.
   template <class Corrupt>
-  void send(base::Nanos now, PeerId from, PeerId to, Packet packet, const Corrupt& corrupt) {
+  void send(base::Nanos now, PeerId from, PeerId to, std::uint8_t path, Packet packet,
+            const Corrupt& corrupt) {
+    if (faults_.dead_path == path && now >= faults_.dead_from && now < faults_.dead_until) {
+      ++dropped_;
+      return;
+    }
     if (chance(faults_.drop)) {
       ++dropped_;
       return;
@@ -72,6 +80,7 @@ class Network {
       egress_free_[from] = std::max(now, egress_free_[from]) + packet_time_;
       when = egress_free_[from] + faults_.delay;
     }
+    if (path < faults_.path_delay.size()) when += faults_.path_delay[path];
     if (chance(faults_.reorder)) when += uniform(faults_.delay_spread);
     if (chance(faults_.duplicate)) {
       push({when + uniform(faults_.delay_spread), 0, to, port_queue_ > 0, packet});

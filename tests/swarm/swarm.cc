@@ -356,12 +356,35 @@ Scenario random_withholding(std::uint64_t seed) {
   return scenario;
 }
 
+Scenario random_paths(std::uint64_t seed) {
+  Scenario scenario = random_scenario(seed);
+  Draw draw(seed * 104'729);
+  transport::Config& config = scenario.config;
+  config.reliability = transport::Reliability::kSelectiveRepeat;
+  config.paths = static_cast<std::uint32_t>(2 + draw.below(draw.below(4) == 0 ? 31 : 5));
+  config.path_rule = static_cast<transport::PathRule>(draw.below(10));
+  config.path_batch = static_cast<std::uint32_t>(draw.below(config.paths + 1));
+  for (std::uint32_t path = 0; path < config.paths; ++path) {
+    scenario.faults.path_delay.push_back(
+        draw.below(2) == 0 ? 0 : static_cast<base::Nanos>(draw.below(200'000)));
+  }
+  if (draw.below(3) == 0) return scenario;
+  scenario.faults.dead_path = static_cast<std::uint8_t>(draw.below(config.paths));
+  scenario.faults.dead_from = static_cast<base::Nanos>(draw.below(2'000'000));
+  if (draw.below(2) == 0) {
+    scenario.faults.dead_until =
+        scenario.faults.dead_from + static_cast<base::Nanos>(1 + draw.below(50'000'000));
+  }
+  return scenario;
+}
+
 std::string describe(const Scenario& scenario) {
   std::ostringstream text;
   text << scenario.ranks << " ranks, " << scenario.exchanges << " exchanges, window "
        << scenario.config.window_packets << ", grain " << scenario.config.grain_packets
        << (scenario.config.reliability == transport::Reliability::kGoBackN ? ", go-back-N" : "")
        << ", drop " << scenario.faults.drop << ", reorder " << scenario.faults.reorder
+       << ", paths " << scenario.config.paths << " (" << name_of(scenario.config.path_rule) << ")"
        << ", corrupt " << scenario.faults.corrupt << ", port queue " << scenario.port_queue;
   return text.str();
 }

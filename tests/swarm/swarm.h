@@ -37,6 +37,9 @@ struct Scenario {
 Scenario random_scenario(std::uint64_t seed);
 // The same, and blocks that are withheld at random.
 Scenario random_withholding(std::uint64_t seed);
+// The same over several paths, which differ in delay and one of which may carry nothing for a while
+// or for good.
+Scenario random_paths(std::uint64_t seed);
 std::string describe(const Scenario& scenario);
 
 // Through Channel: real bytes, encoded, sealed, checked.

@@ -47,6 +47,20 @@ TEST(Swarm, WithheldBlocksArriveOnceTheyAreThere) {
   }
 }
 
+// Packets overtake each other across paths, and one path may be dead.
+TEST(Paths, EveryExchangeCompletesWithEveryByteRight) {
+  const std::uint64_t seeds = number_from("ALLEMANDE_SWARM_PATH_SEEDS", 300);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Scenario scenario = random_paths(seed);
+    const Outcome outcome = run(scenario);
+    ASSERT_EQ(outcome.failure, "") << describe(scenario) << "\nseed " << seed;
+    if (scenario.faults.corrupt > 0 || seed % 4 != 0) continue;
+    const Outcome bare = run_without_bytes(scenario);
+    ASSERT_EQ(bare.failure, "") << describe(scenario) << "\nseed " << seed;
+    ASSERT_EQ(outcome.trace, bare.trace) << "seed " << seed;
+  }
+}
+
 Scenario uniform(PeerId ranks, std::uint64_t packets, std::uint32_t window) {
   Scenario scenario;
   scenario.ranks = ranks;
@@ -77,6 +91,64 @@ TEST(Pair, LosslessNetworkReachesTheBoundWithoutRetransmission) {
           static_cast<base::Nanos>(packets * (ranks - 1)) * scenario.config.packet_time + 200'000;
       EXPECT_LE(outcome.finished, bound + bound / 100) << ranks << " ranks, " << packets;
     }
+  }
+}
+
+constexpr transport::PathRule kStriping[] = {
+    transport::PathRule::kRotate, transport::PathRule::kRandom,   transport::PathRule::kLeastLoaded,
+    transport::PathRule::kEven,   transport::PathRule::kBss,      transport::PathRule::kHsam,
+    transport::PathRule::kRecycled, transport::PathRule::kBitmap};
+
+// Where paths take differently long, packets overtake each other all the time, and nothing is lost.
+TEST(Paths, StripingResendsNoHealthyPacket) {
+  for (const transport::PathRule rule : kStriping) {
+    for (const PeerId ranks : {2u, 8u}) {
+      Scenario scenario = uniform(ranks, 100, 8);
+      scenario.config.paths = 4;
+      scenario.config.path_rule = rule;
+      scenario.config.path_batch = 2;
+      scenario.faults.path_delay = {0, 300'000, 700'000, 1'500'000};
+      const Outcome outcome = run(scenario);
+      ASSERT_EQ(outcome.failure, "") << name_of(rule);
+      EXPECT_EQ(outcome.dropped, 0u) << name_of(rule);
+      EXPECT_EQ(outcome.total.data_retransmitted, 0u) << name_of(rule) << ", " << ranks << " ranks";
+      EXPECT_EQ(outcome.total.path_silences, 0u) << name_of(rule);
+      EXPECT_LE(outcome.total.acks_sent, outcome.total.data_sent / 2) << name_of(rule);
+    }
+  }
+}
+
+// Several path numbers over one path: nothing overtakes, and nothing more is sent.
+TEST(Paths, SeveralNumbersOverOnePathCostNothing) {
+  const Outcome one = run(uniform(16, 100, 8));
+  for (const transport::PathRule rule : kStriping) {
+    Scenario scenario = uniform(16, 100, 8);
+    scenario.config.paths = 4;
+    scenario.config.path_rule = rule;
+    const Outcome outcome = run(scenario);
+    ASSERT_EQ(outcome.failure, "");
+    EXPECT_EQ(outcome.total.data_retransmitted, 0u) << name_of(rule);
+    EXPECT_LE(outcome.finished, one.finished + one.finished / 50) << name_of(rule);
+    EXPECT_LE(outcome.total.acks_sent, one.total.acks_sent + 2 * 16) << name_of(rule);
+  }
+}
+
+// A path dies in flight. What it swallowed is found missing and goes by others; from then on nearly
+// nothing is sent by it.
+TEST(Paths, ADeadPathIsLeftAlone) {
+  Scenario healthy = uniform(8, 400, 8);
+  const Outcome before = run(healthy);
+  for (const transport::PathRule rule : kStriping) {
+    Scenario scenario = healthy;
+    scenario.config.paths = 4;
+    scenario.config.path_rule = rule;
+    scenario.faults.dead_path = 1;
+    scenario.faults.dead_from = 20 * base::kMillisecond;
+    const Outcome outcome = run(scenario);
+    ASSERT_EQ(outcome.failure, "") << name_of(rule);
+    EXPECT_GT(outcome.total.path_silences, 0u) << name_of(rule);
+    EXPECT_LE(outcome.finished, before.finished * 5 / 4) << name_of(rule);
+    EXPECT_LE(outcome.total.data_retransmitted, outcome.total.data_sent / 50) << name_of(rule);
   }
 }
 

@@ -79,8 +79,8 @@ Endpoint::Endpoint() : impl_(std::make_unique<Impl>()) {}
 Endpoint::~Endpoint() = default;
 
 base::Result<std::unique_ptr<Endpoint>> Endpoint::open(const EndpointOptions& options) {
-  if (options.paths == 0 || options.paths > kPathsMax) {
-    return base::bad_input(fmt::format("{} paths; 1 to {} are possible", options.paths, kPathsMax));
+  if (options.paths == 0 || options.paths > kSocketsMax) {
+    return base::bad_input(fmt::format("{} sockets; 1 to {} are possible", options.paths, kSocketsMax));
   }
   std::string numeric = options.local_address;
   if (numeric.empty()) {
@@ -289,7 +289,7 @@ WaitPlan Endpoint::plan_wait(base::Nanos now, base::Nanos until, bool want_write
 }
 
 Ready Endpoint::block(const WaitPlan& plan) const {
-  std::array<pollfd, kPathsMax + 1> fds;
+  std::array<pollfd, kSocketsMax + 1> fds;
   nfds_t count = 0;
   for (const UdpSocket& socket : impl_->sockets) {
     short events = plan.read ? POLLIN : 0;

@@ -17,7 +17,26 @@
 
 namespace alm::io {
 
-using wire::kPathsMax;
+// A process has at most so many. With one at each end more or less there is another five-tuple, so
+// that 8 make 64.
+constexpr std::uint32_t kSocketsMax = 8;
+
+// A path as a five-tuple: which of this process's sockets, and which of the peer's ports. With k of
+// each, k * k paths differ; the first k of them in both.
+struct Tuple {
+  std::uint8_t socket = 0, port = 0;
+};
+constexpr Tuple tuple_of(std::uint8_t path, std::size_t sockets) {
+  const std::size_t turn = path / sockets;
+  return {static_cast<std::uint8_t>(path % sockets),
+          static_cast<std::uint8_t>((path + turn) % sockets)};
+}
+// The fewest with a five-tuple for each path.
+constexpr std::uint32_t sockets_for(std::uint32_t paths) {
+  std::uint32_t sockets = 1;
+  while (sockets * sockets < paths && sockets < kSocketsMax) ++sockets;
+  return sockets;
+}
 
 struct EndpointOptions {
   // Numeric IPv4 or IPv6; empty: choose_local_address("", "").
@@ -61,7 +80,7 @@ struct EndpointCounters {
 // One datagram for the network: head and payload are sent back to back.
 struct SendItem {
   const Address* to = nullptr;
-  std::uint8_t path = 0;
+  std::uint8_t path = 0;  // number of the socket
   std::span<const std::byte> head, payload;
 
   std::size_t bytes() const { return head.size() + payload.size(); }

@@ -13,8 +13,8 @@ void Outbox::fill(base::Nanos now, SetEntry& entry, std::size_t limit) {
   for (std::size_t i = end_; i < end_ + pulled; ++i) {
     const transport::Outgoing& datagram = datagrams_[i];
     const auto& addresses = entry.addresses[datagram.peer];
-    items_[i] = {&addresses[datagram.path % addresses.size()], datagram.path, datagram.head(),
-                 datagram.payload};
+    const Tuple tuple = tuple_of(datagram.path, addresses.size());
+    items_[i] = {&addresses[tuple.port], tuple.socket, datagram.head(), datagram.payload};
     owners_[i] = &entry;
   }
   end_ += pulled;

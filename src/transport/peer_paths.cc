@@ -1,0 +1,191 @@
+#include "transport/peer_paths.h"
+
+#include <algorithm>
+
+namespace alm::transport {
+namespace {
+
+// A smaller block gives no estimate of a path (004, 4.3.2), and its last packet decides.
+constexpr std::uint32_t kSmallPackets = 8;
+constexpr base::Nanos kRestDelays = 8;
+constexpr std::uint8_t kDoublingsMax = 10;
+
+}  // namespace
+
+std::uint32_t Flights::resends() const {
+  return static_cast<std::uint32_t>(
+      std::count_if(flights_.begin(), flights_.end(),
+                    [](const Flight& flight) { return flight.resent && !flight.lost; }));
+}
+
+const Flights::Flight* Flights::first_lost() const {
+  const auto found = std::find_if(flights_.begin(), flights_.end(),
+                                  [](const Flight& flight) { return flight.lost; });
+  return found == flights_.end() ? nullptr : &*found;
+}
+
+const Flights::Flight* Flights::oldest() const {
+  const auto found = std::find_if(flights_.begin(), flights_.end(),
+                                  [](const Flight& flight) { return !flight.lost; });
+  return found == flights_.end() ? nullptr : &*found;
+}
+
+std::optional<Flights::Flight> Flights::take(std::uint32_t packet) {
+  const auto found = std::find_if(flights_.begin(), flights_.end(),
+                                  [&](const Flight& flight) { return flight.packet == packet; });
+  if (found == flights_.end()) return std::nullopt;
+  const Flight flight = *found;
+  flights_.erase(found);
+  return flight;
+}
+
+PeerPaths::PeerPaths(const PathSetup& setup)
+    : paths_(setup.paths),
+      policy_(make_path_policy(setup)),
+      control_path_(static_cast<std::uint8_t>(setup.seed % setup.paths)) {}
+
+void PeerPaths::begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t turn) {
+  train_sent_ = 0;
+  past_gap_ = 0;
+  policy_->begin(static_cast<std::uint8_t>(planned % paths_));
+  one_path_.reset();
+  if (packets > kSmallPackets) return;
+  one_path_ = static_cast<std::uint8_t>(turn % paths_);
+}
+
+void PeerPaths::end() {
+  tail_ = std::move(block_);
+  block_ = Flights{};
+}
+
+void PeerPaths::abandon() {
+  block_ = tail_ = Flights{};
+  probe_ = {};
+}
+
+PathSet PeerPaths::usable(base::Nanos now) {
+  const PathSet all = all_paths(paths_);
+  if (silent_ == 0 || silent_ == all) return all;
+  PathSet set = all & ~silent_;
+  for (std::uint8_t path = 0; path < rests_.size(); ++path) {
+    const Rest& rest = rests_[path];
+    if (is_silent(path) && !rest.tried && now >= rest.until) set |= bit_of(path);
+  }
+  return set;
+}
+
+std::uint8_t PeerPaths::path_of_train(base::Nanos now, bool same_train, std::uint32_t grain) {
+  const PathSet set = usable(now);
+  const bool goes_on = same_train && train_sent_ > 0 && train_sent_ < grain &&
+                       ((set & bit_of(train_path_)) != 0 || has_tried(train_path_));
+  if (!goes_on) {
+    train_sent_ = 0;
+    if (one_path_) {
+      if ((set & bit_of(*one_path_)) == 0) one_path_ = next_path(set, *one_path_);
+      train_path_ = *one_path_;
+    } else {
+      train_path_ = policy_->choose(set);
+    }
+    note_trial(train_path_);
+  }
+  ++train_sent_;
+  return train_path_;
+}
+
+std::uint8_t PeerPaths::path_to_resend(base::Nanos now, std::uint8_t path) {
+  const PathSet set = usable(now);
+  const PathSet others = set & ~bit_of(path) & ~silent_;
+  return next_path(others != 0 ? others : set, path);
+}
+
+std::uint8_t PeerPaths::path_of_control(base::Nanos now) {
+  const PathSet answering = usable(now) & ~silent_;
+  return control_path_ =
+             next_path(answering != 0 ? answering : all_paths(paths_), control_path_);
+}
+
+void PeerPaths::sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path,
+                     bool resent) {
+  flights(tail).add({packet, serial_++, now, path, resent, false});
+  policy_->sent(path);
+}
+
+void PeerPaths::settle(base::Nanos now, bool tail, const SendWindow& window, bool evidence,
+                       std::uint32_t seen) {
+  Flights& flights = this->flights(tail);
+  if (flights.empty()) return;
+  flights.settle(window, [&](const Flights::Flight& flight) {
+    if (flight.resent) {
+      if (!flight.lost) policy_->gone(flight.path);
+      return;
+    }
+    silent_ &= ~bit_of(flight.path);
+    if (flight.path < rests_.size()) rests_[flight.path].doublings /= 2;
+    if (!flight.lost) policy_->delivered(flight.path, now - flight.sent);
+  });
+  if (!evidence) return;
+  if (seen > 0) flights.saw(seen - 1);
+  mark_lost(flights);
+}
+
+void PeerPaths::mark_lost(Flights& flights) {
+  flights.mark_lost([this](const Flights::Flight& flight) {
+    if (!is_silent(flight.path)) policy_->lost(flight.path);
+  });
+}
+
+void PeerPaths::answered(bool tail) {
+  if (!probe_.pending || probe_.tail != tail) return;
+  probe_.pending = false;
+  Flights& flights = this->flights(tail);
+  flights.prove(probe_.path, probe_.serial);
+  if (probe_.about != probe_.path) flights.prove(probe_.about, probe_.about_serial);
+  mark_lost(flights);
+}
+
+std::uint8_t PeerPaths::path_of_probe(base::Nanos now, bool tail, base::Nanos after,
+                                      base::Nanos most) {
+  const Flights::Flight* oldest = flights(tail).oldest();
+  Probe next{true, tail, 0, 0, serial_, serial_};
+  if (oldest == nullptr) {
+    next.path = next.about = path_of_control(now);
+  } else {
+    next.about = oldest->path;
+    const bool again = probe_.pending && probe_.tail == tail && probe_.about == oldest->path &&
+                       probe_.about_serial > oldest->serial;
+    if (again) {
+      next.about_serial = probe_.about_serial;
+      if (!is_silent(oldest->path)) silence(now, oldest->path, after, most);
+    }
+    if (has_tried(oldest->path)) silence(now, oldest->path, after, most);
+    next.path = is_silent(oldest->path) ? path_to_resend(now, again ? probe_.path : oldest->path)
+                                        : oldest->path;
+  }
+  probe_ = next;
+  probed_at_ = now;
+  return probe_.path;
+}
+
+void PeerPaths::silence(base::Nanos now, std::uint8_t path, base::Nanos after, base::Nanos most) {
+  if (rests_.empty()) rests_.resize(paths_);
+  Rest& rest = rests_[path];
+  rest.until = now + std::min((kRestDelays * after) << rest.doublings, std::max(after, most));
+  if (rest.doublings < kDoublingsMax) ++rest.doublings;
+  rest.tried = false;
+  silent_ |= bit_of(path);
+  ++silences_;
+  policy_->timed_out(path);
+}
+
+base::Nanos PeerPaths::waiting_since(bool tail) const {
+  const Flights::Flight* oldest = flights(tail).oldest();
+  return oldest == nullptr ? base::kNever : oldest->sent;
+}
+
+std::size_t PeerPaths::bytes() const {
+  constexpr std::size_t kPolicyBytes = 256;  // about
+  return sizeof(*this) + kPolicyBytes + block_.bytes() + tail_.bytes() +
+         rests_.capacity() * sizeof(Rest);
+}
+
+}  // namespace alm::transport
