@@ -281,12 +281,11 @@ class Engine {
                  const wire::AckBody* body);
   void merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
                  const wire::AckBody& body);
-  void fill_control(base::Nanos now, Emission* out, PeerId id, wire::Type type,
-                    std::uint64_t exchange);
+  void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange);
   void queue_probe(PeerId id);
-  bool emit_ack(base::Nanos now, Emission* out);
-  bool emit_notice(base::Nanos now, Emission* out);
-  bool emit_elsewhere(base::Nanos now, Emission* out);
+  bool emit_ack(Emission* out);
+  bool emit_notice(Emission* out);
+  bool emit_elsewhere(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc

@@ -90,10 +90,9 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
 }
 
 // A control packet has no place in a block; the caller adds its body.
-void Engine::fill_control(base::Nanos now, Emission* out, PeerId id, wire::Type type,
-                          std::uint64_t exchange) {
+void Engine::fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) {
   out->header = wire::Header{};
-  if (many_paths()) out->header.path = paths_[id].path_of_control(now);
+  if (many_paths()) out->header.path = paths_[id].path_of_control();
   out->header.type = type;
   out->header.exchange = static_cast<std::uint16_t>(exchange);
   out->peer = id;
@@ -103,7 +102,7 @@ void Engine::fill_control(base::Nanos now, Emission* out, PeerId id, wire::Type 
   out->length = 0;
 }
 
-bool Engine::emit_ack(base::Nanos now, Emission* out) {
+bool Engine::emit_ack(Emission* out) {
   if (ack_queue_.empty()) return false;
   const PeerId id = ack_queue_.front();
   ack_queue_.pop_front();
@@ -114,7 +113,7 @@ bool Engine::emit_ack(base::Nanos now, Emission* out) {
   const std::uint32_t echo = peer.echo;
   peer.echo = 0;
 
-  fill_control(now, out, id, wire::Type::kAck, exchange);
+  fill_control(out, id, wire::Type::kAck, exchange);
   wire::AckBody body;
   if (exchange < done_below()) {
     out->header.acknowledged = wire::kAcknowledgedAll;
@@ -205,7 +204,7 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     peer.wait_since = now;
     if (peer.backoff < kBackoffMax) ++peer.backoff;
 
-    fill_control(now, out, id, wire::Type::kProbe, exchange);
+    fill_control(out, id, wire::Type::kProbe, exchange);
     if (many_paths()) choose_path_of_probe(now, out, tail);
     out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
     wire::ProbeBody body = sizes_with(id, exchange).value_or(wire::ProbeBody{});
@@ -217,13 +216,13 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
   return false;
 }
 
-bool Engine::emit_notice(base::Nanos now, Emission* out) {
+bool Engine::emit_notice(Emission* out) {
   if (ack_queue_.empty()) return false;
   const PeerId id = ack_queue_.front();
   ack_queue_.pop_front();
   peers_[id].ack_queued = false;
   const auto type = mismatch_ ? wire::Type::kMismatch : wire::Type::kLost;
-  fill_control(now, out, id, type, asides_[id].reply_exchange);
+  fill_control(out, id, type, asides_[id].reply_exchange);
   std::size_t bytes = 0;
   if (mismatch_) {
     bytes = wire::encode_mismatch(
@@ -235,12 +234,12 @@ bool Engine::emit_notice(base::Nanos now, Emission* out) {
   return true;
 }
 
-bool Engine::emit_elsewhere(base::Nanos now, Emission* out) {
+bool Engine::emit_elsewhere(Emission* out) {
   if (elsewhere_queue_.empty()) return false;
   const PeerId id = elsewhere_queue_.front();
   elsewhere_queue_.pop_front();
   if (running_ || !elsewhere_) return false;
-  fill_control(now, out, id, wire::Type::kElsewhere, entered_);
+  fill_control(out, id, wire::Type::kElsewhere, entered_);
   out->control_bytes = static_cast<std::uint8_t>(wire::encode_elsewhere(*elsewhere_, out->control));
   return true;
 }

@@ -34,10 +34,11 @@ void Engine::choose_path(base::Nanos now, Emission* out) {
   if (!many_paths()) return;
   const PeerId id = out->peer;
   PeerPaths& paths = paths_[id];
-  out->header.path = paths.path_of_train(now, id == train_peer_, config_.grain_packets);
+  out->header.path = paths.path_of_train(id == train_peer_, config_.grain_packets);
   train_peer_ = id;
   paths.sent(now, false, out->header.packet, out->header.path, false);
   ++counters_.path_loads[out->header.path];
+  if (paths.rested(now)) queue_probe(id);
 }
 
 // Of one that is sent again. True: because its path is silent.
@@ -46,7 +47,7 @@ bool Engine::choose_path_again(base::Nanos now, Emission* out, bool tail) {
   const auto flight = paths.flights(tail).take(out->header.packet);
   const std::uint8_t before = flight ? flight->path : 0;
   const bool silent = paths.is_silent(before);
-  out->header.path = paths.path_to_resend(now, before);
+  out->header.path = paths.path_to_resend(before);
   paths.sent(now, tail, out->header.packet, out->header.path, true);
   ++counters_.path_loads[out->header.path];
   return silent;
@@ -54,9 +55,7 @@ bool Engine::choose_path_again(base::Nanos now, Emission* out, bool tail) {
 
 void Engine::choose_path_of_probe(base::Nanos now, Emission* out, bool tail) {
   PeerPaths& paths = paths_[out->peer];
-  const std::uint64_t before = paths.silences();
-  out->header.path = paths.path_of_probe(now, tail, probe_delay_min(), config_.keep_alive);
-  counters_.path_silences += paths.silences() - before;
+  out->header.path = paths.path_of_probe(now, tail);
 }
 
 std::uint32_t Engine::resends_outstanding(PeerId id, const SendWindow& window, bool tail) const {
@@ -76,7 +75,10 @@ void Engine::settle_paths(base::Nanos now, PeerId id, bool tail, const wire::Ack
   const bool evidence = body == nullptr || body->echo != 0 || body->seen != 0;
   paths_[id].settle(now, tail, window, evidence, body == nullptr ? 0 : body->seen);
   const bool answers = body != nullptr && body->echo != 0 && body->echo == peers_[id].probe_number;
-  if (answers) paths_[id].answered(tail);
+  if (!answers) return;
+  const std::uint64_t before = paths_[id].silences();
+  paths_[id].answered(now, tail, probe_delay_min(), config_.keep_alive);
+  counters_.path_silences += paths_[id].silences() - before;
 }
 
 // Since when the sender's probe timer runs: the last sign of life, or, with several paths, the

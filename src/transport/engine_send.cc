@@ -7,9 +7,9 @@
 namespace alm::transport {
 
 bool Engine::next(base::Nanos now, Emission* out) {
-  if (abandoned_) return emit_notice(now, out);
+  if (abandoned_) return emit_notice(out);
   if (now >= next_timer_) scan_timers(now);
-  return emit_ack(now, out) || emit_elsewhere(now, out) || emit_resend(now, out) || emit_probe(now, out) ||
+  return emit_ack(out) || emit_elsewhere(out) || emit_resend(now, out) || emit_probe(now, out) ||
          emit_data(now, out);
 }
 

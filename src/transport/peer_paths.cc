@@ -8,7 +8,8 @@ namespace {
 // A smaller block gives no estimate of a path (004, 4.3.2), and its last packet decides.
 constexpr std::uint32_t kSmallPackets = 8;
 constexpr base::Nanos kRestDelays = 8;
-constexpr std::uint8_t kDoublingsMax = 10;
+// Every so many control packets one goes by a path that may be silent.
+constexpr std::uint32_t kControlsToAny = 8;
 
 }  // namespace
 
@@ -42,7 +43,7 @@ std::optional<Flights::Flight> Flights::take(std::uint32_t packet) {
 PeerPaths::PeerPaths(const PathSetup& setup)
     : paths_(setup.paths),
       policy_(make_path_policy(setup)),
-      control_path_(static_cast<std::uint8_t>(setup.seed % setup.paths)) {}
+      control_(setup) {}
 
 void PeerPaths::begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t turn) {
   train_sent_ = 0;
@@ -63,21 +64,23 @@ void PeerPaths::abandon() {
   probe_ = {};
 }
 
-PathSet PeerPaths::usable(base::Nanos now) {
+PathSet PeerPaths::usable() const {
   const PathSet all = all_paths(paths_);
-  if (silent_ == 0 || silent_ == all) return all;
-  PathSet set = all & ~silent_;
-  for (std::uint8_t path = 0; path < rests_.size(); ++path) {
-    const Rest& rest = rests_[path];
-    if (is_silent(path) && !rest.tried && now >= rest.until) set |= bit_of(path);
-  }
-  return set;
+  return silent_ == all ? all : all & ~silent_;
 }
 
-std::uint8_t PeerPaths::path_of_train(base::Nanos now, bool same_train, std::uint32_t grain) {
-  const PathSet set = usable(now);
+std::optional<std::uint8_t> PeerPaths::rested(base::Nanos now) const {
+  if (silent_ == 0) return std::nullopt;
+  for (std::uint8_t path = 0; path < rests_.size(); ++path) {
+    if (is_silent(path) && now >= rests_[path].until) return path;
+  }
+  return std::nullopt;
+}
+
+std::uint8_t PeerPaths::path_of_train(bool same_train, std::uint32_t grain) {
+  const PathSet set = usable();
   const bool goes_on = same_train && train_sent_ > 0 && train_sent_ < grain &&
-                       ((set & bit_of(train_path_)) != 0 || has_tried(train_path_));
+                       (set & bit_of(train_path_)) != 0;
   if (!goes_on) {
     train_sent_ = 0;
     if (one_path_) {
@@ -86,22 +89,20 @@ std::uint8_t PeerPaths::path_of_train(base::Nanos now, bool same_train, std::uin
     } else {
       train_path_ = policy_->choose(set);
     }
-    note_trial(train_path_);
   }
   ++train_sent_;
   return train_path_;
 }
 
-std::uint8_t PeerPaths::path_to_resend(base::Nanos now, std::uint8_t path) {
-  const PathSet set = usable(now);
-  const PathSet others = set & ~bit_of(path) & ~silent_;
+std::uint8_t PeerPaths::path_to_resend(std::uint8_t path) {
+  const PathSet set = usable();
+  const PathSet others = set & ~bit_of(path);
   return next_path(others != 0 ? others : set, path);
 }
 
-std::uint8_t PeerPaths::path_of_control(base::Nanos now) {
-  const PathSet answering = usable(now) & ~silent_;
-  return control_path_ =
-             next_path(answering != 0 ? answering : all_paths(paths_), control_path_);
+std::uint8_t PeerPaths::path_of_control() {
+  const bool any = ++controls_ % kControlsToAny == 0;
+  return control_.choose(any ? all_paths(paths_) : usable());
 }
 
 void PeerPaths::sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path,
@@ -119,8 +120,7 @@ void PeerPaths::settle(base::Nanos now, bool tail, const SendWindow& window, boo
       if (!flight.lost) policy_->gone(flight.path);
       return;
     }
-    silent_ &= ~bit_of(flight.path);
-    if (flight.path < rests_.size()) rests_[flight.path].doublings /= 2;
+    answers(flight.path);
     if (!flight.lost) policy_->delivered(flight.path, now - flight.sent);
   });
   if (!evidence) return;
@@ -134,32 +134,45 @@ void PeerPaths::mark_lost(Flights& flights) {
   });
 }
 
-void PeerPaths::answered(bool tail) {
+void PeerPaths::answered(base::Nanos now, bool tail, base::Nanos after, base::Nanos most) {
   if (!probe_.pending || probe_.tail != tail) return;
   probe_.pending = false;
   Flights& flights = this->flights(tail);
   flights.prove(probe_.path, probe_.serial);
-  if (probe_.about != probe_.path) flights.prove(probe_.about, probe_.about_serial);
+  answers(probe_.path);
+  if (probe_.about != probe_.path) {
+    flights.prove(probe_.about, probe_.about_serial);
+    if (!is_silent(probe_.about)) silence(now, probe_.about, after, most);
+  }
   mark_lost(flights);
 }
 
-std::uint8_t PeerPaths::path_of_probe(base::Nanos now, bool tail, base::Nanos after,
-                                      base::Nanos most) {
+std::uint8_t PeerPaths::path_of_probe(base::Nanos now, bool tail) {
   const Flights::Flight* oldest = flights(tail).oldest();
-  Probe next{true, tail, 0, 0, serial_, serial_};
-  if (oldest == nullptr) {
-    next.path = next.about = path_of_control(now);
+  Probe next{.pending = true, .tail = tail, .serial = serial_, .about_serial = serial_};
+  // Not twice in a row: what is missed is to be asked for, too.
+  const auto path = probe_.trial ? std::nullopt : rested(now);
+  if (path) {
+    next.trial = true;
+    next.path = next.about = *path;
+    Rest& rest = rests_[*path];
+    rest.length = std::min(2 * rest.length, rest.most);
+    rest.until = now + rest.length;
+  } else if (oldest == nullptr) {
+    next.path = next.about = path_of_control();
   } else {
-    next.about = oldest->path;
+    next.path = next.about = oldest->path;
     const bool again = probe_.pending && probe_.tail == tail && probe_.about == oldest->path &&
                        probe_.about_serial > oldest->serial;
     if (again) {
+      // By all in turn: a probe may be lost as well as a path.
       next.about_serial = probe_.about_serial;
-      if (!is_silent(oldest->path)) silence(now, oldest->path, after, most);
+      next.path = next_path(all_paths(paths_), probe_.path);
+    } else if (is_silent(oldest->path)) {
+      const PathSet others = all_paths(paths_) & ~bit_of(oldest->path);
+      const PathSet answering = others & ~silent_;
+      next.path = next_path(answering != 0 ? answering : others, oldest->path);
     }
-    if (has_tried(oldest->path)) silence(now, oldest->path, after, most);
-    next.path = is_silent(oldest->path) ? path_to_resend(now, again ? probe_.path : oldest->path)
-                                        : oldest->path;
   }
   probe_ = next;
   probed_at_ = now;
@@ -168,10 +181,8 @@ std::uint8_t PeerPaths::path_of_probe(base::Nanos now, bool tail, base::Nanos af
 
 void PeerPaths::silence(base::Nanos now, std::uint8_t path, base::Nanos after, base::Nanos most) {
   if (rests_.empty()) rests_.resize(paths_);
-  Rest& rest = rests_[path];
-  rest.until = now + std::min((kRestDelays * after) << rest.doublings, std::max(after, most));
-  if (rest.doublings < kDoublingsMax) ++rest.doublings;
-  rest.tried = false;
+  const base::Nanos length = kRestDelays * after;
+  rests_[path] = {now + length, length, std::max(length, most)};
   silent_ |= bit_of(path);
   ++silences_;
   policy_->timed_out(path);

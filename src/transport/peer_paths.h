@@ -5,9 +5,9 @@
 // answers: a probe by the path itself got no answer, and one sent later by another path did. What a
 // packet that was sent twice proves is not known, and it proves nothing (Karn).
 //
-// A path that is silent is left alone for 8 probe delays, twice as long each time, at most for as
-// long as a silent peer is left alone; then one train tries it. What comes by it makes it usable at
-// once.
+// A path that is silent is left alone for 8 probe delays; then a probe tries it, and again after
+// twice as long, at most as long as a silent peer is left alone. An answer, or a packet of it that
+// came after all, makes it usable at once.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "base/time.h"
 #include "transport/path_policy.h"
+#include "transport/path_random.h"
 #include "transport/windows.h"
 
 namespace alm::transport {
@@ -97,23 +98,25 @@ class PeerPaths {
 
   // Of the next packet of the block. A train of `grain` packets stays on one path, unless another
   // peer had its turn meanwhile (`same_train` is false).
-  std::uint8_t path_of_train(base::Nanos now, bool same_train, std::uint32_t grain);
+  std::uint8_t path_of_train(bool same_train, std::uint32_t grain);
   // For a packet that was lost on `path`.
-  std::uint8_t path_to_resend(base::Nanos now, std::uint8_t path);
+  std::uint8_t path_to_resend(std::uint8_t path);
   // Of a packet that is part of no block.
-  std::uint8_t path_of_control(base::Nanos now);
+  std::uint8_t path_of_control();
   void sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path, bool resent);
 
   // After an acknowledgement. `evidence`: it tells what was lost. `seen`: the receiver has seen
   // packets below it; 0: it does not say.
   void settle(base::Nanos now, bool tail, const SendWindow& window, bool evidence,
               std::uint32_t seen);
-  // The answer to the latest probe has come, and what it acknowledges is settled.
-  void answered(bool tail);
+  // The answer to the latest probe has come, and what it acknowledges is settled. `after`: how long
+  // one is waited for; `most`: longest rest of a silent path.
+  void answered(base::Nanos now, bool tail, base::Nanos after, base::Nanos most);
 
-  // The path that a probe takes now. `after`: how long one is waited for; `most`: longest rest of a
-  // silent path.
-  std::uint8_t path_of_probe(base::Nanos now, bool tail, base::Nanos after, base::Nanos most);
+  // A silent path that has rested: a probe is due.
+  std::optional<std::uint8_t> rested(base::Nanos now) const;
+  // The path that a probe takes now.
+  std::uint8_t path_of_probe(base::Nanos now, bool tail);
   // When what was sent first and is not acknowledged was sent; nothing is on its way: kNever.
   base::Nanos waiting_since(bool tail) const;
 
@@ -134,16 +137,10 @@ class PeerPaths {
   std::size_t bytes() const;
 
  private:
-  PathSet usable(base::Nanos now);
+  PathSet usable() const;
+  void answers(std::uint8_t path) { silent_ &= ~bit_of(path); }
   void silence(base::Nanos now, std::uint8_t path, base::Nanos after, base::Nanos most);
   void mark_lost(Flights& flights);
-  bool has_tried(std::uint8_t path) const {
-    return is_silent(path) && path < rests_.size() && rests_[path].tried;
-  }
-  void note_trial(std::uint8_t path) {
-    if (is_silent(path) && path < rests_.size()) rests_[path].tried = true;
-  }
-
   std::uint32_t paths_;
   std::unique_ptr<PathPolicy> policy_;
   Flights block_, tail_;
@@ -153,19 +150,22 @@ class PeerPaths {
   std::optional<std::uint8_t> one_path_;  // of a small block
   std::uint8_t train_path_ = 0;
   std::uint32_t train_sent_ = 0;
-  std::uint8_t control_path_ = 0;
+  // In turn, every answer to a peer could meet the one path that is dead, and the peer would ask for
+  // ever. Nor would a path that is taken for silent by mistake be heard of again, if nothing but
+  // answers is to be sent.
+  RandomPaths control_;
+  std::uint32_t controls_ = 0;
 
   PathSet silent_ = 0;
   struct Rest {
-    base::Nanos until = 0;
-    std::uint8_t doublings = 0;
-    bool tried = false;  // since then, by one train
+    base::Nanos until = 0, length = 0, most = 0;
   };
   std::vector<Rest> rests_;  // by path; empty: none was ever silent
   std::uint64_t silences_ = 0;
 
   struct Probe {
     bool pending = false, tail = false;
+    bool trial = false;      // of a silent path
     std::uint8_t path = 0;   // it was sent by
     std::uint8_t about = 0;  // that path
     std::uint32_t serial = 0, about_serial = 0;
