@@ -314,6 +314,7 @@ class Engine {
   void settle_paths(base::Nanos now, PeerId id, bool tail, const wire::AckBody* body);
   bool answers_gap(PeerId id) { return !many_paths() || paths_[id].answers_gap(); }
   base::Nanos quiet_since(PeerId id) const;
+  bool asks_back(base::Nanos now, PeerId id) const;
   std::size_t paths_bytes() const;
   // engine_steps.cc
   void start_steps(base::Nanos now);

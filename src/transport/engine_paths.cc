@@ -91,6 +91,14 @@ base::Nanos Engine::quiet_since(PeerId id) const {
   return since == base::kNever ? peer.quiet_since : std::max(since, paths_[id].probed_at());
 }
 
+// Whether a probe of the peer is reason to send it one. Over several paths the answer to an earlier
+// one may still be on its way, and would be worth nothing once the next one is sent.
+bool Engine::asks_back(base::Nanos now, PeerId id) const {
+  const Peer& peer = peers_[id];
+  if (!many_paths()) return now - peer.quiet_since > cycle();
+  return now - std::max(peer.quiet_since, paths_[id].probed_at()) > probe_delay(peer);
+}
+
 std::size_t Engine::paths_bytes() const {
   std::size_t bytes = 0;
   for (const PeerPaths& paths : paths_) bytes += paths.bytes();

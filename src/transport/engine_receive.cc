@@ -103,7 +103,7 @@ void Engine::on_probe(base::Nanos now, const wire::Header& header, std::uint64_t
   }
   // It waits for data we count as sent: ask what it lacks.
   const SendWindow* window = window_of(id, exchange);
-  if (window != nullptr && window->outstanding() > 0 && now - peers_[id].quiet_since > cycle()) {
+  if (window != nullptr && window->outstanding() > 0 && asks_back(now, id)) {
     queue_probe(id);
   }
 }
