@@ -55,6 +55,7 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   }
   if (!settings.cluster_file.empty()) job.options.cluster = settings.cluster_file;
   job.log = settings.make_log(who, job.options.log);
+  if (auto possible = check_path_options(job.options); !possible) return possible;
 
   const auto text = read_cluster(job, settings.unreadable);
   if (!text) return text.error();

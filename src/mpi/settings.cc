@@ -72,6 +72,20 @@ base::Nanos peer_timeout(const base::Options& options) {
   return base::slowed(options.peer_timeout_s * base::kSecond, options.time_scale);
 }
 
+base::Status check_path_options(const base::Options& options) {
+  const auto possible = transport::check_paths(static_cast<std::uint32_t>(options.paths),
+                                               static_cast<std::uint32_t>(options.path_batch));
+  if (!possible) {
+    return base::bad_input("ALLEMANDE_PATHS, ALLEMANDE_PATH_BATCH: " + possible.error().message);
+  }
+  if (options.paths > 1 && options.reliability == "go-back-n") {
+    return base::bad_input(
+        "ALLEMANDE_PATHS: several paths need ALLEMANDE_RELIABILITY=selective-repeat, because "
+        "packets of different paths overtake each other");
+  }
+  return {};
+}
+
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
   io::EndpointOptions endpoint;
   endpoint.mtu_bytes = options.mtu_bytes;
@@ -82,6 +96,7 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
     if (options.pacing != "off") endpoint.pace_mbit_s = tuning->host_rate_mbit_s;
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
+  endpoint.paths = io::sockets_for(static_cast<std::uint32_t>(options.paths));
   endpoint.allow_gso = options.gso != "off";
   endpoint.allow_gro = options.gro != "off";
   return endpoint;
@@ -106,6 +121,9 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   } else if (options.send_rule == "unacked") {
     config.send_rule = transport::SendRule::kUnacked;
   }
+  config.paths = static_cast<std::uint32_t>(options.paths);
+  config.path_rule = transport::parse_path_rule(options.path_policy).value();
+  config.path_batch = static_cast<std::uint32_t>(options.path_batch);
   config.yields = options.congestion_control != "off";
   config.slow_down(options.time_scale);
   config.peer_warning = peer_warning(options);

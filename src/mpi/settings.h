@@ -48,6 +48,9 @@ base::Nanos hello_timeout(const base::Options& options);
 base::Nanos peer_warning(const base::Options& options);
 base::Nanos peer_timeout(const base::Options& options);
 
+// Options that do not go together: kBadInput.
+base::Status check_path_options(const base::Options& options);
+
 // `tuning` is null without a cluster file. `receive_buffer_bytes`: as the sockets were granted.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
                                  std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes);

@@ -26,6 +26,15 @@ void add_words(Counts& total, const Counts& more) {
   std::memcpy(static_cast<void*>(&total), sum.data(), sizeof total);
 }
 
+// Where one path is in use, the packets are not counted by path.
+std::string paths_json(const transport::Counters& channel) {
+  const auto& loads = channel.path_loads;
+  std::size_t paths = loads.size();
+  while (paths > 0 && loads[paths - 1] == 0) --paths;
+  if (paths == 0) return std::to_string(channel.data_sent + channel.data_retransmitted);
+  return fmt::format("{}", fmt::join(loads.begin(), loads.begin() + static_cast<long>(paths), ", "));
+}
+
 std::string sizes_json(const StatsRecord& stats) {
   std::string text;
   for (const auto& size : stats.sizes) {
@@ -106,6 +115,8 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   line("receive_overflow", endpoint.receive_overflow);
   line("refused", endpoint.refused);
   line("gso_fallbacks", endpoint.gso_fallbacks);
+  line("path_silences", channel.path_silences);
+  text += fmt::format(",\n  \"path_loads\": [{}]", paths_json(channel));
   return text + ",\n  \"sizes\": [" + sizes_json(stats) + "]\n}\n";
 }
 
