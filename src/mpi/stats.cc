@@ -32,7 +32,8 @@ std::string paths_json(const transport::Counters& channel) {
   std::size_t paths = loads.size();
   while (paths > 0 && loads[paths - 1] == 0) --paths;
   if (paths == 0) return std::to_string(channel.data_sent + channel.data_retransmitted);
-  return fmt::format("{}", fmt::join(loads.begin(), loads.begin() + static_cast<long>(paths), ", "));
+  return fmt::format("{}",
+                     fmt::join(loads.begin(), loads.begin() + static_cast<long>(paths), ", "));
 }
 
 std::string sizes_json(const StatsRecord& stats) {

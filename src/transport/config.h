@@ -36,8 +36,8 @@ struct Config {
   std::uint32_t paths = 1;
   PathRule path_rule = PathRule::kOne;
   std::uint32_t path_batch = 0;  // of bss; 0: a quarter of the paths
-  bool yields = true;          // to others in the queues (yield.h)
-  bool piggyback_acks = true;  // false, for study: data acknowledges nothing, explicit acks do
+  bool yields = true;            // to others in the queues (yield.h)
+  bool piggyback_acks = true;    // false, for study: data acknowledges nothing, explicit acks do
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
   // Fixed times (engine.h says what they are for). They suit a network of full speed.

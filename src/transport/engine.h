@@ -403,9 +403,9 @@ class Engine {
   // ---- the rest ----
 
   std::vector<Aside> asides_;
-  std::vector<PeerPaths> paths_;  // by peer; empty: one path
-  PeerId train_peer_ = 0;         // that was sent to last
-  std::uint32_t small_turn_ = 0;  // of small blocks, for the next exchange
+  std::vector<PeerPaths> paths_;       // by peer; empty: one path
+  PeerId train_peer_ = 0;              // that was sent to last
+  std::uint32_t small_turn_ = 0;       // of small blocks, for the next exchange
   std::optional<std::uint32_t> lost_;  // why; told to peers
   std::optional<PeerFailure> told_;    // by a peer
   std::optional<Mismatch> mismatch_;   // found, or told by a peer

@@ -63,8 +63,8 @@ void BssPaths::note(std::uint8_t path, double delay) {
   ++came_;
   const auto enough = static_cast<std::uint32_t>(batch_.size()) * kVisitPackets;
   if (came_ < enough) return;
-  const bool all_heard = std::all_of(stripes_.begin(), stripes_.end(),
-                                     [](const Stripe& one) { return one.came > 0; });
+  const bool all_heard =
+      std::all_of(stripes_.begin(), stripes_.end(), [](const Stripe& one) { return one.came > 0; });
   if (all_heard || came_ >= kPatienceFactor * enough) end_visit();
 }
 

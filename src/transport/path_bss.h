@@ -41,10 +41,10 @@ class BssPaths final : public PathPolicy {
   void note(std::uint8_t path, double delay);
 
   PathWeights weights_;
-  std::uint8_t first_;                // where the order of equals begins
-  PathSet usable_ = 0;                // of the visit
-  std::vector<std::uint8_t> batch_;   // empty: a visit is to begin
-  std::vector<Stripe> stripes_;       // by place in the batch
+  std::uint8_t first_;               // where the order of equals begins
+  PathSet usable_ = 0;               // of the visit
+  std::vector<std::uint8_t> batch_;  // empty: a visit is to begin
+  std::vector<Stripe> stripes_;      // by place in the batch
   std::uint32_t came_ = 0;
   double longest_ = 0;  // delay of the visit, in ns
 };

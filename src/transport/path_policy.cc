@@ -56,9 +56,8 @@ std::string_view name_of(PathRule rule) {
 
 base::Status check_paths(std::uint32_t paths, std::uint32_t batch) {
   if (paths < 1 || paths > kMost) {
-    return base::bad_input(
-        fmt::format("{} paths; 1 to {} are possible, as the header has 5 bits for them", paths,
-                    kMost));
+    return base::bad_input(fmt::format(
+        "{} paths; 1 to {} are possible, as the header has 5 bits for them", paths, kMost));
   }
   if (batch > paths) {
     return base::bad_input(fmt::format(

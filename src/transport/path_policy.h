@@ -40,9 +40,9 @@ std::string_view name_of(PathRule rule);
 
 struct PathSetup {
   PathRule rule = PathRule::kOne;
-  std::uint32_t paths = 1;   // 1 .. 32
-  std::uint32_t batch = 0;   // of bss: paths in use at once, 1 .. paths; 0: a quarter of them
-  std::uint64_t seed = 0;    // two peers with different ones begin on different paths
+  std::uint32_t paths = 1;  // 1 .. 32
+  std::uint32_t batch = 0;  // of bss: paths in use at once, 1 .. paths; 0: a quarter of them
+  std::uint64_t seed = 0;   // two peers with different ones begin on different paths
 };
 
 // So many paths and so large a batch. Errors are kBadInput: no or too many paths, a batch above

@@ -25,7 +25,10 @@ class FluidPaths {
   static constexpr base::Nanos kUnit = 1000;
 
   FluidPaths(PathPolicy& policy, std::vector<double> rates, std::uint32_t window)
-      : policy_(policy), rates_(std::move(rates)), window_(window), free_(rates_.size(), 0),
+      : policy_(policy),
+        rates_(std::move(rates)),
+        window_(window),
+        free_(rates_.size(), 0),
         sent_(rates_.size(), 0) {}
 
   void set_rate(std::uint8_t path, double rate) { rates_[path] = rate; }
@@ -70,8 +73,7 @@ class FluidPaths {
     while (!under_way_.empty() && under_way_.top().at <= now_) {
       const Packet packet = under_way_.top();
       under_way_.pop();
-      policy_.delivered(packet.path,
-                        static_cast<base::Nanos>((packet.at - packet.sent) * kUnit));
+      policy_.delivered(packet.path, static_cast<base::Nanos>((packet.at - packet.sent) * kUnit));
     }
   }
 

@@ -17,9 +17,8 @@ std::vector<std::uint8_t> PathWeights::batch(PathSet usable, std::uint8_t first)
     const auto path = static_cast<std::uint8_t>((first + i) % paths());
     if ((usable & bit_of(path)) != 0) order.push_back(path);
   }
-  std::stable_sort(order.begin(), order.end(), [this](std::uint8_t a, std::uint8_t b) {
-    return weights_[a] > weights_[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [this](std::uint8_t a, std::uint8_t b) { return weights_[a] > weights_[b]; });
   if (order.size() > batch_) order.resize(batch_);
   return order;
 }
@@ -35,8 +34,7 @@ void PathWeights::update(std::span<const std::uint8_t> batch, std::span<const do
   double changed = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     double& weight = weights_[batch[i]];
-    const double wanted =
-        (1 - alpha_) * weight + alpha_ * sum * (weight / times[i]) / rates;
+    const double wanted = (1 - alpha_) * weight + alpha_ * sum * (weight / times[i]) / rates;
     weight = std::clamp(wanted, weight / change_max_, weight * change_max_);
     changed += weight;
   }

@@ -41,9 +41,7 @@ std::optional<Flights::Flight> Flights::take(std::uint32_t packet) {
 }
 
 PeerPaths::PeerPaths(const PathSetup& setup)
-    : paths_(setup.paths),
-      policy_(make_path_policy(setup)),
-      control_(setup) {}
+    : paths_(setup.paths), policy_(make_path_policy(setup)), control_(setup) {}
 
 void PeerPaths::begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t turn) {
   train_sent_ = 0;
@@ -79,8 +77,8 @@ std::optional<std::uint8_t> PeerPaths::rested(base::Nanos now) const {
 
 std::uint8_t PeerPaths::path_of_train(bool same_train, std::uint32_t grain) {
   const PathSet set = usable();
-  const bool goes_on = same_train && train_sent_ > 0 && train_sent_ < grain &&
-                       (set & bit_of(train_path_)) != 0;
+  const bool goes_on =
+      same_train && train_sent_ > 0 && train_sent_ < grain && (set & bit_of(train_path_)) != 0;
   if (!goes_on) {
     train_sent_ = 0;
     if (one_path_) {

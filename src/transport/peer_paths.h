@@ -39,9 +39,9 @@ class Flights {
   template <class Delivered>
   void settle(const SendWindow& window, const Delivered& delivered) {
     std::erase_if(flights_, [&](const Flight& flight) {
-      const bool come = flight.packet < window.acked ||
-                        (flight.packet - window.acked < kSpanMax &&
-                         window.sacked.has(flight.packet - window.acked));
+      const bool come =
+          flight.packet < window.acked || (flight.packet - window.acked < kSpanMax &&
+                                           window.sacked.has(flight.packet - window.acked));
       if (come) {
         if (!flight.resent) prove(flight.path, flight.serial);
         delivered(flight);
@@ -150,9 +150,9 @@ class PeerPaths {
   std::optional<std::uint8_t> one_path_;  // of a small block
   std::uint8_t train_path_ = 0;
   std::uint32_t train_sent_ = 0;
-  // In turn, every answer to a peer could meet the one path that is dead, and the peer would ask for
-  // ever. Nor would a path that is taken for silent by mistake be heard of again, if nothing but
-  // answers is to be sent.
+  // In turn, every answer to a peer could meet the one path that is dead, and the peer would ask
+  // for ever. Nor would a path that is taken for silent by mistake be heard of again, if nothing
+  // but answers is to be sent.
   RandomPaths control_;
   std::uint32_t controls_ = 0;
 

@@ -120,9 +120,8 @@ class EventLoop {
       for (const std::uint64_t value :
            {static_cast<std::uint64_t>(now_), std::uint64_t{node}, std::uint64_t{to},
             static_cast<std::uint64_t>(header.type) | std::uint64_t{header.path} << 8,
-            std::uint64_t{header.flags},
-            std::uint64_t{header.exchange}, std::uint64_t{header.packet},
-            std::uint64_t{header.acknowledged}}) {
+            std::uint64_t{header.flags}, std::uint64_t{header.exchange},
+            std::uint64_t{header.packet}, std::uint64_t{header.acknowledged}}) {
         mix(&outcome_.trace, value);
       }
       network_.send(now_, node, to, header.path, packet, &Node::corrupt);

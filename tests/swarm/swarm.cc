@@ -383,8 +383,8 @@ std::string describe(const Scenario& scenario) {
   text << scenario.ranks << " ranks, " << scenario.exchanges << " exchanges, window "
        << scenario.config.window_packets << ", grain " << scenario.config.grain_packets
        << (scenario.config.reliability == transport::Reliability::kGoBackN ? ", go-back-N" : "")
-       << ", drop " << scenario.faults.drop << ", reorder " << scenario.faults.reorder
-       << ", paths " << scenario.config.paths << " (" << name_of(scenario.config.path_rule) << ")"
+       << ", drop " << scenario.faults.drop << ", reorder " << scenario.faults.reorder << ", paths "
+       << scenario.config.paths << " (" << name_of(scenario.config.path_rule) << ")"
        << ", corrupt " << scenario.faults.corrupt << ", port queue " << scenario.port_queue;
   return text.str();
 }

@@ -95,8 +95,8 @@ TEST(Pair, LosslessNetworkReachesTheBoundWithoutRetransmission) {
 }
 
 constexpr transport::PathRule kStriping[] = {
-    transport::PathRule::kRotate, transport::PathRule::kRandom,   transport::PathRule::kLeastLoaded,
-    transport::PathRule::kEven,   transport::PathRule::kBss,      transport::PathRule::kHsam,
+    transport::PathRule::kRotate,   transport::PathRule::kRandom, transport::PathRule::kLeastLoaded,
+    transport::PathRule::kEven,     transport::PathRule::kBss,    transport::PathRule::kHsam,
     transport::PathRule::kRecycled, transport::PathRule::kBitmap};
 
 // Where paths take differently long, packets overtake each other all the time, and nothing is lost.

@@ -80,7 +80,8 @@ Endpoint::~Endpoint() = default;
 
 base::Result<std::unique_ptr<Endpoint>> Endpoint::open(const EndpointOptions& options) {
   if (options.paths == 0 || options.paths > kSocketsMax) {
-    return base::bad_input(fmt::format("{} sockets; 1 to {} are possible", options.paths, kSocketsMax));
+    return base::bad_input(
+        fmt::format("{} sockets; 1 to {} are possible", options.paths, kSocketsMax));
   }
   std::string numeric = options.local_address;
   if (numeric.empty()) {
