@@ -13,6 +13,7 @@
 #include "bindings/simulate_options.h"
 #include "execute/configuration.h"
 #include "harness/streams.h"
+#include "plan/assigned_paths.h"
 #include "plan/host_aggregation.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
@@ -119,6 +120,30 @@ class Recorder final : public sim::TraceSink {
   std::vector<sim::TraceRecord> records_;
 };
 
+// Refused: path numbers that nothing looks at, and more of them than there are ways.
+void check_paths(const SimulateOptions& options, const Cluster& cluster) {
+  const std::uint32_t paths = options.config.paths;
+  if (paths == 1 || options.hosts.size() < 2) return;
+  const routing::Rule rule = options.network.rule;
+  if (!routing::tells_paths_apart(rule)) {
+    throw RaisedError{base::bad_input(fmt::format(
+        "options: {} paths, but routing `{}` has one way for each destination; expected routing "
+        "`ecmp`, `source`, `lid` or one that chooses per message",
+        paths, routing::name_of(rule)))};
+  }
+  if (rule != routing::Rule::kSource && rule != routing::Rule::kLid) return;
+  const auto routes = value_or_raise(routing::Routes::make(cluster, rule, options.network.routes));
+  std::uint32_t most = 1;
+  for (const base::HostId host : options.hosts) {
+    if (host == options.hosts.front()) continue;
+    most = std::max(most, routes.path_count(options.hosts.front().value, host.value));
+  }
+  if (paths <= most) return;
+  throw RaisedError{base::bad_input(
+      fmt::format("options: {} paths, but hosts are at most {} ways apart; expected 1 to {}", paths,
+                  most, most))};
+}
+
 // Refused before it begins: a trace has a record for each packet at each port of its way.
 void check_trace(const SimulateOptions& options, const Cluster& cluster,
                  const transport::Config& config) {
@@ -203,6 +228,7 @@ struct Job {
   plan::Placement placement;
   bool combines = false;
   double limit = 0;
+  std::vector<std::uint8_t> paths;  // [from * hosts + to]; empty: no plan has any
 
   Job(const SimulateOptions& asked, const Cluster& cluster)
       : options(asked),
@@ -214,6 +240,31 @@ struct Job {
     limit = limit_seconds(options, cluster, combines);
     if (!options.matrix.empty()) of_hosts = host_matrix(options);
     steps = in_steps(options, of_hosts);
+    if (config.paths > 1 && config.path_rule == transport::PathRule::kAssigned) assign(cluster);
+  }
+
+  void assign(const Cluster& cluster) {
+    if (combines) {
+      throw RaisedError{base::bad_input(
+          "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to "
+          "their destinations directly")};
+    }
+    const auto hosts = static_cast<std::uint32_t>(options.hosts.size());
+    std::vector<std::vector<base::PeerId>> sends(hosts);
+    for (std::uint32_t host = 0; host < hosts; ++host) {
+      const auto planned = value_or_raise(plan::make_plan(request_of(options, leaf_of, host)));
+      for (const base::PeerId peer : planned.rounds().send) {
+        if (options.complete() || sends_any(host, peer)) sends[host].push_back(peer);
+      }
+    }
+    paths = value_or_raise(
+        plan::assign_paths(cluster, options.network.rule, config.paths, options.hosts, sends,
+                           options.network.routes));
+  }
+
+  bool sends_any(std::uint32_t from, std::uint32_t to) const {
+    if (!of_hosts.empty()) return of_hosts[from * options.hosts.size() + to] > 0;
+    return options.bytes(from, to) > 0;  // `pairs`: one rank per host
   }
 
   base::Result<plan::Plan> plan(std::uint32_t rank) const {
@@ -222,6 +273,12 @@ struct Job {
     if (!planned) return planned;
     if (steps) {
       add_steps(planned.value().phases.front().rounds, host, of_hosts, options, config, limit);
+    }
+    if (!paths.empty()) {
+      base::Rounds& rounds = planned.value().phases.front().rounds;
+      for (const base::PeerId peer : rounds.send) {
+        rounds.paths.push_back(paths[host * options.hosts.size() + peer]);
+      }
     }
     return plan::over_hosts(planned.value(), placement, {rank});
   }
@@ -251,6 +308,7 @@ struct Job {
     out.jitter = options.jitter;
     out.memory_max = options.memory_max;
     out.messages = options.messages;
+    out.striped = options.striped;
     out.config = [this](std::uint32_t) { return config; };
     out.plan = [this](std::uint32_t rank) { return plan(rank); };
     return out;
@@ -417,6 +475,13 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
   out["data_packets"] = result.counters.data_sent;
   out["acks"] = result.counters.acks_sent;
   out["probes"] = result.counters.probes_sent;
+  const auto& loads = result.counters.path_loads;
+  out["path_loads"] = config.paths > 1
+                          ? std::vector<std::uint64_t>(loads.begin(), loads.begin() + config.paths)
+                          : std::vector<std::uint64_t>{result.counters.data_sent +
+                                                       result.counters.data_retransmitted};
+  out["out_of_order"] = result.out_of_order;
+  out["path_silences"] = result.counters.path_silences;
   out["window_cuts"] = result.counters.window_cuts;
   out["window_least"] = result.counters.window_least;
   out["duplicates"] = result.counters.duplicates_received;
@@ -432,6 +497,7 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   if (options.as_lab) cluster = as_lab(std::move(cluster));
   if (options.datagram_bytes != 0)
     cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
+  check_paths(options, cluster);
   std::vector<Job> jobs;
   for (std::uint32_t job = 0; job < options.jobs; ++job) {
     jobs.emplace_back(of_job(options, job), cluster);

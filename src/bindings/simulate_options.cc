@@ -288,6 +288,21 @@ void read_steps(Reader& reader, SimulateOptions& out) {
   }
 }
 
+void read_paths(Reader& reader, SimulateOptions& out) {
+  constexpr std::uint64_t kMost = wire::kPathsMax;
+  out.config.paths = static_cast<std::uint32_t>(reader.count("paths", 1, 1, kMost));
+  out.config.path_rule =
+      value_or_raise(transport::parse_path_rule(reader.text("path_policy", "least-loaded")));
+  out.config.path_batch = static_cast<std::uint32_t>(reader.count("path_batch", 0, 0, kMost));
+  if (const auto checked = transport::check_paths(out.config.paths, out.config.path_batch);
+      !checked) {
+    refuse("options: " + checked.error().message);
+  }
+  if (out.config.paths > 1 && out.config.reliability == transport::Reliability::kGoBackN) {
+    refuse("options: `paths` above 1 need reliability `selective-repeat`, as packets overtake");
+  }
+}
+
 void read_protocol(Reader& reader, SimulateOptions& out) {
   const std::string reliability = reader.text("reliability", "selective-repeat");
   if (reliability == "go-back-n") {
@@ -297,6 +312,7 @@ void read_protocol(Reader& reader, SimulateOptions& out) {
         fmt::format("options: reliability `{}` is unknown; expected selective-repeat or go-back-n",
                     reliability));
   }
+  read_paths(reader, out);
   const std::string rule = reader.text("send_rule", "either");
   if (rule == "receive-clock") {
     out.config.send_rule = transport::SendRule::kReceiveClock;
@@ -355,10 +371,16 @@ void read_messages(Reader& reader, SimulateOptions& out) {
   flow.chunk_bytes =
       reader.count("chunk_bytes", direct ? 0 : transport::MessageTurns::kChunkBytes, 0, kSizeMax);
   flow.by_turns = reader.flag("by_turns", false);
-  if (transport == "messages") {
+  harness::StripedFlow striped;
+  striped.post = reader.time("post_ns", sim::kPicosPerNano);
+  striped.handle = reader.time("completion_ns", sim::kPicosPerNano);
+  if (transport == "stripes") {
+    out.striped = striped;
+  } else if (transport == "messages") {
     out.messages = flow;
   } else if (transport != "udp") {
-    refuse(fmt::format("options: transport `{}` is unknown; expected udp or messages", transport));
+    refuse(fmt::format("options: transport `{}` is unknown; expected udp, messages or stripes",
+                       transport));
   }
 }
 

@@ -53,6 +53,7 @@ struct SimulateOptions {
     return pairs.empty() || pairs.count({from, to}) > 0 ? size : 0;
   }
   std::optional<harness::MessageFlow> messages;
+  std::optional<harness::StripedFlow> striped;
   sim::Options network;
   harness::StartJitter jitter;
   std::uint32_t jobs = 1;

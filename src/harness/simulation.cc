@@ -10,6 +10,7 @@
 #include "harness/messages.h"
 #include "harness/neighbours.h"
 #include "harness/ranks.h"
+#include "harness/striped_ranks.h"
 
 namespace alm::harness {
 namespace {
@@ -145,11 +146,12 @@ base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& asked,
     if (request.together && (jobs.size() > 1 || !flows.empty())) {
       return base::bad_input("steps are simulated alone: without other jobs and background");
     }
-    if (request.messages && (jobs.size() > 1 || !flows.empty())) {
+    if ((request.messages || request.striped) && (jobs.size() > 1 || !flows.empty())) {
       return base::bad_input("messages are simulated alone: without other jobs and background");
     }
-    auto made =
-        request.messages ? MessageRanks::make(request) : Ranks::make(request, jobs.size() > 1);
+    auto made = request.striped    ? StripedRanks::make(request)
+                : request.messages ? MessageRanks::make(request)
+                                   : Ranks::make(request, jobs.size() > 1);
     if (!made) return made.error();
     ranks.push_back(std::move(made).value());
   }

@@ -31,6 +31,13 @@ struct MessageFlow {
   bool by_turns = false;          // the network card takes a packet of each message in turn
 };
 
+// Stripes over several paths, with completions (harness/striped_ranks.h). The paths are those of
+// the configuration.
+struct StripedFlow {
+  sim::Picos post = 0;    // processor time of a descriptor
+  sim::Picos handle = 0;  // of a completion or a notice
+};
+
 struct SimRequest {
   const topology::Cluster* cluster = nullptr;
   std::vector<base::HostId> hosts;  // of each rank; empty: every host has one
@@ -47,7 +54,8 @@ struct SimRequest {
   bool together = false;        // .. or all ranks as soon as the last of them has finished
   std::function<transport::Config(std::uint32_t rank)> config;
   std::optional<MessageFlow> messages;
-  std::uint32_t overhead_bytes = 42;  // around a datagram on the link
+  std::optional<StripedFlow> striped;  // instead of both
+  std::uint32_t overhead_bytes = 42;   // around a datagram on the link
   sim::Options network;
   StartJitter jitter;
   sim::Picos starts_at = 0;  // the first exchange, jitter apart
@@ -64,6 +72,7 @@ struct SimResult {
   std::uint64_t dropped = 0;
   std::uint64_t packet_hops = 0;
   std::uint64_t events = 0;
+  std::uint64_t out_of_order = 0;     // notices that waited for others, over stripes
   transport::Counters counters;       // sum over ranks
   std::vector<sim::PortStats> ports;  // 2 per link: up, down
   std::uint32_t bottleneck = 0;       // the port that was busy longest

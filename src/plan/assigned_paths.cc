@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "routing/flow_label.h"
+#include "routing/routes.h"
 #include "schedule/ways.h"
 
 namespace alm::plan {
@@ -54,7 +54,7 @@ class Assigner {
     const auto choices = routes_.choices(pair.leaf, to);
     const std::uint32_t wanted = choices[way % choices.size()];
     for (std::uint32_t path = 0; path < paths_; ++path) {
-      std::uint32_t flow = routing::flow_label(rule_, from, to, path);
+      std::uint32_t flow = routes_.enter(from, to, routing::label(rule_, from, to, path));
       if (routes_.next(pair.leaf, to, flow) == wanted) return static_cast<std::uint8_t>(path);
     }
     return static_cast<std::uint8_t>(way % paths_);
@@ -72,8 +72,9 @@ class Assigner {
 
 base::Result<std::vector<std::uint8_t>> assign_paths(
     const topology::Cluster& cluster, routing::Rule rule, std::uint32_t paths,
-    std::span<const base::HostId> members, std::span<const std::vector<base::PeerId>> sends) {
-  auto routes = routing::Routes::make(cluster, rule);
+    std::span<const base::HostId> members, std::span<const std::vector<base::PeerId>> sends,
+    const routing::Settings& settings) {
+  auto routes = routing::Routes::make(cluster, rule, settings);
   if (!routes) return routes.error();
   const Assigner assigner(cluster, rule, paths, members, routes.value());
   std::vector<std::uint8_t> out(members.size() * members.size(), 0);

@@ -20,6 +20,7 @@ namespace alm::plan {
 // that is wanted, the number of the way is taken. Levels above the first are left to the routes.
 base::Result<std::vector<std::uint8_t>> assign_paths(
     const topology::Cluster& cluster, routing::Rule rule, std::uint32_t paths,
-    std::span<const base::HostId> members, std::span<const std::vector<base::PeerId>> sends);
+    std::span<const base::HostId> members, std::span<const std::vector<base::PeerId>> sends,
+    const routing::Settings& settings = {});
 
 }  // namespace alm::plan

@@ -67,6 +67,11 @@ constexpr bool chooses_per_message(Rule rule) {
          rule == Rule::kLeastLoaded;
 }
 
+constexpr bool tells_paths_apart(Rule rule) {
+  return rule == Rule::kEcmp || rule == Rule::kSource || rule == Rule::kLid ||
+         chooses_per_message(rule);
+}
+
 // How subnet managers fill tables.
 enum class LidEngine {
   kMinHop,  // shortest paths, the port that fewest numbers use

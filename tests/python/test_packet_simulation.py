@@ -171,5 +171,5 @@ def test_messages_on_lossless_networks_are_worth_their_order() -> None:
 def test_messages_need_back_pressure(text: str) -> None:
     with pytest.raises(BadInput, match="drops what it cannot hold"):
         simulate(text, size=1000, transport="messages")
-    with pytest.raises(BadInput, match="expected udp or messages"):
+    with pytest.raises(BadInput, match="expected udp, messages or stripes"):
         simulate(text, size=1000, transport="tcp")

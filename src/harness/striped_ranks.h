@@ -1,0 +1,143 @@
+// The ranks of a simulated exchange over the message layer of paper 004 (HSAL, section 4): stripes
+// over several paths, completions, and weights that follow them.
+//
+//   sender                                  receiver
+//   start (W_batch)            ---->        its receive is posted: takes note of W_batch
+//                              <----        clear
+//   stripe i by path i, all at once
+//     its data                 ---->        the network card writes it, nobody is told
+//     finish i (w_i)           ---->        adds w_i up; the message is there when the sum is
+//     W_batch
+//   completion i (t_i)         <----        the network card's acknowledgement
+//   all completions: new weights
+//
+// Starts, clears and finish notices carry a packet sequence number of their pair of ranks, shared
+// by all paths. What comes before its turn waits in an out-of-order queue. Finish i follows the
+// data of stripe i by the same path, on which the network keeps the order.
+//
+// A host's processor posts descriptors and handles notices and completions one after the other, in
+// the order in which they came up; each costs time. So completions are found late when there are
+// many of them (004's cases 2 and 3), and t_i is what the processor sees. The network card takes a
+// packet of each queue pair, which is a peer and a path, in turn.
+//
+// A round's sends and receives are posted when the round before is complete. Over UDP none of this
+// is needed: data lands by offset (docs/paths.md).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "harness/processor.h"
+#include "harness/program.h"
+#include "harness/simulation.h"
+#include "harness/stripes.h"
+
+namespace alm::harness {
+
+class StripedRanks final : public Program {
+ public:
+  static base::Result<std::unique_ptr<Program>> make(const SimRequest& request);
+
+  bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
+  void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
+               const sim::Packet& packet) override;
+  void timer(std::uint32_t, sim::Picos) override {}
+  sim::Picos deadline(std::uint32_t host) const override;
+  bool done() const override { return ranks_done_ == ranks_.size(); }
+
+  double progress() const override;
+  void fill(SimResult& result) const override;
+  std::size_t bytes() const override;
+
+ private:
+  enum class Kind : std::uint8_t { kStart, kClear, kData, kLastData, kFinish, kAck };
+  // What is on the link, and what is posted to the network card.
+  struct Notice {
+    std::uint32_t from = 0, to = 0;
+    std::uint32_t message = 0;   // of the pair of sender and receiver of the data
+    std::uint32_t sequence = 0;  // of starts, clears and finish notices
+    float weight = 0;            // kStart: W_batch; kFinish: w_i
+    std::uint8_t stripe = 0, path = 0;
+    Kind kind = Kind::kData;
+  };
+  struct Descriptor {
+    Notice notice;
+    std::uint64_t bytes = 0;  // of data, not yet on the link
+  };
+  struct Task {
+    Notice notice;
+    std::uint64_t bytes = 0;
+    bool posts = false;  // else it handles what has come
+  };
+  struct Sending {
+    std::vector<Stripe> stripes;
+    std::vector<sim::Picos> posted, times;
+    std::size_t complete = 0;
+  };
+  struct Receiving {
+    double expected = 0, sum = 0;  // W_batch once the start has come, and what has been finished
+    bool posted = false, started = false, cleared = false;
+  };
+  // Of one rank, with one other.
+  struct Connection {
+    std::unique_ptr<Striping> striping;
+    std::uint32_t messages_sent = 0, messages_posted = 0;  // to it, from it
+    std::uint32_t sequence = 0, expected_sequence = 0;     // PSN, ESN
+    std::map<std::uint32_t, Notice> out_of_order;          // by sequence number
+    std::map<std::uint32_t, Sending> sending;              // by message
+    std::map<std::uint32_t, Receiving> receiving;
+  };
+  struct Rank {
+    plan::Plan plan;
+    std::vector<Connection> with;  // by peer
+    Processor<Task> processor;
+    std::map<std::uint32_t, std::deque<Descriptor>> queue_pairs;  // by peer * kPathsMax + path
+    std::deque<std::uint32_t> active;                             // of them, in turn
+    std::deque<Notice> acks;
+    std::size_t round = 0;
+    std::uint32_t sends_left = 0, receives_left = 0;  // of the round
+    sim::Picos starts_at = 0;                         // the next exchange; kNever while one runs
+    std::uint32_t entered = 0;
+    sim::Picos ended = 0;
+  };
+
+  StripedRanks() = default;
+  const base::Rounds& rounds(const Rank& rank) const { return rank.plan.phases.front().rounds; }
+  std::uint64_t amount(std::uint32_t from, std::uint32_t to) const;
+  void enter(std::uint32_t rank, sim::Picos now);
+  void begin_round(std::uint32_t rank, sim::Picos now);
+  void end_rounds(std::uint32_t rank, sim::Picos now);
+  void post(std::uint32_t rank, sim::Picos now, Notice notice, std::uint64_t bytes);
+  void work(std::uint32_t rank, sim::Picos now);
+  void give_to_card(Rank& rank, sim::Picos now, const Task& task);
+  void handle(std::uint32_t rank, sim::Picos now, const Notice& notice);
+  void in_order(std::uint32_t rank, sim::Picos now, const Notice& notice);
+  void clear(std::uint32_t rank, sim::Picos now, std::uint32_t from, std::uint32_t message);
+  void on_clear(std::uint32_t rank, sim::Picos now, const Notice& notice);
+  void on_finish(Rank& self, const Notice& notice);
+  void on_completion(Rank& self, sim::Picos now, const Notice& notice);
+  sim::Picos late();
+
+  static constexpr sim::Picos kOver = sim::kNever - 1;  // starts_at after the last exchange
+
+  StripedFlow flow_;
+  std::deque<Rank> ranks_;
+  std::vector<std::uint32_t> host_of_;  // by rank
+  std::vector<std::uint32_t> rank_on_;  // by host; kNone: it takes no part
+  std::vector<Notice> cargo_;           // by packet index
+  std::uint64_t bytes_ = 0;
+  std::function<std::uint64_t(std::uint32_t, std::uint32_t)> bytes_of_;
+  std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
+  routing::Rule rule_ = routing::Rule::kDModK;
+  std::uint32_t exchanges_ = 0, ranks_done_ = 0;
+  std::uint64_t messages_expected_ = 0, messages_came_ = 0;
+  std::uint64_t packets_ = 0, acks_ = 0, out_of_order_ = 0;
+  transport::Counters counters_;
+  StartJitter jitter_;
+  sim::Random random_{0};
+  std::vector<sim::Picos> exchange_end_;
+};
+
+}  // namespace alm::harness

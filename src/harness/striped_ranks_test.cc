@@ -1,0 +1,132 @@
+// 004's message layer on simulated lossless networks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "harness/leaf_spine_test.h"
+#include "harness/simulation.h"
+#include "harness/simulation_test_run.h"
+#include "harness/stripes.h"
+
+namespace alm::harness {
+namespace {
+
+using ::testing::HasSubstr;
+using topology::Cluster;
+using transport::PathRule;
+
+constexpr std::uint32_t kPayload = 1472 - 24;
+
+struct Wanted {
+  PathRule rule = PathRule::kBss;
+  std::uint32_t paths = 4, batch = 2;
+  std::uint64_t packets = 100;
+  std::uint32_t exchanges = 1;
+  sim::Picos cost = 0;
+};
+
+// Every host sends to the one at its place below the other leaf.
+SimRequest request(const Cluster& cluster, const Wanted& wanted) {
+  SimRequest out;
+  out.cluster = &cluster;
+  const std::uint32_t ranks = cluster.host_count();
+  out.plan = [=](std::uint32_t rank) {
+    return plan::make_plan(
+        {.ranks = ranks, .self = {rank}, .algorithm = plan::Algorithm::kShiftExchange});
+  };
+  out.bytes_of = [=](std::uint32_t from, std::uint32_t to) {
+    return to == (from + ranks / 2) % ranks ? wanted.packets * kPayload : 0;
+  };
+  out.exchanges = wanted.exchanges;
+  out.config = [=](std::uint32_t) {
+    transport::Config config;
+    config.paths = wanted.paths;
+    config.path_rule = wanted.rule;
+    config.path_batch = wanted.batch;
+    return config;
+  };
+  out.striped = StripedFlow{wanted.cost, wanted.cost};
+  out.network.rule = routing::Rule::kSource;
+  return out;
+}
+
+Cluster network(double slow_mbit_s = 100) {
+  return make_leaf_spine({.slow_mbit_s = slow_mbit_s, .lossless = true});
+}
+
+// Of each message: a start, a clear, a finish and an acknowledgement for each stripe, and the data.
+TEST(Stripes, EveryMessageHasItsNotices) {
+  const Cluster cluster = network();
+  const SimResult result = run(request(cluster, {.rule = PathRule::kHsam}));
+  EXPECT_EQ(result.counters.data_sent, 8u * 4 * 25);
+  EXPECT_EQ(result.counters.acks_sent, 8u * 4);
+  EXPECT_EQ(result.packets, 8u * (4 * 25 + 4 + 2 + 4));
+  for (std::size_t path = 0; path < 4; ++path) {
+    EXPECT_EQ(result.counters.path_loads[path], 8u * 25);
+  }
+}
+
+TEST(Stripes, SmallMessagesAreOneStripeAndRotate) {
+  const Cluster cluster = network();
+  const SimResult result = run(request(cluster, {.packets = 4, .exchanges = 8}));
+  EXPECT_EQ(result.counters.acks_sent, 8u * 8);
+  for (std::size_t path = 0; path < 4; ++path) {
+    EXPECT_EQ(result.counters.path_loads[path], 8u * 8 * 4 / 4);
+  }
+}
+
+// Finish notices of other paths overtake that of a slow one, and wait for their turn.
+TEST(Stripes, NoticesAreTakenInOrder) {
+  EXPECT_GT(run(request(network(20), {.rule = PathRule::kEven})).out_of_order, 0u);
+  EXPECT_EQ(run(request(network(), {.rule = PathRule::kOne})).out_of_order, 0u);
+}
+
+// Four messages share three fast spines and one of a tenth. Even stripes wait for the slow one;
+// weights leave it.
+TEST(Stripes, WeightsFollowCompletions) {
+  const Cluster cluster = network(10);
+  const auto last = [&](PathRule rule) {
+    const SimResult result = run(request(cluster, {.rule = rule, .exchanges = 40}));
+    return static_cast<double>(result.exchange_time.back());
+  };
+  const double even = last(PathRule::kEven);
+  EXPECT_LE(last(PathRule::kHsam), 0.35 * even);
+  EXPECT_LE(last(PathRule::kBss), 0.35 * even);
+}
+
+// A processor that handles everything one after the other: each stripe costs posts and handling.
+TEST(Stripes, EachStripeCostsProcessorTime) {
+  const Cluster cluster = network();
+  constexpr sim::Picos kCost = 1000 * sim::kPicosPerMicro;
+  const auto slower = [&](PathRule rule) {
+    const auto free = run(request(cluster, {.rule = rule})).exchange_time[0];
+    return run(request(cluster, {.rule = rule, .cost = kCost})).exchange_time[0] - free;
+  };
+  EXPECT_GE(slower(PathRule::kOne), 4 * kCost);
+  EXPECT_GE(slower(PathRule::kHsam), slower(PathRule::kOne) + 3 * kCost);
+}
+
+TEST(Stripes, CutsAddUp) {
+  Striping striping({PathRule::kHsam, 5, 0, 2});
+  striping.completed(striping.cut(1'000'003, 10), {5, 4, 3, 2, 1});
+  for (const std::uint64_t bytes : {11u, 1000u, 999'983u}) {
+    std::uint64_t sum = 0;
+    for (const Stripe& stripe : striping.cut(bytes, 10)) sum += stripe.bytes;
+    EXPECT_EQ(sum, bytes);
+  }
+}
+
+TEST(Stripes, WhatCannotBeSimulatedIsRefused) {
+  const Cluster cluster = network();
+  const auto rule = simulate(request(cluster, {.rule = PathRule::kLeastLoaded}));
+  ASSERT_FALSE(rule.ok());
+  EXPECT_THAT(rule.error().message, HasSubstr("expected one, rotate, random, even, bss or hsam"));
+  const Cluster dropping = make_leaf_spine({});
+  const auto lossy = simulate(request(dropping, {}));
+  ASSERT_FALSE(lossy.ok());
+  EXPECT_THAT(lossy.error().message, HasSubstr("back-pressure"));
+}
+
+}  // namespace
+}  // namespace alm::harness

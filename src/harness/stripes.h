@@ -1,0 +1,43 @@
+// How one message of 004's layer is cut into stripes, and what their completions teach. One object
+// for each pair of sender and receiver.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/time.h"
+#include "transport/path_policy.h"
+#include "transport/path_weights.h"
+
+namespace alm::harness {
+
+struct Stripe {
+  std::uint8_t path = 0;
+  double weight = 0;  // w_i; the stripe has w_i / W_batch of the message
+  std::uint64_t bytes = 0;
+};
+
+// Errors are kBadInput: rules that choose packet by packet have no stripes.
+base::Status check_striping(transport::PathRule rule);
+
+class Striping {
+ public:
+  // Precondition: check_striping() and transport::check_paths().
+  explicit Striping(const transport::PathSetup& setup);
+
+  // Messages of at most `small` bytes are one stripe, on the next path in turn.
+  std::vector<Stripe> cut(std::uint64_t bytes, std::uint64_t small);
+  // All stripes of a message have been found complete, so long after they were posted.
+  void completed(const std::vector<Stripe>& stripes, const std::vector<sim::Picos>& times);
+  const transport::PathWeights& weights() const { return weights_; }
+
+ private:
+  transport::PathSetup setup_;
+  transport::PathWeights weights_;
+  std::unique_ptr<transport::PathPolicy> whole_;  // of rules that send a message by one path
+  std::uint8_t turn_;
+};
+
+}  // namespace alm::harness
