@@ -45,6 +45,7 @@ void bind_plan(nanobind::module_& m);
 void bind_probe(nanobind::module_& m);
 void bind_routing(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
+void bind_streams(nanobind::module_& m);
 void bind_topology(nanobind::module_& m);
 
 }  // namespace alm::bindings

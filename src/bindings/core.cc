@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
   alm::bindings::bind_model(m);
   alm::bindings::bind_routing(m);
   alm::bindings::bind_simulate(m);
+  alm::bindings::bind_streams(m);
   alm::bindings::bind_flow(m);
   alm::bindings::bind_exchange(m);
   alm::bindings::bind_probe(m);
