@@ -23,7 +23,11 @@ CLUSTERS = ("tam-8x2-u412", "tam-8x4", "oversubscribed-8x4", "fat-tree:16")
 ALGORITHMS = ("sync-shuffle", "group-shuffle", "pairwise", "shift-exchange", "direct")
 PERMUTATIONS = ("shift", "xor", "edge-colouring", "balanced")
 # What a run reports beside the network's behaviour.
-NOT_BEHAVIOUR = {"memory_bytes", "ranks", "host_order", "combines", "warnings"}
+# With one path the figures of paths follow from the others.
+NOT_BEHAVIOUR = {
+    *("memory_bytes", "ranks", "host_order", "combines", "warnings"),
+    *("path_loads", "path_silences", "out_of_order"),
+}
 
 
 def leaf_down(cluster: str, start_us: float) -> dict[str, Any]:
