@@ -58,7 +58,7 @@ class Together {
   // The way is the first host's; what it loads stands for `count` flows, their own links apart.
   void add_flows(std::uint32_t from, std::uint32_t to, double count) {
     const double bytes = count * static_cast<double>(request_.wire_bytes);
-    std::uint32_t flow = routing::flow_hash(from, to, 0);
+    std::uint32_t flow = routes_.enter(from, to, routing::label(request_.routing, from, to, 0));
     path_.assign(1, routes_.host_port(from));
     for (std::uint32_t node = entered(path_.back()); node != to; node = entered(path_.back())) {
       path_.push_back(routes_.next(node - cluster_.host_count(), to, flow));

@@ -48,7 +48,7 @@ void FreeRounds::start_round(std::uint32_t rank) {
     flow.left = static_cast<double>(request_.wire_bytes);
     const std::uint32_t from = request_.participants[rank].value;
     const std::uint32_t to = request_.participants[peer.value].value;
-    const auto path = routes_.path(from, to, routing::flow_hash(from, to, 0));
+    const auto path = routes_.path(from, to, routing::label(request_.routing, from, to, 0));
     for (const std::uint32_t port : path) port_bytes_[port] += flow.left;
     flow.latency_s = resources_.latency_s(path, request_.packet_wire_bytes) + request_.overhead_s;
     resources_.uses(path, flow.uses);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "sim/flow_shares.h"
+#include "topology/generate.h"
 
 namespace alm::sim {
 namespace {
@@ -289,6 +290,25 @@ TEST(Flow, ProgressMayStopIt) {
   for (const FlowRounds mode : {FlowRounds::kFree, FlowRounds::kTogether}) {
     request.mode = mode;
     EXPECT_FALSE(simulate_flows(tree.cluster(), request));
+  }
+}
+
+// Every rule, as for packets with path number 0.
+TEST(Flow, TakesTheRoutesOfEveryRule) {
+  const auto cluster = topology::generate("leaf-spine:2x3x2").value();
+  for (const char* name : {"ecmp", "d-mod-k", "source", "lid", "updown", "valiant", "fm1", "fm2",
+                           "alternate", "random", "least-loaded"}) {
+    for (const FlowRounds mode : {FlowRounds::kTogether, FlowRounds::kFree}) {
+      FlowRequest request;
+      for (std::uint32_t i = 0; i < cluster.host_count(); ++i) request.participants.push_back({i});
+      request.wire_bytes = 10'000;
+      const Shift shift(request, 1);
+      request.routing = routing::parse_rule(name).value();
+      request.mode = mode;
+      const auto result = simulate_flows(cluster, request);
+      ASSERT_TRUE(result.ok()) << name << ": " << result.error().message;
+      EXPECT_GT(result.value().seconds, 0) << name;
+    }
   }
 }
 
