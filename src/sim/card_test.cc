@@ -79,6 +79,18 @@ TEST(HalfDuplexCard, HasARateOfItsOwn) {
   EXPECT_EQ(got.arrived[0].at, 200 * kMicro + 2 * kFrame + 200 * kMicro);
 }
 
+TEST(HostQueue, OfOnePacketUnderBackPressureKeepsTheLinkBusy) {
+  const topology::Switch node{.name = "s",
+                              .architecture = topology::Architecture::kInput,
+                              .flow_control = topology::FlowControl::kBackPressure};
+  Options options;
+  options.host_queue_packets = 1;
+  const std::vector<Sending> list(5, {.from = 0, .to = 1});
+  const Ran got = run(star(2, node), list, options);
+  ASSERT_EQ(got.arrived.size(), 5u);
+  EXPECT_EQ(got.arrived.back().at, 6 * kFrame);
+}
+
 TEST(HalfDuplexCard, ACardThatIsFullHoldsBackWhatTheSwitchHas) {
   const topology::Switch node{.name = "s",
                               .architecture = topology::Architecture::kInput,

@@ -278,8 +278,14 @@ bool Simulator::takes(HostState& host) {
   Port& port = ports_[host.egress];
   const std::uint32_t limit = options_.host_queue_packets;
   if (port.with_fifo) {
-    // transmit() calls the host.
-    return fifos_[port.output_fifo].count + (port.busy_until > now_ ? 1 : 0) < limit;
+    // transmit() calls the host, if there is anything left to transmit.
+    const std::uint32_t waiting = fifos_[port.output_fifo].count;
+    if (waiting + (port.busy_until > now_ ? 1 : 0) < limit) return true;
+    if (waiting == 0) {
+      const auto index = static_cast<std::uint32_t>(&host - hosts_.data());
+      queue_.push(port.busy_until, EventKind::kPull, index);
+    }
+    return false;
   }
   if (port.busy_until <= now_) return true;
   if (port.ring_count > 0) purge(port);
