@@ -1,7 +1,9 @@
-// The path with the fewest packets on their way to this peer; among equals, in turn. A slow path
-// keeps its packets longer and so gets fewer of them.
+// The path by which the next packet is expected first: packets under way to this peer and one more,
+// times the mean delay of the path. Among equals, in turn. A slow path keeps its packets longer and
+// so gets fewer of them; a delay that is no longer seen is forgotten, and the path tried again.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -12,32 +14,51 @@ namespace alm::transport {
 class LeastLoadedPath final : public PathPolicy {
  public:
   explicit LeastLoadedPath(const PathSetup& setup)
-      : under_way_(setup.paths), latest_(static_cast<std::uint8_t>(setup.seed % setup.paths)) {}
+      : loads_(setup.paths), latest_(static_cast<std::uint8_t>(setup.seed % setup.paths)) {}
 
   std::uint8_t choose(PathSet usable) override {
     std::uint8_t best = latest_;
-    std::uint32_t least = UINT32_MAX;
+    double least = -1;
     std::uint8_t path = latest_;
     for (int left = std::popcount(usable); left > 0; --left) {
       path = next_path(usable, path);
-      if (under_way_[path] >= least) continue;
-      least = under_way_[path];
+      const Load& load = loads_[path];
+      const double expected = (load.under_way + 1) * (load.delay > 0 ? load.delay : mean_);
+      if (least >= 0 && expected >= least * kEqual) continue;
+      least = expected;
       best = path;
     }
     return latest_ = best;
   }
-  void sent(std::uint8_t path) override { ++under_way_[path]; }
-  void delivered(std::uint8_t path, base::Nanos /*delay*/) override { left(path); }
+  void sent(std::uint8_t path) override { ++loads_[path].under_way; }
+  void delivered(std::uint8_t path, base::Nanos delay) override {
+    left(path);
+    const auto value = std::max(1.0, static_cast<double>(delay));
+    Load& load = loads_[path];
+    mean_ = mean_ > 0 ? mean_ + (value - mean_) / kMeanMemory : value;
+    load.delay = load.delay > 0 ? load.delay + (value - load.delay) / kMemory : value;
+    for (Load& other : loads_) {
+      if (&other != &load && other.delay > 0) other.delay += (mean_ - other.delay) / kForgets;
+    }
+  }
   void lost(std::uint8_t path) override { left(path); }
   void gone(std::uint8_t path) override { left(path); }
-  void timed_out(std::uint8_t path) override { under_way_[path] = 0; }
+  void timed_out(std::uint8_t path) override { loads_[path].under_way = 0; }
 
  private:
+  static constexpr double kMemory = 4, kMeanMemory = 32, kForgets = 256;
+  static constexpr double kEqual = 0.95;  // smaller differences are chance
+  struct Load {
+    std::uint32_t under_way = 0;  // packets
+    double delay = 0;             // in ns; 0: none seen
+  };
+
   void left(std::uint8_t path) {
-    if (under_way_[path] > 0) --under_way_[path];
+    if (loads_[path].under_way > 0) --loads_[path].under_way;
   }
 
-  std::vector<std::uint32_t> under_way_;
+  std::vector<Load> loads_;
+  double mean_ = 0;  // delay of all paths, in ns
   std::uint8_t latest_;
 };
 

@@ -33,6 +33,26 @@ TEST(Driver, LargeExchangeOfSeveralRanks) {
   }
 }
 
+// Nine paths need three sockets on each side. Every one carries data.
+TEST(Driver, SeveralPaths) {
+  transport::Config config;
+  config.paths = 9;
+  config.path_rule = transport::PathRule::kRotate;
+  Cluster cluster(3, 1, config);
+  EXPECT_EQ(cluster.driver(0).endpoint().paths(), 3U);
+  run_all(cluster, 300'000, 4);
+  run_all(cluster, 3'000, 20);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const transport::Counters counters = cluster.driver(rank).counters(cluster.set(rank));
+    std::uint64_t sum = 0;
+    for (std::uint32_t path = 0; path < 9; ++path) {
+      EXPECT_GT(counters.path_loads[path], 0U);
+      sum += counters.path_loads[path];
+    }
+    EXPECT_EQ(sum, counters.data_sent + counters.data_retransmitted);
+  }
+}
+
 TEST(Driver, EmptyBlocks) {
   Cluster cluster(3);
   run_all(cluster, 0, 50);

@@ -17,11 +17,12 @@ namespace alm::io {
 using transport::Exchange;
 using transport::PeerId;
 
-inline std::unique_ptr<Endpoint> open_endpoint(bool gso = true) {
+inline std::unique_ptr<Endpoint> open_endpoint(bool gso = true, std::uint32_t sockets = 1) {
   EndpointOptions options;
   options.local_address = "127.0.0.1";
   options.mtu_bytes = 1500;
   options.grain_packets = 4;
+  options.paths = sockets;
   options.allow_gso = gso;
   auto endpoint = Endpoint::open(options);
   EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
@@ -37,7 +38,9 @@ class Cluster {
                    double time_scale = 1) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       drivers_.push_back(
-          Driver::create(open_endpoint(rank % 2 == 0), responder, time_scale).value());
+          Driver::create(open_endpoint(rank % 2 == 0, sockets_for(config.paths)), responder,
+                         time_scale)
+              .value());
     }
     for (std::size_t s = 0; s < sets; ++s) {
       std::vector<std::uint16_t> numbers;
@@ -52,7 +55,11 @@ class Cluster {
         peers.config.grain_packets = 4;
         if (family) peers.family = s == 0 ? numbers[rank] : numbers_[0][rank];
         for (std::uint32_t peer = 0; peer < ranks; ++peer) {
-          peers.addresses.push_back({drivers_[peer]->endpoint().local()});
+          auto& addresses = peers.addresses.emplace_back();
+          const Endpoint& endpoint = drivers_[peer]->endpoint();
+          for (std::uint32_t i = 0; i < endpoint.paths(); ++i) {
+            addresses.push_back(endpoint.local(i));
+          }
           peers.names.push_back("rank " + std::to_string(peer) + " on h0" + std::to_string(peer));
         }
         drivers_[rank]->add_set(numbers[rank], std::move(peers));

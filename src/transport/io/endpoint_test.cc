@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 #include <vector>
+#include <set>
+#include <utility>
 
 #include "transport/io/sender.h"
 
@@ -121,6 +123,21 @@ TEST(Endpoint, LoopbackMtuIsCapped) {
   auto options = loopback();
   options.mtu_bytes = 0;
   EXPECT_EQ(Endpoint::open(options).value()->datagram_bytes(), kMtuBytesDefaultMax - 28);
+}
+
+TEST(Endpoint, EveryPathHasAFiveTupleOfItsOwn) {
+  for (std::uint32_t paths = 1; paths <= wire::kPathsMax; ++paths) {
+    const std::uint32_t sockets = sockets_for(paths);
+    ASSERT_LE(sockets, kSocketsMax);
+    std::set<std::pair<int, int>> tuples;
+    for (std::uint8_t path = 0; path < paths; ++path) {
+      const Tuple tuple = tuple_of(path, sockets);
+      EXPECT_LT(tuple.socket, sockets);
+      EXPECT_LT(tuple.port, sockets);
+      tuples.emplace(tuple.socket, tuple.port);
+    }
+    EXPECT_EQ(tuples.size(), paths);
+  }
 }
 
 TEST(Endpoint, RefusesBadOptions) {
