@@ -8,8 +8,8 @@
 
 #include "bindings/bindings.h"
 #include "bindings/simulate_options.h"
+#include "bindings/simulate_paths.h"
 #include "execute/configuration.h"
-#include "plan/assigned_paths.h"
 #include "plan/host_aggregation.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
@@ -116,30 +116,6 @@ class Recorder final : public sim::TraceSink {
   std::vector<sim::TraceRecord> records_;
 };
 
-// Refused: path numbers that nothing looks at, and more of them than there are ways.
-void check_paths(const SimulateOptions& options, const Cluster& cluster) {
-  const std::uint32_t paths = options.config.paths;
-  if (paths == 1 || options.hosts.size() < 2) return;
-  const routing::Rule rule = options.network.rule;
-  if (!routing::tells_paths_apart(rule)) {
-    throw RaisedError{base::bad_input(fmt::format(
-        "options: {} paths, but routing `{}` has one way for each destination; expected routing "
-        "`ecmp`, `source`, `lid` or one that chooses per message",
-        paths, routing::name_of(rule)))};
-  }
-  if (rule != routing::Rule::kSource && rule != routing::Rule::kLid) return;
-  const auto routes = value_or_raise(routing::Routes::make(cluster, rule, options.network.routes));
-  std::uint32_t most = 1;
-  for (const base::HostId host : options.hosts) {
-    if (host == options.hosts.front()) continue;
-    most = std::max(most, routes.path_count(options.hosts.front().value, host.value));
-  }
-  if (paths <= most) return;
-  throw RaisedError{base::bad_input(
-      fmt::format("options: {} paths, but hosts are at most {} ways apart; expected 1 to {}", paths,
-                  most, most))};
-}
-
 // Refused before it begins: a trace has a record for each packet at each port of its way.
 void check_trace(const SimulateOptions& options, const Cluster& cluster,
                  const transport::Config& config) {
@@ -236,31 +212,9 @@ struct Job {
     limit = limit_seconds(options, cluster, combines);
     if (!options.matrix.empty()) of_hosts = host_matrix(options);
     steps = in_steps(options, of_hosts);
-    if (config.paths > 1 && config.path_rule == transport::PathRule::kAssigned) assign(cluster);
-  }
-
-  void assign(const Cluster& cluster) {
-    if (combines) {
-      throw RaisedError{base::bad_input(
-          "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to "
-          "their destinations directly")};
-    }
-    const auto hosts = static_cast<std::uint32_t>(options.hosts.size());
-    std::vector<std::vector<base::PeerId>> sends(hosts);
-    for (std::uint32_t host = 0; host < hosts; ++host) {
-      const auto planned = value_or_raise(plan::make_plan(request_of(options, leaf_of, host)));
-      for (const base::PeerId peer : planned.rounds().send) {
-        if (options.complete() || sends_any(host, peer)) sends[host].push_back(peer);
-      }
-    }
-    paths = value_or_raise(
-        plan::assign_paths(cluster, options.network.rule, config.paths, options.hosts, sends,
-                           options.network.routes));
-  }
-
-  bool sends_any(std::uint32_t from, std::uint32_t to) const {
-    if (!of_hosts.empty()) return of_hosts[from * options.hosts.size() + to] > 0;
-    return options.bytes(from, to) > 0;  // `pairs`: one rank per host
+    paths = assigned_paths(options, cluster, combines, [this](std::uint32_t host) {
+      return plan::make_plan(request_of(options, leaf_of, host));
+    });
   }
 
   base::Result<plan::Plan> plan(std::uint32_t rank) const {
@@ -471,11 +425,7 @@ nb::dict dict_of(const harness::SimResult& result, const SimulateOptions& option
   out["data_packets"] = result.counters.data_sent;
   out["acks"] = result.counters.acks_sent;
   out["probes"] = result.counters.probes_sent;
-  const auto& loads = result.counters.path_loads;
-  out["path_loads"] = config.paths > 1
-                          ? std::vector<std::uint64_t>(loads.begin(), loads.begin() + config.paths)
-                          : std::vector<std::uint64_t>{result.counters.data_sent +
-                                                       result.counters.data_retransmitted};
+  out["path_loads"] = path_loads(result.counters, config.paths);
   out["out_of_order"] = result.out_of_order;
   out["path_silences"] = result.counters.path_silences;
   out["window_cuts"] = result.counters.window_cuts;

@@ -37,10 +37,9 @@ class Cluster {
                    const std::map<std::size_t, transport::Config>& of_set = {}, bool family = false,
                    double time_scale = 1) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      drivers_.push_back(
-          Driver::create(open_endpoint(rank % 2 == 0, sockets_for(config.paths)), responder,
-                         time_scale)
-              .value());
+      drivers_.push_back(Driver::create(open_endpoint(rank % 2 == 0, sockets_for(config.paths)),
+                                        responder, time_scale)
+                             .value());
     }
     for (std::size_t s = 0; s < sets; ++s) {
       std::vector<std::uint16_t> numbers;

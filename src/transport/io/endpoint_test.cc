@@ -6,10 +6,10 @@
 #include <cstring>
 #include <map>
 #include <random>
-#include <string>
-#include <vector>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "transport/io/sender.h"
 

@@ -1,0 +1,75 @@
+#include "bindings/simulate_paths.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "bindings/bindings.h"
+#include "plan/assigned_paths.h"
+#include "routing/routes.h"
+
+namespace alm::bindings {
+namespace {
+
+// Of the ranks on two hosts.
+bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t each = options.ranks_per_host;
+  for (std::uint32_t i = 0; i < each * each; ++i) {
+    if (options.bytes(from * each + i / each, to * each + i % each) > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_paths(const SimulateOptions& options, const topology::Cluster& cluster) {
+  const std::uint32_t paths = options.config.paths;
+  if (paths == 1 || options.hosts.size() < 2) return;
+  const routing::Rule rule = options.network.rule;
+  if (!routing::tells_paths_apart(rule)) {
+    throw RaisedError{base::bad_input(fmt::format(
+        "options: {} paths, but routing `{}` has one way for each destination; expected routing "
+        "`ecmp`, `source`, `lid` or one that chooses per message",
+        paths, routing::name_of(rule)))};
+  }
+  if (rule != routing::Rule::kSource && rule != routing::Rule::kLid) return;
+  const auto routes = value_or_raise(routing::Routes::make(cluster, rule, options.network.routes));
+  std::uint32_t most = 1;
+  for (const base::HostId host : options.hosts) {
+    if (host == options.hosts.front()) continue;
+    most = std::max(most, routes.path_count(options.hosts.front().value, host.value));
+  }
+  if (paths <= most) return;
+  throw RaisedError{base::bad_input(
+      fmt::format("options: {} paths, but hosts are at most {} ways apart; expected 1 to {}", paths,
+                  most, most))};
+}
+
+std::vector<std::uint8_t> assigned_paths(
+    const SimulateOptions& options, const topology::Cluster& cluster, bool combines,
+    const std::function<base::Result<plan::Plan>(std::uint32_t host)>& plan_of) {
+  const transport::Config& config = options.config;
+  if (config.paths == 1 || config.path_rule != transport::PathRule::kAssigned) return {};
+  if (combines) {
+    throw RaisedError{base::bad_input(
+        "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to their "
+        "destinations directly")};
+  }
+  std::vector<std::vector<base::PeerId>> sends(options.hosts.size());
+  for (std::uint32_t host = 0; host < sends.size(); ++host) {
+    const auto planned = value_or_raise(plan_of(host));
+    for (const base::PeerId peer : planned.rounds().send) {
+      if (options.complete() || sends_any(options, host, peer)) sends[host].push_back(peer);
+    }
+  }
+  return value_or_raise(
+      plan::assign_paths(cluster, options.network.rule, config.paths, options.hosts, sends,
+                         options.network.routes));
+}
+
+std::vector<std::uint64_t> path_loads(const transport::Counters& counters, std::uint32_t paths) {
+  if (paths == 1) return {counters.data_sent + counters.data_retransmitted};
+  return {counters.path_loads.begin(), counters.path_loads.begin() + paths};
+}
+
+}  // namespace alm::bindings
