@@ -15,6 +15,27 @@ TEST(Settings, TheWindowYieldsUnlessThatIsTurnedOff) {
   EXPECT_FALSE(channel_config(options, nullptr, 1472, 1u << 20).yields);
 }
 
+TEST(Settings, PathsAndWhatDoesNotGoWithThem) {
+  auto options = base::load_options({}).value();
+  EXPECT_EQ(channel_config(options, nullptr, 1472, 1u << 20).paths, 1u);
+  EXPECT_EQ(endpoint_options(options, nullptr).paths, 1u);
+  EXPECT_TRUE(check_path_options(options).ok());
+  ASSERT_TRUE(base::set_option(options, "paths=12"));
+  ASSERT_TRUE(base::set_option(options, "path_policy=bss"));
+  ASSERT_TRUE(base::set_option(options, "path_batch=3"));
+  const transport::Config config = channel_config(options, nullptr, 1472, 1u << 20);
+  EXPECT_EQ(config.paths, 12u);
+  EXPECT_EQ(config.path_rule, transport::PathRule::kBss);
+  EXPECT_EQ(config.path_batch, 3u);
+  EXPECT_EQ(endpoint_options(options, nullptr).paths, 4u);
+  EXPECT_TRUE(check_path_options(options).ok());
+  ASSERT_TRUE(base::set_option(options, "path_batch=13"));
+  EXPECT_FALSE(check_path_options(options).ok());
+  ASSERT_TRUE(base::set_option(options, "path_batch=0"));
+  ASSERT_TRUE(base::set_option(options, "reliability=go-back-n"));
+  EXPECT_FALSE(check_path_options(options).ok());
+}
+
 TEST(Settings, EveryTimeOfTheNetworkGrowsWithTheTimeScale) {
   auto options = base::load_options({}).value();
   const transport::Config usual;

@@ -27,6 +27,16 @@ def test_a_late_rank_is_waited_for(bench: Bench) -> None:
     assert done.stats["exchanges"] == 2 * len(bench.lab.hosts)
 
 
+def test_every_byte_is_right_over_several_paths(bench: Bench) -> None:
+    env = {"ALLEMANDE_PATHS": "4", "ALLEMANDE_PATH_POLICY": "rotate"}
+    done = bench.run("repeat", "5", "100000", env=env)
+    done.check()
+    loads = done.stats["path_loads"]
+    assert len(loads) == 4
+    assert min(loads) > 0.5 * sum(loads) / 4
+    assert sum(loads) == done.stats["packets"] + done.stats["retransmitted"]
+
+
 def test_unaccelerated_runs_agree(bench: Bench) -> None:
     done = bench.run("correct", "types", preload=False)
     done.check()
