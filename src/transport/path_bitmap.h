@@ -19,8 +19,8 @@ class PenaltyBitmap final : public PathPolicy {
 
   std::uint8_t choose(PathSet usable) override {
     ++trains_;
-    for (std::uint8_t path = 0; path < penalties_.size(); ++path) {
-      if (penalties_[path].until <= trains_) penalised_ &= ~bit_of(path);
+    for (std::size_t path = 0; path < penalties_.size(); ++path) {
+      if (penalties_[path].until <= trains_) penalised_ &= ~bit_of(static_cast<std::uint8_t>(path));
     }
     const PathSet good = usable & ~penalised_;
     return latest_ = next_path(good != 0 ? good : usable, latest_);

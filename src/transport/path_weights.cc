@@ -50,8 +50,8 @@ void PathWeights::demote(std::uint8_t path, double keeps, PathSet usable) {
   if (others == 0) return;
   const double share = weights_[path] * (1 - keeps) / std::popcount(others);
   weights_[path] *= keeps;
-  for (std::uint8_t other = 0; other < paths(); ++other) {
-    if ((others & bit_of(other)) != 0) weights_[other] += share;
+  for (std::uint32_t other = 0; other < paths(); ++other) {
+    if ((others & bit_of(static_cast<std::uint8_t>(other))) != 0) weights_[other] += share;
   }
 }
 

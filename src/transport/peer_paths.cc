@@ -69,8 +69,9 @@ PathSet PeerPaths::usable() const {
 
 std::optional<std::uint8_t> PeerPaths::rested(base::Nanos now) const {
   if (silent_ == 0) return std::nullopt;
-  for (std::uint8_t path = 0; path < rests_.size(); ++path) {
-    if (is_silent(path) && now >= rests_[path].until) return path;
+  for (std::size_t i = 0; i < rests_.size(); ++i) {
+    const auto path = static_cast<std::uint8_t>(i);
+    if (is_silent(path) && now >= rests_[i].until) return path;
   }
   return std::nullopt;
 }

@@ -130,8 +130,8 @@ TEST(Endpoint, EveryPathHasAFiveTupleOfItsOwn) {
     const std::uint32_t sockets = sockets_for(paths);
     ASSERT_LE(sockets, kSocketsMax);
     std::set<std::pair<int, int>> tuples;
-    for (std::uint8_t path = 0; path < paths; ++path) {
-      const Tuple tuple = tuple_of(path, sockets);
+    for (std::uint32_t path = 0; path < paths; ++path) {
+      const Tuple tuple = tuple_of(static_cast<std::uint8_t>(path), sockets);
       EXPECT_LT(tuple.socket, sockets);
       EXPECT_LT(tuple.port, sockets);
       tuples.emplace(tuple.socket, tuple.port);
