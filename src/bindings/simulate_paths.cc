@@ -62,9 +62,8 @@ std::vector<std::uint8_t> assigned_paths(
       if (options.complete() || sends_any(options, host, peer)) sends[host].push_back(peer);
     }
   }
-  return value_or_raise(
-      plan::assign_paths(cluster, options.network.rule, config.paths, options.hosts, sends,
-                         options.network.routes));
+  return value_or_raise(plan::assign_paths(cluster, options.network.rule, config.paths,
+                                           options.hosts, sends, options.network.routes));
 }
 
 std::vector<std::uint64_t> path_loads(const transport::Counters& counters, std::uint32_t paths) {

@@ -143,7 +143,8 @@ io::MessageFlow Courier::message_flow() const {
   transport::Config of_host;
   execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
   const std::uint32_t window = std::max(1u, of_host.window_packets / members_.placement.most());
-  return io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes, carrier::PointToPoint::kFew);
+  return io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes,
+                                     carrier::PointToPoint::kFew);
 }
 
 void Courier::begin_call() {

@@ -259,7 +259,8 @@ class Tuner {
   void take(double queue, double spare, double nu, double share, const std::string& port) {
     std::uint32_t window = at_least_one((queue - spare) / share);
     if (spare == 0 && queue < kShortQueue) {
-      window = std::max(at_least_one(queue / share * kPartOfShort), std::min(window, kLeastOfShort));
+      window =
+          std::max(at_least_one(queue / share * kPartOfShort), std::min(window, kLeastOfShort));
     }
     if (!out_.contended_port.empty() && window >= out_.window_packets) return;
     out_.nu = nu;

@@ -110,7 +110,8 @@ TEST(Tune, AnUplinkThatIsTheLimitHasRoomForAcknowledgements) {
 TEST(Tune, AShortQueueIsNotFilled) {
   for (const auto& [queue, window] :
        {std::pair{24u, 24u}, {23u, 11u}, {10u, 5u}, {4u, 3u}, {2u, 2u}}) {
-    const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {8}, .host_queue_packets = queue}));
+    const Tuning tuning =
+        tune_all(build_tree(TreeSpec{.groups = {8}, .host_queue_packets = queue}));
     EXPECT_EQ(tuning.window_packets, window);
   }
 }

@@ -12,11 +12,9 @@ from allemande.reproduce.network_figure import run_networks
 from allemande.reproduce.pair_flows import run_pair_flows
 from allemande.reproduce.port_losses import run_port_losses
 from allemande.reproduce.probed_network import run_probed
+from allemande.reproduce.route_loads import run_route_loads
 from allemande.reproduce.signature_figure import run_signature
 from allemande.reproduce.step_figure import run_steps
-
-
-from allemande.reproduce.route_loads import run_route_loads
 from allemande.reproduce.streams import run_streams
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
@@ -28,12 +26,8 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "port-losses": run_port_losses,
     "signature": run_signature,
     "probe": run_probed,
-
-
     "steps": run_steps,
     "networks": run_networks,
-
-
     "designs": run_designs,
     "route-loads": run_route_loads,
     "streams": run_streams,

@@ -24,7 +24,8 @@ struct MessageFlow {
     constexpr std::uint32_t kChunks = 2;
     const std::uint32_t segments = std::min((window + 1) / kChunks, kSegments);
     const std::uint32_t chunks = std::max(window / segments, std::min(window, kChunks));
-    return {std::max(chunks, sends), chunks, segments * (mtu_bytes - kAroundSegment) - kAroundChunk};
+    return {std::max(chunks, sends), chunks,
+            segments * (mtu_bytes - kAroundSegment) - kAroundChunk};
   }
 
   std::uint32_t outstanding;  // sends that have not completed, at once
