@@ -12,7 +12,7 @@ namespace alm::topology {
 namespace {
 
 // Price of having `node`, one end of the link, on side 1 and the other end on side 0.
-using Price = std::function<double(const Link&, std::uint32_t node)>;
+using LinkPrice = std::function<double(const Link&, std::uint32_t node)>;
 
 // Halves of whole switches come first, however cheap host links may be.
 struct Cut {
@@ -34,7 +34,7 @@ using ByCount = std::vector<Cut>;
 
 class Bisector {
  public:
-  Bisector(const Cluster& cluster, Price price)
+  Bisector(const Cluster& cluster, LinkPrice price)
       : cluster_(cluster), adjacency_(cluster), price_(std::move(price)) {}
 
   double over_tree() const {
@@ -113,7 +113,7 @@ class Bisector {
   }
 
   // Links of hosts, cheapest first.
-  std::vector<std::uint32_t> host_links_by(const Price& price) const {
+  std::vector<std::uint32_t> host_links_by(const LinkPrice& price) const {
     std::vector<std::uint32_t> out;
     for (std::uint32_t host = 0; host < cluster_.host_count(); ++host) {
       out.push_back(adjacency_[host].front().link);
@@ -157,7 +157,7 @@ class Bisector {
 
   const Cluster& cluster_;
   const Adjacency adjacency_;
-  const Price price_;
+  const LinkPrice price_;
 };
 
 }  // namespace

@@ -65,7 +65,6 @@ class Builder {
     return self;
   }
 
-  static constexpr std::uint32_t kHostQueuePackets = 1000;  // a host's own queue, as in the file
 
   Cluster cluster_;
   std::vector<Link> uplinks_;  // after the host links, as people write them

@@ -5,7 +5,6 @@
 namespace alm::topology {
 namespace {
 
-constexpr std::uint32_t kHostQueuePackets = 1000;  // a host's own queue, as in the file
 constexpr std::uint32_t kWidthMax = 64;
 
 // The least m for which the hosts fill whole pods that 2m-port switches can join; 0: none.

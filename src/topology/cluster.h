@@ -45,6 +45,8 @@ struct NodeId {
   friend constexpr auto operator<=>(NodeId, NodeId) = default;
 };
 
+constexpr std::uint32_t kHostQueuePackets = 1000;  // of a host itself, where nothing else is said
+
 // "up" is from -> to, "down" is to -> from. A queue is the egress queue at the sending end.
 struct Link {
   NodeId from;

@@ -3,11 +3,6 @@
 #include <fmt/core.h>
 
 namespace alm::topology {
-namespace {
-
-constexpr std::uint32_t kHostQueuePackets = 1000;  // a host's own queue, as in the file
-
-}  // namespace
 
 Switch crossbar(std::string name) {
   return {.name = std::move(name),

@@ -31,13 +31,13 @@ constexpr Kind kKinds[] = {
     {"shuffle-exchange", "HOSTS", "shuffle-exchange:8", 1, 1},
 };
 
-struct Parts {
+struct NameParts {
   bool lossless = false;
   std::string_view kind, sizes, options;
 };
 
-Parts split(std::string_view name) {
-  Parts out;
+NameParts split_name(std::string_view name) {
+  NameParts out;
   if (name.starts_with(kLossless)) {
     out.lossless = true;
     name.remove_prefix(kLossless.size());
@@ -88,7 +88,7 @@ struct Options {
   std::uint32_t hosts_per_switch = 1;
 };
 
-base::Result<Options> read_options(std::string_view name, const Parts& parts) {
+base::Result<Options> read_options(std::string_view name, const NameParts& parts) {
   Options out;
   out.medium.lossless = parts.lossless;
   if (parts.lossless) out.medium.queue_packets = kLosslessQueuePackets;
@@ -148,7 +148,7 @@ Amount amount(const Kind& kind, const std::vector<std::uint32_t>& n, std::uint32
 }  // namespace
 
 bool is_generated(std::string_view name) {
-  const Parts parts = split(name);
+  const NameParts parts = split_name(name);
   return name == kIb144 || (!parts.lossless && parts.kind == "myrinet") ||
          find_kind(parts.kind) != nullptr;
 }
@@ -161,7 +161,7 @@ std::string_view generated_forms() {
 
 base::Result<Cluster> generate(std::string_view name) {
   if (name == kIb144) return build_two_level({});
-  const Parts parts = split(name);
+  const NameParts parts = split_name(name);
   if (!parts.lossless && parts.kind == "myrinet" && parts.options.empty()) {
     return build_myrinet(parts.sizes);
   }

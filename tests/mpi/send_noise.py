@@ -7,7 +7,7 @@ import sys
 import time
 
 DATAGRAMS = 3000
-VERSION = 1
+VERSION = 2
 
 target, ports = sys.argv[1], [int(port) for port in sys.argv[2:]]
 chance = random.Random(1)
@@ -18,9 +18,10 @@ for number in range(DATAGRAMS):
     data = chance.randbytes(chance.randrange(1472))
     if kind > 0:  # a header as it should be, but for the key
         first = VERSION << 4 | chance.randrange(4)
+        second = chance.randrange(32) << 3  # a path, no flags
         fields = chance.randrange(4), chance.randrange(6), chance.randrange(40)
         head = struct.pack(
-            "<BBHHHIIQ", first, 0, *fields, chance.randrange(20), 0, chance.getrandbits(64)
+            "<BBHHHIIQ", first, second, *fields, chance.randrange(20), 0, chance.getrandbits(64)
         )
         data = head + data
     if kind == 2:

@@ -22,7 +22,7 @@ ROUTER_EXTRA_US = 0.3
 SHARE_FOR_PACKETS = 0.6
 
 
-def mean_switches(network: Network) -> float:
+def _mean_switches(network: Network) -> float:
     """That a packet crosses, over all pairs of hosts (their first interfaces)."""
     routes = network.routes()
     first = {interface.host: interface for interface in network.interfaces()[::-1]}
@@ -48,7 +48,7 @@ def processors_needed(network: Network, routed: bool = False) -> float:
     cost_us = min(
         PACKET_COST_US_MIN + PACKET_COST_US_PER_HOST * len(network.hosts), PACKET_COST_US_MAX
     )
-    switches = mean_switches(network)
+    switches = _mean_switches(network)
     cost_us += BRIDGE_COST_US * max(0.0, switches - BRIDGES_COUNTED)
     if routed:
         cost_us += ROUTER_EXTRA_US * switches

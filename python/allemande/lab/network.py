@@ -37,7 +37,7 @@ FIRST_SWITCH_ADDRESS = PLANES_MAX * PLANE_ADDRESSES
 SWITCHES_MAX = 60_000
 
 
-def host_device(number: int) -> str:
+def _host_device(number: int) -> str:
     return f"eth{number}"
 
 
@@ -157,7 +157,7 @@ class Network:
                 (link.node_to, link.node_from, link.rate_down_mbit_s, link.queue_down_packets),
             ):
                 if node in devices:
-                    device = host_device(devices[node])
+                    device = _host_device(devices[node])
                     devices[node] += 1
                 else:
                     device = f"p{switch_ports}"
@@ -195,7 +195,7 @@ class Network:
         counts = dict.fromkeys(self.hosts, 0)
         for interface in self.interfaces():
             counts[interface.host] += 1
-        return [host_device(number) for number in range(min(counts.values(), default=0))]
+        return [_host_device(number) for number in range(min(counts.values(), default=0))]
 
     def ways(self, without: Collection[int] = ()) -> dict[str, list[list[Port]]]:
         """switch -> per interface of a host, all ports towards it on shortest paths.
