@@ -107,7 +107,7 @@ std::string_view architecture(const topology::Switch& node) {
   return "output";
 }
 
-void bind_parts(nb::module_& m) {
+void bind_cluster_parts(nb::module_& m) {
   using topology::Host;
   using topology::LevelLimit;
   using topology::Switch;
@@ -316,7 +316,7 @@ void bind_cluster(nb::module_& m) {
 }  // namespace
 
 void bind_topology(nb::module_& m) {
-  bind_parts(m);
+  bind_cluster_parts(m);
   bind_price(m);
   bind_cluster(m);
   m.def(
