@@ -65,7 +65,6 @@ class Builder {
     return self;
   }
 
-
   Cluster cluster_;
   std::vector<Link> uplinks_;  // after the host links, as people write them
   std::uint32_t hosts_ = 0, leaves_ = 0, middles_ = 0;

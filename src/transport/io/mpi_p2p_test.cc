@@ -125,20 +125,6 @@ std::uint64_t uneven(int from, int to) {
   return kSizes[static_cast<std::size_t>(from * 3 + to * 5) % kSizes.size()];
 }
 
-TEST(MessageFlow, KeepsDataAndWhatComesAgainstItWithinTheWindow) {
-  struct Case {
-    std::uint32_t window, segments, chunks;
-  };
-  for (const Case& one : {Case{1, 1, 1}, Case{2, 1, 2}, Case{3, 2, 2}, Case{4, 2, 2}, Case{5, 3, 2},
-                          Case{6, 3, 2}, Case{9, 3, 3}, Case{43, 3, 14}}) {
-    const auto flow = MessageFlow::of_packets(one.window, 1500, 4);
-    EXPECT_EQ(flow.window_chunks, one.chunks) << one.window;
-    EXPECT_EQ(flow.chunk_bytes, one.segments * 1448 - 64) << one.window;
-    EXPECT_EQ(flow.outstanding, std::max(4u, one.chunks)) << one.window;
-    EXPECT_LE(one.segments * one.chunks, one.window + 1);
-  }
-}
-
 TEST(MpiP2p, EveryBlockArrivesInAnyOrderOfRounds) {
   constexpr int kRanks = 5;
   for (const std::size_t eager : {std::size_t{0}, std::size_t{100000}}) {
