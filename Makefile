@@ -119,7 +119,8 @@ bench-sim: build/release/build.ninja ## speed and exactness of the simulator, as
 # ctest and pytest come last, so that their own summaries end the output.
 
 ctest = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
-# A file of tests stays with one worker: its tests share a lab.
+# A file of tests stays with one worker: its tests share a lab. Tests that are marked `alone`
+# measure a network, which takes processors that nothing else uses: they run before the others.
 pytest := $(python) -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 # What handles bytes from outside or runs threads; `make test-asan` takes everything.
 ASAN_FOLDERS := src/base src/wire src/transport src/transport/io tests/swarm
@@ -136,7 +137,8 @@ test: build lint build/asan/build.ninja ## every test, and lint (about 15 minute
 	ninja -C build/asan --quiet $(ASAN_FOLDERS:=/all)
 	$(call ctest,asan) -L fast -R '$(ASAN_TESTS)'
 	$(call ctest,release)
-	$(pytest)
+	$(python) -m pytest -m alone tests/lab
+	$(pytest) -m 'not alone'
 
 .PHONY: test-asan
 test-asan: build/asan/build.ninja ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
