@@ -55,7 +55,7 @@ class Builder {
                                 .to = self,
                                 .rate_up_mbit_s = node.host_mbit_s,
                                 .rate_down_mbit_s = node.host_mbit_s,
-                                .queue_up_packets = kHostQueuePackets,
+                                .queue_up_packets = kQueueDefaultPackets,
                                 .queue_down_packets = node.host_queue_packets});
     }
     for (Link& uplink : uplinks) {

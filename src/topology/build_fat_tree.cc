@@ -52,7 +52,7 @@ class FatTree {
     const std::uint32_t aggregation = edge + pods * m_;
     const std::uint32_t core = aggregation + pods * m_;
     for (std::uint32_t i = 0; i < spec_.hosts; ++i)
-      join(cluster_, spec_, i, edge + i / m_, kHostQueuePackets);
+      join(cluster_, spec_, i, edge + i / m_, kQueueDefaultPackets);
     for (std::uint32_t i = 0; i < pods * m_; ++i) {
       for (std::uint32_t j = 0; j < m_; ++j) {
         join(cluster_, spec_, edge + i, aggregation + i / m_ * m_ + j, spec_.queue_packets);
@@ -100,7 +100,7 @@ Cluster build_two_level(const TwoLevelSpec& spec) {
   cluster.framing.mtu_bytes = spec.mtu_bytes;
   for (std::uint32_t i = 0; i < hosts; ++i) {
     cluster.hosts.push_back({.name = fmt::format("h{}", i), .address = {}, .interface = {}});
-    join(cluster, spec, i, hosts + i / spec.hosts_per_leaf, kHostQueuePackets);
+    join(cluster, spec, i, hosts + i / spec.hosts_per_leaf, kQueueDefaultPackets);
   }
   for (std::uint32_t leaf = 0; leaf < spec.leaves; ++leaf) {
     cluster.switches.push_back(crossbar(fmt::format("leaf{}", leaf)));

@@ -45,7 +45,7 @@ struct NodeId {
   friend constexpr auto operator<=>(NodeId, NodeId) = default;
 };
 
-constexpr std::uint32_t kHostQueuePackets = 1000;  // of a host itself, where nothing else is said
+constexpr std::uint32_t kQueueDefaultPackets = 1000;  // where a file says nothing else
 
 // "up" is from -> to, "down" is to -> from. A queue is the egress queue at the sending end.
 struct Link {

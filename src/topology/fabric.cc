@@ -27,7 +27,7 @@ std::uint32_t Fabric::add_switch(std::string name) {
 }
 
 void Fabric::attach(std::uint32_t host, std::uint32_t switch_node) {
-  join(host, switch_node, kHostQueuePackets);
+  join(host, switch_node, kQueueDefaultPackets);
 }
 
 void Fabric::trunk(std::uint32_t from, std::uint32_t to, bool one_way) {

@@ -18,7 +18,6 @@ namespace alm::topology {
 namespace {
 
 constexpr std::int64_t kFormat = 1;
-constexpr std::uint32_t kQueueDefaultPackets = 1000;
 constexpr std::uint32_t kQueueMaxPackets = 10'000'000;
 constexpr std::uintmax_t kFileBytesMax = 32u << 20;
 constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};

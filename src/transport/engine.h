@@ -341,6 +341,8 @@ class Engine {
   base::Nanos allowance() const;
   base::Nanos ack_delay() const;
   base::Nanos probe_delay_min() const;
+  // Doubled with each probe that was not answered, up to the keep-alive.
+  base::Nanos backed_off(base::Nanos first, const Peer& peer) const;
   base::Nanos probe_delay(const Peer& peer) const;
   base::Nanos wait_delay(const Peer& peer) const;
   base::Nanos waited_since(const Peer& peer) const;

@@ -96,9 +96,8 @@ base::Nanos Engine::quiet_since(PeerId id) const {
 bool Engine::asks_back(base::Nanos now, PeerId id) const {
   const Peer& peer = peers_[id];
   if (!many_paths()) return now - peer.quiet_since > cycle();
-  const base::Nanos first = probe_delay_min();
-  const base::Nanos delay = std::min(first << peer.backoff, std::max(first, config_.keep_alive));
-  return now - std::max(peer.quiet_since, paths_[id].probed_at()) > delay;
+  return now - std::max(peer.quiet_since, paths_[id].probed_at()) >
+         backed_off(probe_delay_min(), peer);
 }
 
 std::size_t Engine::paths_bytes() const {

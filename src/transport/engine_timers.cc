@@ -39,16 +39,20 @@ base::Nanos Engine::ack_delay() const {
 
 base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 4 * allowance(); }
 
+base::Nanos Engine::backed_off(base::Nanos first, const Peer& peer) const {
+  return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
+}
+
 base::Nanos Engine::probe_delay(const Peer& peer) const {
   const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + config_.idle_probe_delay;
-  return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
+  return backed_off(first, peer);
 }
 
 base::Nanos Engine::wait_delay(const Peer& peer) const {
   // A partner of a later round has no reason to send yet; it is only kept alive.
   if (peer.round > round_) return config_.keep_alive;
   const base::Nanos first = 3 * cycle() + 6 * allowance();
-  return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
+  return backed_off(first, peer);
 }
 
 // In steps a peer's turn may come late: while others send, or nobody is to, there is no reason to

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from allemande.errors import BadInput
-from allemande.flow_limit import flow_limit
+from allemande.flow_limit import alltoall_limits, flow_limit
 from allemande.lab.placement import Placement, one_per_host
 from allemande.matrix import (
     ENTRY_MAX,
@@ -151,13 +151,14 @@ def make_workload(
     elif counts:
         _check_offsets(np.full((1, 1), where.ranks * max(sizes)), f"MPI_{collective.capitalize()}")
     limits_s: dict[int, float] = {}
-    for size in matrices or sizes:
-        if size in matrices or where.shares_hosts or 0 in where.slots:
+    if matrices or where.shares_hosts or 0 in where.slots:
+        for size in matrices or sizes:
             even = np.full((where.ranks, where.ranks), size)
             rows = matrices.get(size, even).tolist()
             limits_s[size] = flow_limit(cluster, of_ranks, rows).seconds
-        else:
-            limits_s[size] = flow_limit(cluster, None, size).seconds
+    else:
+        limits = alltoall_limits(cluster, sizes)
+        limits_s = {size: limit.seconds for size, limit in zip(sizes, limits, strict=True)}
     text = None
     if counts:
         text = "uniform" if matrix is None else matrix.text

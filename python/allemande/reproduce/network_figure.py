@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
+from matplotlib.axes import Axes
 
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
 
@@ -71,22 +70,15 @@ def _value(values: Values, where: Sequence[str | int]) -> float:
 
 def _draw(experiment: Experiment, values: Values, kind: str) -> bytes:
     names = [str(name) for name, _ in experiment.data["networks"]]
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
-        axes = canvas.subplots()
-        for index, (label, of_networks) in enumerate(values.items()):
-            axes.plot(
-                range(len(names)),
-                [max(of_networks[name].values()) for name in names],
-                color=COLOURS[index],
-                marker=MARKERS[index],
-                linewidth=2,
-                markeredgecolor="white",
-                label=label,
-            )
-        axes.set_xticks(range(len(names)), names)
+    places = range(len(names))
+
+    def dress(axes: Axes) -> None:
+        axes.set_xticks(places, names)
         axes.set_xlabel(str(experiment.data["x_label"]))
         axes.set_ylabel("delivered at the best size, Gbit/s")
-        axes.set_ylim(bottom=0)
-        share_legend(canvas, experiment.title)
-        return save(canvas, kind)
+
+    drawn = [
+        (label, places, [max(of_networks[name].values()) for name in names])
+        for label, of_networks in values.items()
+    ]
+    return draw_lines(experiment.title, drawn, dress, kind)

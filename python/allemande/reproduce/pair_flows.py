@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
+from matplotlib.axes import Axes
 
-from allemande.report.plot_look import COLOURS, INK, MARKERS, STYLE, save, share_legend
+from allemande.report.plot_look import INK
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.framing import payload_bytes
+from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases
 
@@ -82,24 +82,12 @@ def _rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
 
 
 def _draw(experiment: Experiment, lines: Sequence[Line], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
-        axes = canvas.subplots()
-        for index, line in enumerate(lines):
-            axes.plot(
-                line.flows,
-                line.mb_s,
-                color=COLOURS[index],
-                marker=MARKERS[index],
-                linewidth=2,
-                markeredgecolor="white",
-                label=line.label,
-            )
+    def dress(axes: Axes) -> None:
         axes.axhline(103, color=INK, linewidth=1.2, linestyle="--")
         axes.annotate("published peak: 103 MB/s", (lines[0].flows[0], 106), fontsize=8.5)
         axes.set_xticks(lines[0].flows)
         axes.set_xlabel("concurrent flows (each pair of hosts is two, one each way)")
         axes.set_ylabel("bandwidth of all flows, MB/s")
-        axes.set_ylim(bottom=0)
-        share_legend(canvas, experiment.title)
-        return save(canvas, kind)
+
+    drawn = [(one.label, one.flows, one.mb_s) for one in lines]
+    return draw_lines(experiment.title, drawn, dress, kind)

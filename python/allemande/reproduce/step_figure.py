@@ -21,13 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
+from matplotlib.axes import Axes
 
 from allemande.patterns import make_steps, parse_pattern
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases
 from allemande.topology import Cluster, expand_hostlist
@@ -123,21 +122,9 @@ def _rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
 
 
 def _draw(experiment: Experiment, lines: Sequence[Line], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
-        axes = canvas.subplots()
-        for index, line in enumerate(lines):
-            axes.plot(
-                range(1, len(line.fractions) + 1),
-                line.fractions,
-                color=COLOURS[index],
-                marker=MARKERS[index],
-                linewidth=2,
-                markeredgecolor="white",
-                label=line.label,
-            )
+    def dress(axes: Axes) -> None:
         axes.set_xlabel("step: the distance to the receiver")
         axes.set_ylabel("bandwidth of a host, of the best step's")
-        axes.set_ylim(bottom=0)
-        share_legend(canvas, experiment.title)
-        return save(canvas, kind)
+
+    drawn = [(one.label, range(1, len(one.fractions) + 1), one.fractions) for one in lines]
+    return draw_lines(experiment.title, drawn, dress, kind)

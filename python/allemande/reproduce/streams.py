@@ -9,14 +9,13 @@ from os import cpu_count
 from statistics import fmean
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
+from matplotlib.axes import Axes
 
 from allemande import _core
 from allemande.errors import BadInput, Failed
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.line_plot import draw_lines
 from allemande.reproduce.stream_pairs import mappings, stream_pairs
 from allemande.topology import parse_cluster
 
@@ -108,24 +107,14 @@ def _value(lines: dict[str, _Line], row: dict[str, Any]) -> float:
 
 
 def _draw(experiment: Experiment, lines: list[_Line], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
-        axes = canvas.subplots()
-        for index, line in enumerate(lines):
-            axes.plot(
-                list(line.by_size),
-                [line.mean(size) for size in line.by_size],
-                color=COLOURS[index],
-                marker=MARKERS[index],
-                linewidth=2,
-                markeredgecolor="white",
-                label=line.label,
-            )
+    def dress(axes: Axes) -> None:
         axes.set_xscale("log", base=2)
         axes.set_xticks(experiment.data["values"], [str(v) for v in experiment.data["values"]])
         axes.tick_params("x", which="minor", bottom=False, labelbottom=False)
         axes.set_xlabel("bytes per message")
         axes.set_ylabel("all streams together, Gbit/s")
-        axes.set_ylim(bottom=0)
-        share_legend(canvas, experiment.title)
-        return save(canvas, kind)
+
+    drawn = [
+        (one.label, list(one.by_size), [one.mean(size) for size in one.by_size]) for one in lines
+    ]
+    return draw_lines(experiment.title, drawn, dress, kind)

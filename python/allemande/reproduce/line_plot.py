@@ -1,0 +1,37 @@
+"""A figure of lines, one panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+
+
+def draw_lines(
+    title: str,
+    lines: Iterable[tuple[str, Sequence[float], Sequence[float]]],
+    dress: Callable[[Axes], None],
+    kind: str,
+) -> bytes:
+    """`lines`: label, x and y. `dress` names the axes and adds what is not a line."""
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
+        axes = canvas.subplots()
+        for index, (label, x, y) in enumerate(lines):
+            axes.plot(
+                x,
+                y,
+                color=COLOURS[index],
+                marker=MARKERS[index],
+                linewidth=2,
+                markeredgecolor="white",
+                label=label,
+            )
+        dress(axes)
+        axes.set_ylim(bottom=0)
+        share_legend(canvas, title)
+        return save(canvas, kind)
