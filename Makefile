@@ -102,6 +102,11 @@ bench-model: build ## predictions against the simulator and the lab (25 minutes;
 bench-rules: build ## what emitted tuning files gain beside default and best forced (half an hour)
 	$(python) -m allemande.bench.emitted_rules $(RULES)
 
+# TRIALS="--clusters tam-8x4 --libraries openmpi,mpich" names more.
+.PHONY: bench-trials
+bench-trials: build ## what the first calls of a job cost that knows a profile (20 minutes)
+	$(python) -m allemande.bench.profile_trials $(TRIALS)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.bench.scale_check

@@ -239,7 +239,9 @@ bool Trial::is_short() const { return least() < Rules::kShort; }
 std::size_t Trial::run(std::size_t way) const {
   const std::size_t seen = ways_[way].seen.size();
   if (seen == 0) return 1;
-  if (seen < Rules::kOneByOne) return is_short() && !aside(way) ? Rules::kOneByOne - seen : 1;
+  if (seen < Rules::kOneByOne) {
+    return is_short() && !aside(way) && !seems_late(way) ? Rules::kOneByOne - seen : 1;
+  }
   return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
 }
 
@@ -318,6 +320,7 @@ void Trial::drop() {
 double Trial::expected(std::size_t way) const {
   const base::Nanos best = least();
   const Candidate& candidate = ways_[way];
+  if (seems_late(way)) return std::max(0.0, between(way) - 1);
   if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
   if (librarys_own(way) && candidate.first != 0) {
     return std::max(0.0, ratio(candidate.first, best) / Rules::kWarming - 1);
@@ -357,6 +360,7 @@ bool Trial::again(std::size_t way) const {
 // What has been seen once and took long, or has to open connections first: the calls made must pay.
 bool Trial::aside(std::size_t way) const {
   if (ways_[way].opening > 0 && to_warm(way)) return true;
+  if (seems_late(way)) return false;
   return ways_[way].seen.size() == 1 && ratio(time(way), least()) > Rules::kAside;
 }
 

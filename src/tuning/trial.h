@@ -176,6 +176,8 @@ class Trial {
   bool trusts() const;
   bool surprised() const;
   double foreseen(std::size_t way) const;
+  bool seems_late(std::size_t way) const;
+  double between(std::size_t way) const;
   double expected(std::size_t way) const;
   double cost(std::size_t way) const;
   double opening(std::size_t way) const;

@@ -8,6 +8,8 @@
 //     as if nothing had been predicted.
 //   - While one way has been seen alone, there is nothing to compare. If it took much longer than
 //     predicted, the next way is seen, where that is cheap, or else the first a second time.
+//   - A way that has been seen once, long after its time, is seen again where it should be the
+//     fastest and the best way seen takes what was predicted: one sighting may be late.
 //   - While predictions hold, the first calls (kTrusting) are hardly used for trying. The budget of
 //     a trial is there from then on.
 #include <algorithm>
@@ -64,6 +66,23 @@ bool Trial::surprised() const {
   const Candidate& best = ways_[fastest()];
   return ways_seen() == 1 && best.seen.size() == 1 && best.predicted > 0 &&
          ratio(least(), best.predicted) > Rules::kSurprise;
+}
+
+bool Trial::seems_late(std::size_t way) const {
+  const Candidate& candidate = ways_[way];
+  const std::size_t best = fastest();
+  const base::Nanos of_best = ways_[best].predicted;
+  if (candidate.seen.size() != 1 || way == best || candidate.predicted >= of_best) return false;
+  if (candidate.predicted <= 0) return false;
+  const double usual = ratio(least(), of_best);
+  return ratio(time(way), candidate.predicted) > Rules::kSurprise * usual;
+}
+
+// What a way that seems late is expected to take, in calls of the best: between what it took and
+// what was predicted.
+double Trial::between(std::size_t way) const {
+  const double predicted = ratio(ways_[way].predicted, ways_[fastest()].predicted);
+  return std::sqrt(predicted * ratio(time(way), least()));
 }
 
 // What a way not seen is expected to take, in calls of the best, at least one. Where the best takes

@@ -71,6 +71,20 @@ TEST(TrialPredictions, OneLateFirstSightingIsSeenAgainBeforeAnythingDear) {
   EXPECT_EQ(trial.time(0), 100 * kMs);
 }
 
+TEST(TrialPredictions, AFirstWaySeenLateIsSeenAgainAfterACheapNextOne) {
+  for (const base::Nanos late : {4, 7}) {
+    const Times times = {13 * kMs, 17 * kMs, 24 * kMs};
+    Trial trial = predicted(times);
+    trial.set_librarys_own(2);
+    call(trial, times);
+    call(trial, {late * times[0], 0, 0});
+    calls(trial, 18, times);
+    EXPECT_GT(trial.sightings(1), 0u) << late;
+    EXPECT_EQ(trial.chosen(), 0u) << late;
+    EXPECT_EQ(trial.time(0), times[0]) << late;
+  }
+}
+
 TEST(TrialPredictions, WaysOfWhichNothingIsKnownArePricedAsBefore) {
   Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
   trial.predicts(0, 100 * kMs);
