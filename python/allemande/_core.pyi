@@ -64,6 +64,10 @@ class Switch:
     def backplane_mbit_s(self) -> float:
         """0: carries everything."""
 
+    @property
+    def site(self) -> str:
+        """Where its hosts are; empty: the cluster has no sites."""
+
     def __repr__(self) -> str: ...
 
 class Link:
@@ -202,6 +206,14 @@ class Cluster:
     def scaled(self, factor: float) -> Cluster:
         """
         The same cluster with every rate multiplied; queues and latencies stay.
+        """
+
+    def sites(self) -> list[str]:
+        """Of each host, in file order; empty if the file names none."""
+
+    def latency_seconds(self, hosts: Sequence[str] | None) -> float:
+        """
+        The longest way between two of these hosts (None: all), by the latencies of its links.
         """
 
     def to_toml(self) -> str:

@@ -153,6 +153,7 @@ void bind_cluster_parts(nb::module_& m) {
       .def_ro("buffer_alpha", &Switch::buffer_alpha,
               "A queue may grow to so many times the free pool; 0: as long as the pool has room.")
       .def_ro("backplane_mbit_s", &Switch::backplane_mbit_s, "0: carries everything.")
+      .def_ro("site", &Switch::site, "Where its hosts are; empty: the cluster has no sites.")
       .def("__repr__", [](const Switch& node) { return fmt::format("Switch({})", node.name); });
   nb::class_<NamedLink>(m, "Link",
                         "A link. Up is from_ -> to, down is back; a queue is the egress queue at "
@@ -219,6 +220,22 @@ void bind_cluster(nb::module_& m) {
       .def_prop_ro("links", named_links, "In file order.")
       .def("scaled", scaled_checked, "factor"_a,
            "The same cluster with every rate multiplied; queues and latencies stay.")
+      .def(
+          "sites",
+          [](const Cluster& c) {
+            const auto sites = topology::sites(c);
+            std::vector<std::string> out;
+            for (const std::uint32_t site : sites.of) out.push_back(sites.names[site]);
+            return out;
+          },
+          "Of each host, in file order; empty if the file names none.")
+      .def(
+          "latency_seconds",
+          [](const Cluster& c, const HostNames& hosts) {
+            return topology::latency_seconds(c, participants(c, hosts));
+          },
+          "hosts"_a.none(),
+          "The longest way between two of these hosts (None: all), by the latencies of its links.")
       .def("to_toml", topology::to_toml, "The cluster file that reads back as this cluster.")
       .def(
           "framed_bytes",

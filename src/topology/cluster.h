@@ -31,6 +31,7 @@ inline constexpr std::uint32_t kHostLinksMax = 8;
 
 struct Switch {
   std::string name;
+  std::string site = {};  // of the hosts at it; empty: the cluster has no sites
   Architecture architecture = Architecture::kOutput;
   Switching switching = Switching::kStoreAndForward;
   FlowControl flow_control = FlowControl::kDrop;
@@ -176,6 +177,16 @@ base::Result<Hierarchy> hierarchy(const Cluster& cluster);
 Hierarchy schedule_hierarchy(const Cluster& cluster);
 // The centre the hierarchy hangs from: the middle of the longest way between two hosts.
 NodeId root_switch(const Cluster& cluster);
+
+// Sites: parts of a cluster that lie far from each other. A host is where its switch is.
+struct Sites {
+  std::vector<std::string> names;  // in the order of their first hosts
+  std::vector<std::uint32_t> of;   // [host]; empty: the cluster file names none
+};
+Sites sites(const Cluster& cluster);
+// How long the longest way between two of the hosts is, by the latencies of its links alone. Where
+// several ways lead to a host, that with the least latency counts.
+double latency_seconds(const Cluster& cluster, std::span<const base::HostId> hosts);
 
 // Of a full packet.
 std::uint32_t payload_bytes(const Framing& framing);

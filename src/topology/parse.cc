@@ -13,6 +13,7 @@
 #include "topology/cluster.h"
 #include "topology/cluster_table.h"
 #include "topology/section.h"
+#include "topology/site_check.h"
 
 namespace alm::topology {
 namespace {
@@ -121,7 +122,7 @@ class Parser {
 
   void read_switches(Section& section) {
     section.allow({"name", "architecture", "switching", "flow_control", "buffer_packets",
-                   "buffer_alpha", "backplane_mbit_s"});
+                   "buffer_alpha", "backplane_mbit_s", "site"});
     section.need("name", "one or more switch names, as in leaf[0-3]");
     Switch node;
     node.architecture = section.choice("architecture", node.architecture,
@@ -137,6 +138,9 @@ class Parser {
     node.buffer_packets = section.integer("buffer_packets", 0, kQueueMaxPackets).value_or(0);
     node.buffer_alpha = section.number("buffer_alpha", kAlphaOrNone).value_or(0);
     node.backplane_mbit_s = section.number("backplane_mbit_s", kRateOrNone).value_or(0);
+    node.site = section.text("site").value_or("");
+    if (section.has("site") && !is_name(node.site))
+      return complain_name(section, "site", node.site);
     for (std::string& name : section.names("name")) {
       if (!declare(section, name, cluster_.switches.size())) return;
       node.name = std::move(name);
@@ -364,6 +368,15 @@ class Parser {
       return;
     }
     check_connected();
+    if (!complaints_.any()) check_sites();
+  }
+
+  void check_sites() {
+    const auto trouble = trouble_with_sites(cluster_);
+    if (!trouble) return;
+    complaints_.add(line_of(trouble->node),
+                    cluster_.is_host(trouble->node) ? "host.name" : "switch.site", trouble->what,
+                    trouble->expected);
   }
 
   // One component: any host reaches any other.

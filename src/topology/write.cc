@@ -88,7 +88,7 @@ class Writer {
              all[a].flow_control == all[b].flow_control &&
              all[a].buffer_packets == all[b].buffer_packets &&
              all[a].buffer_alpha == all[b].buffer_alpha &&
-             all[a].backplane_mbit_s == all[b].backplane_mbit_s;
+             all[a].backplane_mbit_s == all[b].backplane_mbit_s && all[a].site == all[b].site;
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
       const Switch& node = all[begin];
@@ -101,6 +101,7 @@ class Writer {
       if (node.buffer_packets > 0) put("buffer_packets = {}\n", node.buffer_packets);
       if (node.buffer_alpha > 0) put("buffer_alpha = {}\n", node.buffer_alpha);
       if (node.backplane_mbit_s > 0) put("backplane_mbit_s = {}\n", node.backplane_mbit_s);
+      if (!node.site.empty()) put("site = {}\n", toml_string(node.site));
     });
   }
 

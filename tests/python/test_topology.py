@@ -28,6 +28,10 @@ from allemande.topology import (
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "clusters"
 READY_MADE = [
+    "grid-10-20",
+    "grid-30-30",
+    "grid-6-54",
+    "grid-8-8-8",
     "leaf-spine-4x4",
     "oversubscribed-8x4",
     "shallow-4x2",

@@ -30,7 +30,8 @@ def _describe_link(link: Link, upward: bool) -> str:
 
 def _describe_switch(switch: Switch) -> str:
     """Architecture and what a switch shares among its ports."""
-    text = f"{switch.architecture}-buffered, {switch.switching}"
+    text = f"site {switch.site}, " if switch.site else ""
+    text += f"{switch.architecture}-buffered, {switch.switching}"
     if switch.flow_control != "drop":
         text += f", {switch.flow_control}"
     if switch.buffer_packets:

@@ -111,6 +111,7 @@ def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str
                 "flow_control": switch.flow_control,
                 "buffer_packets": switch.buffer_packets,
                 "backplane_mbit_s": switch.backplane_mbit_s,
+                **({"site": switch.site} if switch.site else {}),
             }
             for switch in cluster.switches
         ],
