@@ -30,8 +30,10 @@ std::uint32_t peers_of(const Phase& phase, std::uint32_t ranks) {
   return phase.members.empty() ? ranks : static_cast<std::uint32_t>(phase.members.size());
 }
 
-// The number of whole blocks in every message; 0: they differ.
-std::uint32_t equal_moves(const Phase& phase) {
+// The number of whole blocks in every message; 0: they differ, or not every peer is a partner.
+std::uint32_t equal_moves(const Phase& phase, std::uint32_t peers) {
+  const bool all = phase.rounds.send.size() + 1 == peers && phase.rounds.recv.size() + 1 == peers;
+  if (!all) return 0;
   if (phase.direct()) return 1;
   const auto whole = [](const Move& move) {
     return move.offset == 0 && move.length == Move::kToTheEnd;
@@ -45,10 +47,7 @@ std::uint32_t equal_moves(const Phase& phase) {
       if ((*begin)[i] - (*begin)[i - 1] != first) return 0;
     }
   }
-  // Everybody is a partner, so that no peer has less.
-  const bool all = phase.rounds.send.size() + 1 == phase.members.size() &&
-                   phase.rounds.recv.size() + 1 == phase.members.size();
-  return all ? first : 0;
+  return first;
 }
 
 }  // namespace
@@ -84,7 +83,7 @@ void Course::resolve() {
     const Phase& phase = plan_.phases[p];
     Step& step = steps_.emplace_back();
     step.peers = peers_of(phase, plan_.ranks);
-    step.equal_moves = equal_moves(phase);
+    step.equal_moves = equal_moves(phase, step.peers);
     if (phase.direct()) continue;
     step.feeds.resize(phase.rounds.recv.size());
     step.waits_for.resize(phase.rounds.send.size());
@@ -128,7 +127,8 @@ void Course::measure(Step& step, const Phase& phase, const Amounts& amounts) {
   // The common case, kept small: peers are ranks, and one number says it all.
   step.send_bytes.clear();
   step.receive_bytes.clear();
-  if (step.uniform && phase.direct() && phase.members.empty()) return;
+  const bool alone = plan_.phases.size() == 1;
+  if (alone && step.uniform && phase.direct() && phase.members.empty()) return;
   step.send_bytes.assign(step.peers, 0);
   step.receive_bytes.assign(step.peers, 0);
   Move direct;
@@ -177,8 +177,11 @@ std::optional<std::size_t> Course::next_start() {
   for (std::size_t p = 0; p < steps_.size(); ++p) {
     Step& step = steps_[p];
     if (step.started) continue;
-    // A rank that only receives listens from the beginning of the phase before on.
-    if (!begun || (step.ready == 0 && !plan_.phases[p].rounds.send.empty())) {
+    // A rank that only receives listens from the beginning of the phase before on; so does one
+    // whose peers are far, because what comes early may be more than is held.
+    const Phase& phase = plan_.phases[p];
+    const bool listens = phase.rounds.send.empty() || phase.reach == plan::Reach::kFar;
+    if (!begun || (step.ready == 0 && !listens)) {
       begun = false;
       continue;
     }

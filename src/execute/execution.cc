@@ -32,9 +32,10 @@ bool is_alone(const std::vector<std::uint32_t>& begin, std::size_t message) {
 
 }  // namespace
 
-// Peers are ranks, and each message is the block for it.
+// Peers are ranks, all of them, and each message is the block for it.
 bool Execution::goes_straight(std::size_t phase) const {
-  return plan().phases[phase].direct() && plan().phases[phase].members.empty();
+  return plan().phases.size() == 1 && plan().phases[phase].direct() &&
+         plan().phases[phase].members.empty();
 }
 
 base::Status Execution::run(Carrier& carrier, const transport::ConstBlocks& send,

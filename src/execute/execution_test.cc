@@ -26,9 +26,12 @@ constexpr Algorithm kAll[] = {
 std::vector<Plan> plans_of(std::uint32_t ranks, Algorithm algorithm,
                            const std::vector<std::uint32_t>& shape = {}) {
   std::vector<Plan> plans;
+  plan::Request request{.ranks = ranks, .self = {}, .algorithm = algorithm, .shape = shape};
+  // Those that know sites have three, dealt out.
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) request.site_of.push_back(rank % 3);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    auto plan =
-        plan::make_plan({.ranks = ranks, .self = {rank}, .algorithm = algorithm, .shape = shape});
+    request.self = {rank};
+    auto plan = plan::make_plan(request);
     if (!plan) return {};
     plans.push_back(std::move(plan).value());
   }

@@ -19,6 +19,7 @@ void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
     request.ranks = kRanks;
     request.self = base::Rank{rank};
     request.algorithm = algorithm;
+    for (std::uint32_t one = 0; one < kRanks; ++one) request.site_of.push_back(one % 3);
     auto plan = plan::make_plan(request);
     ASSERT_TRUE(plan) << plan.error().message;
     const std::string what = plan.value().identity + ", rank " + std::to_string(rank);

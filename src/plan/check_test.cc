@@ -31,6 +31,8 @@ LeafOf leaves(const std::vector<std::uint32_t>& sizes) {
 // Empty: the algorithm has no plan for so many ranks.
 std::vector<Plan> plans_of(Request request) {
   std::vector<Plan> plans;
+  // Those that know sites have three, dealt out.
+  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) request.site_of.push_back(rank % 3);
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     request.self = {rank};
     auto plan = make_plan(request);

@@ -92,6 +92,7 @@ class Aggregation {
       phase.members.push_back({placement_.leader(of_hosts.rank_of(peer).value)});
     }
     phase.self = of_hosts.self;
+    phase.reach = of_hosts.reach;
     phase.rounds = of_hosts.rounds;
     phase.out_begin = phase.in_begin = {0};
     Move direct;

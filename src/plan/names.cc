@@ -123,6 +123,7 @@ std::string text_of_shape(std::span<const std::uint32_t> shape) {
 
 std::string text_of(const Plan& plan) {
   const auto name = name_of(plan.algorithm);
+  if (plan.phases.front().reach != Reach::kAny) return plan.identity;
   if (!plan.phases.front().direct())
     return fmt::format("{} {}", name, fmt::join(plan.shape, " x "));
   if (plan.algorithm == Algorithm::kDirect) return std::string(name);

@@ -38,6 +38,7 @@ schedule::SchedulePtr plain_schedule(Permutation permutation, std::uint32_t rank
 std::string identity_of(const Plan& plan, const Request& request, bool permuted) {
   std::string text(name_of(plan.algorithm));
   if (!plan.shape.empty()) text += ":" + text_of_shape(plan.shape);
+  if (request.combined && plan.algorithm == Algorithm::kMultiSite) text += "-combined";
   if (!permuted) return text;
   text += "@" + std::string(name_of(plan.permutation));
   const bool plain = !request.contention_aware && plan.permutation != Permutation::kBalanced;

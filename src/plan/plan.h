@@ -45,6 +45,9 @@ struct Request {
   // with the fewest messages in two phases.
   std::vector<std::uint32_t> shape = {};
   LeafOf leaf_of = {};
+  // [rank] the site of its host; those that know sites need it.
+  std::vector<std::uint32_t> site_of = {};
+  bool combined = false;  // multi-site: small blocks together (multi_site.h says when)
 };
 
 // Part of a block in a message: all of it, unless it says otherwise.
@@ -64,10 +67,19 @@ enum class Via : std::uint8_t {
   kMemory,  // of the host: the members share it
 };
 
+// Whose messages they are, where sites are far from each other: near and far ones want different
+// windows and timers (plan/far.h).
+enum class Reach : std::uint8_t {
+  kAny,
+  kNear,  // within one site
+  kFar,   // from site to site
+};
+
 // The part of one rank in a phase. Members are numbered as peers, 0 .. members - 1; rounds name
 // peers. Messages lie in the order of rounds.send and rounds.recv.
 struct Phase {
   Via via = Via::kNetwork;
+  Reach reach = Reach::kAny;
   std::vector<base::Rank> members;  // by peer; empty: all ranks, by number
   base::PeerId self = 0;
   base::Rounds rounds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "schedule/decompose.h"
 #include "schedule/interleave.h"
@@ -159,6 +160,24 @@ Uneven make_uneven(const UnevenRequest& request) {
   assert(request.ranks >= 2 && request.self.value < request.ranks);
   assert(request.bytes.size() == std::size_t{request.ranks} * request.ranks);
   return Dealer(request).run();
+}
+
+void set_steps(Plan& plan, const Uneven& steps) {
+  for (Phase& phase : plan.phases) {
+    std::vector<std::optional<base::PeerId>> sends(plan.ranks), receives(plan.ranks);
+    for (const base::PeerId peer : phase.rounds.send) sends[phase.rank_of(peer).value] = peer;
+    for (const base::PeerId peer : phase.rounds.recv) receives[phase.rank_of(peer).value] = peer;
+    const auto take = [](const std::vector<Train>& all, const auto& peers) {
+      std::vector<Train> own;
+      for (const Train& train : all) {
+        if (peers[train.peer]) own.push_back({*peers[train.peer], train.packets, train.step});
+      }
+      return own;
+    };
+    phase.rounds.trains = take(steps.send, sends);
+    phase.rounds.arrivals = take(steps.recv, receives);
+    phase.rounds.steps = steps.steps;
+  }
 }
 
 bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks) {

@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/rounds.h"
+#include "plan/plan.h"
 
 namespace alm::plan {
 
@@ -36,6 +37,10 @@ struct UnevenRequest {
 
 // O(ranks^2) memory, about O(ranks^3) time: see uneven_pays().
 Uneven make_uneven(const UnevenRequest& request);
+
+// Gives every direct phase of a plan the steps with its partners. Precondition: `steps` are those
+// of plan.self.
+void set_steps(Plan& plan, const Uneven& steps);
 
 // Whether the blocks differ enough for a plan of their own to be worth its making: the fullest port
 // has much more to carry than the average one, and there are not too many ranks.

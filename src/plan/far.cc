@@ -1,0 +1,95 @@
+#include "plan/far.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace alm::plan {
+namespace {
+
+// A link that is asked for all it carries never gets rid of a queue; acknowledgements come on top.
+constexpr double kSpare = 1.015;
+constexpr double kMicros = 1e6;
+constexpr std::uint64_t kManyPackets = 64;  // of a block, so that the last one does not matter
+// Of the queue before a wide-area link, what ranks that are late may fill all together.
+constexpr std::uint32_t kBurstPart = 4;
+constexpr std::uint32_t kBurstMax = 32;
+constexpr std::uint32_t kWindowLeast = 64;
+
+// The shortest queue between two switches.
+std::uint32_t uplink_queue(const topology::Cluster& cluster) {
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (const topology::Link& link : cluster.links) {
+    if (cluster.is_host(link.from) || cluster.is_host(link.to)) continue;
+    least = std::min({least, link.queue_up_packets, link.queue_down_packets});
+  }
+  return least;
+}
+
+// One receiver gets far more than others; it is the same one for all senders.
+bool gathers(const Phase& phase) {
+  constexpr std::size_t kTimes = 3;
+  if (phase.rounds.send.empty()) return false;
+  Move direct;
+  std::size_t most = 0, least = phase.sends(0, direct).size();
+  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
+    const std::size_t blocks = phase.sends(i, direct).size();
+    most = std::max(most, blocks);
+    least = std::min(least, blocks);
+  }
+  return most > kTimes * least;
+}
+
+}  // namespace
+
+FarTuner::FarTuner(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+                   std::span<const std::uint32_t> site_of)
+    : cluster_(cluster) {
+  const std::uint64_t bytes = kManyPackets * topology::payload_bytes(cluster.framing);
+  seconds_of_many_ = topology::alltoall_limit_seconds(cluster, hosts, bytes);
+  host_frame_us_ = plan::tune(cluster, hosts).packet_time_us;
+  round_trip_us_ = 2 * topology::latency_seconds(cluster, hosts) * kMicros;
+  std::vector<std::uint32_t> at_site(hosts.size());
+  for (const std::uint32_t site : site_of) ++at_site[site];
+  const std::uint32_t senders = *std::max_element(at_site.begin(), at_site.end());
+  burst_packets_ = std::clamp(uplink_queue(cluster) / (kBurstPart * senders), 1u, kBurstMax);
+}
+
+FarLoad FarTuner::equal_load(const Phase& phase) const {
+  const std::uint64_t bytes = kManyPackets * topology::payload_bytes(cluster_.framing);
+  FarLoad load{seconds_of_many_, 0};
+  Move direct;
+  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
+    load.wire_bytes +=
+        phase.sends(i, direct).size() * topology::framed_bytes(cluster_.framing, bytes);
+  }
+  return load;
+}
+
+FarTuning FarTuner::tune(const Phase& phase, const FarLoad& load) const {
+  FarTuning out;
+  out.round_trip_us = round_trip_us_;
+  out.burst_packets = burst_packets_;
+  if (load.wire_bytes == 0) return out;
+  const auto full = cluster_.framing.mtu_bytes + cluster_.framing.link_header_bytes;
+  const double frames = static_cast<double>(load.wire_bytes) / full;
+  out.pace_us = std::max(host_frame_us_, load.seconds * kMicros * kSpare / frames);
+  // Twice what is sent until acknowledgements come, which ride on what the peers send in turn.
+  const double answered = out.round_trip_us / out.pace_us +
+                          2 * static_cast<double>(phase.rounds.send.size() + out.burst_packets);
+  out.window_packets = std::max(kWindowLeast, static_cast<std::uint32_t>(2 * answered));
+  return out;
+}
+
+Tuning tune_near(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+                 const Phase& phase) {
+  std::vector<base::HostId> members;
+  for (const base::Rank rank : phase.members) members.push_back(hosts[rank.value]);
+  Tuning out = tune(cluster, members);
+  if (gathers(phase)) {
+    const auto senders = static_cast<std::uint32_t>(members.size() - 1);
+    out.window_packets = out.burst_packets = std::max(1u, out.window_packets / senders);
+  }
+  return out;
+}
+
+}  // namespace alm::plan
