@@ -1,5 +1,10 @@
 #include "execute/configuration.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "transport/windows.h"
+
 namespace alm::execute {
 
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes) {
@@ -15,6 +20,34 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   // A window that was asked for holds for small exchanges, too.
   config.window_packets = wishes.window_packets;
   config.burst_packets = 0;
+}
+
+void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
+  const auto nanos = [](double micros) {
+    return static_cast<base::Nanos>(std::llround(micros * base::kMicrosecond));
+  };
+  config.pace = nanos(tuning.pace_us);
+  config.pace_burst_packets = tuning.burst_packets;
+  config.round_trip = nanos(tuning.round_trip_us);
+  config.window_packets = tuning.window_packets;
+  config.burst_packets = 0;
+  config.grain_packets = 1;
+  config.span_packets = std::clamp(tuning.window_packets, config.span_packets, transport::kSpanMax);
+  // One packet in eight of what is under way may be a second attempt: on a long way there is no
+  // time for a few at once.
+  constexpr std::uint32_t kResendPart = 8;
+  config.retransmit_budget_packets =
+      std::max(config.retransmit_budget_packets, tuning.window_packets / kResendPart);
+  config.pace_yields = config.yields;
+  config.yields = false;
+}
+
+// Some packets for each of many peers; losses tell when it is too much.
+void configure_far(transport::Config& config) {
+  constexpr std::uint32_t kWindow = 512;
+  config.window_packets = std::max(config.window_packets, kWindow);
+  config.burst_packets = 0;
+  config.span_packets = std::max(config.span_packets, kWindow);
 }
 
 }  // namespace alm::execute

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "plan/far.h"
 #include "plan/tune.h"
 #include "transport/config.h"
 
@@ -16,5 +17,10 @@ struct Wishes {
 
 // Fills in `config`, which otherwise stays as it is. `tuning` is null where no network is known.
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes);
+
+// The same for a phase between sites. What was asked for is for those within a site.
+void configure_far(transport::Config& config, const plan::FarTuning& tuning);
+// Where nothing is known of the network.
+void configure_far(transport::Config& config);
 
 }  // namespace alm::execute

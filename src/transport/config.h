@@ -29,6 +29,13 @@ struct Config {
   std::uint32_t grain_packets = 1;   // train length g
   base::Nanos packet_time = 12'000;  // one full frame on the host link
   bool knows_rate = false;           // of the host link: packet_time is no guess
+  // Where a thin or far link is the limit (plan/far.h): a full frame leaves every `pace`, 0: as the
+  // window allows; a rank that is late may send so many at once.
+  base::Nanos pace = 0;
+  std::uint32_t pace_burst_packets = 1;
+  bool pace_yields = false;                  // it slows down where much is lost
+  base::Nanos round_trip = 0;                // of the links to the farthest peer and back, if known
+  std::uint32_t span_packets = 256;          // a block may be so far ahead of its acknowledgements
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;

@@ -7,9 +7,6 @@
 namespace alm::transport {
 namespace {
 
-// Bytes around the payload of a datagram on the link: IPv4, UDP, Ethernet.
-constexpr std::uint64_t kFramingBytes = 42;
-
 const Rounds kNoRounds;
 
 }  // namespace
@@ -21,6 +18,7 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
       peers_(peers),
       rounds_(&kNoRounds),
       window_(config.window_packets),
+      pace_(config.pace),
       jitter_(config.timer_jitter),
       asides_(peers) {
   assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
@@ -134,11 +132,21 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   frame_time_ =
       config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   cycle_packets_ = std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
-  if (now - released_ > config_.yield_memory) yield_.forget();
+  if (now - released_ > config_.yield_memory) {
+    yield_.forget();
+    pace_ = config_.pace;
+  }
   yield_.begin(window_, cycle_packets_);
   window_ = yield_.window();
-  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * frame_time_;
-  nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * frame_time_;
+  base::Nanos packet_time = frame_time_;
+  if (config_.pace > 0) {
+    packet_time = std::max(
+        packet_time, pace_ * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full));
+    paced_at_ = now;
+  }
+  nominal_cycle_ = static_cast<base::Nanos>(cycle_packets_) * packet_time;
+  nominal_total_ = static_cast<base::Nanos>(std::max(send_left_, recv_left_)) * packet_time +
+                   config_.round_trip / 2;
   cycles_ = std::max<std::uint64_t>(1, std::max(send_left_, recv_left_) / cycle_packets_);
   cycle_ = nominal_cycle_;
   last_wrap_ = now;
@@ -205,7 +213,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
   }
   unacked_ = tail_unacked_ = send_left_ = recv_left_ = owing_ = 0;
   resends_ = tail_resends_ = 0;
-  next_timer_ = base::kNever;
+  next_timer_ = next_step_at_ = base::kNever;
 }
 
 bool Engine::settled() const {

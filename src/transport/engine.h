@@ -16,6 +16,16 @@
 // A block may be withheld at the start, because it is not there yet. The order of sending passes
 // over its peer until make_ready(); the round it belongs to does not end before.
 //
+// Far peers. Where a thin link far away is the limit, data is paced: a full frame leaves every
+// Config::pace, so that all who share the link fill it evenly. What is sent again takes its turn in
+// the pace. If packets were lost, all peers are asked what has come as soon as everything is sent:
+// a timer would find out about the last packets a round trip later. Where more than one packet in
+// 16 is lost, as on a link that others use or that is slower than it is said to be, the pace slows
+// down by a quarter for each round trip, to an eighth at most, and comes back when it is quiet. The
+// window only bounds what is under way, and a block may be further ahead of its acknowledgements
+// (Config::span_packets) than a bitmap reaches. Acks then take turns with the parts of what has
+// come. Of packets that no bitmap has told of nothing is known: they are not resent.
+//
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
 // or probe of exchange e says that its sender has completed all before e. Where neither is due
 // within one cycle of the schedule, an explicit ack goes out; at once when packets come out of
@@ -39,9 +49,10 @@
 // over the exchanges before that lost nothing, and at least Config::timer_jitter; at most a quarter
 // of a cycle beyond that while W yields, because waiting for the others of a queue is not skew:
 //   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
-//   probe         2 cycles + 4 J while packets are unacknowledged, 4 cycles + 100 ms after the
-//                 exchange (the receiver that misses something asks), 3 cycles + 6 J while data is
-//                 awaited; doubled for each probe unanswered, at most 1 s
+//   probe         R + 2 cycles + 4 J while packets are unacknowledged, R + 4 cycles + 100 ms after
+//                 the exchange (the receiver that misses something asks), R + 3 cycles + 6 J while
+//                 data is awaited; doubled for each probe unanswered, at most 1 s. R is the round
+//                 trip of the links alone, as far as it is known (Config::round_trip)
 // The fixed times are those of Config, here as they are at full speed.
 #pragma once
 
@@ -87,6 +98,9 @@ struct Emission {
   std::uint32_t length = 0;
   std::array<std::byte, wire::kAckBytesMax> control;
 };
+
+// Bytes around the payload of a datagram on the link: IPv4, UDP, Ethernet.
+inline constexpr std::uint64_t kFramingBytes = 42;
 
 enum class Verdict : std::uint8_t {
   kPlace,    // new data of the running exchange: copy to its offset
@@ -223,6 +237,7 @@ class Engine {
     std::uint64_t reply_exchange = 0;
     std::uint64_t disputed = 0;  // number of the exchange + 1 whose block is not as expected
     std::uint64_t ahead_in = 0;  // number of the exchange + 1
+    std::uint32_t bitmap_turn = 0;
     Ahead ahead;
     base::Nanos not_entered_at = 0;
     std::optional<Elsewhere> elsewhere;
@@ -294,6 +309,9 @@ class Engine {
   bool ends_unanswered(const Peer& peer) const;
   void count_sent(base::Nanos now, Peer& peer);
   bool ask_for_acks();
+  bool due(base::Nanos now);
+  void paced(base::Nanos now, std::uint32_t length);
+  void adapt_pace();
   bool choose_partner(base::Nanos now);
   void load_round();
   void next_partner(base::Nanos now);
@@ -375,7 +393,10 @@ class Engine {
   std::vector<std::uint64_t> round_recv_left_;
   std::uint64_t send_left_ = 0, recv_left_ = 0;  // packets, all rounds
   // Windows over all peers, in packets.
-  std::uint32_t window_ = 1;  // of the running exchange
+  std::uint32_t window_ = 1;                     // of the running exchange
+  base::Nanos pace_ = 0;                         // between two full frames; 0: as the window allows
+  base::Nanos paced_at_ = 0;                     // when the next packet may leave
+  std::uint64_t pace_sent_ = 0, pace_lost_ = 0;  // since the pace was last looked at
   Yield yield_;
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;

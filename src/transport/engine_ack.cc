@@ -1,5 +1,6 @@
 // Acknowledgements, loss evidence, resends and probes.
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "transport/engine.h"
@@ -69,14 +70,23 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
 void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
                        const wire::AckBody& body) {
   if (window.acked - cumulative < kSpanMax) {  // otherwise older than anything of interest
-    wire::Bitmap beyond = body.bitmap;
-    shift_down(beyond, window.acked - cumulative);
-    const std::uint32_t open = window.next - window.acked;
-    for (std::uint32_t bit = 0; bit < std::min(open, kSpanMax); ++bit) {
-      if (test_bit(beyond, bit)) window.sacked.set(bit);
+    for (std::uint32_t word = 0; word < wire::kBitmapWords; ++word) {
+      for (std::uint64_t bits = body.bitmap[word]; bits != 0; bits &= bits - 1) {
+        const std::uint32_t packet = cumulative + body.begin + word * 64 +
+                                     static_cast<std::uint32_t>(std::countr_zero(bits));
+        if (packet >= window.acked && packet < window.next) {
+          window.sacked.set(packet - window.acked);
+        }
+      }
     }
     window.advance_acked(window.acked);
   }
+  // Of what lies beyond the bitmaps nobody knows whether it has come. They follow one another.
+  const std::uint32_t begin = cumulative + body.begin;
+  const std::uint32_t end = begin + wire::kBitmapBits;
+  const bool follows = begin <= std::max(window.told, cumulative);
+  if (follows) window.told = std::max(window.told, std::min(end, body.seen));
+  const std::uint32_t told = follows && body.seen <= end ? window.next : window.told;
   std::uint32_t evidence = std::min(body.seen, window.next);
   bool new_epoch = evidence > window.epoch_next;
   const bool answers_probe =
@@ -86,7 +96,7 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
     new_epoch = new_epoch || !peer.resent_since_probe;
   }
   if (new_epoch) window.resend_cursor = window.acked;
-  window.lost_limit = std::max(window.lost_limit, evidence);
+  window.lost_limit = std::max(window.lost_limit, std::min(evidence, told));
 }
 
 // A control packet has no place in a block; the caller adds its body.
@@ -120,7 +130,12 @@ bool Engine::emit_ack(Emission* out) {
     body.echo = echo;
   } else if (running_ && exchange == current()) {
     out->header.acknowledged = peer.recv.cumulative;
-    body = {echo, peer.recv.seen, peer.recv.beyond.map()};
+    // One bitmap after the other, where one does not reach all that has come.
+    const std::uint32_t open = peer.recv.seen - peer.recv.cumulative;
+    const std::uint32_t parts = (open + wire::kBitmapBits - 1) / wire::kBitmapBits;
+    const std::uint32_t part = parts > 1 ? aside.bitmap_turn++ % parts : 0;
+    out->header.packet = part * wire::kBitmapBits;
+    body = {echo, peer.recv.seen, peer.recv.beyond.map(out->header.packet)};
   } else if (exchange == entered_) {
     // What is held, but no evidence of loss: nobody waits for the rest yet, and what was refused
     // for want of room would be refused again.
@@ -162,6 +177,10 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     peer.quiet_since = now;
     timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;
+    if (config_.pace > 0) {
+      ++pace_lost_;
+      paced(now, out->length);
+    }
     if (!of_silent_path) note_loss();
     return true;
   }

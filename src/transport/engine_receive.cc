@@ -74,6 +74,10 @@ void Engine::on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange,
 void Engine::on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                     const wire::AckBody& ack) {
   const PeerId id = header.source;
+  if (header.packet >= kSpanMax) {
+    ++counters_.rejected_malformed;
+    return;
+  }
   heard(now, id);
   // As said of an exchange that its sender has not entered (emit_ack()). One it has completed is
   // acknowledged as a whole.
@@ -86,7 +90,9 @@ void Engine::on_ack(base::Nanos now, const wire::Header& header, std::uint64_t e
     // Too far ahead to know what it expected.
     return give_up({self_, id, send_sizes_.of(id), Mismatch::kUnknown});
   }
-  apply_ack(now, id, exchange, header.acknowledged, &ack);
+  wire::AckBody told = ack;
+  told.begin = header.packet;
+  apply_ack(now, id, exchange, header.acknowledged, &told);
 }
 
 void Engine::on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,

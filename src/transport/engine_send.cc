@@ -102,7 +102,7 @@ bool Engine::choose_partner(base::Nanos now) {
           drop_partner();
           continue;
         }
-        if (window.may_advance()) return true;
+        if (window.may_advance(config_.span_packets)) return true;
       }
       next_partner(now);
       ++blocked;
@@ -112,8 +112,15 @@ bool Engine::choose_partner(base::Nanos now) {
 }
 
 bool Engine::emit_data(base::Nanos now, Emission* out) {
-  if (!running_ || send_left_ == 0) return false;
+  if (!running_) return false;
+  if (send_left_ == 0) {
+    // On a long way that loses packets there is no time for a timer to find out about the last
+    // ones.
+    const bool ends = config_.pace > 0 && lossy_ && unacked_ > tail_unacked_;
+    return ends && ask_for_acks() && emit_probe(now, out);
+  }
   if (stepping()) return emit_step(now, out);
+  if (config_.pace > 0 && !due(now)) return false;
   if (!may_send()) {
     const bool ending = recv_left_ <= window_ && recv_left_ < send_left_;
     return ending && ask_for_acks() && emit_probe(now, out);
@@ -143,13 +150,48 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
     ++eta_;
   }
   count_sent(now, peer);
+  if (config_.pace > 0) paced(now, out->length);
   if (peer.send.exhausted()) drop_partner();
   return true;
 }
 
+// Whether the next packet may leave, as far as the pace goes.
+bool Engine::due(base::Nanos now) {
+  next_step_at_ = base::kNever;
+  if (now >= paced_at_) return true;
+  next_step_at_ = paced_at_;
+  return false;
+}
+
+// A packet has left. A rank that is late makes up for a burst and no more.
+void Engine::paced(base::Nanos now, std::uint32_t length) {
+  const base::Nanos slack = pace_ * config_.pace_burst_packets;
+  const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
+  const std::uint64_t frame = length + wire::kHeaderBytes + kFramingBytes;
+  paced_at_ = std::max(paced_at_, now - slack) +
+              pace_ * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
+  ++pace_sent_;
+  if (config_.pace_yields) adapt_pace();
+}
+
+// Once for what is sent in a round trip: a loss is known of that much later.
+void Engine::adapt_pace() {
+  constexpr std::uint64_t kPacketsMin = 64;
+  constexpr std::uint64_t kMuch = 16, kLittle = 64;  // one in so many
+  constexpr base::Nanos kSlowest = 8;
+  const auto on_the_way = static_cast<std::uint64_t>(config_.round_trip / pace_);
+  if (pace_sent_ < std::max(kPacketsMin, on_the_way)) return;
+  if (pace_lost_ * kMuch > pace_sent_) {
+    pace_ = std::min(pace_ + pace_ / 4, kSlowest * config_.pace);
+  } else if (pace_lost_ * kLittle < pace_sent_) {
+    pace_ -= (pace_ - config_.pace + 3) / 4;
+  }
+  pace_sent_ = pace_lost_ = 0;
+}
+
 // A block far ahead of its acks, or the end of one to a peer that has nothing to send us.
 bool Engine::ends_unanswered(const Peer& peer) const {
-  return peer.send.next - peer.send.acked >= kSpanMax / 2 ||
+  return peer.send.next - peer.send.acked >= config_.span_packets / 2 ||
          (peer.send.exhausted() && peer.recv.total == 0);
 }
 

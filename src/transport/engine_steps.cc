@@ -95,7 +95,7 @@ bool Engine::emit_late(base::Nanos now, Emission* out) {
   const base::Nanos passed = std::max<base::Nanos>(0, now - anchor_at_);
   const auto by_time = static_cast<std::uint64_t>(passed / config_.packet_time);
   const std::uint64_t step = std::min(following, std::max(last_step_ + 1, by_time));
-  if (!peers_[id].send.may_advance() || !step_allowed(now, step)) return false;
+  if (!peers_[id].send.may_advance(config_.span_packets) || !step_allowed(now, step)) return false;
   fill_step(now, out, id, step);
   ++late_sent_;
   ++late_packets_sent_;
@@ -126,7 +126,7 @@ bool Engine::emit_step(base::Nanos now, Emission* out) {
   const Train& train = rounds_->trains[train_];
   const std::uint64_t step = train.step + train_sent_;
   Peer& peer = peers_[train.peer];
-  if (!peer.send.may_advance() || !step_allowed(now, step)) return false;
+  if (!peer.send.may_advance(config_.span_packets) || !step_allowed(now, step)) return false;
   fill_step(now, out, train.peer, step);
   ++train_sent_;
   if (step / cycle_packets_ != last_step_ / cycle_packets_) measure_cycle(now);
@@ -143,11 +143,14 @@ base::Nanos Engine::time_of(std::uint64_t step) const {
 }
 
 base::Nanos Engine::lead() const {
-  return static_cast<base::Nanos>(window_) * config_.packet_time / 2;
+  const std::uint32_t packets = config_.pace > 0 ? config_.pace_burst_packets : window_;
+  return static_cast<base::Nanos>(packets) * config_.packet_time / 2;
 }
 
+// What far peers know of each other is as old as the way between them is long.
 std::uint64_t Engine::ahead_max() const {
-  return std::max(kAheadMin, kAheadWindows * std::uint64_t{window_});
+  const auto on_the_way = static_cast<std::uint64_t>(config_.round_trip / config_.packet_time);
+  return std::max(kAheadMin, kAheadWindows * std::uint64_t{window_}) + on_the_way;
 }
 
 // When something is to come, as far as this rank knows the time.

@@ -37,21 +37,24 @@ base::Nanos Engine::ack_delay() const {
   return running_ ? cycle() + 2 * allowance() : cycle() + config_.idle_ack_delay;
 }
 
-base::Nanos Engine::probe_delay_min() const { return 2 * cycle() + 4 * allowance(); }
+base::Nanos Engine::probe_delay_min() const {
+  return config_.round_trip + 2 * cycle() + 4 * allowance();
+}
 
 base::Nanos Engine::backed_off(base::Nanos first, const Peer& peer) const {
   return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
 }
 
 base::Nanos Engine::probe_delay(const Peer& peer) const {
-  const base::Nanos first = running_ ? probe_delay_min() : 4 * cycle() + config_.idle_probe_delay;
+  const base::Nanos first =
+      running_ ? probe_delay_min() : config_.round_trip + 4 * cycle() + config_.idle_probe_delay;
   return backed_off(first, peer);
 }
 
 base::Nanos Engine::wait_delay(const Peer& peer) const {
   // A partner of a later round has no reason to send yet; it is only kept alive.
   if (peer.round > round_) return config_.keep_alive;
-  const base::Nanos first = 3 * cycle() + 6 * allowance();
+  const base::Nanos first = config_.round_trip + 3 * cycle() + 6 * allowance();
   return backed_off(first, peer);
 }
 

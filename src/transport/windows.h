@@ -6,73 +6,77 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "wire/control.h"
 
 namespace alm::transport {
 
-inline bool test_bit(const wire::Bitmap& map, std::uint32_t bit) {
-  return ((map[bit / 64] >> (bit % 64)) & 1) != 0;
-}
-inline void set_bit(wire::Bitmap& map, std::uint32_t bit) {
-  map[bit / 64] |= std::uint64_t{1} << (bit % 64);
-}
-inline bool is_empty(const wire::Bitmap& map) {
-  std::uint64_t any = 0;
-  for (const std::uint64_t word : map) any |= word;
-  return any == 0;
-}
-// Set bits among the first `bits`.
-inline std::uint32_t count_bits(const wire::Bitmap& map, std::uint32_t bits) {
-  std::uint32_t count = 0;
-  for (std::uint32_t word = 0; word < wire::kBitmapWords && bits > 0; ++word) {
-    const std::uint32_t here = std::min<std::uint32_t>(bits, 64);
-    const std::uint64_t mask = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
-    count += static_cast<std::uint32_t>(std::popcount(map[word] & mask));
-    bits -= here;
-  }
-  return count;
-}
-// Drops the lowest `by` bits.
-inline void shift_down(wire::Bitmap& map, std::uint32_t by) {
-  const std::uint32_t words = by / 64;
-  const std::uint32_t bits = by % 64;
-  for (std::uint32_t i = 0; i < wire::kBitmapWords; ++i) {
-    const std::uint32_t from = i + words;
-    std::uint64_t value = from < wire::kBitmapWords ? map[from] >> bits : 0;
-    if (bits != 0 && from + 1 < wire::kBitmapWords) value |= map[from + 1] << (64 - bits);
-    map[i] = value;
-  }
-}
+// A block is never further ahead of its first unacknowledged packet: 4096 packets are 50 ms at 1
+// Gbit/s. Senders keep to Config::span_packets.
+constexpr std::uint32_t kSpanMax = 4096;
 
-// Which packets past a gap have come. Most blocks never have a gap: the bitmap is made for the
-// first one, and a window without takes less of the processor's cache.
+// Which packets past a gap have come. Most blocks never have a gap: the bits are made for the first
+// one, as many as are needed, and a window without takes less of the processor's cache.
 class Marks {
  public:
-  bool any() const { return map_ != nullptr && !is_empty(*map_); }
-  bool has(std::uint32_t bit) const { return map_ != nullptr && test_bit(*map_, bit); }
-  std::uint32_t count(std::uint32_t bits = wire::kBitmapBits) const {
-    return any() ? count_bits(*map_, bits) : 0;
+  bool any() const {
+    return words_ != nullptr &&
+           std::any_of(words_->begin(), words_->end(), [](auto word) { return word != 0; });
+  }
+  bool has(std::uint32_t bit) const {
+    return words_ != nullptr && bit / kWord < words_->size() &&
+           (((*words_)[bit / kWord] >> (bit % kWord)) & 1) != 0;
+  }
+  // Among the first `bits`.
+  std::uint32_t count(std::uint32_t bits = kSpanMax) const {
+    std::uint32_t count = 0;
+    if (words_ == nullptr) return count;
+    for (const std::uint64_t word : *words_) {
+      const std::uint32_t here = std::min(bits, kWord);
+      const std::uint64_t mask = here == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
+      count += static_cast<std::uint32_t>(std::popcount(word & mask));
+      bits -= here;
+    }
+    return count;
   }
   // From the lowest on without a gap, in the first word.
   std::uint32_t leading() const {
-    return map_ == nullptr ? 0 : static_cast<std::uint32_t>(std::countr_one((*map_)[0]));
+    return words_ == nullptr || words_->empty()
+               ? 0
+               : static_cast<std::uint32_t>(std::countr_one(words_->front()));
   }
-  wire::Bitmap map() const { return map_ == nullptr ? wire::Bitmap{} : *map_; }
+  // From a bit on, which is the first of a word.
+  wire::Bitmap map(std::uint32_t from = 0) const {
+    wire::Bitmap map{};
+    for (std::size_t i = 0; words_ != nullptr && i < map.size(); ++i) {
+      if (from / kWord + i < words_->size()) map[i] = (*words_)[from / kWord + i];
+    }
+    return map;
+  }
   void set(std::uint32_t bit) {
-    if (map_ == nullptr) map_ = std::make_unique<wire::Bitmap>();
-    set_bit(*map_, bit);
+    if (words_ == nullptr) words_ = std::make_unique<std::vector<std::uint64_t>>();
+    if (bit / kWord >= words_->size()) words_->resize(bit / kWord + 1);
+    (*words_)[bit / kWord] |= std::uint64_t{1} << (bit % kWord);
   }
+  // The lowest `by`: the others move down.
   void drop(std::uint32_t by) {
-    if (any()) shift_down(*map_, by);
+    if (!any()) return;
+    const std::size_t words = by / kWord;
+    const std::uint32_t bits = by % kWord;
+    const std::size_t size = words_->size();
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t from = i + words;
+      std::uint64_t value = from < size ? (*words_)[from] >> bits : 0;
+      if (bits != 0 && from + 1 < size) value |= (*words_)[from + 1] << (kWord - bits);
+      (*words_)[i] = value;
+    }
   }
 
  private:
-  std::unique_ptr<wire::Bitmap> map_;
+  static constexpr std::uint32_t kWord = 64;
+  std::unique_ptr<std::vector<std::uint64_t>> words_;
 };
-
-// Never further ahead of the first unacknowledged packet than the bitmap of an ack reaches.
-constexpr std::uint32_t kSpanMax = wire::kBitmapBits;
 
 struct SendWindow {
   std::uint32_t total = 0;
@@ -81,10 +85,11 @@ struct SendWindow {
   std::uint32_t lost_limit = 0;     // evidence: what is below and not acknowledged was lost
   std::uint32_t resend_cursor = 0;  // losses below have been resent in this epoch
   std::uint32_t epoch_next = 0;     // `next` at the latest resend
+  std::uint32_t told = 0;           // of all below, bitmaps have said whether they have come
   Marks sacked;                     // bit i: packet acked + i
 
   bool exhausted() const { return next == total; }
-  bool may_advance() const { return next < total && next - acked < kSpanMax; }
+  bool may_advance(std::uint32_t span) const { return next < total && next - acked < span; }
   std::uint32_t outstanding() const { return next - acked - sacked.count(); }
   std::uint32_t resends_outstanding() const {
     if (resend_cursor <= acked) return 0;

@@ -10,7 +10,8 @@
 // Ack:       echo (u32) | seen (u32) | bitmap (0..4 x u64)                 8..40 bytes
 //   echo    the number of the probe answered, 0 if none
 //   seen    highest packet number received + 1
-//   bitmap  bit i of word w: packet acknowledged + 64 w + i has come
+//   bitmap  bit i of word w: packet acknowledged + begin + 64 w + i has come
+//   begin   the packet number in the header: 0, or a multiple of 256 where more has come
 //
 // All integers little-endian.
 #pragma once
@@ -38,6 +39,7 @@ struct AckBody {
   std::uint32_t echo = 0;
   std::uint32_t seen = 0;
   Bitmap bitmap{};
+  std::uint32_t begin = 0;  // of the bitmap; in the header
 
   friend bool operator==(const AckBody&, const AckBody&) = default;
 };

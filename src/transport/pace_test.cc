@@ -1,0 +1,147 @@
+// Peers far away: packets leave by the pace, and a block may be far ahead of its acknowledgements.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+#include "transport/channel_test_group.h"
+
+namespace alm::transport {
+namespace {
+
+using base::kMicrosecond;
+using base::kMillisecond;
+
+// A full frame of the group has 124 bytes and 42 around them.
+Config paced(base::Nanos pace) {
+  Config config;
+  config.pace = pace;
+  config.pace_burst_packets = 3;
+  config.window_packets = 4096;
+  config.span_packets = 4096;
+  return config;
+}
+
+TEST(Pace, APacketLeavesEveryPace) {
+  Group group(2, paced(100 * kMicrosecond));
+  group.start(0, 0, 50 * kPacket);
+  group.start(1, 0, 50 * kPacket);
+  EXPECT_EQ(group.pull(0, 0).size(), 1u);
+  EXPECT_EQ(group[0].deadline(), 100 * kMicrosecond);
+  EXPECT_TRUE(group.pull(0, 99 * kMicrosecond).empty());
+  for (int i = 1; i < 50; ++i) {
+    ASSERT_EQ(group.pull(0, i * 100 * kMicrosecond).size(), 1u) << i;
+  }
+  EXPECT_GT(group[0].deadline(), 5 * kMillisecond);  // nothing is left to be paced
+}
+
+TEST(Pace, WhoIsLateMakesUpForABurst) {
+  Group group(2, paced(100 * kMicrosecond));
+  group.start(0, 0, 50 * kPacket);
+  EXPECT_EQ(group.pull(0, 0).size(), 1u);
+  EXPECT_EQ(group.pull(0, 2 * kMillisecond).size(), 4u);  // the one that is due, and three
+  EXPECT_EQ(group[0].deadline(), 2 * kMillisecond + 100 * kMicrosecond);
+}
+
+TEST(Pace, ShortPacketsTakeLess) {
+  Group group(2, paced(100 * kMicrosecond));
+  group.start(0, 0, 17);
+  EXPECT_EQ(group.pull(0, 0).size(), 1u);
+  group.start(1, 0, 17);
+  // 24 + 17 + 42 bytes are half of 166. Nothing else is to be sent, so that only timers count.
+  EXPECT_TRUE(group.pull(0, 50 * kMicrosecond).empty());
+}
+
+// Both directions of one pair, a fixed time long, losing some packets of any kind.
+struct LongWay {
+  struct Flying {
+    base::Nanos at = 0;
+    Wire datagram;
+  };
+  base::Nanos latency = 5 * kMillisecond;
+  std::deque<Flying> flying;
+  std::mt19937 random{11};
+  std::uint32_t lost_per_thousand = 0;
+
+  // Until both have everything; the time of it, or `most`.
+  base::Nanos run(Group& group, base::Nanos most) {
+    constexpr base::Nanos kStep = 20 * kMicrosecond;
+    for (base::Nanos now = 0; now < most; now += kStep) {
+      for (PeerId self = 0; self < 2; ++self) {
+        for (Wire& sent : group.pull(self, now)) {
+          if (random() % 1000 >= lost_per_thousand) flying.push_back({now + latency, sent});
+        }
+      }
+      while (!flying.empty() && flying.front().at <= now) {
+        group.deliver(flying.front().datagram, now);
+        flying.pop_front();
+      }
+      if (group[0].complete() && group[1].complete()) return now;
+    }
+    return most;
+  }
+};
+
+constexpr std::uint64_t kPackets = 3000;
+constexpr base::Nanos kPace = 20 * kMicrosecond;  // 500 packets in a round trip of 10 ms
+
+TEST(Pace, OnePeerMayHaveMorePacketsUnderWayThanABitmapTells) {
+  Group group(2, paced(kPace));
+  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPackets * kPacket);
+  const base::Nanos took = LongWay().run(group, base::kSecond);
+  EXPECT_LE(took, kPackets * kPace + 6 * kMillisecond);
+  EXPECT_EQ(group[0].counters().data_retransmitted, 0u);
+  for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
+}
+
+TEST(Pace, WhatIsLostOnTheLongWayIsSentAgainWhileTheRestGoesOn) {
+  Config config = paced(kPace);
+  config.round_trip = 10 * kMillisecond;
+  config.retransmit_budget_packets = 64;
+  config.pace_yields = true;
+  Group group(2, config);
+  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPackets * kPacket);
+  LongWay way;
+  way.lost_per_thousand = 10;
+  const base::Nanos took = way.run(group, 2 * base::kSecond);
+  EXPECT_LE(took, 3 * (kPackets * kPace + 5 * kMillisecond) / 2);
+  const auto& counters = group[0].counters();
+  EXPECT_GT(counters.data_retransmitted, 0u);
+  EXPECT_LT(counters.data_retransmitted, kPackets / 20);  // about what was lost
+  for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
+}
+
+// One packet in four is lost: somebody else uses the link, or it is slower than was thought.
+TEST(Pace, SlowsDownWhereMuchIsLost) {
+  Config config = paced(kPace);
+  config.round_trip = 10 * kMillisecond;
+  config.retransmit_budget_packets = 64;
+  const auto sent_in = [&](bool yields) {
+    config.pace_yields = yields;
+    Group group(2, config);
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 4 * kPackets * kPacket);
+    LongWay way;
+    way.lost_per_thousand = 250;
+    way.run(group, 80 * kMillisecond);
+    return group[0].counters().data_sent + group[0].counters().data_retransmitted;
+  };
+  EXPECT_LT(5 * sent_in(true), 4 * sent_in(false));
+}
+
+// Without it the other side is asked again and again before an answer can be there.
+TEST(Pace, ProbesWaitForTheRoundTrip) {
+  const auto probes = [](base::Nanos round_trip) {
+    Config config = paced(kPace);
+    config.round_trip = round_trip;
+    config.timer_jitter = 10 * kMicrosecond;
+    Group group(2, config);
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 10 * kPacket);
+    EXPECT_LT(LongWay().run(group, base::kSecond), 30 * kMillisecond);
+    return group[0].counters().probes_sent;
+  };
+  EXPECT_EQ(probes(10 * kMillisecond), 0u);
+  EXPECT_GT(probes(0), 0u);
+}
+
+}  // namespace
+}  // namespace alm::transport
