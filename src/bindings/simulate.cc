@@ -9,8 +9,11 @@
 #include "bindings/bindings.h"
 #include "bindings/simulate_options.h"
 #include "bindings/simulate_paths.h"
+#include "bindings/simulate_sites.h"
 #include "execute/configuration.h"
+#include "plan/far.h"
 #include "plan/host_aggregation.h"
+#include "plan/multi_site.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
 #include "topology/cluster.h"
@@ -61,12 +64,14 @@ std::vector<std::uint64_t> host_matrix(const SimulateOptions& options) {
 }
 
 bool in_steps(const SimulateOptions& options, const std::vector<std::uint64_t>& of_hosts) {
-  return options.uneven_steps && options.algorithm == plan::Algorithm::kSyncShuffle &&
-         !options.matrix.empty() &&
+  const bool direct = options.algorithm == plan::Algorithm::kSyncShuffle ||
+                      options.algorithm == plan::Algorithm::kMultiSite;
+  return options.uneven_steps && direct && !options.matrix.empty() &&
          plan::uneven_pays(of_hosts, static_cast<std::uint32_t>(options.hosts.size()));
 }
 
-void add_steps(base::Rounds& rounds, std::uint32_t host, const std::vector<std::uint64_t>& of_hosts,
+// Of each phase those with its partners.
+void add_steps(plan::Plan& of_host, std::uint32_t host, const std::vector<std::uint64_t>& of_hosts,
                const SimulateOptions& options, const transport::Config& config,
                double limit_seconds) {
   constexpr double kNanos = 1e9;
@@ -78,9 +83,7 @@ void add_steps(base::Rounds& rounds, std::uint32_t host, const std::vector<std::
        .packet_bytes = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
        .grain_packets = config.grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
-  rounds.trains = std::move(made.send);
-  rounds.arrivals = std::move(made.recv);
-  rounds.steps = made.steps;
+  plan::set_steps(of_host, made);
 }
 
 // Rank r is on the host of number r / ranks_per_host.
@@ -101,7 +104,8 @@ plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& lea
           .contention_aware = options.contention_aware,
           .omega = options.omega,
           .shape = options.shape,
-          .leaf_of = leaf_of};
+          .leaf_of = leaf_of,
+          .site_of = options.site_of};
 }
 
 class Recorder final : public sim::TraceSink {
@@ -201,28 +205,63 @@ struct Job {
   bool combines = false;
   double limit = 0;
   std::vector<std::uint8_t> paths;  // [from * hosts + to]; empty: no plan has any
+  const Cluster& network;
+  std::vector<base::HostId> host_of;  // [rank]
+  std::optional<plan::FarTuner> far;  // where a phase is between sites
+  bool together = false;              // multi-site: small blocks
 
   Job(const SimulateOptions& asked, const Cluster& cluster)
       : options(asked),
         config(config_of(options, cluster, plan::tune(cluster, options.hosts))),
         leaf_of(leaves_of(cluster, options.hosts)),
-        placement(placement_of(options)) {
-    const auto made = value_or_raise(plan::make_plan(request_of(options, leaf_of, 0)));
+        placement(placement_of(options)),
+        network(cluster) {
+    for (const std::uint32_t host : placement.host_of) host_of.push_back(options.hosts[host]);
+    const std::uint64_t of_pair = options.size * options.ranks_per_host * options.ranks_per_host;
+    together =
+        options.algorithm == plan::Algorithm::kMultiSite &&
+        of_pair <= plan::combined_bytes_max(
+                       request_of(options, leaf_of, 0),
+                       config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
+    const auto made = value_or_raise(plan::make_plan(request(0)));
+    if (std::any_of(made.phases.begin(), made.phases.end(),
+                    [](const auto& phase) { return phase.reach == plan::Reach::kFar; })) {
+      std::vector<std::uint32_t> site_of;  // [rank]
+      for (const std::uint32_t host : placement.host_of) site_of.push_back(options.site_of[host]);
+      far.emplace(cluster, host_of, site_of);
+    }
     combines = !made.phases.front().direct();
     limit = limit_seconds(options, cluster, combines);
     if (!options.matrix.empty()) of_hosts = host_matrix(options);
-    steps = in_steps(options, of_hosts);
-    paths = assigned_paths(options, cluster, combines, [this](std::uint32_t host) {
-      return plan::make_plan(request_of(options, leaf_of, host));
-    });
+    steps = !combines && in_steps(options, of_hosts);
+    paths = assigned_paths(options, cluster, combines,
+                           [this](std::uint32_t host) { return plan::make_plan(request(host)); });
+  }
+
+  plan::Request request(std::uint32_t host) const {
+    plan::Request out = request_of(options, leaf_of, host);
+    out.combined = together;
+    return out;
+  }
+
+  // Phases within and between sites have windows and timers of their own.
+  void configure_phase(const plan::Phase& phase, transport::Config& changed) const {
+    if (phase.reach == plan::Reach::kNear) {
+      const auto tuning = plan::tune_near(network, host_of, phase);
+      execute::configure(changed, &tuning, {options.window_packets, options.grain_packets});
+      changed.packet_time = config.packet_time;
+    } else if (phase.reach == plan::Reach::kFar) {
+      execute::configure_far(changed,
+                             far->tune(phase, far_load(options, network, *far, phase, limit)));
+    }
   }
 
   base::Result<plan::Plan> plan(std::uint32_t rank) const {
     const std::uint32_t host = placement.host_of[rank];
-    auto planned = plan::make_plan(request_of(options, leaf_of, host));
+    auto planned = plan::make_plan(request(host));
     if (!planned) return planned;
     if (steps) {
-      add_steps(planned.value().phases.front().rounds, host, of_hosts, options, config, limit);
+      add_steps(planned.value(), host, of_hosts, options, config, limit);
     }
     if (!paths.empty()) {
       base::Rounds& rounds = planned.value().phases.front().rounds;
@@ -261,6 +300,13 @@ struct Job {
     out.striped = options.striped;
     out.config = [this](std::uint32_t) { return config; };
     out.plan = [this](std::uint32_t rank) { return plan(rank); };
+    if (far) {
+      out.configure_phase = [this](std::uint32_t rank, std::uint32_t phase,
+                                   transport::Config& changed) {
+        const auto made = plan(rank);
+        configure_phase(made.value().phases[phase], changed);
+      };
+    }
     return out;
   }
 };
@@ -489,6 +535,11 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
   }
   nb::dict out = dict_of(sum, first.options, cluster, first.config, first.limit, first.combines);
   out["simulated_s"] = seconds(result.end);
+  const auto plan_of = [&first](std::uint32_t rank) { return first.plan(rank); };
+  if (auto crossings = crossings_of(first.options, first.leaf_of, first.placement, plan_of);
+      crossings.size() > 0) {
+    out["crossings"] = crossings;
+  }
   if (options.shared()) add_shares(out, result, options, cluster, first.combines);
   if (options.trace) out["trace"] = recorder.take();
   return out;

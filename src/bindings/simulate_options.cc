@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "bindings/bindings.h"
@@ -177,6 +178,13 @@ void read_hosts(Reader& reader, const topology::Cluster& cluster, SimulateOption
     }
   } else if (mapping != "sequential") {
     refuse(fmt::format("options: mapping `{}` is unknown; expected sequential or random", mapping));
+  }
+  // Sites without a host of this exchange do not count.
+  const auto sites = topology::sites(cluster);
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  for (std::size_t i = 0; !sites.of.empty() && i < out.hosts.size(); ++i) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    out.site_of.push_back(numbers.try_emplace(sites.of[out.hosts[i].value], next).first->second);
   }
 }
 

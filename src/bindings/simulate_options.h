@@ -31,6 +31,7 @@ struct SimulateOptions {
   transport::Config config;          // what is not a matter of the network
   std::vector<base::HostId> hosts;   // in the order of their ranks
   std::uint32_t ranks_per_host = 1;
+  std::vector<std::uint32_t> site_of;  // [host of `hosts`]; empty: the cluster has no sites
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(hosts.size()) * ranks_per_host; }
   // Who sends to whom, as ranks; empty: everybody to everybody.
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;

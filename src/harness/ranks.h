@@ -62,6 +62,7 @@ class Ranks final : public Program {
     bool inside = false;        // of the latest of them
     execute::Course course;
     std::size_t lanes;                                  // as many as it has phases
+    std::vector<std::uint32_t> order;                   // in which lanes send
     std::vector<std::uint64_t> send_bytes, recv_bytes;  // of its blocks; empty: all the same
     sim::Picos ended = 0;
   };

@@ -53,6 +53,9 @@ struct SimRequest {
   std::uint32_t exchanges = 1;  // one after the other, each rank as soon as it has finished
   bool together = false;        // .. or all ranks as soon as the last of them has finished
   std::function<transport::Config(std::uint32_t rank)> config;
+  // Changes it for one phase of a rank's plan, by number; may be empty.
+  std::function<void(std::uint32_t rank, std::uint32_t phase, transport::Config& config)>
+      configure_phase;
   std::optional<MessageFlow> messages;
   std::optional<StripedFlow> striped;  // instead of both
   std::uint32_t overhead_bytes = 42;   // around a datagram on the link

@@ -26,7 +26,7 @@ def command(
         typer.Option(
             help="Separated by commas: sync-shuffle, group-shuffle[:PARTNERS], pairwise, "
             "shift-exchange, direct, grid[:AxB], bruck[:AxB], one-way-bruck[:RADIX] or "
-            "recursive-doubling."
+            "recursive-doubling; between sites local-group, coordinator or multi-site."
         ),
     ] = "sync-shuffle",
     size: Annotated[

@@ -29,6 +29,8 @@ JSON_KEYS = (
     "time_s",
     "limit_s",
     "fraction_of_limit",
+    "latency_s",
+    "fraction_of_bound",
     "dropped",
     "retransmitted",
     "packet_hops",
@@ -81,6 +83,8 @@ class Result:
     time_s: float
     limit_s: float
     fraction_of_limit: float
+    latency_s: float  # of the longest way between two hosts, by its links alone
+    fraction_of_bound: float  # (limit_s + latency_s) / time_s
     dropped: int
     retransmitted: int
     packet_hops: int
@@ -97,6 +101,8 @@ class Result:
     step_s: list[float] | None = None  # of each step, the mean over the visits
     visits_s: list[list[float]] | None = None  # of each visit, where there are several
     ranks_per_host: int = 1
+    # By level of the network, where it has sites: blocks that cross, by those that have to.
+    crossings: dict[str, float] = field(default_factory=dict)
     shares: dict[str, Any] = field(default_factory=dict)  # SHARE_KEYS, where jobs or flows share
     warnings: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
@@ -134,6 +140,7 @@ class Result:
             "delivered_gbit_s": self.delivered_gbit_s,
             **({"pattern": self.pattern, "step_s": self.step_s} if self.pattern else {}),
             **({"visits_s": self.visits_s} if self.visits_s else {}),
+            **({"crossings": self.crossings} if self.crossings else {}),
             **self.shares,
             "warnings": self.warnings,
             "ports": [
@@ -210,6 +217,16 @@ def _limit_by_flow(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> No
     raw["fraction_of_limit"] = raw["limit_s"] / raw["time_s"] if raw["time_s"] else 0.0
 
 
+def _add_latency(case: Case, raw: dict[str, Any]) -> None:
+    """What no exchange undercuts: its bytes on the busiest link, and the longest way there."""
+    latency_s = parse_cluster(case.cluster, case.cluster_name).latency_seconds(
+        case.options.get("hosts")
+    )
+    raw["latency_s"] = latency_s
+    bound_s = raw["limit_s"] + latency_s
+    raw["fraction_of_bound"] = bound_s / raw["time_s"] if raw["time_s"] else 0.0
+
+
 def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     """Runs one case in this process."""
     options = {"algorithm": case.algorithm, "size": case.size, **case.options}
@@ -260,6 +277,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         if len(times.visits_s) > 1:
             timed["visits_s"] = times.visits_s
     cpu_s = time.process_time() - begin
+    _add_latency(case, raw)
     total_s = raw.get("simulated_s", raw["time_s"])
     ports = [
         Port(
@@ -287,6 +305,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         rank_time_s=list(raw["rank_time_s"]),
         ports=ports,
         warnings=list(raw.get("warnings", [])),
+        crossings=dict(raw.get("crossings", {})),
         shares={key: raw[key] for key in SHARE_KEYS if key in raw},
         raw=raw,
     )

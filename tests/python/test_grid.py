@@ -1,0 +1,86 @@
+"""Exchanges between sites, simulated: what the clusters of the papers' grid carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from allemande.errors import BadInput
+from allemande.simulation.case import Result, simulate
+from allemande.topology import load_cluster
+
+GRIDS = ("grid-30-30", "grid-10-20", "grid-8-8-8", "grid-6-54")
+LOCAL_BYTES = 125e6  # a host link carries in a second
+FRAME = 1514 / 1472
+
+
+def run(cluster: str, algorithm: str, size: int, **options: Any) -> Result:
+    result = simulate(cluster, algorithm, size, **options)
+    assert result.crossings == {"leaf": 1.0, "site": 1.0}
+    return result
+
+
+@pytest.mark.parametrize("cluster", GRIDS)
+def test_multi_site_comes_near_the_bound_and_loses_nothing(cluster: str) -> None:
+    for size, least in ((1024, 0.85), (8192, 0.92), (65536, 0.95)):
+        result = run(cluster, "multi-site", size)
+        assert result.fraction_of_bound >= least, size
+        assert result.dropped == 0
+        assert result.latency_s == pytest.approx(5e-3)
+        bound_s = result.limit_s + result.latency_s
+        assert result.fraction_of_bound == pytest.approx(bound_s / result.time_s)
+
+
+@pytest.mark.parametrize("cluster", GRIDS)
+def test_local_group_comes_near_its_best_case(cluster: str) -> None:
+    """The local part, then what crosses, then the latency: nothing of it at the same time."""
+    sites = load_cluster(cluster).sites()
+    largest = max(sites.count(site) for site in sites)
+    others = len(sites) - largest
+    for size in (8192, 65536):
+        result = run(cluster, "local-group", size)
+        # Of the larger site every host sends its own site's and the other sites' blocks on.
+        blocks = largest - 1 + others * (largest - 1) / largest
+        local_s = blocks * size * FRAME / LOCAL_BYTES
+        assert result.time_s <= (local_s + result.limit_s + result.latency_s) / 0.95, size
+
+
+def test_the_order_of_ranks_does_not_matter() -> None:
+    in_order = run("grid-8-8-8", "multi-site", 8192)
+    dealt = [f"h{i // 3 + 8 * (i % 3)}" for i in range(24)]
+    for algorithm in ("local-group", "coordinator"):
+        run("grid-8-8-8", algorithm, 1024, hosts=dealt)
+    result = run("grid-8-8-8", "multi-site", 8192, hosts=dealt)
+    assert result.time_s == pytest.approx(in_order.time_s, rel=0.02)
+
+
+def test_two_ranks_per_host_take_what_their_bytes_take() -> None:
+    one = run("grid-30-30", "multi-site", 4 * 2048)
+    two = run("grid-30-30", "multi-site", 2048, ranks_per_host=2)
+    assert two.time_s == pytest.approx(one.time_s, rel=0.02)
+
+
+@pytest.mark.parametrize("cluster", ["grid-30-30", "grid-8-8-8"])
+@pytest.mark.parametrize("matrix", ["zipf:1.2", "block"])
+def test_blocks_of_different_sizes(cluster: str, matrix: str) -> None:
+    result = run(cluster, "multi-site", 8192, matrix=matrix, seed=3)
+    assert result.fraction_of_bound >= 0.85
+
+
+def test_small_blocks_cross_together() -> None:
+    assert run("grid-30-30", "multi-site", 48).raw["data_packets"] == 60 * 30
+    assert run("grid-30-30", "multi-site", 49).raw["data_packets"] == 60 * 59
+
+
+def test_algorithms_that_know_sites_need_them() -> None:
+    with pytest.raises(BadInput, match="`multi-site` needs to know the site of every host"):
+        simulate("tam-8x2", "multi-site", 1024)
+    assert "crossings" not in simulate("tam-8x1", "sync-shuffle", 1024).as_json()
+
+
+def test_latency_stands_beside_the_limit() -> None:
+    assert simulate("tam-8x1", "sync-shuffle", 1024).latency_s == 0
+    one_site = simulate("grid-30-30", "sync-shuffle", 1024, hosts=["h0", "h1", "h2"])
+    assert one_site.latency_s == 0
+    assert one_site.fraction_of_bound == one_site.fraction_of_limit
