@@ -189,6 +189,9 @@ def _make(comm: Any, options: dict[str, object]) -> _Attached:
 
 
 def _spelled(value: object) -> str:
+    """An option as text: on, 40, or 30,30 for a list."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(one) for one in value)
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 

@@ -81,6 +81,7 @@ UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
     std::vector<std::uint16_t> sets;
     for (std::size_t phase = 0; phase < plans_[i].phases.size(); ++phase) {
       auto of_phase = peers_of(plans_[i].phases[phase], peers, phase_sets[i][phase]);
+      if (hooks_.configure) hooks_.configure(plans_[i].phases[phase], of_phase.config);
       sets.push_back(of_phase.identity.local_set);
       driver_.add_set(sets.back(), std::move(of_phase));
     }
@@ -162,7 +163,9 @@ base::Status UdpCarrier::gather(std::span<const std::byte> mine, std::span<std::
 }
 
 std::optional<std::size_t> UdpCarrier::choose_combining(std::uint64_t bytes) const {
-  return plan::choose_combining(plans_, bytes, packet_bytes());
+  // What ranks at different sites send differs: they would not come to the same.
+  const bool alike = !plans_.empty() && plans_.front().phases.front().reach == plan::Reach::kAny;
+  return alike ? plan::choose_combining(plans_, bytes, packet_bytes()) : std::nullopt;
 }
 
 base::Status UdpCarrier::run_combining(std::size_t index, const transport::ConstBlocks& send,

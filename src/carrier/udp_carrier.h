@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,8 @@ class UdpCarrier {
   struct Hooks {
     io::Driver::Progress progress;
     io::Driver::Warn warn;
+    // Changes what the transport is told in a phase, where phases differ; may be empty.
+    std::function<void(const plan::Phase&, transport::Config&)> configure{};
   };
 
   // What `leaders` of a host share; sets[member]: the numbers reserved for it. `lanes`: their

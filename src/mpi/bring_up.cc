@@ -10,6 +10,7 @@
 
 #include "mpi/hello_exchange.h"
 #include "mpi/settings.h"
+#include "mpi/sites.h"
 #include "node/node_slabs.h"
 #include "transport/io/udp_socket.h"
 
@@ -113,8 +114,25 @@ std::string BringUp::join(std::string_view refusal) {
   members_.leaves = leaf_of(job_.cluster_or_null(), members_.hosts);
   members_.leaders = leaders_wanted(job_.options, members_.placement,
                                     members_.tuning ? &*members_.tuning : nullptr);
+  if (knows_sites(job_.options)) {
+    if (const auto found = find_sites(); !found) return found.error().message;
+  }
   const auto planned = ways_.plan(job_.options, job_.profile_or_null());
   return planned ? std::string() : planned.error().message;
+}
+
+// Collective. What is said of sites may differ from rank to rank.
+base::Status BringUp::find_sites() {
+  PeerRecord mine;
+  set_site(mine, job_.options.site);
+  if (const auto gathered = gather_part<PeerSite>(mine); !gathered) return gathered;
+  std::vector<std::string> names;
+  for (const PeerRecord& record : records_) names.emplace_back(record.site.data());
+  auto found = sites_of_hosts(members_.placement, members_.host_names,
+                              {job_.options.sites, names, job_.cluster_or_null(), members_.hosts});
+  if (!found) return found.error();
+  members_.sites = std::move(found).value();
+  return {};
 }
 
 std::string BringUp::open_udp() {

@@ -72,6 +72,7 @@ class BringUp {
   template <class Part>
   base::Status gather_part(const PeerRecord& mine);
   base::Status gather_names(const PeerRecord& mine);
+  base::Status find_sites();
   base::Status gather_sockets(const PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 

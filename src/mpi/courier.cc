@@ -10,6 +10,7 @@
 #include "mpi/hello_exchange.h"
 #include "mpi/settings.h"
 #include "mpi/size_check.h"
+#include "plan/far.h"
 
 namespace alm::mpi {
 namespace {
@@ -44,7 +45,33 @@ void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
                                    job_.ops.progress();
                                    end_with_host();
                                  },
-                                 [this](const std::string& text) { job_.log.warning(text); }});
+                                 [this](const std::string& text) { job_.log.warning(text); },
+                                 phase_configuration(driver)});
+}
+
+// Phases within and between sites have windows and timers of their own.
+std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_configuration(
+    const io::Driver& driver) const {
+  if (members_.sites.empty()) return {};
+  if (!job_.cluster) {
+    return [](const plan::Phase& phase, transport::Config& config) {
+      if (phase.reach == plan::Reach::kFar) execute::configure_far(config);
+    };
+  }
+  const auto tuner =
+      std::make_shared<plan::FarTuner>(*job_.cluster, members_.hosts, members_.sites);
+  const std::uint32_t held = driver.endpoint().receive_buffer_bytes();
+  return [this, tuner, held](const plan::Phase& phase, transport::Config& config) {
+    if (phase.reach == plan::Reach::kFar) {
+      execute::configure_far(config, tuner->tune(phase, tuner->equal_load(phase)));
+    } else if (phase.reach == plan::Reach::kNear) {
+      const auto of_site = plan::tune_near(*job_.cluster, members_.hosts, phase);
+      execute::configure(config, &of_site,
+                         {job_.options.window_packets, job_.options.grain_packets});
+      const std::uint32_t fit = io::packets_that_fit(held, config.datagram_bytes);
+      config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
+    }
+  };
 }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.

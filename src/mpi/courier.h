@@ -85,6 +85,8 @@ class Courier {
   std::string settings_text() const;    // "window 7 packets, ..."; on the leaders of hosts
 
  private:
+  std::function<void(const plan::Phase&, transport::Config&)> phase_configuration(
+      const io::Driver& driver) const;
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   base::Status send_blocks(tuning::Way way, const BlockStaging& staged);
   void make_steps();

@@ -57,6 +57,11 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   job.log = settings.make_log(who, job.options.log);
   if (auto possible = check_path_options(job.options); !possible) return possible;
 
+  if (job.options.site.size() >= kHostNameBytes) {
+    return base::bad_input(fmt::format("ALLEMANDE_SITE: `{}` is longer than {} bytes",
+                                       job.options.site, kHostNameBytes - 1));
+  }
+
   const auto text = read_cluster(job, settings.unreadable);
   if (!text) return text.error();
   record.usable = 1;

@@ -22,6 +22,7 @@ struct Members {
   plan::Placement placement;
   std::vector<base::HostId> hosts;     // [host] in the cluster file; empty without one
   plan::LeafOf leaves;                 // of the hosts
+  std::vector<std::uint32_t> sites;    // [host]; empty: the algorithm knows none
   std::optional<plan::Tuning> tuning;  // by the cluster file
   std::uint32_t leaders = 1;           // of each host, its first ranks
 

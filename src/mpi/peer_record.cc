@@ -29,6 +29,11 @@ void set_cause(PeerRecord& record, std::string_view cause) {
   std::copy_n(cause.begin(), std::min(cause.size(), kCauseBytes - 1), record.cause.begin());
 }
 
+void set_site(PeerRecord& record, std::string_view site) {
+  record.site.fill('\0');
+  std::copy_n(site.begin(), std::min(site.size(), record.site.size() - 1), record.site.begin());
+}
+
 void set_addresses(PeerRecord& record, const io::Endpoint& endpoint) {
   record.udp = 1;
   record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(endpoint.paths(), kSocketsMax));

@@ -30,6 +30,11 @@ struct PeerName {
   std::uint8_t refuses = 0;  // 1: this rank cannot take part, and its cause says why
 };
 
+// Gathered only where an algorithm asks for it.
+struct PeerSite {
+  std::array<char, kHostNameBytes> site{};  // the option `site`
+};
+
 struct PeerSockets {
   transport::Key key{};  // this rank's random contribution
   std::uint32_t datagram_bytes = 0;
@@ -53,7 +58,7 @@ struct PeerCause {
   std::array<char, kCauseBytes> cause{};
 };
 
-struct PeerRecord : PeerName, PeerSockets, PeerCause {};
+struct PeerRecord : PeerName, PeerSite, PeerSockets, PeerCause {};
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
 // The records of the hosts' leaders, by host; of those of this number, 0 for the host leaders.
@@ -62,6 +67,7 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
 
 // Sockets and names in a record, and back.
 void set_cause(PeerRecord& record, std::string_view cause);
+void set_site(PeerRecord& record, std::string_view site);
 void set_addresses(PeerRecord& record, const io::Endpoint& endpoint);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 

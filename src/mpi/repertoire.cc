@@ -7,6 +7,7 @@
 
 #include "carrier/slices.h"
 #include "mpi/settings.h"
+#include "plan/multi_site.h"
 
 namespace alm::mpi {
 namespace {
@@ -30,6 +31,14 @@ base::Status Repertoire::plan(const base::Options& options, const model::Profile
   combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host,
                            foreseeing ? plan::Keep::kAll : plan::Keep::kUseful);
   always_combines_ = options.algorithm == kCombine;
+  if (knows_sites(options)) {
+    auto request = site_request(options, members_.leaves, members_.sites, members_.host);
+    if (!request) return request.error();
+    site_request_ = std::move(request).value();
+    auto made = make_site_plans(*site_request_);
+    if (!made) return made.error();
+    combining_ = std::move(made).value();
+  }
   fixes_leaders_ = fixes_leaders(options);
   if (foreseeing) foresee(*profile);
   return {};
@@ -57,6 +66,9 @@ void Repertoire::take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes
   carrier_ = tuning::Carrier::kUdp;
   packet_bytes_ = packet_bytes;
   phases_bytes_max_ = phases_bytes_max;
+  if (site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite) {
+    site_combined_max_ = plan::combined_bytes_max(*site_request_, packet_bytes);
+  }
 }
 
 std::size_t Repertoire::phases() const {
@@ -86,7 +98,7 @@ tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
 // Where the profile knows what the one by packets takes, one that takes less by the profile.
 tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
   tuning::Way best = way_by_packets(bytes);
-  if (!forecast_ || !has_phases(bytes)) return best;
+  if (!forecast_ || !has_phases(bytes) || site_request_) return best;
   tuning::Foreseen least = foreseen(best, bytes);
   std::vector<tuning::Way> ways;
   if (!always_combines_) ways.emplace_back();
@@ -100,7 +112,14 @@ tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
   return best;
 }
 
+tuning::Way Repertoire::way_of_sites(std::uint64_t bytes) const {
+  if (!has_phases(bytes)) return {};
+  const bool combines = combining_.size() > 1 && members_.host_block(bytes) <= site_combined_max_;
+  return tuning::phased_way(combines ? 1 : 0);
+}
+
 tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
+  if (site_request_) return way_of_sites(bytes);
   if (const auto chosen = choose_combining(bytes)) return tuning::phased_way(*chosen);
   if (always_combines_ && has_phases(bytes)) return tuning::phased_way(0);
   const bool shares = sharing(members_.host_block(bytes)) == tuning::Sharing::kFixed;

@@ -65,6 +65,7 @@ class Repertoire {
  private:
   void foresee(const model::Profile& profile);
   bool has_phases(std::uint64_t bytes) const;
+  tuning::Way way_of_sites(std::uint64_t bytes) const;
   tuning::Way way_by_packets(std::uint64_t bytes) const;
   tuning::Way find_model_way(std::uint64_t bytes) const;
   std::optional<std::size_t> choose_combining(std::uint64_t bytes) const;
@@ -75,6 +76,9 @@ class Repertoire {
   tuning::Carrier carrier_ = tuning::Carrier::kMessages;
   bool always_combines_ = false;  // the option says so
   bool fixes_leaders_ = false;    // the same
+  // The same: what combining_ are, the direct plan first. Smaller blocks take the second.
+  std::optional<plan::Request> site_request_;
+  std::uint64_t site_combined_max_ = 0;  // bytes between two hosts
   plan::Plan plan_, message_plan_;
   std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
   std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP

@@ -36,6 +36,38 @@ std::vector<plan::Plan> make_phased(const base::Options& options, const plan::Le
   return plan::combining_plans(ranks, base::Rank{self}, leaves, kPacketBytes, keep);
 }
 
+bool knows_sites(const base::Options& options) {
+  return options.algorithm == plan::name_of(plan::Algorithm::kLocalGroup) ||
+         options.algorithm == plan::name_of(plan::Algorithm::kCoordinator) ||
+         options.algorithm == plan::name_of(plan::Algorithm::kMultiSite);
+}
+
+base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
+                                         std::span<const std::uint32_t> sites, std::uint32_t self) {
+  const auto algorithm = plan::parse_algorithm(options.algorithm);
+  if (!algorithm) return algorithm.error();
+  plan::Request request;
+  request.ranks = static_cast<std::uint32_t>(sites.size());
+  request.self = base::Rank{self};
+  request.algorithm = algorithm.value();
+  request.leaf_of = leaves;
+  request.site_of.assign(sites.begin(), sites.end());
+  return request;
+}
+
+base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& request) {
+  std::vector<plan::Plan> plans;
+  plan::Request wanted = request;
+  for (const bool combined : {false, true}) {
+    if (combined && request.algorithm != plan::Algorithm::kMultiSite) continue;
+    wanted.combined = combined;
+    auto made = plan::make_plan(wanted);
+    if (!made) return made.error();
+    plans.push_back(std::move(made).value());
+  }
+  return plans;
+}
+
 bool wants_threads(const base::Options& options) {
   return options.progress == "thread" && !options.disable && options.algorithm != "native";
 }
@@ -134,7 +166,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
 base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self) {
   plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
-  if (options.algorithm != kAutomatic && options.algorithm != kCombine) {
+  if (options.algorithm != kAutomatic && options.algorithm != kCombine && !knows_sites(options)) {
     const auto named = plan::parse_algorithm(options.algorithm);
     if (!named) return named.error();
     algorithm = named.value();

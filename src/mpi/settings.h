@@ -33,6 +33,14 @@ constexpr std::string_view kCombine = "combine";
 // Nonblocking calls are carried out by threads of ours; MPI is called by several at once then.
 bool wants_threads(const base::Options& options);
 
+// The algorithm knows sites: it carries blocks of one size over UDP in its phases.
+bool knows_sites(const base::Options& options);
+// What it is asked for. `sites` lie as `leaves` do.
+base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
+                                         std::span<const std::uint32_t> sites, std::uint32_t self);
+// Its plans: one, or those for large and for small blocks.
+base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& request);
+
 // Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
 bool wants_trials(const base::Options& options);
 

@@ -1,0 +1,98 @@
+#include "mpi/sites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace alm::mpi {
+namespace {
+
+constexpr std::string_view kTooFew = "the algorithm is for several sites";
+
+// [rank] "site 0", "site 1", ... by the counts.
+base::Result<std::vector<std::string>> by_counts(std::string_view counts, std::size_t ranks) {
+  std::vector<std::string> names;
+  std::string_view rest = counts;
+  for (std::uint32_t site = 0;; ++site) {
+    std::uint32_t count = 0;
+    const auto [end, wrong] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
+    const auto used = static_cast<std::size_t>(end - rest.data());
+    if (wrong != std::errc() || count == 0 || (used < rest.size() && rest[used] != ',')) {
+      return base::bad_input(fmt::format(
+          "ALLEMANDE_SITES=`{}` is no list of ranks of sites; expected numbers above 0, as in "
+          "30,30",
+          counts));
+    }
+    if (names.size() + count > ranks) break;
+    names.insert(names.end(), count, fmt::format("site {}", site));
+    if (used == rest.size()) {
+      if (names.size() == ranks) return names;
+      break;
+    }
+    rest.remove_prefix(used + 1);
+  }
+  return base::bad_input(fmt::format(
+      "ALLEMANDE_SITES={} does not add up to the {} ranks of this communicator", counts, ranks));
+}
+
+base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
+                                                std::span<const std::string> host_names) {
+  for (std::size_t rank = 0; rank < said.names.size(); ++rank) {
+    if (!said.names[rank].empty()) continue;
+    return base::bad_input(
+        fmt::format("ALLEMANDE_SITE is not set on {} (rank {}), but on other hosts; expected the "
+                    "name of its site",
+                    host_names[rank], rank));
+  }
+  return std::vector<std::string>(said.names.begin(), said.names.end());
+}
+
+}  // namespace
+
+base::Result<std::vector<std::uint32_t>> sites_of_hosts(const plan::Placement& placement,
+                                                        std::span<const std::string> host_names,
+                                                        const SitesSaid& said) {
+  std::vector<std::string> of_rank;
+  const bool named = std::any_of(said.names.begin(), said.names.end(),
+                                 [](const std::string& name) { return !name.empty(); });
+  if (!said.counts.empty() || named) {
+    auto found = said.counts.empty() ? by_names(said, host_names)
+                                     : by_counts(said.counts, placement.rank_count());
+    if (!found) return found.error();
+    of_rank = std::move(found).value();
+  } else if (said.cluster != nullptr) {
+    const auto sites = topology::sites(*said.cluster);
+    for (std::uint32_t rank = 0; !sites.of.empty() && rank < placement.rank_count(); ++rank) {
+      of_rank.push_back(sites.names[sites.of[said.hosts[placement.host_of[rank]].value]]);
+    }
+  }
+  if (of_rank.empty()) {
+    return base::bad_input(fmt::format(
+        "{}, and nothing says where the hosts are; expected `site` at the switches of the cluster "
+        "file, ALLEMANDE_SITE on every host, or ALLEMANDE_SITES=30,30",
+        kTooFew));
+  }
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
+    const std::string& site = of_rank[placement.leader(host)];
+    for (const std::uint32_t rank : placement.ranks[host]) {
+      if (of_rank[rank] == site) continue;
+      return base::bad_input(
+          fmt::format("{} is at two sites, `{}` and `{}`; expected one for all "
+                      "its ranks",
+                      host_names[rank], site, of_rank[rank]));
+    }
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    out.push_back(numbers.try_emplace(site, next).first->second);
+  }
+  if (numbers.size() < 2) {
+    return base::bad_input(
+        fmt::format("{}, and all hosts are at `{}`", kTooFew, numbers.begin()->first));
+  }
+  return out;
+}
+
+}  // namespace alm::mpi

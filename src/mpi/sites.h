@@ -1,0 +1,31 @@
+// At which site each host is, by what is said: by the option `sites`, by the option `site` of every
+// host, or by the cluster file, in this order. Pure: every rank comes to the same.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/placement.h"
+#include "topology/cluster.h"
+
+namespace alm::mpi {
+
+struct SitesSaid {
+  std::string_view counts = {};             // the option `sites`: "30,30"
+  std::span<const std::string> names = {};  // [rank] the option `site`; empty: not set there
+  const topology::Cluster* cluster = nullptr;
+  std::span<const base::HostId> hosts = {};  // [host] in the cluster file; empty without one
+};
+
+// [host], numbered in the order of their first hosts. Errors (kBadInput) name the rank, the host or
+// the site that is in the way: counts that do not add up, a host at two sites, a host of which
+// nothing is said, fewer than two sites.
+base::Result<std::vector<std::uint32_t>> sites_of_hosts(const plan::Placement& placement,
+                                                        std::span<const std::string> host_names,
+                                                        const SitesSaid& said);
+
+}  // namespace alm::mpi

@@ -1,0 +1,60 @@
+"""Algorithms for several sites, in the preloaded library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.mpi.conftest import CLUSTER
+from tests.mpi.mpi_job import Bench
+
+ALGORITHMS = ("local-group", "coordinator", "multi-site")
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> str:
+    """The cluster file, each of whose leaves is a site."""
+    leaves = '[[switch]]\nname = "leaf[0-1]"\n'
+    text = CLUSTER.read_text()
+    assert leaves in text
+    switches = "".join(
+        f'[[switch]]\nname = "leaf{leaf}"\nsite = "{site}"\n'
+        for leaf, site in enumerate(("rennes", "nancy"))
+    )
+    file = tmp_path / "sites.toml"
+    file.write_text(text.replace(leaves, switches))
+    return str(file)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_byte_is_right_between_sites(bench: Bench, sites: str, algorithm: str) -> None:
+    env = {"ALLEMANDE_ALGORITHM": algorithm, "ALLEMANDE_CLUSTER": sites}
+    done = bench.run("correct", "sizes", env=env)
+    done.check()
+    assert done.stats["exchanges"] > 0
+    assert done.stats["communicators_mpi"] == 0
+    assert not done.warnings
+
+
+def test_ranks_of_sites_by_their_numbers(bench: Bench) -> None:
+    hosts = len(bench.lab.hosts)
+    env = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": f"1,{hosts - 1}"}
+    done = bench.run("repeat", "5", "30000", env=env)
+    done.check()
+    assert done.stats["exchanges"] == 5 * hosts
+    assert done.stats["packets"] > 0
+
+
+def test_every_host_says_where_it_is(bench: Bench) -> None:
+    program = bench.program("repeat")
+    script = bench.script("at_a_site", f'ALLEMANDE_SITE=site$((RANK / 3)) exec {program} "$@"')
+    done = bench.run(script, "5", "30000", env={"ALLEMANDE_ALGORITHM": "coordinator"})
+    done.check()
+    assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
+
+
+def test_without_sites_calls_pass_through_and_say_why(bench: Bench) -> None:
+    done = bench.run("repeat", "5", "30000", env={"ALLEMANDE_ALGORITHM": "local-group"})
+    done.check()
+    assert done.stats["exchanges"] == 0
+    assert any("nothing says where the hosts are" in line for line in done.warnings)
