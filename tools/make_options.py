@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src/base/options.def"
 COLUMNS = 100  # of the documents
+CELL_COLUMNS = 100  # of a table
 STRING = r'"((?:[^"\\]|\\.)*)"'
 ENTRY = re.compile(
     rf"ALM_OPTION\(\s*(\w+),\s*(\w+),\s*{STRING},\s*{STRING},\s*(\w+),\s*{STRING}\s*\)"
@@ -124,18 +125,26 @@ lets the MPI library do the work.
 """
 
 
+def _cell(entry: Entry) -> str:
+    """What is valid, if it is short enough for a cell; else where it stands."""
+    return entry.valid_text if len(entry.valid_text) <= CELL_COLUMNS else "see below"
+
+
 def markdown(entries: list[Entry]) -> str:
     text = INTRODUCTION
     for entry in entries:
         default = f"`{entry.default}`" if entry.default else "not set"
         shared = "yes" if entry.scope == "Shared" else ""
         text += f"| [`{entry.key}`](#{entry.key}) | `{entry.variable}` | {default} "
-        text += f"| {entry.valid_text} | {shared} |\n"
+        text += f"| {_cell(entry)} | {shared} |\n"
     for entry in entries:
         paragraph = textwrap.fill(
             entry.help, COLUMNS, break_long_words=False, break_on_hyphens=False
         )
         text += f"\n## {entry.key}\n\n{paragraph}\n"
+        if _cell(entry) != entry.valid_text:
+            valid = textwrap.fill(f"One of: {entry.valid_text}.", COLUMNS, break_on_hyphens=False)
+            text += f"\n{valid}\n"
     return text
 
 
