@@ -88,12 +88,6 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
       ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(lanes_.size()));
   lanes_.resize(lanes_.size() + made.lanes);
   for (Lane& lane : lanes_of(made)) lane.rank = rank;
-  for (std::uint32_t lane = 0; lane < made.lanes; ++lane) {
-    made.order.push_back(made.first_lane + lane);
-  }
-  std::stable_partition(made.order.begin(), made.order.end(), [&](std::uint32_t lane) {
-    return made.course.plan().phases[lane - made.first_lane].reach == plan::Reach::kFar;
-  });
   made.starts_at = request.starts_at + late();
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
@@ -354,7 +348,6 @@ bool Ranks::enter_when_due(std::uint32_t rank, Picos now) {
 bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
   Rank& self = ranks_[rank];
   do {
-    // What is paced goes first, or it would never keep its pace.
     for (const std::uint32_t lane : self.order) {
       if (!lanes_[lane].engine) continue;
       transport::Engine& engine = *lanes_[lane].engine;

@@ -55,7 +55,15 @@ class Ranks final : public Program {
   };
   struct Rank {
     Rank(plan::Plan plan, std::uint32_t lane)
-        : first_lane(lane), course(std::move(plan)), lanes(course.phases()) {}
+        : first_lane(lane), course(std::move(plan)), lanes(course.phases()) {
+      // What is paced goes first, or it would never keep its pace.
+      for (const bool far : {true, false}) {
+        for (std::uint32_t i = 0; i < lanes; ++i) {
+          const bool is_far = course.plan().phases[i].reach == plan::Reach::kFar;
+          if (is_far == far) order.push_back(first_lane + i);
+        }
+      }
+    }
     sim::Picos starts_at = 0;   // the next exchange; kNever while one runs
     std::uint32_t first_lane;   // of its phases, in lanes_
     std::uint32_t entered = 0;  // exchanges started
