@@ -155,7 +155,9 @@ def test_the_remap_saves_what_the_window_loses() -> None:
     assert ours[f"remapped XOR (Figure 4): {first}"] == 10
 
 
-def test_in_the_lab_calls_that_took_a_time_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_lab_calls_that_took_a_time_out_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """At scale 0.01 TCP's minimum of 200 ms is 20 s; the limit of the figures is 0.2 s."""
 
     def measured(cluster: str, scale: float, sizes: list[int], *_: Any, **named: Any) -> Comparison:
@@ -182,7 +184,7 @@ def test_in_the_lab_calls_that_took_a_time_out_are_counted(monkeypatch: pytest.M
         return Comparison(figures, None, [], failed=False)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lab_runs, "compare", measured)
-    outcome = lab_runs.run_in_lab(experiments.load("dctcp-all-to-all"), None, None)
+    outcome = lab_runs.run_in_lab(experiments.load("dctcp-all-to-all"), None, None, tmp_path)
     rows = {row.point: row for row in outcome.rows}
     stock = rows["lab, 462 packets per port, openmpi: calls with a time-out"]
     assert (stock.ours, stock.published) == (0.5, 0.55)

@@ -59,7 +59,7 @@ def command(
     if lab:
         from allemande.reproduce.lab_runs import run_in_lab
 
-        outcome = run_in_lab(experiment, scale, timers and timers.value)
+        outcome = run_in_lab(experiment, scale, timers and timers.value, output)
     else:
         with LateProgress(f"simulating {experiment.name}") as progress:
             outcome = run(experiment, workers, progress)

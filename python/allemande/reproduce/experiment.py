@@ -21,6 +21,7 @@ KINDS = (
     "pair-flows",
     "port-losses",
     "signature",
+    "time-curve",
     "probe",
     "steps",
     "networks",

@@ -16,6 +16,7 @@ from allemande.reproduce.route_loads import run_route_loads
 from allemande.reproduce.signature_figure import run_signature
 from allemande.reproduce.step_figure import run_steps
 from allemande.reproduce.streams import run_streams
+from allemande.reproduce.time_curve import run_time_curve
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
 
@@ -25,6 +26,7 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "pair-flows": run_pair_flows,
     "port-losses": run_port_losses,
     "signature": run_signature,
+    "time-curve": run_time_curve,
     "probe": run_probed,
     "steps": run_steps,
     "networks": run_networks,

@@ -7,8 +7,9 @@ time-out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -22,6 +23,15 @@ from allemande.errors import BadInput, Failed
 from allemande.lab.timers import Timers, choose_timers
 from allemande.report.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.lab_times import KeptTimes, measure_times
+from allemande.reproduce.signature_figure import signature_of_lab
+from allemande.reproduce.time_curve import time_curve_of_lab
+
+# Kinds whose figure is drawn from a file of measured times.
+KEPT: dict[str, Callable[[Experiment, KeptTimes], Outcome]] = {
+    "signature": signature_of_lab,
+    "time-curve": time_curve_of_lab,
+}
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,17 @@ class _Measured:
         return sum(seconds >= late for seconds in times) / len(times)
 
 
-def run_in_lab(experiment: Experiment, scale: float | None, timers: str | None) -> Outcome:
-    """Needs root; `scale` and `timers` outrank the experiment's."""
+def run_in_lab(
+    experiment: Experiment, scale: float | None, timers: str | None, output: Path
+) -> Outcome:
+    """Needs root; `scale` and `timers` outrank the experiment's. Measured times that a figure is
+    drawn from stay in the folder `output`."""
     data = experiment.data.get("in_lab")
     if data is None:
         raise BadInput(f"{experiment.name} is simulated only; --lab has nothing to run")
+    if experiment.kind in KEPT:
+        path = output / f"{experiment.name}-{experiment.data['lab']}"
+        return KEPT[experiment.kind](experiment, measure_times(experiment, path, scale, timers))
     scale = float(data["scale"]) if scale is None else scale
     times = choose_timers(timers, scale)
     measured = []

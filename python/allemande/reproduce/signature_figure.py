@@ -1,7 +1,8 @@
 """A contention signature fitted at one number of hosts, held against all others (003 Figures 2-4).
 
-hosts: numbers simulated; sample: the one fitted; sizes: bytes; shown: those drawn; options: of the
-simulator. alpha and beta come from an exchange of two hosts.
+hosts: numbers of them; sample: the one fitted; sizes: bytes; shown: those drawn. alpha and beta
+come from an exchange of two hosts. Times are simulated (algorithm; options: of the simulator), or
+they are those of a file measured in the lab (lab, lab_times.py).
 """
 
 from __future__ import annotations
@@ -26,20 +27,19 @@ from allemande.quantities import format_seconds, format_size
 from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.lab_times import PAIR, KeptTimes, Times, read_times
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
 from allemande.topology import Cluster
 
-Times = dict[tuple[int, int], float]  # (hosts, bytes) -> seconds
-PAIR = 2
-
 
 @dataclass(frozen=True)
 class _Found:
-    """What was simulated, and the signature of it."""
+    """Times, how they were come by, and the signature of them."""
 
     times: Times
     fit: SignatureFit
+    how: str = "simulated"
 
     def error(self, hosts: int, size: int) -> float:
         """Of the prediction; above 0: too long."""
@@ -75,16 +75,32 @@ def _fit(experiment: Experiment, times: Times) -> SignatureFit:
     link = PointToPoint(max(0.0, times[PAIR, small] - beta * small), beta)
     count = int(data["sample"])
     members = tuple(f"h{i}" for i in range(count))
-    samples = [Sample(data["algorithm"], s, (times[count, s],), members) for s in data["sizes"]]
+    samples = [Sample("direct", s, (times[count, s],), members) for s in data["sizes"]]
     return fit_signature(experiment.figure, samples, link)
 
 
 def run_signature(
     experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
 ) -> Outcome:
+    if "lab" in experiment.data:
+        return signature_of_lab(experiment, read_times(experiment.folder / experiment.data["lab"]))
     cluster = find_experiment_cluster(experiment, experiment.data["cluster"])
     times = _simulate(experiment, cluster, workers, watcher)
     found = _Found(times, _fit(experiment, times))
+    return _outcome(experiment, found)
+
+
+def signature_of_lab(experiment: Experiment, kept: KeptTimes) -> Outcome:
+    """The figure of what was measured."""
+    found = _Found(kept.times, _fit(experiment, kept.times), "measured")
+    timeouts = Row(
+        experiment.figure, "points with a TCP time-out, part of all", None, kept.with_timeouts
+    )
+    outcome = _outcome(experiment, found)
+    return Outcome([*outcome.rows, timeouts], outcome.draw)
+
+
+def _outcome(experiment: Experiment, found: _Found) -> Outcome:
     return Outcome(_rows_of(experiment, found), lambda kind: _draw(experiment, found, kind))
 
 
@@ -130,7 +146,7 @@ def _draw_times(axes: Axes, experiment: Experiment, found: _Found, sizes: Sequen
             color=COLOURS[index],
             marker=MARKERS[index],
             linestyle="none",
-            label=f"{format_size(size)}, simulated",
+            label=f"{format_size(size)}, {found.how}",
         )
         axes.plot(
             hosts,

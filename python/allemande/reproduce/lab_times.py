@@ -1,0 +1,125 @@
+"""Times of one candidate over numbers of hosts and sizes, measured in the lab and kept in a file.
+
+An experiment that names such a file (`lab`) has an `[in_lab]` table: candidate (of `allemande
+bench`), scale, rounds, and calls and seconds of each (at least). `allemande reproduce ID --lab`
+measures again. It writes the file after each number of hosts, and an interrupted run goes on where
+it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allemande.bench.candidates import parse_candidates
+from allemande.bench.comparison import Comparison, compare
+from allemande.bench.runner import Effort
+from allemande.errors import BadInput, Failed
+from allemande.lab.timers import choose_timers
+from allemande.model.lab_accuracy import first_hosts
+from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.experiment import Experiment
+
+PAIR = 2  # hosts; their exchange is one message each way
+Times = dict[tuple[int, int], float]  # (hosts, bytes per pair) -> seconds at full speed, the mean
+
+
+@dataclass(frozen=True)
+class KeptTimes:
+    """What a file of measured times holds."""
+
+    measured: str
+    points: Sequence[dict[str, Any]]  # hosts, size, calls, times_s (at full speed), tcp_timeouts
+
+    @property
+    def times(self) -> Times:
+        return {
+            (point["hosts"], point["size"]): sum(point["times_s"]) / len(point["times_s"])
+            for point in self.points
+        }
+
+    @property
+    def with_timeouts(self) -> float:
+        """Part of the points in which TCP met a time-out."""
+        late = [bool(point["tcp_timeouts"]) for point in self.points]
+        return sum(late) / len(late)
+
+
+def read_times(path: Path) -> KeptTimes:
+    """Raises BadInput where the file is not there or holds nothing."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)") from None
+    if not data["points"]:
+        raise BadInput(f"{path}: holds no points; delete it and measure again with --lab")
+    return KeptTimes(data["measured"], data["points"])
+
+
+def _points(compared: Comparison, hosts: int, scale: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "hosts": hosts,
+            "size": figure.size,
+            "times_s": [round(seconds * scale, 7) for seconds in figure.times_s],
+            "tcp_timeouts": figure.tcp_timeouts,
+            "cpu_idle": figure.cpu_idle,
+        }
+        for figure in compared.figures
+    ]
+
+
+def measure_times(
+    experiment: Experiment, path: Path, scale: float | None, timers: str | None
+) -> KeptTimes:
+    """Needs root. `scale` and `timers` outrank the experiment's; what `path` holds is kept.
+
+    Raises BadInput if `path` was measured otherwise, Failed if a number of hosts cannot be.
+    """
+    data = experiment.data["in_lab"]
+    scale = float(data["scale"]) if scale is None else scale
+    timers = choose_timers(timers, scale).name
+    sizes = [int(size) for size in experiment.data["sizes"]]
+    how = {
+        "candidate": data["candidate"],
+        "scale": scale,
+        "timers": timers,
+        "sizes": sizes,
+        "rounds": int(data["rounds"]),
+        "calls": int(data["calls"]),
+        "seconds": float(data["seconds"]),
+    }
+    kept: dict[str, Any] = {"how": how, "points": []}
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["how"] != how:
+            raise BadInput(f"{path}: measured otherwise ({kept['how']}); delete it or move it away")
+    whole = find_experiment_cluster(experiment, experiment.data["cluster"])
+    done = {point["hosts"] for point in kept["points"]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for hosts in (PAIR, *experiment.data["hosts"]):
+        if hosts in done:
+            continue
+        part = first_hosts(whole, hosts)
+        with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
+            file = Path(folder) / f"{part.name}.toml"
+            file.write_text(part.to_toml(), encoding="utf-8")
+            compared = compare(
+                str(file),
+                scale,
+                sizes,
+                parse_candidates([how["candidate"]], "alltoall"),
+                Effort(rounds=how["rounds"], calls=how["calls"], seconds=how["seconds"]),
+                timers=timers,
+            )
+        if compared.failed:
+            raise Failed(f"{hosts} hosts: {'; '.join(compared.warnings) or 'not measured'}")
+        kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
+        kept["versions"] = f"{compared.setting.versions[-1]}, {compared.setting.tcp}"
+        kept["points"] += _points(compared, hosts, scale)
+        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return read_times(path)
