@@ -1,145 +1,102 @@
 #include "harness/messages.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <iterator>
-#include <numeric>
-
-#include "wire/header.h"
+#include <utility>
 
 namespace alm::harness {
 
 using sim::kNone;
 using sim::Picos;
 
-namespace {
-
-base::Status check_messages(const SimRequest& request) {
-  for (const topology::Switch& node : request.cluster->switches) {
-    if (node.flow_control == topology::FlowControl::kBackPressure) continue;
-    return base::bad_input(
-        fmt::format("switch `{}` drops what it cannot hold, and messages are not sent again; "
-                    "expected flow_control = \"back-pressure\" on all switches",
-                    node.name));
-  }
-  if (request.bytes_of) return base::bad_input("over messages all blocks have one size");
-  return {};
-}
-
-base::Status check(const plan::Plan& plan) {
-  if (plan.phases.size() == 1 && plan.phases.front().direct()) return {};
-  return base::bad_input("over messages only plans of one phase are simulated, one rank per host");
-}
-
-}  // namespace
-
 base::Result<std::unique_ptr<Program>> MessageRanks::make(const SimRequest& request) {
-  if (auto checked = check_messages(request); !checked) return checked.error();
   std::unique_ptr<MessageRanks> out(new MessageRanks);
-  const auto count = static_cast<std::uint32_t>(request.hosts.size());
+  if (auto made = out->set_up(request, "messages"); !made) return made.error();
   out->flow_ = *request.messages;
-  out->bytes_ = request.bytes;
-  out->packet_bytes_ =
-      request.config(0).datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-  out->overhead_bytes_ = static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
-  out->exchanges_ = request.exchanges;
-  out->jitter_ = request.jitter;
-  out->random_ = sim::Random(request.jitter.seed);
-  out->exchange_end_.assign(request.exchanges, 0);
-  out->rule_ = request.network.rule;
-  out->rank_on_.assign(request.cluster->host_count(), kNone);
+  const auto count = static_cast<std::uint32_t>(request.hosts.size());
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    const std::uint32_t host = request.hosts[rank].value;
-    if (out->rank_on_[host] != kNone) {
-      return base::bad_input("over messages every host has one rank");
-    }
-    out->rank_on_[host] = rank;
-    out->host_of_.push_back(host);
-    auto plan = request.plan(rank);
-    if (!plan) return plan.error();
-    if (auto checked = check(plan.value()); !checked) return checked.error();
     Rank& made = out->ranks_.emplace_back();
-    made.plan = std::move(plan).value();
     made.receives.assign(count, kNone);
-    const base::Rounds& rounds = out->rounds(made);
-    for (std::uint32_t i = 0; i < rounds.recv.size(); ++i) made.receives[rounds.recv[i]] = i;
     made.ahead.assign(count, 0);
-    made.came.assign(count, 0);
+    made.to_come.assign(count, 0);
     made.posted_to.assign(count, 0);
-    made.starts_at = out->late();
-    out->messages_expected_ += rounds.recv.size() * out->chunks() * request.exchanges;
+    const auto& from = out->rounds(rank).recv;
+    for (std::uint32_t i = 0; i < from.size(); ++i) {
+      made.receives[from[i]] = i;
+      for (std::uint32_t exchange = 0; exchange < request.exchanges; ++exchange) {
+        out->messages_expected_ += out->chunks(out->amount(exchange, from[i], rank));
+      }
+    }
   }
   return std::unique_ptr<Program>(std::move(out));
 }
 
-Picos MessageRanks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean) : 0; }
-
 // As transport/io/mpi_p2p.h cuts them: the last one is short, so that a receiver knows it.
-std::uint64_t MessageRanks::chunks() const {
-  if (bytes_ == 0) return 0;
-  return flow_.chunk_bytes == 0 ? 1 : bytes_ / flow_.chunk_bytes + 1;
+std::uint64_t MessageRanks::chunks(std::uint64_t bytes) const {
+  if (bytes == 0) return 0;
+  return flow_.chunk_bytes == 0 ? 1 : bytes / flow_.chunk_bytes + 1;
 }
 
 void MessageRanks::enter(std::uint32_t rank) {
+  begin_visit(rank);
   Rank& self = ranks_[rank];
-  const base::Rounds& order = rounds(self);
-  self.starts_at = sim::kNever;
-  ++self.entered;
-  self.turns.start(order, std::vector<std::uint64_t>(order.send.size(), chunks()),
-                   order.recv.size() * chunks(), 0);
+  const base::Rounds& order = rounds(rank);
+  const std::uint32_t exchange = exchange_of(rank);
+  std::vector<std::uint64_t> to_send;
+  for (const base::PeerId peer : order.send) {
+    to_send.push_back(chunks(amount(exchange, rank, peer)));
+  }
+  std::uint64_t to_come = 0;
+  for (const base::PeerId peer : order.recv) {
+    self.to_come[peer] = chunks(amount(exchange, peer, rank));
+    to_come += self.to_come[peer];
+  }
+  self.turns.start(order, std::move(to_send), to_come, 0);
   for (std::uint32_t i = 0; i < order.recv.size(); ++i) {
     const base::PeerId peer = order.recv[i];
-    self.came[peer] = 0;
-    if (bytes_ == 0) self.turns.whole(i);
-    for (; self.ahead[peer] > 0; --self.ahead[peer]) take(self, peer);
+    if (self.to_come[peer] == 0) self.turns.whole(i);
+    for (; self.ahead[peer] > 0 && self.to_come[peer] > 0; --self.ahead[peer]) take(rank, peer);
   }
 }
 
-void MessageRanks::take(Rank& rank, base::PeerId from) {
-  rank.turns.came();
-  if (++rank.came[from] == chunks()) rank.turns.whole(rank.receives[from]);
+void MessageRanks::take(std::uint32_t rank, base::PeerId from) {
+  Rank& self = ranks_[rank];
+  self.turns.came();
+  if (--self.to_come[from] == 0) self.turns.whole(self.receives[from]);
 }
 
-void MessageRanks::post(Rank& rank) {
+void MessageRanks::post(std::uint32_t rank) {
+  Rank& self = ranks_[rank];
   const base::Rounds& order = rounds(rank);
-  while (rank.turns.anything_left() &&
-         (flow_.outstanding == 0 || rank.under_way < flow_.outstanding)) {
-    const auto turn = rank.turns.next();
+  while (self.turns.anything_left() &&
+         (flow_.outstanding == 0 || self.under_way < flow_.outstanding)) {
+    const auto turn = self.turns.next();
     if (!turn) return;
-    const std::uint64_t chunk = flow_.chunk_bytes == 0 ? bytes_ : flow_.chunk_bytes;
-    rank.posted.push_back({.to = order.send[turn->send],
-                           .bytes = std::min(chunk, bytes_ - turn->chunk * chunk),
-                           .number = rank.posted_to[order.send[turn->send]]++});
-    ++rank.under_way;
+    const base::PeerId to = order.send[turn->send];
+    const std::uint64_t bytes = amount(exchange_of(rank), rank, to);
+    const std::uint64_t chunk = flow_.chunk_bytes == 0 ? bytes : flow_.chunk_bytes;
+    self.posted.push_back({.to = to,
+                           .bytes = std::min(chunk, bytes - turn->chunk * chunk),
+                           .number = self.posted_to[to]++});
+    ++self.under_way;
   }
 }
 
 // Posts what may be posted, in this round and those after.
 void MessageRanks::proceed(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
-  if (self.starts_at != sim::kNever) return;
-  post(self);
+  if (!is_inside(rank)) return;
+  post(rank);
   while (self.under_way == 0 && !self.turns.over() && self.turns.end_round()) {
-    if (!self.turns.over()) post(self);
+    if (!self.turns.over()) post(rank);
   }
-  if (!self.turns.over()) return;
-  self.ended = now;
-  Picos& end = exchange_end_[self.entered - 1];
-  end = std::max(end, now);
-  if (self.entered == exchanges_) {
-    ++ranks_done_;
-    self.starts_at = kOver;
-  } else {
-    self.starts_at = now + late();
-  }
+  if (self.turns.over()) end_visit(rank, now);
 }
 
 bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {
-  const std::uint32_t rank = rank_on_[host];
+  const std::uint32_t rank = rank_on(host);
   if (rank == kNone) return false;
   Rank& self = ranks_[rank];
-  while (self.starts_at <= now) {
+  while (is_due(rank, now)) {
     enter(rank);
     proceed(rank, now);
   }
@@ -152,8 +109,8 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
     ++acks_;
   } else if (!self.posted.empty()) {
     Message& message = self.posted.front();
-    payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes_, message.bytes));
-    if (routing::chooses_per_message(rule_)) number = message.number;
+    payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes(), message.bytes));
+    if (routing::chooses_per_message(rule())) number = message.number;
     message.bytes -= payload;
     cargo = {rank, message.to, message.bytes == 0 ? Part::kLast : Part::kMiddle};
     ++data_packets_;
@@ -162,9 +119,7 @@ bool MessageRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
   } else {
     return false;
   }
-  packet.destination = host_of_[cargo.to];
-  packet.flow = routing::label(rule_, host, packet.destination, number);
-  packet.bytes = payload + overhead_bytes_;
+  address(packet, rank, cargo.to, number, payload);
   packet.label = cargo.part == Part::kAck ? kLabelAck : 0;
   return true;
 }
@@ -181,9 +136,8 @@ void MessageRanks::receive(std::uint32_t, Picos now, std::uint32_t index, const 
     case Part::kLast: {
       self.acks.push_back(cargo.from);
       ++messages_came_;
-      const bool inside = self.starts_at == sim::kNever && self.came[cargo.from] < chunks();
-      if (inside) {
-        take(self, cargo.from);
+      if (is_inside(cargo.to) && self.to_come[cargo.from] > 0) {
+        take(cargo.to, cargo.from);
       } else {
         ++self.ahead[cargo.from];
       }
@@ -193,21 +147,8 @@ void MessageRanks::receive(std::uint32_t, Picos now, std::uint32_t index, const 
   proceed(cargo.to, now);
 }
 
-Picos MessageRanks::deadline(std::uint32_t host) const {
-  const std::uint32_t rank = rank_on_[host];
-  if (rank == kNone || ranks_[rank].starts_at == kOver) return sim::kNever;
-  return ranks_[rank].starts_at;
-}
-
-double MessageRanks::progress() const {
-  if (messages_expected_ == 0) return 1;
-  return static_cast<double>(messages_came_) / static_cast<double>(messages_expected_);
-}
-
 void MessageRanks::fill(SimResult& result) const {
-  std::adjacent_difference(exchange_end_.begin(), exchange_end_.end(),
-                           std::back_inserter(result.exchange_time));
-  for (const Rank& rank : ranks_) result.rank_end.push_back(rank.ended);
+  fill_times(result);
   result.packets = data_packets_ + acks_;
   result.counters.data_sent = data_packets_;
   result.counters.data_received = data_packets_;
@@ -217,8 +158,8 @@ void MessageRanks::fill(SimResult& result) const {
 std::size_t MessageRanks::bytes() const {
   std::size_t sum = cargo_.capacity() * sizeof(Cargo);
   for (const Rank& rank : ranks_) {
-    sum += sizeof(Rank) + rank.receives.capacity() * (2 * sizeof(std::uint32_t)) +
-           rank.came.capacity() * sizeof(std::uint64_t);
+    sum += sizeof(Rank) + rank.receives.capacity() * (3 * sizeof(std::uint32_t)) +
+           rank.to_come.capacity() * sizeof(std::uint64_t);
   }
   return sum;
 }

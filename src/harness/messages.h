@@ -13,24 +13,18 @@
 #include <optional>
 #include <vector>
 
-#include "harness/program.h"
-#include "harness/simulation.h"
+#include "harness/message_program.h"
 #include "transport/message_turns.h"
 
 namespace alm::harness {
 
-class MessageRanks final : public Program {
+class MessageRanks final : public MessageProgram {
  public:
   static base::Result<std::unique_ptr<Program>> make(const SimRequest& request);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
   void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
                const sim::Packet& packet) override;
-  void timer(std::uint32_t, sim::Picos) override {}
-  sim::Picos deadline(std::uint32_t host) const override;
-  bool done() const override { return ranks_done_ == ranks_.size(); }
-
-  double progress() const override;
   void fill(SimResult& result) const override;
   std::size_t bytes() const override;
 
@@ -41,18 +35,14 @@ class MessageRanks final : public Program {
     std::uint32_t number = 0;  // among those to this peer
   };
   struct Rank {
-    plan::Plan plan;
     transport::MessageTurns turns;
     std::deque<Message> posted;
     std::deque<base::PeerId> acks;         // to be sent
     std::uint32_t under_way = 0;           // messages not acknowledged
     std::vector<std::uint32_t> receives;   // [peer] index into rounds.recv
     std::vector<std::uint32_t> ahead;      // [peer] messages that came before this rank began
-    std::vector<std::uint64_t> came;       // [peer] messages of the running exchange
-    sim::Picos starts_at = 0;              // the next exchange; kNever while one runs
+    std::vector<std::uint64_t> to_come;    // [peer] messages of the running exchange
     std::vector<std::uint32_t> posted_to;  // [peer] messages so far
-    std::uint32_t entered = 0;
-    sim::Picos ended = 0;
   };
   enum class Part : std::uint8_t { kMiddle, kLast, kAck };
   struct Cargo {
@@ -61,29 +51,16 @@ class MessageRanks final : public Program {
   };
 
   MessageRanks() = default;
-  const base::Rounds& rounds(const Rank& rank) const { return rank.plan.phases.front().rounds; }
-  std::uint64_t chunks() const;                         // of a block
-  static constexpr sim::Picos kOver = sim::kNever - 1;  // starts_at after the last exchange
+  std::uint64_t chunks(std::uint64_t bytes) const;  // of a block
   void enter(std::uint32_t rank);
-  void take(Rank& rank, base::PeerId from);
-  void post(Rank& rank);
+  void take(std::uint32_t rank, base::PeerId from);
+  void post(std::uint32_t rank);
   void proceed(std::uint32_t rank, sim::Picos now);
-  sim::Picos late();
 
   MessageFlow flow_;
   std::vector<Rank> ranks_;
-  std::vector<std::uint32_t> host_of_;  // by rank
-  std::vector<std::uint32_t> rank_on_;  // by host; kNone: it takes no part
   std::vector<Cargo> cargo_;
-  std::uint64_t bytes_ = 0;
-  std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
-  routing::Rule rule_ = routing::Rule::kDModK;
-  std::uint32_t exchanges_ = 0, ranks_done_ = 0;
-  std::uint64_t messages_expected_ = 0, messages_came_ = 0;
   std::uint64_t data_packets_ = 0, acks_ = 0;
-  StartJitter jitter_;
-  sim::Random random_{0};
-  std::vector<sim::Picos> exchange_end_;
 };
 
 }  // namespace alm::harness

@@ -15,6 +15,7 @@
 #include "sim/simulator.h"
 #include "topology/cluster.h"
 #include "transport/engine.h"
+#include "transport/path_weights.h"
 
 namespace alm::harness {
 
@@ -34,8 +35,9 @@ struct MessageFlow {
 // Stripes over several paths, with completions (harness/striped_ranks.h). The paths are those of
 // the configuration.
 struct StripedFlow {
-  sim::Picos post = 0;    // processor time of a descriptor
-  sim::Picos handle = 0;  // of a completion or a notice
+  sim::Picos post = 0;               // processor time of a descriptor
+  sim::Picos handle = 0;             // of a completion or a notice
+  double alpha = transport::kAlpha;  // of Eq 3, 0 to 1
 };
 
 struct SimRequest {

@@ -1,15 +1,7 @@
 #include "harness/striped_ranks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <numeric>
 #include <utility>
-
-#include "routing/routes.h"
-#include "wire/header.h"
 
 namespace alm::harness {
 
@@ -22,88 +14,51 @@ constexpr std::uint32_t kNoticeBytes = 64;  // of payload
 constexpr std::uint64_t kSmallPackets = 8;  // one stripe: it would give no estimate (004, 4.3.2)
 constexpr double kWeightSlack = 1e-3;       // weights travel as 32-bit numbers
 
-base::Status check_lossless(const topology::Cluster& cluster) {
-  for (const topology::Switch& node : cluster.switches) {
-    if (node.flow_control == topology::FlowControl::kBackPressure) continue;
-    return base::bad_input(
-        fmt::format("switch `{}` drops what it cannot hold, and stripes are not sent again; "
-                    "expected flow_control = \"back-pressure\" on all switches",
-                    node.name));
-  }
-  return {};
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Program>> StripedRanks::make(const SimRequest& request) {
-  if (auto checked = check_lossless(*request.cluster); !checked) return checked.error();
   const transport::Config config = request.config(0);
   if (auto checked = check_striping(config.path_rule); !checked) return checked.error();
   std::unique_ptr<StripedRanks> out(new StripedRanks);
-  const auto count = static_cast<std::uint32_t>(request.hosts.size());
+  if (auto made = out->set_up(request, "stripes"); !made) return made.error();
   out->flow_ = *request.striped;
-  out->bytes_ = request.bytes;
-  out->bytes_of_ = request.bytes_of;
-  out->packet_bytes_ = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-  out->overhead_bytes_ = static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
-  out->rule_ = request.network.rule;
-  out->exchanges_ = request.exchanges;
-  out->jitter_ = request.jitter;
-  out->random_ = sim::Random(request.jitter.seed);
-  out->exchange_end_.assign(request.exchanges, 0);
-  out->rank_on_.assign(request.cluster->host_count(), kNone);
+  const auto count = static_cast<std::uint32_t>(request.hosts.size());
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    const std::uint32_t host = request.hosts[rank].value;
-    if (out->rank_on_[host] != kNone) {
-      return base::bad_input("over stripes every host has one rank");
-    }
-    out->rank_on_[host] = rank;
-    out->host_of_.push_back(host);
-    auto plan = request.plan(rank);
-    if (!plan) return plan.error();
-    if (plan.value().phases.size() != 1 || !plan.value().phases.front().direct()) {
-      return base::bad_input("over stripes only plans of one phase are simulated");
-    }
     Rank& made = out->ranks_.emplace_back();
-    made.plan = std::move(plan).value();
     made.with.resize(count);
-    for (const base::PeerId peer : out->rounds(made).send) {
+    for (const base::PeerId peer : out->rounds(rank).send) {
       auto& striping = made.with[peer].striping;
       if (striping) continue;
-      striping = std::make_unique<Striping>(transport::PathSetup{
-          config.path_rule, config.paths, config.path_batch, std::uint64_t{rank} * count + peer});
+      striping = std::make_unique<Striping>(
+          transport::PathSetup{config.path_rule, config.paths, config.path_batch,
+                               std::uint64_t{rank} * count + peer},
+          out->flow_.alpha);
     }
-    for (const base::PeerId peer : out->rounds(made).recv) {
-      out->messages_expected_ += out->amount(peer, rank) > 0 ? request.exchanges : 0;
+    for (const base::PeerId peer : out->rounds(rank).recv) {
+      for (std::uint32_t exchange = 0; exchange < request.exchanges; ++exchange) {
+        out->messages_expected_ += out->amount(exchange, peer, rank) > 0 ? 1 : 0;
+      }
     }
-    made.starts_at = out->late();
   }
   return std::unique_ptr<Program>(std::move(out));
 }
 
-std::uint64_t StripedRanks::amount(std::uint32_t from, std::uint32_t to) const {
-  return bytes_of_ ? bytes_of_(from, to) : bytes_;
-}
-
-Picos StripedRanks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean) : 0; }
-
 void StripedRanks::enter(std::uint32_t rank, Picos now) {
-  Rank& self = ranks_[rank];
-  self.starts_at = sim::kNever;
-  ++self.entered;
-  self.round = 0;
+  begin_visit(rank);
+  ranks_[rank].round = 0;
   begin_round(rank, now);
   end_rounds(rank, now);
 }
 
 void StripedRanks::begin_round(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
-  const base::Rounds& order = rounds(self);
+  const base::Rounds& order = rounds(rank);
+  const std::uint32_t exchange = exchange_of(rank);
   self.sends_left = self.receives_left = 0;
   if (self.round >= order.count()) return;
   for (std::uint32_t i = order.recv_begin[self.round]; i < order.recv_begin[self.round + 1]; ++i) {
     const base::PeerId from = order.recv[i];
-    if (amount(from, rank) == 0) continue;
+    if (amount(exchange, from, rank) == 0) continue;
     ++self.receives_left;
     const std::uint32_t message = self.with[from].messages_posted++;
     self.with[from].receiving[message].posted = true;
@@ -111,13 +66,13 @@ void StripedRanks::begin_round(std::uint32_t rank, Picos now) {
   }
   for (std::uint32_t i = order.send_begin[self.round]; i < order.send_begin[self.round + 1]; ++i) {
     const base::PeerId to = order.send[i];
-    const std::uint64_t bytes = amount(rank, to);
+    const std::uint64_t bytes = amount(exchange, rank, to);
     if (bytes == 0) continue;
     ++self.sends_left;
     Connection& with = self.with[to];
     const std::uint32_t message = with.messages_sent++;
     Sending& sending = with.sending[message];
-    sending.stripes = with.striping->cut(bytes, kSmallPackets * packet_bytes_);
+    sending.stripes = with.striping->cut(bytes, kSmallPackets * packet_bytes());
     sending.posted.assign(sending.stripes.size(), 0);
     sending.times.assign(sending.stripes.size(), 0);
     double sum = 0;
@@ -134,16 +89,12 @@ void StripedRanks::begin_round(std::uint32_t rank, Picos now) {
 
 void StripedRanks::end_rounds(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
-  if (self.starts_at != sim::kNever) return;
+  if (!is_inside(rank)) return;
+  const std::size_t rounds_in_all = rounds(rank).count();
   while (self.sends_left == 0 && self.receives_left == 0) {
-    if (self.round < rounds(self).count()) ++self.round;
-    if (self.round == rounds(self).count()) {
-      self.ended = now;
-      Picos& end = exchange_end_[self.entered - 1];
-      end = std::max(end, now);
-      const bool over = self.entered == exchanges_;
-      if (over) ++ranks_done_;
-      self.starts_at = over ? kOver : now + late();
+    if (self.round < rounds_in_all) ++self.round;
+    if (self.round == rounds_in_all) {
+      end_visit(rank, now);
       return;
     }
     begin_round(rank, now);
@@ -271,14 +222,14 @@ void StripedRanks::on_completion(Rank& self, Picos now, const Notice& notice) {
 }
 
 bool StripedRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) {
-  const std::uint32_t rank = rank_on_[host];
+  const std::uint32_t rank = rank_on(host);
   if (rank == kNone) return false;
   Rank& self = ranks_[rank];
-  do {
-    work(rank, now);
-    if (self.starts_at > now) break;
+  work(rank, now);
+  while (is_due(rank, now)) {
     enter(rank, now);
-  } while (true);
+    work(rank, now);
+  }
   if (index >= cargo_.size()) cargo_.resize(index + index / 2 + 64);
   Notice& cargo = cargo_[index];
   std::uint32_t payload = 0;
@@ -294,7 +245,7 @@ bool StripedRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
     cargo = descriptor.notice;
     if (cargo.kind == Kind::kData) {
       payload =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes_, descriptor.bytes));
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes(), descriptor.bytes));
       descriptor.bytes -= payload;
       if (descriptor.bytes == 0) cargo.kind = Kind::kLastData;
       ++counters_.data_sent;
@@ -307,9 +258,7 @@ bool StripedRanks::pull(std::uint32_t host, Picos now, std::uint32_t index, sim:
   } else {
     return false;
   }
-  packet.destination = host_of_[cargo.to];
-  packet.flow = routing::label(rule_, host, packet.destination, cargo.path);
-  packet.bytes = payload + overhead_bytes_;
+  address(packet, rank, cargo.to, cargo.path, payload);
   packet.label = cargo.kind == Kind::kAck ? kLabelAck : 0;
   ++packets_;
   return true;
@@ -341,22 +290,13 @@ void StripedRanks::receive(std::uint32_t, Picos now, std::uint32_t index, const 
 }
 
 Picos StripedRanks::deadline(std::uint32_t host) const {
-  const std::uint32_t rank = rank_on_[host];
+  const std::uint32_t rank = rank_on(host);
   if (rank == kNone) return sim::kNever;
-  const Rank& self = ranks_[rank];
-  const Picos starts = self.starts_at == kOver ? sim::kNever : self.starts_at;
-  return std::min(starts, self.processor.next());
-}
-
-double StripedRanks::progress() const {
-  if (messages_expected_ == 0) return 1;
-  return static_cast<double>(messages_came_) / static_cast<double>(messages_expected_);
+  return std::min(MessageProgram::deadline(host), ranks_[rank].processor.next());
 }
 
 void StripedRanks::fill(SimResult& result) const {
-  std::adjacent_difference(exchange_end_.begin(), exchange_end_.end(),
-                           std::back_inserter(result.exchange_time));
-  for (const Rank& rank : ranks_) result.rank_end.push_back(rank.ended);
+  fill_times(result);
   result.packets = packets_;
   result.counters = counters_;
   result.counters.acks_sent = acks_;

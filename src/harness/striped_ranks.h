@@ -29,25 +29,20 @@
 #include <memory>
 #include <vector>
 
+#include "harness/message_program.h"
 #include "harness/processor.h"
-#include "harness/program.h"
-#include "harness/simulation.h"
 #include "harness/stripes.h"
 
 namespace alm::harness {
 
-class StripedRanks final : public Program {
+class StripedRanks final : public MessageProgram {
  public:
   static base::Result<std::unique_ptr<Program>> make(const SimRequest& request);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
   void receive(std::uint32_t host, sim::Picos now, std::uint32_t index,
                const sim::Packet& packet) override;
-  void timer(std::uint32_t, sim::Picos) override {}
   sim::Picos deadline(std::uint32_t host) const override;
-  bool done() const override { return ranks_done_ == ranks_.size(); }
-
-  double progress() const override;
   void fill(SimResult& result) const override;
   std::size_t bytes() const override;
 
@@ -90,7 +85,6 @@ class StripedRanks final : public Program {
     std::map<std::uint32_t, Receiving> receiving;
   };
   struct Rank {
-    plan::Plan plan;
     std::vector<Connection> with;  // by peer
     Processor<Task> processor;
     std::map<std::uint32_t, std::deque<Descriptor>> queue_pairs;  // by peer * kPathsMax + path
@@ -98,14 +92,9 @@ class StripedRanks final : public Program {
     std::deque<Notice> acks;
     std::size_t round = 0;
     std::uint32_t sends_left = 0, receives_left = 0;  // of the round
-    sim::Picos starts_at = 0;                         // the next exchange; kNever while one runs
-    std::uint32_t entered = 0;
-    sim::Picos ended = 0;
   };
 
   StripedRanks() = default;
-  const base::Rounds& rounds(const Rank& rank) const { return rank.plan.phases.front().rounds; }
-  std::uint64_t amount(std::uint32_t from, std::uint32_t to) const;
   void enter(std::uint32_t rank, sim::Picos now);
   void begin_round(std::uint32_t rank, sim::Picos now);
   void end_rounds(std::uint32_t rank, sim::Picos now);
@@ -118,26 +107,12 @@ class StripedRanks final : public Program {
   void on_clear(std::uint32_t rank, sim::Picos now, const Notice& notice);
   void on_finish(Rank& self, const Notice& notice);
   void on_completion(Rank& self, sim::Picos now, const Notice& notice);
-  sim::Picos late();
-
-  static constexpr sim::Picos kOver = sim::kNever - 1;  // starts_at after the last exchange
 
   StripedFlow flow_;
   std::deque<Rank> ranks_;
-  std::vector<std::uint32_t> host_of_;  // by rank
-  std::vector<std::uint32_t> rank_on_;  // by host; kNone: it takes no part
-  std::vector<Notice> cargo_;           // by packet index
-  std::uint64_t bytes_ = 0;
-  std::function<std::uint64_t(std::uint32_t, std::uint32_t)> bytes_of_;
-  std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
-  routing::Rule rule_ = routing::Rule::kDModK;
-  std::uint32_t exchanges_ = 0, ranks_done_ = 0;
-  std::uint64_t messages_expected_ = 0, messages_came_ = 0;
+  std::vector<Notice> cargo_;  // by packet index
   std::uint64_t packets_ = 0, acks_ = 0, out_of_order_ = 0;
   transport::Counters counters_;
-  StartJitter jitter_;
-  sim::Random random_{0};
-  std::vector<sim::Picos> exchange_end_;
 };
 
 }  // namespace alm::harness

@@ -76,6 +76,25 @@ TEST(Stripes, SmallMessagesAreOneStripeAndRotate) {
   }
 }
 
+// Step 1: the first half of the hosts sends; step 2: the second half does, twice as much.
+TEST(Stripes, StepsFollowOneAnotherTogether) {
+  const Cluster cluster = network();
+  SimRequest wanted = request(cluster, {.rule = PathRule::kEven, .exchanges = 4});
+  wanted.bytes_of = nullptr;
+  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
+    if (to != (from + 4) % 8 || (from < 4) != (step == 0)) return 0;
+    return (step + 1) * 100 * kPayload;
+  };
+  wanted.steps = 2;
+  wanted.together = true;
+  const SimResult result = run(wanted);
+  EXPECT_EQ(result.counters.data_sent, 2u * 4 * (100 + 200));
+  ASSERT_EQ(result.exchange_time.size(), 4u);
+  EXPECT_GT(result.exchange_time[1], 3 * result.exchange_time[0] / 2);
+  EXPECT_LT(result.exchange_time[1], 2 * result.exchange_time[0]);
+  EXPECT_EQ(result.exchange_time[2], result.exchange_time[0]);
+}
+
 // Finish notices of other paths overtake that of a slow one, and wait for their turn.
 TEST(Stripes, NoticesAreTakenInOrder) {
   EXPECT_GT(run(request(network(20), {.rule = PathRule::kEven})).out_of_order, 0u);
@@ -108,7 +127,7 @@ TEST(Stripes, EachStripeCostsProcessorTime) {
 }
 
 TEST(Stripes, CutsAddUp) {
-  Striping striping({PathRule::kHsam, 5, 0, 2});
+  Striping striping({PathRule::kHsam, 5, 0, 2}, transport::kAlpha);
   striping.completed(striping.cut(1'000'003, 10), {5, 4, 3, 2, 1});
   for (const std::uint64_t bytes : {11u, 1000u, 999'983u}) {
     std::uint64_t sum = 0;

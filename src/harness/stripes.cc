@@ -34,10 +34,10 @@ base::Status check_striping(PathRule rule) {
       transport::name_of(rule)));
 }
 
-// The weights are those of the paper: alpha 0.95, and no bound on a change.
-Striping::Striping(const transport::PathSetup& setup)
+// As in the paper no bound on a change.
+Striping::Striping(const transport::PathSetup& setup, double alpha)
     : setup_(setup),
-      weights_(setup.paths, batch_of(setup)),
+      weights_(setup.paths, batch_of(setup), alpha),
       whole_(is_striped(setup.rule) ? nullptr : transport::make_path_policy(setup)),
       turn_(static_cast<std::uint8_t>(setup.seed % setup.paths)) {}
 

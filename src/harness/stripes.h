@@ -24,8 +24,8 @@ base::Status check_striping(transport::PathRule rule);
 
 class Striping {
  public:
-  // Precondition: check_striping() and transport::check_paths().
-  explicit Striping(const transport::PathSetup& setup);
+  // Precondition: check_striping() and transport::check_paths(). `alpha`: of Eq 3.
+  Striping(const transport::PathSetup& setup, double alpha);
 
   // Messages of at most `small` bytes are one stripe, on the next path in turn.
   std::vector<Stripe> cut(std::uint64_t bytes, std::uint64_t small);
