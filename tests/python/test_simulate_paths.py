@@ -76,6 +76,7 @@ def test_path_loads_count_every_data_packet() -> None:
         ({"paths": 4, "routing": "ecmp", "path_policy": "best"}, "path policy `best` is unknown"),
         ({"paths": 4, "routing": "ecmp", "reliability": "go-back-n"}, "selective-repeat"),
         ({"transport": "stripes", "path_policy": "one"}, "back-pressure"),
+        ({"transport": "stripes", "stripe_alpha": 1.5}, "expected more than 0, up to 1"),
     ],
 )
 def test_paths_that_there_are_not_are_refused(options: dict[str, Any], message: str) -> None:
@@ -130,3 +131,14 @@ def test_stripes_of_the_message_layer() -> None:
     assert weighed["exchange_s"][-1] < even["exchange_s"][-1]
     costly = raw(cluster, **options, path_policy="even", post_ns=5e5, completion_ns=5e5)
     assert costly["time_s"] > even["time_s"]
+
+
+@pytest.mark.parametrize("transport", ["stripes", "messages"])
+def test_patterns_go_by_messages_too(transport: str) -> None:
+    lossless = leaf_spine(flow_control="back-pressure")
+    result = simulate(
+        lossless, size=20_000, pattern="drc", transport=transport, path_policy="one", exchanges=2
+    )
+    assert result.step_s is not None and len(result.step_s) == HOSTS * LEAVES - 1
+    assert result.visits_s is not None and len(result.visits_s) == 2
+    assert 0.2 < result.fraction_of_limit <= 1

@@ -1,0 +1,15 @@
+// Options of a simulation that say who sends how much to whom.
+#pragma once
+
+#include "bindings/option_reader.h"
+#include "bindings/simulate_options.h"
+
+namespace alm::bindings {
+
+constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;  // of a block
+
+// Hosts and their ranks, pairs, a matrix or steps, other jobs and flows in the background. Throws
+// RaisedError.
+void read_traffic_options(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out);
+
+}  // namespace alm::bindings
