@@ -105,6 +105,28 @@ TEST(Channel, TheNextExchangeAcknowledgesTheOneBefore) {
   EXPECT_EQ(group[0].deadline(), base::kNever);
 }
 
+// 0 and 1, 2 and 3 exchange a block, then 0 and 2, 1 and 3.
+TEST(Channel, APeerThatIsSentNothingMoreGetsItsAckAtOnce) {
+  Group group(4);
+  std::array<std::array<std::uint64_t, 4>, 4> sizes;
+  for (const PeerId distance : {1u, 2u}) {
+    for (PeerId rank = 0; rank < 4; ++rank) {
+      sizes[rank].fill(0);
+      sizes[rank][rank ^ distance] = kPacket;
+      group.start_blocks(rank, 0, sizes[rank], sizes[rank]);
+    }
+    group.flow(0);
+    for (PeerId rank = 0; rank < 4; ++rank) {
+      ASSERT_TRUE(group[rank].complete()) << distance;
+      group[rank].release(0);
+    }
+  }
+  // Of each pair the one that sends later acknowledges with its data.
+  std::uint64_t acks = 0;
+  for (PeerId rank = 0; rank < 4; ++rank) acks += group[rank].counters().acks_sent;
+  EXPECT_EQ(acks, 2u);
+}
+
 TEST(Channel, ANetworkThatIsTenTimesSlowerIsGivenTenTimesTheTime) {
   for (const int factor : {1, 10}) {
     Config config;

@@ -90,6 +90,9 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     // Early data lost or refused is asked for now; the ack leaves after the held data is replayed.
     peer.recv.seen = std::min(early.seen, peer.recv.total);
     if (early.hole()) reply(id, current(), 0);
+    // No data will acknowledge what came last in the exchange before, and its sender cannot end
+    // this one without.
+    if (peer.send.total == 0 && peer.owed_since != base::kNever) reply(id, peer.owed_exchange, 0);
     if (!fits_early(id, early)) dispute(id, current());
     send_left_ += peer.send.total;
     recv_left_ += peer.recv.total;
