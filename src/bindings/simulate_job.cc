@@ -96,7 +96,7 @@ plan::Placement placement_of(const SimulateOptions& options) {
 
 plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& leaf_of,
                          std::uint32_t host) {
-  return {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
+  plan::Request out{.ranks = static_cast<std::uint32_t>(options.hosts.size()),
           .self = {host},
           .algorithm = options.algorithm,
           .permutation = options.permutation,
@@ -105,6 +105,8 @@ plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& lea
           .shape = options.shape,
           .leaf_of = leaf_of,
           .site_of = options.site_of};
+  if (assigns_paths(options)) out.permutation = value_or_raise(plan::permutation_in_step(out));
+  return out;
 }
 
 }  // namespace

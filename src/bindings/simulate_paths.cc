@@ -20,7 +20,27 @@ bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t
   return false;
 }
 
+// Where every step has at most one message of a host, of each host its receivers step by step;
+// else nothing.
+std::vector<std::vector<base::PeerId>> sends_by_step(const SimulateOptions& options) {
+  std::vector<std::vector<base::PeerId>> out(options.hosts.size());
+  for (std::size_t step = 0; step < options.steps.size(); ++step) {
+    for (auto& of_host : out) of_host.push_back(plan::kSendsNothing);
+    for (const SimulateOptions::Send& send : options.steps[step]) {
+      if (send.bytes == 0) continue;
+      base::PeerId& to = out[send.from].back();
+      if (to != plan::kSendsNothing) return {};
+      to = send.to;
+    }
+  }
+  return options.steps.empty() ? decltype(out){} : out;
+}
+
 }  // namespace
+
+bool assigns_paths(const SimulateOptions& options) {
+  return options.config.paths > 1 && options.config.path_rule == transport::PathRule::kAssigned;
+}
 
 void check_paths(const SimulateOptions& options, const topology::Cluster& cluster) {
   const std::uint32_t paths = options.config.paths;
@@ -48,21 +68,22 @@ void check_paths(const SimulateOptions& options, const topology::Cluster& cluste
 std::vector<std::uint8_t> assigned_paths(
     const SimulateOptions& options, const topology::Cluster& cluster, bool combines,
     const std::function<base::Result<plan::Plan>(std::uint32_t host)>& plan_of) {
-  const transport::Config& config = options.config;
-  if (config.paths == 1 || config.path_rule != transport::PathRule::kAssigned) return {};
+  if (!assigns_paths(options)) return {};
   if (combines) {
     throw RaisedError{base::bad_input(
         "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to their "
         "destinations directly")};
   }
-  std::vector<std::vector<base::PeerId>> sends(options.hosts.size());
-  for (std::uint32_t host = 0; host < sends.size(); ++host) {
+  std::vector<std::vector<base::PeerId>> sends = sends_by_step(options);
+  const bool by_step = !sends.empty();
+  sends.resize(options.hosts.size());
+  for (std::uint32_t host = 0; !by_step && host < sends.size(); ++host) {
     const auto planned = value_or_raise(plan_of(host));
     for (const base::PeerId peer : planned.rounds().send) {
       if (options.complete() || sends_any(options, host, peer)) sends[host].push_back(peer);
     }
   }
-  return value_or_raise(plan::assign_paths(cluster, options.network.rule, config.paths,
+  return value_or_raise(plan::assign_paths(cluster, options.network.rule, options.config.paths,
                                            options.hosts, sends, options.network.routes));
 }
 

@@ -14,6 +14,9 @@ namespace alm::bindings {
 // Throws RaisedError: path numbers that nothing looks at, and more of them than there are ways.
 void check_paths(const SimulateOptions& options, const topology::Cluster& cluster);
 
+// Whether the plan says by which path a block goes.
+bool assigns_paths(const SimulateOptions& options);
+
 // [from * hosts + to], with path_policy `assigned`; else empty. `plan_of`: of a host. Throws
 // RaisedError: plans that combine messages.
 std::vector<std::uint8_t> assigned_paths(

@@ -78,13 +78,17 @@ base::Result<std::vector<std::uint8_t>> assign_paths(
   if (!routes) return routes.error();
   const Assigner assigner(cluster, rule, paths, members, routes.value());
   std::vector<std::uint8_t> out(members.size() * members.size(), 0);
+  std::vector<bool> seen(out.size(), false);
   std::size_t steps = 0;
   for (const auto& of_one : sends) steps = std::max(steps, of_one.size());
   std::vector<std::pair<base::PeerId, base::PeerId>> step;
   for (std::size_t i = 0; i < steps; ++i) {
     step.clear();
     for (base::PeerId from = 0; from < sends.size(); ++from) {
-      if (i < sends[from].size()) step.emplace_back(from, sends[from][i]);
+      if (i >= sends[from].size() || sends[from][i] == kSendsNothing) continue;
+      const std::size_t pair = from * members.size() + sends[from][i];
+      if (!seen[pair]) step.emplace_back(from, sends[from][i]);
+      seen[pair] = true;
     }
     assigner.assign(step, out);
   }

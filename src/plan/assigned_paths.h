@@ -15,7 +15,10 @@
 
 namespace alm::plan {
 
-// `sends`: of each member the peers it sends to, in the order of steps. Gives [from * members + to]
+constexpr base::PeerId kSendsNothing = UINT32_MAX;  // in a step
+
+// `sends`: of each member the peers it sends to, step by step. A pair that has a path from an
+// earlier step keeps it. Gives [from * members + to]
 // the path number, below `paths`; 0 where there is no choice. Where no path number leads by the way
 // that is wanted, the number of the way is taken. Levels above the first are left to the routes.
 base::Result<std::vector<std::uint8_t>> assign_paths(

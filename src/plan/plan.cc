@@ -72,6 +72,14 @@ base::Result<schedule::SchedulePtr> make_schedule(const Request& request, Permut
   return schedule::make_remapped(std::move(plain), grouping.value());
 }
 
+base::Result<Permutation> permutation_in_step(const Request& request) {
+  const auto grouping = schedule::Grouping::make(request.ranks, request.leaf_of);
+  if (!grouping) return grouping.error();
+  const bool idles = request.permutation == Permutation::kBalanced &&
+                     grouping.value().levels() > 0 && !grouping.value().equal_leaves();
+  return idles ? Permutation::kShift : request.permutation;
+}
+
 base::Result<Plan> make_plan(const Request& request) {
   if (request.ranks == 0) return base::bad_input("plan for 0 ranks; expected at least 1");
   if (request.self.value >= request.ranks) {

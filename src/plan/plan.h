@@ -119,6 +119,10 @@ struct Plan {
 // not fit the ranks.
 base::Result<Plan> make_plan(const Request& request);
 
+// The permutation of the request or, where that lets ranks idle, shift: all ranks stay in the same
+// step, so that what is worked out step by step holds, such as paths that are disjoint.
+base::Result<Permutation> permutation_in_step(const Request& request);
+
 // ceil(log2 p) + 1, at most p-1: gives the 5 and 4 that 002 found best for 16 and 8 hosts.
 std::uint32_t default_omega(std::uint32_t ranks);
 

@@ -142,3 +142,21 @@ def test_patterns_go_by_messages_too(transport: str) -> None:
     assert result.step_s is not None and len(result.step_s) == HOSTS * LEAVES - 1
     assert result.visits_s is not None and len(result.visits_s) == 2
     assert 0.2 < result.fraction_of_limit <= 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hosts": [f"h{i}" for i in range(24)], "pattern": "drc"},
+        {"hosts": [f"h{i}" for i in range(28)], "mapping": "random"},  # leaves of 12, 12 and 4
+        {
+            "hosts": [f"h{i}" for i in range(28)],
+            "mapping": "random",
+            "pattern": "allgather-ring",
+        },
+    ],
+)
+def test_assigned_paths_reach_the_bound_on_a_large_switch(options: dict[str, Any]) -> None:
+    options = {"routing": "lid", "lmc": 4, "paths": 16, "path_policy": "assigned", **options}
+    result = simulate("ib-144", size=131_072, **options)
+    assert result.fraction_of_limit >= 0.97
