@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "topology/cluster.h"
+#include "topology/generate.h"
 
 namespace alm::plan {
 namespace {
@@ -113,6 +114,19 @@ TEST(Tune, AShortQueueIsNotFilled) {
     const Tuning tuning =
         tune_all(build_tree(TreeSpec{.groups = {8}, .host_queue_packets = queue}));
     EXPECT_EQ(tuning.window_packets, window);
+  }
+}
+
+// Queues of one packet that cannot overflow.
+TEST(Tune, ALosslessNetworkKeepsHostsBusy) {
+  for (const bool waits : {false, true}) {
+    Cluster cluster = topology::generate("myrinet:4").value();
+    for (topology::Switch& node : cluster.switches) {
+      if (!waits) node.flow_control = topology::FlowControl::kDrop;
+    }
+    const Tuning tuning = tune_all(cluster);
+    EXPECT_EQ(tuning.window_packets, waits ? 8u : 1u);
+    EXPECT_EQ(tuning.warnings.empty(), waits);
   }
 }
 
