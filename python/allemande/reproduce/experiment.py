@@ -28,6 +28,8 @@ KINDS = (
     "designs",
     "route-loads",
     "streams",
+    "striping",
+    "learning",
 )
 
 

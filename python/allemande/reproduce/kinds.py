@@ -8,6 +8,7 @@ from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.curve_figure import run_curves
 from allemande.reproduce.designs import run_designs
 from allemande.reproduce.experiment import Experiment, Outcome
+from allemande.reproduce.learning_figure import run_learning
 from allemande.reproduce.network_figure import run_networks
 from allemande.reproduce.pair_flows import run_pair_flows
 from allemande.reproduce.port_losses import run_port_losses
@@ -16,6 +17,7 @@ from allemande.reproduce.route_loads import run_route_loads
 from allemande.reproduce.signature_figure import run_signature
 from allemande.reproduce.step_figure import run_steps
 from allemande.reproduce.streams import run_streams
+from allemande.reproduce.striping_figure import run_striping
 from allemande.reproduce.time_curve import run_time_curve
 
 Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
@@ -33,6 +35,8 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "designs": run_designs,
     "route-loads": run_route_loads,
     "streams": run_streams,
+    "striping": run_striping,
+    "learning": run_learning,
 }
 
 
