@@ -8,7 +8,7 @@ size = 262144                   bytes of each message
 step = 12                       looked at closely, from 1
 visits = 40
 whole_visits = 10               of the whole pattern, for the plot by steps
-[options]                       of every run
+[options]                       of every run; number_order as well (number_order.py)
 [[curve]]
 label = "BSS(12,3)"
 cluster = "other.toml"          instead of the common one
@@ -33,6 +33,7 @@ from allemande.patterns import make_steps, parse_pattern
 from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.number_order import order_numbers
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
 from allemande.topology import expand_hostlist
@@ -63,7 +64,8 @@ def run_learning(
     for curve in data["curve"]:
         cluster = find_experiment_cluster(experiment, curve.get("cluster", data["cluster"]))
         ideal_s.append(cluster.framed_bytes(size) * 8e-6 / cluster.links[0].rate_up_mbit_s)
-        options = {"hosts": hosts, **data.get("options", {}), **curve["options"]}
+        options = order_numbers(cluster, {**data.get("options", {}), **curve["options"]})
+        options["hosts"] = hosts
         for own in (
             {"steps": [step], "exchanges": data["visits"]},
             {"pattern": "drc", "exchanges": data["whole_visits"]},

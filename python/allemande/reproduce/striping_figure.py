@@ -11,7 +11,7 @@ steps = "shift" | "xor" | "ring"    who sends at once: what the bound of the rou
 exchanges = 8                       in one simulation, so that weights are learnt;
 last = 3                            the mean of so many of them counts
 seeds = [1]                         with options.mapping = "random": the mean over these mappings
-[options]                           of every run
+[options]                           of every run; number_order as well (number_order.py)
 [[curve]]                           the first one is what the plot's times are divided by; lines,
                                     or bars where there is one value
 label = "one path"
@@ -43,6 +43,7 @@ from allemande.report.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.line_plot import draw_lines
+from allemande.reproduce.number_order import order_numbers
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases
 from allemande.topology import Cluster, expand_hostlist
@@ -63,8 +64,7 @@ def _case(
         "seed": seed,
         "hosts": expand_hostlist(data["hosts"]),
         "exchanges": data.get("exchanges", 1),
-        **data.get("options", {}),
-        **curve.get("options", {}),
+        **order_numbers(cluster, {**data.get("options", {}), **curve.get("options", {})}),
     }
     size = int(x) if data["x"] == "size" else int(data["size"])
     if data["x"] == "cost_ns":
