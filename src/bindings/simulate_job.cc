@@ -97,14 +97,14 @@ plan::Placement placement_of(const SimulateOptions& options) {
 plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& leaf_of,
                          std::uint32_t host) {
   plan::Request out{.ranks = static_cast<std::uint32_t>(options.hosts.size()),
-          .self = {host},
-          .algorithm = options.algorithm,
-          .permutation = options.permutation,
-          .contention_aware = options.contention_aware,
-          .omega = options.omega,
-          .shape = options.shape,
-          .leaf_of = leaf_of,
-          .site_of = options.site_of};
+                    .self = {host},
+                    .algorithm = options.algorithm,
+                    .permutation = options.permutation,
+                    .contention_aware = options.contention_aware,
+                    .omega = options.omega,
+                    .shape = options.shape,
+                    .leaf_of = leaf_of,
+                    .site_of = options.site_of};
   if (assigns_paths(options)) out.permutation = value_or_raise(plan::permutation_in_step(out));
   return out;
 }
@@ -141,11 +141,10 @@ Job::Job(const SimulateOptions& asked, const Cluster& cluster)
       network(cluster) {
   for (const std::uint32_t host : placement.host_of) host_of.push_back(options.hosts[host]);
   const std::uint64_t of_pair = options.size * options.ranks_per_host * options.ranks_per_host;
-  together =
-      options.algorithm == plan::Algorithm::kMultiSite &&
-      of_pair <= plan::combined_bytes_max(
-                     request_of(options, leaf_of, 0),
-                     config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
+  together = options.algorithm == plan::Algorithm::kMultiSite &&
+             of_pair <= plan::combined_bytes_max(
+                            request_of(options, leaf_of, 0),
+                            config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
   const auto made = value_or_raise(plan::make_plan(plan_request(0)));
   if (std::any_of(made.phases.begin(), made.phases.end(),
                   [](const auto& phase) { return phase.reach == plan::Reach::kFar; })) {
