@@ -13,8 +13,8 @@
 // rank sends crosses a link, so B_L / nu packets per rank fit, the same figure with the ports that
 // cannot fill up left out whatever their switch (an input buffer holds the packets of one host
 // only). A switch that waits instead of dropping loses nothing: there the window keeps packets from
-// standing in each other's way, but is no less than keeps a host busy. Switches joined by several paths: the trunks of one switch are taken to share its traffic
-// evenly.
+// standing in each other's way, but is no less than keeps a host busy. Switches joined by several
+// paths: the trunks of one switch are taken to share its traffic evenly.
 #include "plan/tune.h"
 
 #include <fmt/core.h>
