@@ -13,6 +13,7 @@ import pytest
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.model.fits import with_fits
+from allemande.model.growth import grown
 from allemande.model.planning import make_plan
 from allemande.model.predict import COLUMNS, Predictions, Row, predict
 from allemande.model.profile import Parameter, Profile, Sample, save_profile
@@ -103,9 +104,36 @@ def test_what_a_prediction_rests_on(profile: Profile) -> None:
         assert row.limit_s is not None
 
 
-def test_more_hosts_than_there_are_is_refused(profile: Profile) -> None:
+def test_more_hosts_than_there_are(profile: Profile) -> None:
+    """16 hosts on two leaves are known: 32 are those of the same leaves, twice as many."""
+    known = {row.candidate: row for row in predict(profile, [16], [20_000])}
+    more = {row.candidate: row for row in predict(profile, [32], [20_000])}
+    assert more.keys() == known.keys()
+    for name, row in more.items():
+        assert (row.ranks, row.basis) == (32, "extrapolated")
+        assert row.low_s < row.time_s < row.high_s
+        assert row.high_s / row.low_s > known[name].high_s / known[name].low_s
+    shuffle = more[simulated_candidate("sync-shuffle")]
+    twice = run_case(make_case("tam-8x4", "sync-shuffle", 20_000)).time_s
+    assert shuffle.low_s < twice < shuffle.high_s
+    with pytest.raises(BadInput, match="2000 hosts; the profile has 16"):
+        predict(profile, [2000], [1000])
     with pytest.raises(BadInput, match="17 hosts; the profile has 16"):
-        predict(profile, [17], [1000])
+        make_plan(profile, 17, [1000])
+
+
+def test_a_grown_network_goes_on_as_it_is(profile: Profile) -> None:
+    more = grown(profile, 27)
+    assert more.cluster is not None
+    assert len(more.network.hosts) == len(set(more.network.hosts)) == 27
+    assert more.network.hosts[:16] == profile.network.hosts
+    level = more.cluster.hierarchy()[0]
+    assert sorted(level.count(leaf) for leaf in set(level)) == [3, 8, 8, 8]
+    assert load_cluster(CLUSTER).limit_seconds(None, 1000) == pytest.approx(
+        more.cluster.limit_seconds(list(more.network.hosts[:16]), 1000)
+    )
+    unknown = grown(replace(profile, cluster=None), 20)
+    assert len(unknown.network.hosts) == 20 and unknown.cluster is None
 
 
 def test_samples_of_a_library_become_a_signature(profile: Profile) -> None:
@@ -131,7 +159,7 @@ def test_the_command_writes_an_array(path: str, capsys: pytest.CaptureFixture[st
     ("arguments", "message"),
     [
         (["--hosts", "x"], "--hosts 'x' cannot be read"),
-        (["--hosts", "99"], "expected 2 to that many"),
+        (["--hosts", "2000"], "expected at most 64 times"),
         (["--against", "mpich"], "the profile says nothing of 'mpich'"),
         (["--plot", "p.pdf"], "ends with .svg or .png"),
         (["--plot", "p.svg", "--hosts", "8,16"], "one number of hosts"),

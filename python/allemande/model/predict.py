@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from allemande import _core
 from allemande.model.fits import with_fits
+from allemande.model.growth import doubt, grown
 from allemande.model.profile import Profile, format_profile
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, library_of, own_candidates
 
@@ -111,12 +112,21 @@ class Predictions:
 def predict(profile: Profile, hosts: Sequence[int], sizes: Iterable[int]) -> list[Row]:
     """Rows for the first so many hosts of the profile at each size, the fastest first.
 
-    Raises BadInput for more hosts than the profile has.
+    Of more hosts than the profile has: those of the network if it went on as it is, extrapolated.
     """
     rows = []
     wanted = list(sizes)
+    measured = len(profile.network.hosts)
     for count in hosts:
-        predictions = Predictions(profile, profile.first_hosts(count))
+        known = grown(profile, count) if count > measured else profile
+        predictions = Predictions(known, known.first_hosts(count))
         for size in wanted:
-            rows += predictions.rows(size)
+            found = predictions.rows(size)
+            if count > measured:
+                found = [_less_certain(row, doubt(measured, count)) for row in found]
+            rows += found
     return rows
+
+
+def _less_certain(row: Row, factor: float) -> Row:
+    return replace(row, low_s=row.low_s / factor, high_s=row.high_s * factor, basis="extrapolated")
