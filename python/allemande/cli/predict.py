@@ -32,8 +32,8 @@ def command(
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="The first so many hosts of the profile, separated by commas; more than it has: as if "
-            "the network went on as it is. Default: all.",
+            help="The first so many hosts of the profile, separated by commas; more than it has: "
+            "as if the network went on as it is. Default: all.",
         ),
     ] = None,
     size: Annotated[

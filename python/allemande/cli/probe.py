@@ -184,11 +184,13 @@ def _write(
         table.add_row(question, answer)
     Console(stderr=STDOUT in (output, cluster_out, json), highlight=False).print(table)
     if output is not None:
+        from allemande.model.fits import with_fits
         from allemande.model.profile import format_profile
         from allemande.probe.profile_output import make_profile
 
         date = None if found.simulated else datetime.now(UTC).replace(microsecond=0)
-        write_output(output, format_profile(make_profile(found, date)))
+        # With fits, so that the preloaded library needs no statistics of its own.
+        write_output(output, format_profile(with_fits(make_profile(found, date))))
     write_output(cluster_out, cluster_text(found))
     write_output(json, to_json(found))
     if plot is not None:
