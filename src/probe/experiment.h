@@ -55,6 +55,7 @@ struct Sent {
   std::uint32_t flow = 0, number = 0;
   Nanos at = 0;     // given to the carrier
   Nanos until = 0;  // taken by the carrier
+  Nanos left = -1;  // handed by the host's kernel to its device; -1: nobody noted that
 };
 struct Received {
   std::uint32_t flow = 0, number = 0;
@@ -66,7 +67,7 @@ struct Received {
 struct Stall {
   Nanos at = 0, length = 0;  // the clock was looked at then, and so long before
 };
-static_assert(sizeof(Sent) == 24 && sizeof(Received) == 40 && sizeof(Stall) == 16,
+static_assert(sizeof(Sent) == 32 && sizeof(Received) == 40 && sizeof(Stall) == 16,
               "the layout Python reads (python/allemande/probe/record.py)");
 
 struct Log {

@@ -49,7 +49,7 @@ void Rank::sent(Nanos at, Nanos until) {
   const Flow& flow = flow_of(one);
   const bool gave_up = flow.kind == FlowKind::kEcho && one.number - one.answered >= flow.train;
   if (gave_up) one.answered = one.number;
-  log_.sent.push_back({one.flow, one.number, at, until});
+  log_.sent.push_back({.flow = one.flow, .number = one.number, .at = at, .until = until});
   ++one.number;
   if (flow.kind == FlowKind::kEcho) {
     if (one.number - one.answered >= flow.train) one.due = at + flow.interval;
@@ -60,11 +60,20 @@ void Rank::sent(Nanos at, Nanos until) {
   }
 }
 
+void Rank::left(const Header& header, Nanos at) {
+  if (header.experiment != experiment_.number || header.answer) return;
+  // It was among the last.
+  const auto sent = std::find_if(log_.sent.rbegin(), log_.sent.rend(), [&](const Sent& one) {
+    return one.flow == header.flow && one.number == header.number;
+  });
+  if (sent != log_.sent.rend()) sent->left = at;
+}
+
 void Rank::received(const Header& header, Nanos at, Nanos seen) {
   if (header.experiment != experiment_.number || header.flow >= experiment_.flows.size()) return;
   const Flow& flow = experiment_.flows[header.flow];
   if (self_ != (header.answer ? flow.from : flow.to) || header.number >= flow.packets) return;
-  if (seen > experiment_.duration) return;
+  if (at > experiment_.duration) return;
   log_.received.push_back({header.flow, header.number, header.sent, at, seen, header.answer});
   if (flow.kind != FlowKind::kEcho) return;
   if (!header.answer) {

@@ -146,14 +146,26 @@ TEST(ProbeRank, AnEchoThatIsLostIsGivenUp) {
 TEST(ProbeRank, NotesOnlyWhatIsItsOwn) {
   const Experiment experiment{.number = 7, .duration = 1000, .flows = {one_way(0, 1, 0, 100, 2)}};
   Rank rank(experiment, 1);
-  rank.received({.experiment = 6, .flow = 0, .number = 0}, 1, 1);     // of another experiment
-  rank.received({.experiment = 7, .flow = 1, .number = 0}, 1, 1);     // there is no such flow
-  rank.received({.experiment = 7, .flow = 0, .number = 2}, 1, 1);     // nor such a packet
-  rank.received({.experiment = 7, .flow = 0, .number = 0}, 1, 1001);  // too late
+  rank.received({.experiment = 6, .flow = 0, .number = 0}, 1, 1);        // of another experiment
+  rank.received({.experiment = 7, .flow = 1, .number = 0}, 1, 1);        // there is no such flow
+  rank.received({.experiment = 7, .flow = 0, .number = 2}, 1, 1);        // nor such a packet
+  rank.received({.experiment = 7, .flow = 0, .number = 0}, 1001, 1001);  // too late
   rank.received({.experiment = 7, .flow = 0, .number = 0, .answer = true}, 1, 1);
   EXPECT_TRUE(rank.log().received.empty());
-  rank.received({.experiment = 7, .flow = 0, .number = 1}, 1, 1);
+  // In time, though the program was called late.
+  rank.received({.experiment = 7, .flow = 0, .number = 1}, 1000, 1500);
   EXPECT_EQ(rank.log().received.size(), 1u);
+}
+
+TEST(ProbeRank, NotesWhenPacketsLeft) {
+  const Experiment experiment{.number = 7, .duration = 1000, .flows = {one_way(0, 1, 0, 100, 2)}};
+  Rank rank(experiment, 0);
+  sends(rank, 1000);
+  rank.left({.experiment = 7, .flow = 0, .number = 1}, 130);
+  rank.left({.experiment = 6, .flow = 0, .number = 0}, 140);  // of another experiment
+  rank.left({.experiment = 7, .flow = 0, .number = 5}, 150);  // never sent
+  EXPECT_EQ(rank.log().sent[0].left, -1);
+  EXPECT_EQ(rank.log().sent[1].left, 130);
 }
 
 TEST(ProbeRank, AWatchNotesHowLongItCouldNotLook) {

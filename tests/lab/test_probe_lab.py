@@ -23,7 +23,7 @@ def probe(cluster: str | Path, folder: Path, scale: float, budget: str) -> dict[
     command = [sys.executable, "-m", "allemande", "probe", "--repeat", "8", "--budget", budget]
     outputs = ["-o", folder / "net.toml", "--json", figures, "--cluster-out", found]
     with Lab.boot(cluster, scale=scale) as lab:
-        lab.run("openmpi", None, [*command, *map(str, outputs)], check=True, timeout=120)
+        lab.run("openmpi", None, [*command, *map(str, outputs)], check=True, timeout=240)
     result: dict[str, Any] = json.loads(figures.read_text())
     return result
 

@@ -12,7 +12,7 @@ import pytest
 from allemande.cli import main
 from allemande.model.profile import load_profile
 from allemande.probe import flow_sweep, leaf_groups, points, switches
-from allemande.probe.clocks import Clocks
+from allemande.probe.clocks import Clocks, Reading
 from allemande.probe.cluster_output import cluster_text
 from allemande.probe.course import Course, Wishes
 from allemande.probe.network_findings import Findings
@@ -220,17 +220,29 @@ def test_one_process_alone_measures_nothing() -> None:
 
 
 def test_logs_survive_packing() -> None:
-    log = (bytes(range(24)) * 3, bytes(range(40)) * 2, bytes(16), 5)
+    log = (bytes(range(32)) * 3, bytes(range(40)) * 2, bytes(16), 5)
     assert unpack(pack(log)) == log
     assert unpack(pack((b"", b"", b"", 0))) == (b"", b"", b"", 0)
 
 
 def test_clocks_drift_evenly() -> None:
+    def look(ahead: int, error: int = 100) -> list[Reading | None]:
+        return [Reading(0, 0), Reading(ahead, error)]
+
     clocks = Clocks(2)
     assert clocks.due(0) and clocks.at(0) == [0, 0]
-    clocks.note(0, [0, 1000])
-    clocks.note(10_000_000_000, [0, 2000])
+    clocks.note(0, look(1000))
+    clocks.note(10_000_000_000, look(2000))
     assert clocks.at(20_000_000_000) == [0, 3000]
     assert not clocks.due(11_000_000_000) and clocks.due(20_000_000_000)
-    clocks.note(20_000_000_000, [0, None])  # not heard of: as before
-    assert clocks.at(20_000_000_000) == [0, 2000]
+    # Not heard of, or read badly: as before.
+    assert not clocks.note(20_000_000_000, [Reading(0, 0), None])
+    assert not clocks.note(20_000_000_000, look(5_000_000, 4_000_000))
+    assert clocks.at(20_000_000_000) == [0, 3000]
+    # Another look soon after takes the place of the one before if it is better.
+    assert clocks.note(20_100_000_000, look(3100, 150))
+    assert clocks.note(20_200_000_000, look(3120, 90))
+    assert clocks.at(20_200_000_000) == [0, 3120]
+    # What the readings may be wrong by is no drift.
+    clocks.note(30_200_000_000, look(3200))
+    assert clocks.at(40_200_000_000) == [0, 3200]

@@ -19,8 +19,8 @@ def announcement(bed: Bed, wishes: Wishes) -> str:
     ]
     if wishes.overload:
         lines += [
-            "  2. Leaves: all hosts send to one host for some milliseconds; at most six times "
-            "for each leaf.",
+            "  2. Leaves: all hosts send to one host for some milliseconds; usually twice for "
+            "each leaf, at most 18 times.",
             "  3. Buffers: each port gets almost twice what it carries until its queue is full; "
             "milliseconds for each port.",
             "  Packets of others may be lost in these milliseconds; --no-overload leaves 2 and 3 "

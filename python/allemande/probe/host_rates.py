@@ -20,7 +20,9 @@ from allemande.probe.record import Record
 RECEIVERS = 2
 AT_ONCE = 8  # one host of so many
 FIRST_PACKETS = 24  # to see roughly how fast a link is
-PARTS = 4  # of a measurement, each a sample
+PARTS = 4  # of a time in which the link was busy, each a sample
+PART_PACKETS = 12  # at least
+AT_ONCE_PACKETS = 4
 LEAD_S = 0.002
 # A link is measured for so long, at the speed that the network stands for.
 SPAN_S = 0.02
@@ -43,15 +45,28 @@ def _flows(senders: Iterable[int], ranks: int, packets: int, datagram: int) -> l
 
 
 def _rates(record: Record, sender: int, bits: float) -> list[float]:
-    """Of parts of the measurement, without its beginning; empty: too little came."""
-    came = np.concatenate(
-        [t.arrived_s[~t.lost] for t in record.traces() if t.flow.sender == sender]
-    )
-    came = np.sort(came)[len(came) // 10 :]
-    parts = [part for part in np.array_split(came, PARTS) if part.size >= 3]
-    return [
-        float((part.size - 1) * bits / (part[-1] - part[0])) for part in parts if part[-1] > part[0]
-    ]
+    """Of the times in which the sender's link was busy; empty: too little came.
+
+    A packet that was sent before the one ahead of it came found the link busy. The first packets
+    after a pause of the sender are left out: a shaper that had nothing to do lets some pass. Of a
+    part the typical time of half its packets counts, so that the first or last may come late.
+    """
+    own = [t for t in record.traces() if t.flow.sender == sender]
+    sent = np.concatenate([t.sent_s for t in own])
+    order = np.argsort(sent, kind="stable")
+    sent, came = sent[order], np.concatenate([t.arrived_s for t in own])[order]
+    sent, came = sent[~np.isnan(came)], came[~np.isnan(came)]
+    pauses = np.flatnonzero(sent[1:] > came[:-1]) + 1
+    rates = []
+    for busy in np.split(came, pauses):
+        rest = busy[max(AT_ONCE_PACKETS, busy.size // 10) :]
+        count = min(PARTS, rest.size // PART_PACKETS)
+        for part in np.array_split(rest, count) if count else ():
+            half = part.size // 2
+            span_s = float(np.median(part[half:] - part[:-half]))
+            if span_s > 0:
+                rates.append(half * bits / span_s)
+    return rates
 
 
 def _lost(record: Record, sender: int) -> bool:

@@ -17,7 +17,14 @@ from typing import Any
 
 from allemande import _core
 from allemande.errors import AllemandeError, BadInput, Failed
-from allemande.probe.clocks import Clocks, offsets_ns, sync_experiment
+from allemande.probe.clocks import (
+    LOOKS,
+    Clocks,
+    echo_experiment,
+    echo_readings,
+    two_way_experiment,
+    two_way_readings,
+)
 from allemande.probe.packet_flows import NANOS, Experiment
 from allemande.probe.record import RawLog, Record, pack, unpack
 
@@ -131,9 +138,14 @@ class JobBed:
         self._comm.bcast(zlib.compress(pickle.dumps(order), 1), root=0)
 
     def _look_at_clocks(self) -> None:
-        experiment = sync_experiment(len(self._names), self._time_scale)
-        logs, begins = self._carry_out(experiment)
-        self._clocks.note(begins[0], offsets_ns(logs, begins))
+        ranks = len(self._names)
+        if not self._clocks.known:
+            logs, begins = self._carry_out(echo_experiment(ranks, self._time_scale))
+            self._clocks.note(begins[0], echo_readings(logs, begins))
+        for _ in range(LOOKS):
+            logs, begins = self._carry_out(two_way_experiment(ranks, self._time_scale))
+            if self._clocks.note(begins[0], two_way_readings(logs, begins)):
+                break
 
     def _carry_out(self, experiment: Experiment) -> tuple[list[RawLog], list[int]]:
         flows = [flow.as_tuple() for flow in experiment.flows]

@@ -54,7 +54,8 @@ def departures(bed: Bed, traces: Sequence[Trace], links: HostLinks) -> list[Seco
     """When each packet's last bit left its host, in seconds, per trace.
 
     A host's packets leave one after the other, at the rate of its link: what is sent while another
-    packet leaves waits in the host.
+    packet leaves waits in the host. Where the kernel noted when a packet left, that counts: it
+    knows what a busy processor did to the host's queue.
     """
     out = [np.empty_like(trace.sent_s) for trace in traces]
     for rank in {trace.flow.sender for trace in traces}:
@@ -74,7 +75,8 @@ def departures(bed: Bed, traces: Sequence[Trace], links: HostLinks) -> list[Seco
         placed[order] = left
         ends = np.cumsum([traces[i].sent_s.size for i in own])
         for i, part in zip(own, np.split(placed, ends[:-1]), strict=True):
-            out[i] = part
+            noted = traces[i].left_s
+            out[i] = np.where(np.isnan(noted), part, noted)
     return out
 
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from allemande.probe.packet_flows import NANOS, Experiment, Flow
 
 # The layout of src/probe/experiment.h.
-SENT = np.dtype([("flow", "<u4"), ("number", "<u4"), ("at", "<i8"), ("until", "<i8")])
+SENT = np.dtype(
+    [("flow", "<u4"), ("number", "<u4"), ("at", "<i8"), ("until", "<i8"), ("left", "<i8")]
+)
 RECEIVED = np.dtype(
     [
         ("flow", "<u4"),
@@ -69,6 +71,7 @@ class Trace:
     """One flow: when each of its packets was sent and when it came, in seconds; NaN: it did not.
 
     `seen_s` is when the receiving program had it. Of an echo, `arrived_s` is when the answer came.
+    `left_s` is when the sender's kernel gave it to the device, NaN where nobody noted that.
     """
 
     flow: Flow
@@ -76,6 +79,7 @@ class Trace:
     taken_s: Seconds
     arrived_s: Seconds
     seen_s: Seconds
+    left_s: Seconds
 
     @cached_property
     def lost(self) -> npt.NDArray[np.bool_]:
@@ -130,6 +134,7 @@ class Record:
             sent["until"] / NANOS,
             arrived,
             seen,
+            np.where(sent["left"] < 0, np.nan, sent["left"] / NANOS),
         )
 
     def traces(self) -> list[Trace]:

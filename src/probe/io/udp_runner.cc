@@ -1,6 +1,8 @@
 #include "probe/io/udp_runner.h"
 
 #include <fmt/format.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -10,8 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-
-#include "probe/rank.h"
+#include <span>
 
 namespace alm::probe::io {
 namespace {
@@ -20,7 +21,8 @@ using alm::io::Address;
 using alm::io::UdpSocket;
 
 // What a socket without a pace may have waiting for the link, so that it stops when that is full.
-constexpr std::uint32_t kUnpacedPackets = 6;
+// The link works on while the process is not called.
+constexpr std::uint32_t kUnpacedPackets = 32;
 // Paced packets may be anywhere: where hosts share a kernel they count until they are received, and
 // must be able to fill every queue on the way.
 constexpr std::uint32_t kPacedPackets = 2048;
@@ -29,13 +31,22 @@ constexpr std::uint32_t kEthernetMtu = 9000;
 // A wait shorter than this is spent looking at the clock: sleeping is not that exact.
 constexpr Nanos kSpin = 60 * base::kMicrosecond;
 constexpr std::size_t kReceiveBytes = 2048;
+constexpr std::size_t kControlBytes = 256;
 constexpr unsigned kReceivesPerTurn = 64;
 
 Nanos nanos(const timespec& time) { return time.tv_sec * base::kSecond + time.tv_nsec; }
 
+// Of small packets it matters when they left the host: behind others in its queue they wait for as
+// long as its link says, and for as long as a busy processor does not serve that queue.
+bool is_stamped(const Experiment& experiment, const Outgoing& outgoing) {
+  return outgoing.bytes == kHeaderBytes &&
+         experiment.flows[outgoing.header.flow].kind == FlowKind::kOneWay;
+}
+
 // What the kernel says of a datagram besides its bytes.
 struct Stamps {
   Nanos at = 0;
+  Nanos left = 0;  // of what this host has sent itself
   std::uint32_t overflow = 0;
   bool has_overflow = false;
 };
@@ -57,12 +68,25 @@ Stamps stamps_of(msghdr& message) {
       timespec time{};
       std::memcpy(&time, CMSG_DATA(one), sizeof time);
       out.at = nanos(time);
+    } else if (one->cmsg_type == SCM_TIMESTAMPING) {
+      scm_timestamping times{};
+      std::memcpy(&times, CMSG_DATA(one), sizeof times);
+      out.left = nanos(times.ts[0]);
     } else if (one->cmsg_type == SO_RXQ_OVFL) {
       std::memcpy(&out.overflow, CMSG_DATA(one), sizeof out.overflow);
       out.has_overflow = true;
     }
   }
   return out;
+}
+
+msghdr message_of(iovec& part, std::span<std::byte> control) {
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  return message;
 }
 
 }  // namespace
@@ -113,7 +137,13 @@ base::Result<std::unique_ptr<UdpRunner>> UdpRunner::open(const std::string& loca
     return base::io_error(fmt::format("the kernel does not stamp arrivals: SO_TIMESTAMPNS: {}",
                                       std::strerror(errno)));
   }
-  return std::unique_ptr<UdpRunner>(new UdpRunner(std::move(socket).value(), secret, bytes));
+  const int fd = socket.value().fd();
+  std::unique_ptr<UdpRunner> runner(new UdpRunner(std::move(socket).value(), secret, bytes));
+  // Which packets are stamped is said with each.
+  const int reported = SOF_TIMESTAMPING_SOFTWARE;
+  runner->stamps_departures_ =
+      ::setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &reported, sizeof reported) == 0;
+  return runner;
 }
 
 base::Result<Log> UdpRunner::run(const Experiment& experiment, std::uint32_t self, Nanos begin) {
@@ -134,9 +164,11 @@ base::Result<Log> UdpRunner::run(const Experiment& experiment, std::uint32_t sel
   const Nanos end = begin + experiment.duration;
   for (;;) {
     const Nanos now = realtime_now();
-    if (now >= end) break;
     const bool received = receive(course);
-    const bool sent = now >= begin && send(course);
+    if (stamps_due_ > 0) note_departures(course);
+    // What came until then is in the socket, however late this process was called.
+    if (now >= end && !received) break;
+    const bool sent = now >= begin && now < end && send(experiment, course);
     if (course.failed != 0) {
       return base::io_error(
           fmt::format("rank {} cannot send to others: {}", self, std::strerror(course.failed)));
@@ -152,13 +184,9 @@ base::Result<Log> UdpRunner::run(const Experiment& experiment, std::uint32_t sel
 bool UdpRunner::receive(Course& course) {
   bool any = false;
   for (unsigned i = 0; i < kReceivesPerTurn; ++i) {
-    alignas(cmsghdr) std::array<std::byte, 128> control;
+    alignas(cmsghdr) std::array<std::byte, kControlBytes> control;
     iovec part{in_.data(), in_.size()};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    msghdr message = message_of(part, control);
     const ssize_t bytes = ::recvmsg(socket_.fd(), &message, MSG_DONTWAIT);
     if (bytes < 0) {
       if (errno == EINTR) continue;
@@ -180,8 +208,43 @@ bool UdpRunner::receive(Course& course) {
   return any;
 }
 
+// The kernel gives back what it stamped, with the headers it went out with before it. It may do so
+// after the experiment has ended: what is left unread would keep poll() from waiting in the next.
+void UdpRunner::note_departures(Course& course) {
+  while (stamps_due_ > 0) {
+    alignas(cmsghdr) std::array<std::byte, kControlBytes> control;
+    iovec part{in_.data(), in_.size()};
+    msghdr message = message_of(part, control);
+    const ssize_t bytes = ::recvmsg(socket_.fd(), &message, MSG_DONTWAIT | MSG_ERRQUEUE);
+    if (bytes < 0) return;
+    const Stamps stamps = stamps_of(message);
+    if (stamps.left == 0 || bytes < kHeaderBytes) continue;  // an ICMP error
+    --stamps_due_;
+    const auto header =
+        decode(std::span(in_.data(), static_cast<std::size_t>(bytes)).last(kHeaderBytes), secret_);
+    if (header) course.rank.left(*header, stamps.left - course.begin);
+  }
+}
+
+// As sendto() returns; the kernel is to say when it left the host.
+std::int64_t UdpRunner::give_stamped(const Outgoing& outgoing) {
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint32_t))> control{};
+  iovec part{out_.data(), outgoing.bytes};
+  msghdr message = message_of(part, control);
+  const Address& to = peers_[outgoing.to];
+  message.msg_name = const_cast<sockaddr*>(to.get());
+  message.msg_namelen = to.length;
+  cmsghdr* asked = CMSG_FIRSTHDR(&message);
+  asked->cmsg_level = SOL_SOCKET;
+  asked->cmsg_type = SO_TIMESTAMPING;
+  asked->cmsg_len = CMSG_LEN(sizeof(std::uint32_t));
+  const std::uint32_t when = SOF_TIMESTAMPING_TX_SOFTWARE;
+  std::memcpy(CMSG_DATA(asked), &when, sizeof when);
+  return ::sendmsg(socket_.fd(), &message, MSG_DONTWAIT);
+}
+
 // One packet at a time: what has come meanwhile is looked at between two.
-bool UdpRunner::send(Course& course) {
+bool UdpRunner::send(const Experiment& experiment, Course& course) {
   const auto outgoing = course.rank.next(realtime_now() - course.begin);
   course.blocked = false;
   if (!outgoing) return false;
@@ -190,14 +253,17 @@ bool UdpRunner::send(Course& course) {
   if (!header.answer) header.sent = at - course.begin;
   encode(header, secret_, std::span<std::byte, kHeaderBytes>(out_.data(), kHeaderBytes));
   const Address& to = peers_[outgoing->to];
-  const ssize_t taken =
-      ::sendto(socket_.fd(), out_.data(), outgoing->bytes, MSG_DONTWAIT, to.get(), to.length);
+  const bool stamped = stamps_departures_ && is_stamped(experiment, *outgoing);
+  const std::int64_t taken = stamped ? give_stamped(*outgoing)
+                                     : ::sendto(socket_.fd(), out_.data(), outgoing->bytes,
+                                                MSG_DONTWAIT, to.get(), to.length);
   const Nanos until = realtime_now();
   if (taken < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) {
     course.blocked = true;
     return false;
   }
   if (taken >= 0) {
+    stamps_due_ += stamped ? 1 : 0;
     course.rank.sent(at - course.begin, until - course.begin);
   } else if (errno != EINTR && errno != ECONNREFUSED) {  // of an earlier packet
     course.failed = errno;

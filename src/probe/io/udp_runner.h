@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "probe/experiment.h"
 #include "probe/header.h"
+#include "probe/rank.h"
 #include "transport/io/address.h"
 #include "transport/io/udp_socket.h"
 
@@ -39,7 +40,9 @@ class UdpRunner {
 
   struct Course;
   bool receive(Course& course);
-  bool send(Course& course);
+  void note_departures(Course& course);
+  std::int64_t give_stamped(const Outgoing& outgoing);
+  bool send(const Experiment& experiment, Course& course);
   void sleep(Nanos until, bool for_writing) const;
 
   alm::io::UdpSocket socket_;
@@ -48,6 +51,8 @@ class UdpRunner {
   std::vector<alm::io::Address> peers_;
   std::vector<std::byte> out_, in_;
   std::uint32_t overflow_seen_ = 0;
+  bool stamps_departures_ = false;  // the kernel does
+  unsigned stamps_due_ = 0;         // of packets that were sent
 };
 
 Nanos realtime_now();

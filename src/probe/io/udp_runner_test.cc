@@ -35,7 +35,13 @@ TEST(UdpRunner, CarriesAnExperimentOut) {
                                          .interval = 20 * base::kMillisecond,
                                          .packets = 3,
                                          .bytes = 100,
-                                         .kind = FlowKind::kEcho}}};
+                                         .kind = FlowKind::kEcho},
+                                        {.from = 0,
+                                         .to = 1,
+                                         .start = 0,
+                                         .interval = base::kMillisecond,
+                                         .packets = 5,
+                                         .bytes = kHeaderBytes}}};
   const Nanos begin = realtime_now() + 10 * base::kMillisecond;
   std::array<base::Result<Log>, 2> logs{Log{}, Log{}};
   std::thread other([&] { logs[1] = runners[1]->run(experiment, 1, begin); });
@@ -44,7 +50,15 @@ TEST(UdpRunner, CarriesAnExperimentOut) {
   ASSERT_TRUE(logs[0]) << logs[0].error().message;
   ASSERT_TRUE(logs[1]) << logs[1].error().message;
   EXPECT_GE(realtime_now(), begin + experiment.duration);
-  EXPECT_EQ(logs[0].value().sent.size(), 20u);
+  EXPECT_EQ(logs[0].value().sent.size(), 25u);
+  // The kernel says of small packets when they left.
+  for (const Sent& packet : logs[0].value().sent) {
+    if (packet.flow == 2) {
+      EXPECT_GE(packet.left, packet.at);
+    } else {
+      EXPECT_EQ(packet.left, -1);
+    }
+  }
   std::size_t one_way = 0, answers = 0;
   for (const Received& packet : logs[1].value().received) {
     one_way += packet.flow == 0 ? 1 : 0;
