@@ -5,7 +5,8 @@
 // egress queues, one per direction; the port with the least B_L / nu gives the window. A buffer
 // shared by all ports of a switch counts as one port with the sum of their nu.
 // Where c1 * nu > c2 the link is the limit of the exchange: all that its n senders have outstanding
-// gathers there, and n takes the place of nu.
+// gathers there, and n takes the place of nu. So it does at an input-buffered port where the parts
+// beyond are of different sizes: nu is a mean there, and steps in which all n send come together.
 // An uplink that carries all that its switch can take in (d1 * c1 <= c2) never holds more than a
 // packet per input. That port does not count if its queue is as long, unless the switch is
 // input-buffered: there the head of line waits for whichever port, and Eq 4 stands as published.
@@ -236,9 +237,23 @@ class Tuner {
     double rate = rate_from(link, from);
     if (link.bidirectional_cap_mbit_s > 0) rate = std::min(rate, link.bidirectional_cap_mbit_s / 2);
     const bool is_limit = nu * out_.host_rate_mbit_s > rate * (1 + kTolerance);
-    const double share = is_limit ? std::max(nu, std::min(inside, p_ - inside) / paths) : nu;
+    const bool at_once = is_limit || (input_buffered && !waits && has_uneven_parts(from, to));
+    const double share = at_once ? std::max(nu, std::min(inside, p_ - inside) / paths) : nu;
     take(queue, is_limit && !waits ? kControlPackets : 0, nu, share, waits,
          cluster_.node_name(NodeId{from}) + " -> " + cluster_.node_name(NodeId{to}));
+  }
+
+  // Whether the upper of two joined switches has different numbers of participants below its links.
+  bool has_uneven_parts(std::uint32_t from, std::uint32_t to) const {
+    const std::uint32_t upper = walk_.parent[from] == to ? to : from;
+    double least = p_, most = 0;
+    for (const Edge& edge : adjacency_[upper]) {
+      const double below = below_[edge.peer];
+      if (walk_.parent[edge.peer] != upper || below == 0) continue;
+      least = std::min(least, below);
+      most = std::max(most, below);
+    }
+    return least < most;
   }
 
   // Every packet that passes the switch takes a place in its shared buffer.

@@ -147,6 +147,12 @@ TEST(Tune, UnequalLeavesTakeTheWorstPort) {
   EXPECT_EQ(tuning.contended_port, "leaf1 -> core");
 }
 
+TEST(Tune, UnequalLeavesMayAllSendAtOnceIntoAnInputBuffer) {
+  // Seven of the hosts below leaf1 or all seven others: 30 / 7, not 30 / 4.375.
+  TreeSpec spec{.groups = {4, 10, 3}, .uplink_queue_packets = 30};
+  EXPECT_EQ(tune_all(input_buffered(build_tree(spec))).window_packets, 4u);
+}
+
 TEST(Tune, DeepTreesTakeTheWorstLevel) {
   TreeNode leaf;
   leaf.hosts = 4;

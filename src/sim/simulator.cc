@@ -79,6 +79,9 @@ void Simulator::handle(const Event& event) {
     case EventKind::kArrive:
       arrive(event.target, event.packet);
       break;
+    case EventKind::kReady:
+      admit(event.target, event.packet);
+      break;
     case EventKind::kPull:
       hosts_[event.target].pull_pending = false;
       pull(event.target);
@@ -131,17 +134,33 @@ void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
     lose(port, index);
     return;
   }
-  // A cut-through switch sees the head; the tail follows for as long as the frame takes.
-  Picos tail = now_;
-  if (in.cut_through) tail += frame_time(in, packet.bytes);
-  if (!in.into_fifo && !ports_[out].with_fifo) {
-    const Picos ahead = in.cut_through ? tail - frame_time(ports_[out], packet.bytes) : now_;
-    forward(out, index, std::max(now_, ahead), node);
+  if (!in.into_fifo && !ports_[out].with_fifo && !in.cut_through) {
+    forward(out, index, node);
     return;
   }
+  // A cut-through switch sees the head; the tail follows for as long as the frame takes. Towards a
+  // faster link a frame waits until it can go on without a gap, and holds up nobody meanwhile.
+  Picos tail = now_;
+  if (in.cut_through) tail += frame_time(in, packet.bytes);
   pool_.set_tail(index, tail);
   packet.in = port;
   packet.out = out;
+  const Picos ready = tail - frame_time(ports_[out], packet.bytes);
+  if (ready > now_) {
+    queue_.push(ready, EventKind::kReady, port, index);
+  } else {
+    admit(port, index);
+  }
+}
+
+// Into the queue of the switch at the far end of `port`.
+void Simulator::admit(std::uint32_t port, std::uint32_t index) {
+  Port& in = ports_[port];
+  const std::uint32_t out = pool_[index].out;
+  if (!in.into_fifo && !ports_[out].with_fifo) {
+    forward(out, index, switches_[in.to]);
+    return;
+  }
   if (in.watched && in.into_fifo) count_watched(port);
   enqueue(in.into_fifo ? in.input_fifo : ports_[out].output_fifo, index);
 }
@@ -181,13 +200,14 @@ bool Simulator::pool_refuses(SwitchState& node, std::uint32_t length) {
   return length * kMillion >= node.alpha_millionths * (node.pool - node.waiting);
 }
 
-void Simulator::forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node) {
+void Simulator::forward(std::uint32_t out, std::uint32_t index, SwitchState& node) {
   Port& port = ports_[out];
   if (port.ring_count > 0) purge(port);
   if (port.ring_count >= port.queue_limit || pool_refuses(node, port.ring_count)) {
     drop(out, index, false);
     return;
   }
+  Picos earliest = now_;
   if (node.backplane_bit_s > 0) {
     earliest = std::max(earliest, node.backplane_until);
     node.backplane_until = earliest + serialization(pool_[index].bytes, node.backplane_bit_s);

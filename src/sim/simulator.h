@@ -191,6 +191,7 @@ class Simulator {
   void handle(const Event& event);
   void look_ahead();
   void arrive(std::uint32_t port, std::uint32_t index);
+  void admit(std::uint32_t port, std::uint32_t index);
   void deliver(std::uint32_t host, std::uint32_t index);
   void receive(std::uint32_t host, std::uint32_t index);
   void pull(std::uint32_t host);
@@ -218,7 +219,7 @@ class Simulator {
   void purge(Port& port);
   void ring_push(Port& port, Picos start);
   bool pool_refuses(SwitchState& node, std::uint32_t length);
-  void forward(std::uint32_t out, std::uint32_t index, Picos earliest, SwitchState& node);
+  void forward(std::uint32_t out, std::uint32_t index, SwitchState& node);
   void send_ring(std::uint32_t out, std::uint32_t index, Picos earliest);
   void count_sent(std::uint32_t port, std::uint32_t bytes, Picos busy, std::uint32_t depth) {
     PortStats& stats = stats_[port];

@@ -71,6 +71,16 @@ TEST(Latency, CutThroughNeverOutrunsTheTail) {
   EXPECT_THAT(times(got), ::testing::ElementsAre(kFrame + kFrame - kFrame / 10));
 }
 
+// Three hosts send 1000, 1000 and 100 bytes at once to a fourth, whose link is ten times as fast.
+TEST(Latency, WhatCutsThroughIntoAFasterLinkHoldsUpNobody) {
+  Cluster cluster = star(4, {.name = {}, .switching = Switching::kCutThrough});
+  cluster.links[3].rate_down_mbit_s = 1000;
+  const Finished got = run(
+      cluster, {{.from = 0, .to = 3}, {.from = 1, .to = 3}, {.from = 2, .to = 3, .bytes = 100}});
+  // The short one is here long before the others, which follow one another when their tails come.
+  EXPECT_THAT(times(got), ::testing::ElementsAre(kFrame / 10, kFrame, kFrame + kFrame / 10));
+}
+
 TEST(Latency, RoundsToTheNearestPicosecond) {
   EXPECT_EQ(serialization(1514, 412'000'000), 29'398'058);
   EXPECT_EQ(serialization(1514, 1'000'000'000), 12'112'000);
