@@ -127,9 +127,12 @@ SimulateOptions of_job(const SimulateOptions& options, std::uint32_t job) {
   SimulateOptions out = options;
   if (!options.split_jobs) return out;
   out.hosts.clear();
+  out.site_of.clear();
   for (std::size_t i = job; i < options.hosts.size(); i += options.jobs) {
     out.hosts.push_back(options.hosts[i]);
+    if (!options.site_of.empty()) out.site_of.push_back(options.site_of[i]);
   }
+  out.site_of = numbered_from_0(out.site_of);
   return out;
 }
 
@@ -141,7 +144,7 @@ Job::Job(const SimulateOptions& asked, const Cluster& cluster)
       network(cluster) {
   for (const std::uint32_t host : placement.host_of) host_of.push_back(options.hosts[host]);
   const std::uint64_t of_pair = options.size * options.ranks_per_host * options.ranks_per_host;
-  together = options.algorithm == plan::Algorithm::kMultiSite &&
+  together = options.algorithm == plan::Algorithm::kMultiSite && options.steps.empty() &&
              of_pair <= plan::combined_bytes_max(
                             request_of(options, leaf_of, 0),
                             config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
@@ -156,7 +159,8 @@ Job::Job(const SimulateOptions& asked, const Cluster& cluster)
   limit = limit_seconds(options, cluster, combines);
   if (!options.matrix.empty()) of_hosts = host_matrix(options);
   steps = !combines && in_steps(options, of_hosts);
-  paths = assigned_paths(options, cluster, combines, [this](std::uint32_t host) {
+  const bool several = combines || made.phases.size() > 1;
+  paths = assigned_paths(options, cluster, several, [this](std::uint32_t host) {
     return plan::make_plan(plan_request(host));
   });
 }

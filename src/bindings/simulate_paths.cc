@@ -66,10 +66,10 @@ void check_paths(const SimulateOptions& options, const topology::Cluster& cluste
 }
 
 std::vector<std::uint8_t> assigned_paths(
-    const SimulateOptions& options, const topology::Cluster& cluster, bool combines,
+    const SimulateOptions& options, const topology::Cluster& cluster, bool several_phases,
     const std::function<base::Result<plan::Plan>(std::uint32_t host)>& plan_of) {
   if (!assigns_paths(options)) return {};
-  if (combines) {
+  if (several_phases) {
     throw RaisedError{base::bad_input(
         "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to their "
         "destinations directly")};

@@ -20,7 +20,7 @@ bool assigns_paths(const SimulateOptions& options);
 // [from * hosts + to], with path_policy `assigned`; else empty. `plan_of`: of a host. Throws
 // RaisedError: plans that combine messages.
 std::vector<std::uint8_t> assigned_paths(
-    const SimulateOptions& options, const topology::Cluster& cluster, bool combines,
+    const SimulateOptions& options, const topology::Cluster& cluster, bool several_phases,
     const std::function<base::Result<plan::Plan>(std::uint32_t host)>& plan_of);
 
 // Data packets by path.

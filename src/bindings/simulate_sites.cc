@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <map>
+
 #include "bindings/bindings.h"
 #include "plan/check.h"
 
@@ -21,6 +23,16 @@ std::uint64_t pairs_apart(const std::vector<std::uint32_t>& part_of) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> numbered_from_0(const std::vector<std::uint32_t>& sites) {
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t site : sites) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    out.push_back(numbers.try_emplace(site, next).first->second);
+  }
+  return out;
+}
 
 plan::FarLoad far_load(const SimulateOptions& options, const topology::Cluster& cluster,
                        const plan::FarTuner& tuner, const plan::Phase& phase,

@@ -3,7 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "bindings/simulate_options.h"
 #include "plan/far.h"
@@ -12,6 +14,9 @@
 #include "topology/cluster.h"
 
 namespace alm::bindings {
+
+// The same sites, numbered in the order in which they come.
+std::vector<std::uint32_t> numbered_from_0(const std::vector<std::uint32_t>& sites);
 
 // Of a phase between sites. What differs from pair to pair is spread over the time that all of it
 // needs, `limit_seconds`.

@@ -5,7 +5,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <map>
+
+#include "bindings/simulate_sites.h"
 
 namespace nb = nanobind;
 
@@ -37,11 +38,10 @@ void read_hosts(Reader& reader, const topology::Cluster& cluster, SimulateOption
   }
   // Sites without a host of this exchange do not count.
   const auto sites = topology::sites(cluster);
-  std::map<std::uint32_t, std::uint32_t> numbers;
   for (std::size_t i = 0; !sites.of.empty() && i < out.hosts.size(); ++i) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    out.site_of.push_back(numbers.try_emplace(sites.of[out.hosts[i].value], next).first->second);
+    out.site_of.push_back(sites.of[out.hosts[i].value]);
   }
+  out.site_of = numbered_from_0(out.site_of);
 }
 
 void read_pairs(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {

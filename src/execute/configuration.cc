@@ -6,6 +6,18 @@
 #include "transport/windows.h"
 
 namespace alm::execute {
+namespace {
+
+constexpr std::uint32_t kUnknownFarWindow = 512;  // where nothing tells the round trip
+
+// A block may be as far ahead as the window. Over several paths a loss is found by one bitmap alone
+// (transport/peer_paths.h).
+void set_span(transport::Config& config) {
+  if (config.paths > 1) return;
+  config.span_packets = std::clamp(config.window_packets, config.span_packets, transport::kSpanMax);
+}
+
+}  // namespace
 
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes) {
   if (tuning != nullptr) {
@@ -29,25 +41,27 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
   config.pace = nanos(tuning.pace_us);
   config.pace_burst_packets = tuning.burst_packets;
   config.round_trip = nanos(tuning.round_trip_us);
-  config.window_packets = tuning.window_packets;
+  // Latencies that the cluster file leaves out are not known to be 0.
+  config.window_packets = tuning.round_trip_us > 0
+                              ? tuning.window_packets
+                              : std::max(tuning.window_packets, kUnknownFarWindow);
   config.burst_packets = 0;
   config.grain_packets = 1;
-  config.span_packets = std::clamp(tuning.window_packets, config.span_packets, transport::kSpanMax);
+  set_span(config);
   // One packet in eight of what is under way may be a second attempt: on a long way there is no
   // time for a few at once.
   constexpr std::uint32_t kResendPart = 8;
   config.retransmit_budget_packets =
-      std::max(config.retransmit_budget_packets, tuning.window_packets / kResendPart);
+      std::max(config.retransmit_budget_packets, config.window_packets / kResendPart);
   config.pace_yields = config.yields;
   config.yields = false;
 }
 
 // Some packets for each of many peers; losses tell when it is too much.
 void configure_far(transport::Config& config) {
-  constexpr std::uint32_t kWindow = 512;
-  config.window_packets = std::max(config.window_packets, kWindow);
+  config.window_packets = std::max(config.window_packets, kUnknownFarWindow);
   config.burst_packets = 0;
-  config.span_packets = std::max(config.span_packets, kWindow);
+  set_span(config);
 }
 
 }  // namespace alm::execute

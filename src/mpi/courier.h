@@ -43,7 +43,7 @@ class Courier {
   void begin_together();
   // The group stays: exchanges are counted from here on. `memory` where hosts have several ranks.
   void take_udp(std::unique_ptr<node::NodeMemory> memory);
-  // Blocks of more go through the memory of a host in pieces, without phases.
+  // Blocks of more go through the memory of a host in pieces.
   std::uint64_t phases_bytes_max() const;
   // Collective over the communicator, which may fail on some ranks only.
   base::Status open_messages();

@@ -113,7 +113,8 @@ tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
 }
 
 tuning::Way Repertoire::way_of_sites(std::uint64_t bytes) const {
-  if (!has_phases(bytes)) return {};
+  // Larger blocks of hosts with several ranks go piece by piece, by the same plan.
+  if (carrier_ != tuning::Carrier::kUdp || combining_.empty()) return {};
   const bool combines = combining_.size() > 1 && members_.host_block(bytes) <= site_combined_max_;
   return tuning::phased_way(combines ? 1 : 0);
 }

@@ -30,7 +30,8 @@ class Repertoire {
   base::Status plan(const base::Options& options, const model::Profile* profile = nullptr);
   base::Status plan_messages(const base::Options& options);
 
-  // What bringing up has found. `phases_bytes_max`: blocks of more go without phases.
+  // What bringing up has found. `phases_bytes_max`: blocks of more go without phases,
+  // but for those between sites.
   void take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max);
   void take_messages() { carrier_ = tuning::Carrier::kMessages; }
 

@@ -149,6 +149,10 @@ bool Engine::emit_ack(Emission* out) {
 }
 
 bool Engine::emit_resend(base::Nanos now, Emission* out) {
+  if (config_.pace > 0 && !stepping()) {
+    next_step_at_ = base::kNever;
+    if (!resend_queue_.empty() && !due(now)) return false;
+  }
   for (std::size_t looks = resend_queue_.size(); looks > 0; --looks) {
     const PeerId id = resend_queue_.front();
     resend_queue_.pop_front();
@@ -177,7 +181,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     peer.quiet_since = now;
     timer_at(now + probe_delay_min());
     ++counters_.data_retransmitted;
-    if (config_.pace > 0) {
+    if (config_.pace > 0 && !stepping()) {
       ++pace_lost_;
       paced(now, out->length);
     }

@@ -74,7 +74,7 @@ void Engine::on_elsewhere(base::Nanos now, PeerId id, std::uint64_t exchange,
 void Engine::on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                     const wire::AckBody& ack) {
   const PeerId id = header.source;
-  if (header.packet >= kSpanMax) {
+  if (header.packet >= kSpanMax || header.packet % wire::kBitmapBits != 0) {
     ++counters_.rejected_malformed;
     return;
   }

@@ -111,6 +111,28 @@ TEST(Pace, WhatIsLostOnTheLongWayIsSentAgainWhileTheRestGoesOn) {
   for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
 }
 
+// Otherwise they would fill the queue that was too short for them before.
+TEST(Pace, WhatIsSentAgainTakesItsTurn) {
+  Config config = paced(kPace);
+  config.retransmit_budget_packets = 64;
+  Group group(2, config);
+  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 200 * kPacket);
+  base::Nanos now = 0;
+  for (int i = 0; i < 100; ++i, now += kPace) group.pull(0, now);  // all lost
+  std::vector<Wire> last;
+  for (; last.empty(); now += kPace) last = group.pull(0, now);
+  group.deliver(last.back(), now);
+  for (const Wire& answer : group.pull(1, now)) group.deliver(answer, now);
+  for (; group[0].counters().data_retransmitted == 0; now += kPace) {
+    ASSERT_LT(now, base::kSecond);
+    ASSERT_LE(group.pull(0, now).size(), config.pace_burst_packets + 2u);
+    for (const Wire& answer : group.pull(1, now)) group.deliver(answer, now);
+  }
+  const auto before = group[0].counters().data_retransmitted;
+  group.pull(0, now + 10 * kPace);
+  EXPECT_LE(group[0].counters().data_retransmitted - before, config.pace_burst_packets + 1u);
+}
+
 // One packet in four is lost: somebody else uses the link, or it is slower than was thought.
 TEST(Pace, SlowsDownWhereMuchIsLost) {
   Config config = paced(kPace);

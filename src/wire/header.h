@@ -56,7 +56,7 @@ struct Header {
   std::uint16_t set = 0;       // the receiver's number for the communicator
   std::uint16_t source = 0;    // the sender's rank in it
   std::uint16_t exchange = 0;  // low bits of the exchange number; the checksum covers all 64
-  std::uint32_t packet = 0;    // packet number inside the block
+  std::uint32_t packet = 0;    // number inside the block; of an ack: where its bitmap begins
   std::uint32_t acknowledged =
       0;  // packets 0..acknowledged-1 of `exchange` from the receiver have come
 

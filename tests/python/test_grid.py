@@ -84,3 +84,13 @@ def test_latency_stands_beside_the_limit() -> None:
     one_site = simulate("grid-30-30", "sync-shuffle", 1024, hosts=["h0", "h1", "h2"])
     assert one_site.latency_s == 0
     assert one_site.fraction_of_bound == one_site.fraction_of_limit
+
+
+def test_jobs_that_share_the_hosts_have_sites_of_their_own() -> None:
+    result = run("grid-8-8-8", "multi-site", 1024, jobs=2, job_layout="split")
+    assert result.dropped == 0
+
+
+def test_paths_are_not_assigned_to_exchanges_of_several_phases() -> None:
+    with pytest.raises(BadInput, match="needs an algorithm of one phase"):
+        simulate("grid-8-8-8", "multi-site", 8192, paths=4, path_policy="assigned", routing="ecmp")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -46,7 +47,8 @@ bool is_stamped(const Experiment& experiment, const Outgoing& outgoing) {
 // What the kernel says of a datagram besides its bytes.
 struct Stamps {
   Nanos at = 0;
-  Nanos left = 0;  // of what this host has sent itself
+  Nanos left = 0;         // of what this host has sent itself
+  bool is_error = false;  // ICMP: the kernel stamps that, too
   std::uint32_t overflow = 0;
   bool has_overflow = false;
 };
@@ -63,6 +65,13 @@ void allow_packets(const UdpSocket& socket, std::uint32_t datagram_bytes, std::u
 Stamps stamps_of(msghdr& message) {
   Stamps out;
   for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
+    const bool recverr = (one->cmsg_level == SOL_IP && one->cmsg_type == IP_RECVERR) ||
+                         (one->cmsg_level == SOL_IPV6 && one->cmsg_type == IPV6_RECVERR);
+    if (recverr) {
+      sock_extended_err error{};
+      std::memcpy(&error, CMSG_DATA(one), sizeof error);
+      out.is_error = error.ee_origin != SO_EE_ORIGIN_TIMESTAMPING;
+    }
     if (one->cmsg_level != SOL_SOCKET) continue;
     if (one->cmsg_type == SCM_TIMESTAMPNS) {
       timespec time{};
@@ -218,7 +227,7 @@ void UdpRunner::note_departures(Course& course) {
     const ssize_t bytes = ::recvmsg(socket_.fd(), &message, MSG_DONTWAIT | MSG_ERRQUEUE);
     if (bytes < 0) return;
     const Stamps stamps = stamps_of(message);
-    if (stamps.left == 0 || bytes < kHeaderBytes) continue;  // an ICMP error
+    if (stamps.is_error || stamps.left == 0 || bytes < kHeaderBytes) continue;
     --stamps_due_;
     const auto header =
         decode(std::span(in_.data(), static_cast<std::size_t>(bytes)).last(kHeaderBytes), secret_);

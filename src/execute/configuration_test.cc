@@ -1,0 +1,35 @@
+#include "execute/configuration.h"
+
+#include <gtest/gtest.h>
+
+namespace alm::execute {
+namespace {
+
+TEST(Configuration, AFarBlockMayBeAsFarAheadAsTheWindow) {
+  transport::Config config;
+  configure_far(config, {.pace_us = 20, .round_trip_us = 10'000, .window_packets = 1000});
+  EXPECT_EQ(config.window_packets, 1000u);
+  EXPECT_EQ(config.span_packets, 1000u);
+}
+
+// There a loss is found by what one bitmap tells.
+TEST(Configuration, OverSeveralPathsABlockStaysWithinABitmap) {
+  transport::Config config;
+  config.paths = 4;
+  const auto span = config.span_packets;
+  configure_far(config, {.pace_us = 20, .round_trip_us = 10'000, .window_packets = 1000});
+  EXPECT_EQ(config.span_packets, span);
+  configure_far(config);
+  EXPECT_EQ(config.span_packets, span);
+}
+
+// A cluster file that says no latency describes the sites alone.
+TEST(Configuration, AnUnknownRoundTripGetsTheWindowOfAnUnknownNetwork) {
+  transport::Config unknown, without_latency;
+  configure_far(unknown);
+  configure_far(without_latency, {.pace_us = 20, .window_packets = 64});
+  EXPECT_EQ(without_latency.window_packets, unknown.window_packets);
+}
+
+}  // namespace
+}  // namespace alm::execute
