@@ -27,7 +27,8 @@ namespace alm::io {
 struct PeerSet {
   transport::Identity identity;
   transport::Config config;
-  std::vector<std::vector<Address>> addresses;  // [peer][path]; self's may be empty
+  std::vector<std::vector<Address>> addresses;  // [peer][port]; self's may be empty
+  std::vector<Tuples> tuples;  // [peer], where they are known; else, or empty: tuple_of()
   // For messages: the number of each peer, where the set is part of a larger one (else its own),
   // and names by number, "rank 3 on h3".
   std::vector<std::uint32_t> numbers;
@@ -63,6 +64,11 @@ class Driver {
   void add_set(std::uint16_t set, PeerSet peers);
   // A dead communicator. Its channel goes on answering late peers for a while. Not while it runs.
   void remove_set(std::uint16_t set);
+
+  // Which routers answer (hops.h): [question] the address, or one of no length. `patience`: how
+  // long an answer is waited for; all together take 20 times as long at most. Exchanges of other
+  // threads go on meanwhile.
+  std::vector<Address> ask_routers(std::span<const HopQuestion> questions, base::Nanos patience);
 
   // Runs one exchange to completion from the calling thread. `progress` is called, holding no lock,
   // at least every millisecond while waiting (the interposer's PMPI_Test); it must not throw.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "transport/io/driver.h"
+#include "transport/io/hops.h"
 #include "transport/io/outbox.h"
 #include "transport/io/set_table.h"
 
@@ -85,6 +86,8 @@ struct Driver::Impl {
   base::Nanos next_check(const Call& call) const;
   base::Nanos gathers_until(base::Nanos at) const;
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
+  // driver_hops.cc
+  void ask(Lock& lock, HopQuestions& hops);
   // driver_events.cc
   bool all_settled() const;
   bool find_event(Call& call);

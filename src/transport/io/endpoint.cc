@@ -66,6 +66,7 @@ struct Endpoint::Impl {
     return socket.gso() ? options.grain_packets : 1;
   }
   bool kernel_holds(base::Nanos now);
+  std::uint32_t ready_sockets() const;  // bit s: something waits at socket s
   std::size_t room_items(base::Nanos now, std::span<const SendItem> items);
 };
 
@@ -231,6 +232,20 @@ std::size_t Endpoint::send(base::Nanos now, std::span<const SendItem> items) {
   return taken;
 }
 
+// One look at all of them costs less than a vain attempt at each.
+std::uint32_t Endpoint::Impl::ready_sockets() const {
+  if (sockets.size() == 1) return 1;
+  std::array<pollfd, kSocketsMax> fds;
+  nfds_t count = 0;
+  for (const UdpSocket& socket : sockets) fds[count++] = {socket.fd(), POLLIN, 0};
+  std::uint32_t ready = 0;
+  if (::poll(fds.data(), count, 0) <= 0) return ready;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (fds[i].revents != 0) ready |= std::uint32_t{1} << i;
+  }
+  return ready;
+}
+
 bool Endpoint::send_blocked() const { return impl_->blocked != Impl::Blocked::kNo; }
 
 std::uint32_t Endpoint::batch_packets() const {
@@ -245,7 +260,9 @@ std::uint32_t Endpoint::batch_packets() const {
 
 std::size_t Endpoint::receive(const Sink& sink) {
   std::size_t datagrams = 0;
+  const std::uint32_t ready = impl_->ready_sockets();
   for (std::size_t path = 0; path < impl_->sockets.size(); ++path) {
+    if ((ready >> path & 1) == 0) continue;
     datagrams += impl_->receiver.receive(impl_->sockets[path].fd(), impl_->overflow_seen[path],
                                          sink, impl_->counters);
   }
@@ -262,6 +279,18 @@ void Endpoint::clear_errors() {
     socklen_t length = sizeof pending;
     ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &pending, &length);  // reading clears it
   }
+}
+
+bool Endpoint::ask(const HopQuestion& question) {
+  return send_to_hop(impl_->sockets.at(question.socket).fd(), question.to, question.hops);
+}
+
+std::vector<HopAnswer> Endpoint::read_answers() {
+  std::vector<HopAnswer> answers;
+  for (std::size_t i = 0; i < impl_->sockets.size(); ++i) {
+    read_hops(impl_->sockets[i].fd(), static_cast<std::uint8_t>(i), answers);
+  }
+  return answers;
 }
 
 WaitPlan Endpoint::plan_wait(base::Nanos now, base::Nanos until, bool want_write, int wake_fd,

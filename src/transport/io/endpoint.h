@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "transport/io/address.h"
+#include "transport/io/hops.h"
 #include "wire/header.h"
 
 namespace alm::io {
@@ -31,11 +32,19 @@ constexpr Tuple tuple_of(std::uint8_t path, std::size_t sockets) {
   return {static_cast<std::uint8_t>(path % sockets),
           static_cast<std::uint8_t>((path + turn) % sockets)};
 }
+// By path, to one peer.
+using Tuples = std::vector<Tuple>;
 // The fewest with a five-tuple for each path.
 constexpr std::uint32_t sockets_for(std::uint32_t paths) {
   std::uint32_t sockets = 1;
   while (sockets * sockets < paths && sockets < kSocketsMax) ++sockets;
   return sockets;
+}
+// The fewest with five-tuples to choose from: 8 for each path, so that of 4 equal ways between two
+// hosts one is missed by all of them once in 2500 pairs.
+constexpr std::uint32_t sockets_to_choose_for(std::uint32_t paths) {
+  constexpr std::uint32_t kTuplesPerPath = 8;
+  return paths == 1 ? 1 : sockets_for(kTuplesPerPath * paths);
 }
 
 struct EndpointOptions {
@@ -142,6 +151,10 @@ class Endpoint {
   }
 
   void clear_errors();
+
+  // See hops.h. False: the kernel takes no more now.
+  bool ask(const HopQuestion& question);
+  std::vector<HopAnswer> read_answers();
 
   const EndpointCounters& counters() const;
 

@@ -12,9 +12,9 @@ void Outbox::fill(base::Nanos now, SetEntry& entry, std::size_t limit) {
   const std::size_t pulled = entry.channel.pull(now, std::span(datagrams_).subspan(end_, limit));
   for (std::size_t i = end_; i < end_ + pulled; ++i) {
     const transport::Outgoing& datagram = datagrams_[i];
-    const auto& addresses = entry.addresses[datagram.peer];
-    const Tuple tuple = tuple_of(datagram.path, addresses.size());
-    items_[i] = {&addresses[tuple.port], tuple.socket, datagram.head(), datagram.payload};
+    const Tuple tuple = entry.tuple(datagram.peer, datagram.path);
+    items_[i] = {&entry.addresses[datagram.peer][tuple.port], tuple.socket, datagram.head(),
+                 datagram.payload};
     owners_[i] = &entry;
   }
   end_ += pulled;

@@ -15,6 +15,7 @@ SetEntry::SetEntry(std::uint16_t set, PeerSet&& peers)
     : number(set),
       channel(peers.config, std::move(peers.identity)),
       addresses(std::move(peers.addresses)),
+      tuples(std::move(peers.tuples)),
       numbers(std::move(peers.numbers)),
       names(std::move(peers.names)),
       family(peers.family) {

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "transport/channel.h"
-#include "transport/io/address.h"
+#include "transport/io/endpoint.h"
 
 namespace alm::io {
 
@@ -22,6 +22,7 @@ struct SetEntry {
   std::uint16_t number;
   transport::Channel channel;
   std::vector<std::vector<Address>> addresses;
+  std::vector<Tuples> tuples;
   std::vector<std::uint32_t> numbers;
   std::vector<std::string> names;
   std::uint16_t family;
@@ -38,6 +39,10 @@ struct SetEntry {
   std::optional<base::Error> failure;  // final: the set cannot run again
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
+  Tuple tuple(transport::PeerId peer, std::uint8_t path) const {
+    const bool known = peer < tuples.size() && path < tuples[peer].size();
+    return known ? tuples[peer][path] : tuple_of(path, addresses[peer].size());
+  }
   std::string name_of(std::uint32_t rank_number) const;
   // Why the peer has given up, which has told the number of a rank.
   std::string given_up(transport::PeerId peer, std::uint32_t told) const;

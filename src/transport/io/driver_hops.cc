@@ -1,0 +1,58 @@
+// Asks routers, in the place of the thread that drives: the error queues are its to read.
+#include <chrono>
+
+#include "transport/io/driver_impl.h"
+#include "transport/io/hops.h"
+
+namespace alm::io {
+namespace {
+
+constexpr std::chrono::milliseconds kTurnInterval{1};
+
+}  // namespace
+
+std::vector<Address> Driver::ask_routers(std::span<const HopQuestion> questions,
+                                         base::Nanos patience) {
+  Impl& self = *impl_;
+  std::vector<Address> none(questions.size());
+  if (!self.in_owner() || questions.empty()) return none;
+  Lock lock(self.mutex);
+  self.begin_call();
+  while (self.driving) {
+    ++self.waiting;
+    self.turn_over.wait_for(lock, kTurnInterval);
+    --self.waiting;
+  }
+  self.driving = true;
+  self.now = monotonic_now();
+  HopQuestions hops(questions, self.now, patience);
+  while (!hops.done(self.now)) {
+    self.ask(lock, hops);
+    self.now = monotonic_now();
+  }
+  self.driving = false;
+  if (self.waiting > 0) self.turn_over.notify_all();
+  self.end_call(self.now);
+  return hops.routers();
+}
+
+void Driver::Impl::ask(Lock& lock, HopQuestions& hops) {
+  receive();
+  const bool more = pump();
+  finish_complete();
+  bool full = false;
+  while (const auto question = full ? std::nullopt : hops.next(now)) {
+    full = !endpoint->ask(*question);  // without an answer it is asked again
+  }
+  const base::Nanos until = more ? now : std::min(hops.deadline(), earliest_deadline());
+  const WaitPlan plan = endpoint->plan_wait(now, until, !outbox.empty(), driver_wake.fd());
+  driver_wake.sleep();
+  lock.unlock();
+  const Ready ready = endpoint->block(plan);
+  lock.lock();
+  driver_wake.awake();
+  may_send = outbox.empty() || ready.writable || ready.error;
+  for (const HopAnswer& answer : endpoint->read_answers()) hops.answered(answer);
+}
+
+}  // namespace alm::io
