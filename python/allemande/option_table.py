@@ -167,6 +167,14 @@ OPTIONS: tuple[Option, ...] = (
         help="Path numbers between two hosts. Each is another pair of UDP ports, so that switches with several equal routes (ECMP) may send them different ways. 1 is one route; more pay where leaf switches have several uplinks to different spines.",
     ),
     Option(
+        key="find_ways",
+        kind="flag",
+        default="on",
+        valid="",
+        shared=True,
+        help="With `paths` above 1: at a communicator's first call, ask the routers which pairs of UDP ports they send which way, by small packets whose TTL ends there, so that path numbers stand for different ways. Routers that do not answer cost up to 30 ms. `off` takes port pairs as they come, for comparison.",
+    ),
+    Option(
         key="path_policy",
         kind="choice",
         default="least-loaded",

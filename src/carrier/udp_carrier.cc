@@ -22,6 +22,7 @@ io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
     const std::uint32_t member = phase.rank_of(peer).value;
     peers.identity.remote_set.push_back(sets[member]);
     peers.addresses.push_back(all.addresses[member]);
+    if (member < all.tuples.size()) peers.tuples.push_back(all.tuples[member]);
     peers.numbers.push_back(all.numbers.empty() ? member : all.numbers[member]);
   }
   peers.identity.local_set = peers.identity.remote_set[phase.self];

@@ -120,8 +120,12 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
            topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
   };
   least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
-  has_steps_ = plan::uneven_pays(matrix, members);
+  const bool pays = plan::uneven_pays(matrix, members);
+  has_steps_ = pays || network_.paths;
   if (!has_steps_) return;
+  stepped_ = carrier_.plan().rounds();
+  if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
+  if (!pays) return;
   const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
   auto made = plan::make_uneven(
       {.ranks = members,
@@ -130,7 +134,6 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
        .packet_bytes = carrier_.packet_bytes(),
        .grain_packets = carrier_.config().grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
-  stepped_ = carrier_.plan().rounds();
   stepped_.trains = std::move(made.send);
   stepped_.arrivals = std::move(made.recv);
   stepped_.steps = made.steps;

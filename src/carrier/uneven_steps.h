@@ -33,6 +33,11 @@ class UnevenSteps {
     const topology::Cluster* cluster = nullptr;  // null: no steps
     double packet_time_us = 0;
     std::vector<base::HostId> hosts;
+    // Of the peers that the rounds send to, by [from * members + to] bytes; null: whoever sends
+    // chooses.
+    std::function<std::vector<std::uint8_t>(std::span<const std::uint64_t> bytes,
+                                            std::span<const base::PeerId> send)>
+        paths = nullptr;
   };
 
   // The carrier and the cluster must live as long as this.
@@ -84,7 +89,7 @@ class UnevenSteps {
   std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
-  base::Rounds stepped_;  // the rounds of the carrier, and the steps
+  base::Rounds stepped_;  // the rounds of the carrier, and the steps, or paths, or both
 };
 
 }  // namespace alm::carrier

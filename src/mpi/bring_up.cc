@@ -18,6 +18,7 @@ namespace alm::mpi {
 namespace {
 
 constexpr std::uint32_t kSafeDatagramBytes = 1232;  // 1280 (RFC 8200 section 5) - IPv6 40 - UDP 8
+constexpr base::Nanos kRouterPatience = 10 * base::kMillisecond;
 constexpr std::string_view kNative = "its MPI_Alltoall passes through";
 
 }  // namespace
@@ -150,6 +151,11 @@ std::string BringUp::open_udp() {
     job_.warn_once(warning);
   }
 
+  // Behind the only switch there is one way.
+  const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
+  if (finds_ways(job_.options) && !one_switch) {
+    if (std::string reason = find_ways(); !reason.empty()) return reason;
+  }
   std::uint32_t datagram_bytes = common_datagram_bytes();
   if (std::string reason = say_hello(sets, datagram_bytes); !reason.empty()) {
     if (datagram_bytes <= kSafeDatagramBytes) return reason;
@@ -161,6 +167,52 @@ std::string BringUp::open_udp() {
   courier_.take_udp(std::move(memory));
   ways_.take_udp(datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
                  courier_.phases_bytes_max());
+  return {};
+}
+
+// Empty, too, where nothing is found.
+std::string BringUp::find_ways() {
+  const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
+  std::vector<std::vector<io::Address>> addresses;
+  if (driver_ != nullptr) {
+    for (const PeerRecord& record : leaders_of(records_, members_.placement, members_.leader())) {
+      auto of_host = addresses_of(record);
+      addresses.push_back(of_host ? std::move(of_host).value() : std::vector<io::Address>{});
+    }
+  }
+  RouterRecord mine;
+  std::vector<RouterRecord> all(members_.ranks), of_hosts;
+  const auto gather = [&] {
+    auto gathered = collectives_.gather(mine, all);
+    of_hosts.clear();
+    for (std::uint32_t host = 0; gathered && driver_ != nullptr && host < addresses.size();
+         ++host) {
+      of_hosts.push_back(all[members_.placement.ranks[host][members_.leader()]]);
+    }
+    return gathered;
+  };
+  if (driver_ != nullptr) {
+    const auto questions = leaf_questions(addresses, members_.host);
+    mine = leaf_record(driver_->ask_routers(questions, patience));
+  }
+  if (const auto gathered = gather(); !gathered) return gathered.error().message;
+  std::vector<io::HopQuestion> questions;
+  std::vector<io::Address> routers;
+  if (driver_ != nullptr) {
+    questions = way_questions(addresses, members_.host, of_hosts);
+    routers = driver_->ask_routers(questions, patience);
+    add_routers(mine, routers);
+  }
+  if (const auto gathered = gather(); !gathered) return gathered.error().message;
+  if (driver_ == nullptr) return {};
+  members_.ways =
+      mpi::find_ways(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
+                     questions, routers, addresses);
+  if (members_.self == 0) {
+    job_.log.info(members_.ways.known()
+                      ? fmt::format("{} ways between leaves", members_.ways.count)
+                      : "no router has told which ways there are: path numbers are hashed");
+  }
   return {};
 }
 
@@ -343,6 +395,10 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
     peers.names.push_back(members_.host_text(host));
   }
   carrier::UdpCarrier::Shared shared{members_.leaders, {}, lanes(peers)};
+  peers.tuples = members_.ways.tuples;
+  if (assigns_paths(job_.options) && !members_.ways.known()) {
+    peers.config.path_rule = transport::PathRule::kLeastLoaded;
+  }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
   for (const PeerRecord& record : leaders) {
     add_peer(peers, record, record.set);
@@ -373,6 +429,7 @@ std::vector<io::PeerSet> BringUp::lanes(const io::PeerSet& own) const {
   for (std::uint32_t lane = 0; lane < count; ++lane) {
     const std::uint32_t there = (self + lane) % count;
     io::PeerSet& peers = lanes.emplace_back(own);
+    peers.tuples.clear();  // ports of others
     auto both = leaders_of(records_, members_.placement, std::min(self, there));
     const auto others = leaders_of(records_, members_.placement, std::max(self, there));
     both.insert(both.end(), others.begin(), others.end());

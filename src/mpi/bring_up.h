@@ -6,11 +6,14 @@
 //   2. Allgather of sockets and set numbers. A host without sockets: MPI messages for all.
 //   3. Where ranks share hosts, they attach to the memory of their leaders, and the minimum of the
 //      outcomes. One that cannot: MPI messages for all.
-//   4. Hello over UDP between the leaders of the hosts, and the minimum of the outcomes. A second
+//   4. With several paths: leaders ask the routers about them, and two Allgathers of what these
+//   say.
+//   5. Hello over UDP between the leaders of the hosts, and the minimum of the outcomes. A second
 //      try has packets that fit any path IPv6 allows; then MPI messages.
 //
-// Where a host is to have several leaders, all of them go through 2 and 4 at once, each with those
-// of its own number on the other hosts. One without sockets: the host leaders are the only ones.
+// Where a host is to have several leaders, all of them go through 2, 4 and 5 at once, each with
+// those of its own number on the other hosts. One without sockets: the host leaders are the only
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +57,7 @@ class BringUp {
   std::string open_udp();
   std::string open_messages();
   std::string share_memory(std::unique_ptr<node::NodeMemory>& memory);
+  std::string find_ways();
   std::string say_hello(ReservedSets& sets, std::uint32_t datagram_bytes);
   std::string say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
                                 const std::string& reason);

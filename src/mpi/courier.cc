@@ -10,6 +10,7 @@
 #include "mpi/hello_exchange.h"
 #include "mpi/settings.h"
 #include "mpi/size_check.h"
+#include "plan/assigned_ways.h"
 #include "plan/far.h"
 
 namespace alm::mpi {
@@ -40,7 +41,7 @@ void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
     }
   }
   carrier_ = std::make_unique<carrier::UdpCarrier>(
-      driver, std::move(peers), ways_.plan_of_hosts(), std::move(plans), sets, std::move(shared),
+      driver, std::move(peers), plan_with_paths(), std::move(plans), sets, std::move(shared),
       carrier::UdpCarrier::Hooks{[this] {
                                    job_.ops.progress();
                                    end_with_host();
@@ -72,6 +73,24 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
       config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
     }
   };
+}
+
+// Paths are assigned by all ranks alike, from what all of them send.
+plan::Plan Courier::plan_with_paths() const {
+  plan::Plan plan = ways_.plan_of_hosts();
+  const std::uint32_t hosts = members_.placement.hosts();
+  if (!assigns_by_ways() || hosts > plan::kAssignedMembersMax) return plan;
+  std::vector<std::vector<base::PeerId>> sends;
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    const auto rounds = make_rounds(job_.options, members_.leaves, hosts, host);
+    sends.push_back(rounds.value().rounds().send);
+  }
+  plan.phases.front().rounds.paths = assigned_paths(members_.ways, members_.host, sends);
+  return plan;
+}
+
+bool Courier::assigns_by_ways() const {
+  return assigns_paths(job_.options) && members_.ways.known();
 }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.
@@ -133,6 +152,12 @@ void Courier::make_steps() {
   if (!steps && (host_ || !wants_trials(job_.options) || !job_.has_native)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
+  if (steps && assigns_by_ways()) {
+    network.paths = [this](std::span<const std::uint64_t> bytes,
+                           std::span<const base::PeerId> send) {
+      return assigned_paths(members_.ways, members_.host, bytes, send);
+    };
+  }
   if (members_.leaders > 1) {
     slice_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, network);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "mpi/found_ways.h"
 #include "mpi/settings.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
@@ -25,6 +26,7 @@ struct Members {
   std::vector<std::uint32_t> sites;    // [host]; empty: the algorithm knows none
   std::optional<plan::Tuning> tuning;  // by the cluster file
   std::uint32_t leaders = 1;           // of each host, its first ranks
+  FoundWays ways;                      // to the hosts, on their leaders
 
   // The host leader.
   bool leads() const { return placement.leads(self); }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "execute/configuration.h"
+#include "mpi/found_ways.h"
 #include "mpi/peer_record.h"
 
 namespace alm::mpi {
@@ -128,7 +129,8 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
     if (options.pacing != "off") endpoint.pace_mbit_s = tuning->host_rate_mbit_s;
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
-  endpoint.paths = io::sockets_for(static_cast<std::uint32_t>(options.paths));
+  const auto paths = static_cast<std::uint32_t>(options.paths);
+  endpoint.paths = finds_ways(options) ? io::sockets_to_choose_for(paths) : io::sockets_for(paths);
   endpoint.allow_gso = options.gso != "off";
   endpoint.allow_gro = options.gro != "off";
   return endpoint;

@@ -27,6 +27,8 @@ TEST(Settings, PathsAndWhatDoesNotGoWithThem) {
   EXPECT_EQ(config.paths, 12u);
   EXPECT_EQ(config.path_rule, transport::PathRule::kBss);
   EXPECT_EQ(config.path_batch, 3u);
+  EXPECT_EQ(endpoint_options(options, nullptr).paths, 8u);  // to choose from
+  ASSERT_TRUE(base::set_option(options, "find_ways=off"));
   EXPECT_EQ(endpoint_options(options, nullptr).paths, 4u);
   EXPECT_TRUE(check_path_options(options).ok());
   ASSERT_TRUE(base::set_option(options, "path_batch=13"));
