@@ -1,0 +1,91 @@
+"""Ways that routers take: asked for at a communicator's first call, and followed by paths."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from allemande.lab import Lab, mpi_launch
+from allemande.lab.network import BRIDGES, ROUTERS
+from allemande.preload import library_path
+
+LEAF_SPINE = """
+format = 1
+name = "two-ways"
+[[switch]]
+name = "leaf[0-1]"
+[[switch]]
+name = "spine[0-1]"
+[[host]]
+name = "h[0-3]"
+[[link]]
+from = "h[0-1]"
+to = "leaf0"
+rate_mbit_s = 10
+[[link]]
+from = "h[2-3]"
+to = "leaf1"
+rate_mbit_s = 10
+[[link]]
+from = "leaf[0-1]"
+to = "spine0"
+rate_mbit_s = 10
+queue_up_packets = 45
+queue_down_packets = 45
+[[link]]
+from = "leaf[0-1]"
+to = "spine1"
+rate_mbit_s = 10
+queue_up_packets = 45
+queue_down_packets = 45
+"""
+
+
+def run(lab: Lab, folder: Path, bytes_per_pair: int, **options: str) -> str:
+    """What rank 0 and the library have said of one exchange, every byte checked."""
+    chosen = mpi_launch.installation("openmpi")
+    program = folder / "alltoall"
+    source = Path(__file__).with_name("alltoall.c")
+    subprocess.run([chosen.compiler(), "-O2", "-o", program, source], check=True)
+    done = lab.run(
+        "openmpi",
+        None,
+        [str(program), str(bytes_per_pair)],
+        preload=library_path(chosen.kind),
+        env={
+            "ALLEMANDE_LOG": "info",
+            "ALLEMANDE_ALGORITHM": "sync-shuffle",
+            **{f"ALLEMANDE_{name.upper()}": value for name, value in options.items()},
+        },
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=lab.timers.patience_s(120),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "wrong 0" in done.stdout
+    return str(done.stderr)
+
+
+@pytest.mark.parametrize("forwarding", [ROUTERS, BRIDGES])
+def test_ways_are_those_that_routers_tell(
+    registry_base: Path, tmp_path: Path, forwarding: str
+) -> None:
+    path = registry_base / "two-ways.toml"
+    path.write_text(LEAF_SPINE)
+    with Lab.boot(path, forwarding=forwarding) as lab:
+        before = lab.stats()
+        said = run(lab, tmp_path, 100_000, paths="2", path_policy="assigned")
+        sent = {
+            port.peer: port.sent_packets
+            for port in lab.stats().since(before).ports
+            if port.node == "leaf0" and port.peer.startswith("spine")
+        }
+    if forwarding == BRIDGES:
+        assert "no router has told which ways there are" in said
+        return
+    assert "2 ways between leaves" in said
+    # Of what the hosts of a leaf send in each step, each spine carries half.
+    assert min(sent.values()) >= 4 * 100_000 / 1472 / 2 * 0.9
