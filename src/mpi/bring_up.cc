@@ -396,7 +396,7 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
   }
   carrier::UdpCarrier::Shared shared{members_.leaders, {}, lanes(peers)};
   peers.tuples = members_.ways.tuples;
-  if (assigns_paths(job_.options) && !members_.ways.known()) {
+  if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.ways)) {
     peers.config.path_rule = transport::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);

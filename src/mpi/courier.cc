@@ -10,7 +10,6 @@
 #include "mpi/hello_exchange.h"
 #include "mpi/settings.h"
 #include "mpi/size_check.h"
-#include "plan/assigned_ways.h"
 #include "plan/far.h"
 
 namespace alm::mpi {
@@ -79,7 +78,7 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
 plan::Plan Courier::plan_with_paths() const {
   plan::Plan plan = ways_.plan_of_hosts();
   const std::uint32_t hosts = members_.placement.hosts();
-  if (!assigns_by_ways() || hosts > plan::kAssignedMembersMax) return plan;
+  if (!assigns_by_ways()) return plan;
   std::vector<std::vector<base::PeerId>> sends;
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const auto rounds = make_rounds(job_.options, members_.leaves, hosts, host);
@@ -89,9 +88,7 @@ plan::Plan Courier::plan_with_paths() const {
   return plan;
 }
 
-bool Courier::assigns_by_ways() const {
-  return assigns_paths(job_.options) && members_.ways.known();
-}
+bool Courier::assigns_by_ways() const { return assigns_paths(job_.options, members_.ways); }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.
 void Courier::end_with_host() {

@@ -72,8 +72,9 @@ void number_paths(const std::vector<io::Tuples>& by_way, std::uint32_t paths, st
 
 bool finds_ways(const base::Options& options) { return options.paths > 1 && options.find_ways; }
 
-bool assigns_paths(const base::Options& options) {
-  return finds_ways(options) && options.path_policy == "assigned";
+bool assigns_paths(const base::Options& options, const FoundWays& ways) {
+  return options.path_policy == "assigned" && ways.known() &&
+         ways.leaf_of.size() <= plan::kAssignedMembersMax;
 }
 
 std::uint8_t FoundWays::path_by(std::uint32_t host, std::uint8_t way) const {
@@ -164,9 +165,8 @@ FoundWays find_ways(std::span<const RouterRecord> records, std::uint32_t self, s
   ways.tuples.resize(addresses.size());
   ways.way_of.resize(addresses.size());
   for (std::uint32_t to = 0; to < addresses.size(); ++to) {
-    // With fewer paths than ways, hosts begin with different ones.
-    const std::uint32_t first = paths < ways.count ? self + to : 0;
-    number_paths(by_way[to], paths, first, ways.tuples[to], ways.way_of[to]);
+    // Hosts begin with different ones: what follows no plan takes path 0.
+    number_paths(by_way[to], paths, self + to, ways.tuples[to], ways.way_of[to]);
   }
   return ways;
 }

@@ -47,8 +47,8 @@ struct FoundWays {
 
 // Whether ways are looked for at all.
 bool finds_ways(const base::Options& options);
-// Whether paths are assigned by the plan.
-bool assigns_paths(const base::Options& options);
+// Whether paths are assigned by the plan: it must know the ways, and hosts must not be too many.
+bool assigns_paths(const base::Options& options, const FoundWays& ways);
 
 using HostAddresses = std::span<const std::vector<io::Address>>;  // [host][port]
 
