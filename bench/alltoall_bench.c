@@ -5,10 +5,11 @@
 //
 // One call: fill the send buffer, barrier, t0, the collective, t1, check. Only the exchange is
 // inside t0..t1; its time is the largest over the ranks (each rank's own clock, started by the
-// barrier). A cold call has no barrier, which would open connections: all ranks start it by the
-// clock (bench_meeting.h). Rank 0 writes JSON lines: one `start`, one `call` per exchange, one
-// `size` with the counters of all calls of a size, one `end`. A file without `end` is a run that
-// did not finish.
+// barrier). With `--start clock` they all start at one time after it (bench_meeting.h): a barrier
+// over long links leaves ranks as far apart as a message takes. A cold call has no barrier, which
+// would open connections, and starts by the clock as well. Rank 0 writes JSON lines: one `start`,
+// one `call` per exchange, one `size` with the counters of all calls of a size, one `end`. A file
+// without `end` is a run that did not finish.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -38,6 +39,7 @@ struct world {
   FILE* out;         // rank 0 only
   double late_s;     // this rank comes so late to every call
   struct meeting* meeting;  // NULL: alone
+  uint64_t* started;        // calls, or steps, that began by the clock
 };
 
 // What the timed calls have taken of processors.
@@ -82,6 +84,13 @@ static bool first_of_namespace(const struct world* world) {
   return first;
 }
 
+// All ranks are there, unless the call is cold; when it begins.
+static double begin_call(const struct world* world, const struct options* options) {
+  if (options->cold_ranks > 0) return start_cold(world->meeting, options->cold_ranks);
+  if (!options->by_clock) return now_seconds();
+  return start_call(world->meeting, ++*world->started, (uint64_t)world->ranks);
+}
+
 static struct call_result run_step(const struct world* world, const struct options* options,
                                    const struct traffic* traffic, struct buffers* buffers,
                                    uint64_t call_key, struct effort* effort) {
@@ -90,7 +99,7 @@ static struct call_result run_step(const struct world* world, const struct optio
   if (world->rank == 0) before = read_cpu_ticks();
   const bool cold = options->cold_ranks > 0;
   if (!cold) MPI_Barrier(world->comm);
-  const double start = cold ? start_cold(world->meeting, options->cold_ranks) : now_seconds();
+  const double start = begin_call(world, options);
   const double process_before = process_seconds();
   sleep_seconds(world->late_s);
   call_collective(options->collective, traffic, buffers, world->comm);
@@ -296,7 +305,8 @@ static void report_start(const struct world* world) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  struct world world = {.comm = MPI_COMM_WORLD, .out = NULL, .meeting = NULL};
+  uint64_t started = 0;
+  struct world world = {.comm = MPI_COMM_WORLD, .started = &started};
   MPI_Comm_rank(world.comm, &world.rank);
   MPI_Comm_size(world.comm, &world.ranks);
 

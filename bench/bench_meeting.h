@@ -1,6 +1,7 @@
 // Where ranks meet without MPI: a file that all of them map, because all hosts of a lab are one
-// machine with one clock. The ranks of a cold call start from here, before any connection exists,
-// and several jobs agree here when the timed calls of a size begin and end.
+// machine with one clock. The ranks of a cold call start from here, before any connection exists;
+// several jobs agree here when the timed calls of a size begin and end; and ranks whose barrier
+// would leave them apart, because links are long, start every call from here.
 #pragma once
 
 #include <errno.h>
@@ -22,6 +23,9 @@ struct meeting {
   _Atomic uint64_t start_ns;           // when it begins; 0: not all have arrived
   _Atomic uint32_t ready[kMaxSizes];   // jobs that are ready for the timed calls of a size
   _Atomic uint32_t enough[kMaxSizes];  // jobs that have as many of them as they need
+  _Atomic uint64_t come;               // ranks of the only job, over all calls so far
+  _Atomic uint64_t set_out;            // calls whose start is known
+  _Atomic uint64_t due_ns[2];          // the start of calls with odd and even numbers
 };
 
 // The last rank that arrives gives the others so long to fall asleep.
@@ -64,6 +68,19 @@ static inline double start_cold(struct meeting* meeting, long ranks) {
   }
   uint64_t start = 0;
   while ((start = atomic_load(&meeting->start_ns)) == 0) sleep_until(monotonic_ns() + kPollNs);
+  sleep_until(start);
+  return 1e-9 * (double)start;
+}
+
+// As `start_cold`, for call number `call`, from 1 on, of the only job.
+static inline double start_call(struct meeting* meeting, uint64_t call, uint64_t ranks) {
+  // Nobody reads the start of the call before the last: all have come to the last one since.
+  if (atomic_fetch_add(&meeting->come, 1) + 1 == call * ranks) {
+    atomic_store(&meeting->due_ns[call % 2], monotonic_ns() + kStartInNs);
+    atomic_store(&meeting->set_out, call);
+  }
+  while (atomic_load(&meeting->set_out) < call) sleep_until(monotonic_ns() + kPollNs);
+  const uint64_t start = atomic_load(&meeting->due_ns[call % 2]);
   sleep_until(start);
   return 1e-9 * (double)start;
 }

@@ -39,6 +39,7 @@ struct options {
   const char* meet;    // file of a struct meeting; NULL: this job is alone
   long cold_ranks;     // of all jobs, which start their only call together; 0: not cold
   long jobs;
+  bool by_clock;  // all ranks of a call start at one time, instead of each after a barrier
 };
 
 static inline void usage(void) {
@@ -48,7 +49,8 @@ static inline void usage(void) {
       "         [--max-calls N] [--min-seconds S] [--max-seconds S] [--seed N] [--output FILE]\n"
       "         [--collective [i]alltoall|[i]alltoallv|[i]alltoallw] [--matrix FILE]\n"
       "         [--steps N]\n"
-      "         [--idle S] [--late HOST=S[,HOST=S...]] [--meet FILE [--jobs N] [--cold RANKS]]\n"
+      "         [--idle S] [--late HOST=S[,HOST=S...]]\n"
+      "         [--meet FILE [--jobs N] [--cold RANKS] [--start barrier|clock]]\n"
       "Per size: N warm-up calls, then timed calls until both minima are reached or one more\n"
       "call would pass a maximum. --output: where rank 0 writes (default: standard output).\n"
       "--matrix, for v and w: 64-bit integers in the machine's order, for each size ranks x "
@@ -58,7 +60,8 @@ static inline void usage(void) {
       "--idle: seconds before each timed call. --late: the ranks of a host come so late to every\n"
       "call. --meet: a file of zeroes that all ranks of all N jobs map; their timed calls "
       "overlap.\n"
-      "--cold: so many ranks of all jobs make one call, which no other call of MPI precedes.\n");
+      "--cold: so many ranks of all jobs make one call, which no other call of MPI precedes.\n"
+      "--start clock: all ranks of the only job begin a call at one time, after the barrier.\n");
 }
 
 static inline bool parse_long(const char* text, long low, long* value) {
@@ -139,7 +142,8 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
                               .late = NULL,
                               .meet = NULL,
                               .cold_ranks = 0,
-                              .jobs = 1};
+                              .jobs = 1,
+                              .by_clock = false};
   for (int i = 1; i + 1 < argc; i += 2) {
     const char* name = argv[i];
     const char* value = argv[i + 1];
@@ -182,6 +186,9 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
       good = parse_long(value, 1, &options->jobs);
     } else if (strcmp(name, "--cold") == 0) {
       good = parse_long(value, 1, &options->cold_ranks);
+    } else if (strcmp(name, "--start") == 0) {
+      options->by_clock = strcmp(value, "clock") == 0;
+      good = options->by_clock || strcmp(value, "barrier") == 0;
     }
     if (!good) {
       fprintf(stderr, "alltoall_bench: bad option or value: %s %s\n", name, value);
@@ -196,8 +203,12 @@ static inline bool parse_options(int argc, char** argv, struct options* options)
     fprintf(stderr, "alltoall_bench: --steps needs --matrix, and no --meet\n");
     return false;
   }
-  if (!options->meet && (options->jobs > 1 || options->cold_ranks > 0)) {
-    fprintf(stderr, "alltoall_bench: --jobs and --cold need --meet\n");
+  if (!options->meet && (options->jobs > 1 || options->cold_ranks > 0 || options->by_clock)) {
+    fprintf(stderr, "alltoall_bench: --jobs, --cold and --start clock need --meet\n");
+    return false;
+  }
+  if (options->by_clock && (options->jobs > 1 || options->cold_ranks > 0)) {
+    fprintf(stderr, "alltoall_bench: --start clock is for one job that is not cold\n");
     return false;
   }
   if (options->cold_ranks > 0 && (options->size_count != 1 || options->warmup != 0)) {

@@ -48,6 +48,41 @@ queue_up_packets = 45
 queue_down_packets = 820
 """
 
+# Two sites with a long link between them; QUEUE packets wait before it. SCALE is for labs of it.
+SCALE = 0.25
+QUEUE = 50
+TWO_SITES = f"""
+format = 1
+name = "two-sites"
+[[switch]]
+name = "rennes"
+site = "rennes"
+[[switch]]
+name = "nancy"
+site = "nancy"
+[[host]]
+name = "h[0-3]"
+[[link]]
+from = "h[0-1]"
+to = "rennes"
+rate_mbit_s = 100
+latency_us = 1
+queue_down_packets = 800
+[[link]]
+from = "h[2-3]"
+to = "nancy"
+rate_mbit_s = 100
+latency_us = 1
+queue_down_packets = 800
+[[link]]
+from = "rennes"
+to = "nancy"
+rate_mbit_s = 67
+latency_us = 5000
+queue_up_packets = {QUEUE}
+queue_down_packets = {QUEUE}
+"""
+
 
 @pytest.fixture(autouse=True)
 def registry_base() -> Iterator[Path]:
@@ -86,6 +121,14 @@ def cluster(registry_base: Path) -> Path:
     registry_base.chmod(0o755)
     path = registry_base / "small.toml"
     path.write_text(CLUSTER)
+    return path
+
+
+@pytest.fixture
+def two_sites(registry_base: Path) -> Path:
+    registry_base.chmod(0o755)
+    path = registry_base / "two-sites.toml"
+    path.write_text(TWO_SITES)
     return path
 
 

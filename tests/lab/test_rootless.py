@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab.conftest import SCALE
 
 SOMEBODY = 65534
 # Open MPI's launcher may wait for ever for processes that are no MPI programs and end at once.
@@ -67,6 +69,22 @@ def test_a_user_without_rights_has_a_whole_lab(
     )
     assert somebody("exec", "h0", "--", sys.executable, "-c", control) == "cubic\n"
     assert "leaf1 -> h3" in somebody("stats")
+    somebody("down")
+    nothing_left()
+
+
+def test_a_user_without_rights_has_links_with_a_latency(
+    somebody: Callable[..., str], two_sites: Path, nothing_left: Callable[[], None]
+) -> None:
+    somebody("up", str(two_sites), "--scale", str(SCALE))
+    refused = (
+        "import socket, time; begin = time.monotonic(); "
+        "error = socket.socket().connect_ex(('h3', 9)); print(error, time.monotonic() - begin)"
+    )
+    error, took = somebody("exec", "h0", "--", sys.executable, "-c", refused).split()
+    assert int(error) == errno.ECONNREFUSED
+    assert float(took) >= 2 * 0.005 / SCALE - 0.0002
+    assert "packets delayed, 0 lost" in somebody("stats")
     somebody("down")
     nothing_left()
 

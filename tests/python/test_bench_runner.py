@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ import pytest
 from allemande.bench import runner as runner_module
 from allemande.bench.candidates import Candidate, parse_candidates
 from allemande.bench.job_plan import JobPlan
-from allemande.bench.runner import Effort, Runner
+from allemande.bench.runner import REPEATS_OF_VOID_MAX, Effort, Runner
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
 from allemande.lab.placement import Placement
+from allemande.lab.stats import RelayStats
 from allemande.lab.timers import Timers, choose_timers
 from allemande.progress_bar import ConsoleProgress, format_left
 
@@ -55,6 +57,7 @@ class FakeBed:
     def __init__(self, behaviours: Mapping[str, Sequence[str]]) -> None:
         self.behaviours = {name: list(texts) for name, texts in behaviours.items()}
         self.launches: list[tuple[str, str]] = []
+        self.relays: list[RelayStats] = []  # before and after each launch
 
     def command(
         self,
@@ -68,6 +71,9 @@ class FakeBed:
         self.launches.append((candidate.name, program[program.index("--sizes") + 1]))
         settings = [f"{name}={value}" for name, value in environment.items()]
         return ["env", f"BEHAVIOUR={text}", *settings, sys.executable, "-c", STAND_IN, *program]
+
+    def relay(self) -> RelayStats | None:
+        return self.relays.pop(0) if self.relays else None
 
 
 class Watcher:
@@ -89,11 +95,35 @@ def make_runner(
     rounds: int = 2,
     watcher: Watcher | None = None,
     timers: Timers = REAL_TIMERS,
+    plan: JobPlan | None = None,
 ) -> Runner:
     candidates = parse_candidates([",".join(bed.behaviours)])
     effort = Effort(rounds=rounds, calls=2)
-    plan = JobPlan.of(Workload(dict.fromkeys(sizes, 0.5)))
-    return Runner(bed, candidates, plan, effort, watcher or Watcher(), timers)
+    whole = plan or JobPlan.of(Workload(dict.fromkeys(sizes, 0.5)))
+    return Runner(bed, candidates, whole, effort, watcher or Watcher(), timers)
+
+
+@pytest.mark.parametrize(
+    ("lost", "late_ns", "reason"),
+    [(0, 5_000_000, None), (3, 0, "3 packets lost by the lab's relay"), (0, 10**9, "too late")],
+)
+def test_what_the_relay_loses_or_delays_too_long_voids(
+    lost: int, late_ns: int, reason: str | None
+) -> None:
+    """The latency is 10 ms; 100 packets cross in each launch."""
+    bed = FakeBed({"mpich": ['{"seconds": 1}']})
+    launches = 1 if reason is None else 1 + REPEATS_OF_VOID_MAX
+    for launch in range(launches):
+        for more in (0, 1):
+            number = launch + more
+            bed.relays.append(RelayStats(100 * number, lost * number, late_ns * number, 0))
+    runner = make_runner(
+        bed, rounds=1, plan=replace(JobPlan.of(Workload({10: 0.5})), latency_s=0.01)
+    )
+    (figure,) = runner.run()
+    assert len(bed.launches) == launches
+    assert figure.void == (reason is not None)
+    assert reason is None or reason in (figure.void_reason or "")
 
 
 def test_candidates_take_turns() -> None:

@@ -13,7 +13,7 @@ from allemande.bench.candidates import Candidate
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions
 from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
-from allemande.bench.job_plan import make_jobs
+from allemande.bench.job_plan import CLOCK, choose_start, make_jobs
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.setting import Setting, describe_setting
@@ -122,9 +122,10 @@ def compare(
     timeline: Request | None = None,
     forwarding: str | None = None,
     pattern: PatternSpec | None = None,
+    start: str | None = None,
 ) -> Comparison:
     """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`, `forwarding`:
-    as Lab.boot.
+    as Lab.boot. `start`: "barrier" or "clock"; None: by the latency of the links.
 
     `timeline`: one of the sizes, of which timelines are recorded after the figures.
     """
@@ -144,10 +145,15 @@ def compare(
         times,
         pattern,
     )
+    latency_s = cluster.latency_seconds(list(dict.fromkeys(plan.workloads[0].hosts))) / scale
+    how = choose_start(start, latency_s, conditions, pattern)
+    plan = replace(plan, latency_s=latency_s, start=how)
     for workload in plan.workloads:
         check_memory(workload, available_mebibytes() / len(plan.workloads))
     effort = replace(effort, idle_s=conditions.idle_s(times))
     lines = [text] if (text := conditions.describe()) else []
+    if how == CLOCK:
+        lines.append("the ranks of a call start by the clock")
     flows: list[Flow] = []
     with ExitStack() as stack:
         file = stack.enter_context(_effective_file(cluster_name, conditions))

@@ -42,8 +42,16 @@ def _speeds(figure: Figure) -> tuple[str, ...]:
         format_seconds(figure.slowest_s),
         format_spread(figure.spread),
         format_part(figure.fraction_of_limit),
+        *([format_part(figure.fraction_of_bound)] if figure.latency_s else []),
         format_ratio(figure.ratio_to_best_stock),
     )
+
+
+def _speed_headings(figures: Sequence[Figure]) -> tuple[str, ...]:
+    """The bound is the limit and the latency: where links have one, it is what counts."""
+    if not any(figure.latency_s for figure in figures):
+        return SPEEDS
+    return (*SPEEDS[:-1], "of bound", SPEEDS[-1])
 
 
 def _costs(figure: Figure) -> tuple[str, ...]:
@@ -116,6 +124,8 @@ def _rich_table(
     for size, group in by_size(figures):
         best = best_of(group)
         limit = {"median": format_seconds(group[0].limit_s), "of limit": "100.0%"}
+        if group[0].latency_s:
+            limit |= {"of bound": f"bound {format_seconds(group[0].limit_s + group[0].latency_s)}"}
         if group[0].fair_share_s is not None:
             limit |= {"each job": format_seconds(group[0].fair_share_s), "together": "100.0%"}
         first = format_size(size)
@@ -136,11 +146,12 @@ def _rich_table(
 
 def rich_tables(figures: Sequence[Figure], title: str, width: int) -> list[Table]:
     """Times and what they cost: side by side where there is room."""
-    wide = _rich_table(figures, title, (*SPEEDS, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
+    speeds = _speed_headings(figures)
+    wide = _rich_table(figures, title, (*speeds, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
     tables = [wide]
     if Measurement.get(MEASURING, MEASURING.options, wide).maximum > width:
         tables = [
-            _rich_table(figures, title, SPEEDS, _speeds),
+            _rich_table(figures, title, speeds, _speeds),
             _rich_table(figures, None, COSTS, _costs),
         ]
     if shared := shared_headings(figures):

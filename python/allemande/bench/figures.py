@@ -88,6 +88,9 @@ class Figure:
     step_s: list[float] | None = None  # of each step, the median over the calls
     delivered_bytes: int | None = None  # by one call: payload that reaches another rank
     delivered_gbit_s: float | None = None  # of all pairs of ranks, in a median call (001's metric)
+    latency_s: float = 0.0  # of the longest way, by the latencies of the links
+    fraction_of_bound: float | None = None  # (limit_s + latency_s) / median_s; not of patterns
+    start: str = "barrier"  # what the ranks of a call began by
 
     @property
     def resent(self) -> int:
@@ -210,6 +213,11 @@ def make_figure(
             8e-9 * delivered_bytes / summary.median if summary and delivered_bytes else None
         ),
         delivered_bytes=delivered_bytes,
+        fraction_of_bound=(
+            (limit_s + float((labels or {}).get("latency_s", 0.0))) / summary.median
+            if summary and not any(record.step_seconds for record in used)
+            else None
+        ),
         **_job_keys(used, shared or Shared()),
         **_background_keys(used, shared or Shared()),
         **(labels or {}),

@@ -19,6 +19,25 @@ from allemande.matrix import Matrix, MatrixSpec
 from allemande.patterns import PatternSpec
 from allemande.topology import Cluster
 
+# What the ranks of a call begin by.
+STARTS = (BARRIER, CLOCK) = ("barrier", "clock")
+
+
+def choose_start(
+    name: str | None, latency_s: float, conditions: Conditions, pattern: PatternSpec | None
+) -> str:
+    """By the clock where links have a latency, unless `name` says: a barrier ends as much later on
+    some ranks as a message takes. Several jobs, cold calls and steps have starts of their own.
+    """
+    alone = conditions.jobs == 1 and not conditions.cold and pattern is None
+    if name is None:
+        return CLOCK if latency_s > 0 and alone else BARRIER
+    if name not in STARTS:
+        raise BadInput(f"start {name!r} is unknown; expected one of: {', '.join(STARTS)}")
+    if name == CLOCK and not alone:
+        raise BadInput("--start clock is for one job; leave out --jobs, --cold and --pattern")
+    return name
+
 
 @dataclass(frozen=True)
 class JobPlan:
@@ -28,6 +47,8 @@ class JobPlan:
     fair_share_s: Mapping[int, float]  # by size: the limit when all jobs share the links
     conditions: Conditions = QUIET
     asked: Workload | None = None  # as if all hosts were of one job
+    latency_s: float = 0.0  # of the longest way, in the lab
+    start: str = BARRIER  # what the ranks of a call begin by
 
     @staticmethod
     def of(workload: Workload) -> JobPlan:
@@ -55,6 +76,8 @@ class JobPlan:
         return {
             **(self.asked or self.workloads[0]).labels(),
             "ranks": self.workloads[0].placement.ranks,
+            "latency_s": self.latency_s,
+            "start": self.start,
             **self.conditions.labels(),
         }
 

@@ -10,6 +10,7 @@ from allemande.bench.candidates import Candidate
 from allemande.errors import BadInput
 from allemande.lab import Lab
 from allemande.lab.placement import Placement
+from allemande.lab.stats import RelayStats
 from allemande.lab.timers import Timers
 from allemande.preload import library_path
 
@@ -48,6 +49,9 @@ class LabBed:
             preload=None if candidate.stock else self._preloads[candidate.library],
             placement=placement or self._placement,
         )
+
+    def relay(self) -> RelayStats | None:
+        return self.lab.relay()
 
 
 @contextmanager

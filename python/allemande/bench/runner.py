@@ -12,7 +12,7 @@ from typing import Protocol
 from allemande.bench.background import RunningFlows
 from allemande.bench.candidates import Candidate
 from allemande.bench.figures import Figure, Shared, make_figure, with_ratios
-from allemande.bench.job_plan import JobPlan
+from allemande.bench.job_plan import CLOCK, JobPlan
 from allemande.bench.launches import JobFiles, follow_jobs
 from allemande.bench.program import build_program
 from allemande.bench.records import (
@@ -25,6 +25,7 @@ from allemande.bench.records import (
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
 from allemande.lab.placement import Placement
+from allemande.lab.stats import RelayStats
 from allemande.lab.timers import Timers
 
 REPEATS_OF_VOID_MAX = 2
@@ -34,6 +35,7 @@ FAILURES_MAX = 2  # after so many failed launches a candidate is left out of the
 SILENCE_S = 60.0
 SILENCE_LIMITS = 40.0
 INIT_TIMEOUT_S = "120"
+LATE_PART_MAX = 0.02  # of the latency: so late may the relay be on average
 MEETING_BYTES = 4096  # of the file in which jobs and cold ranks meet: bench/bench_meeting.h
 
 
@@ -83,6 +85,9 @@ class Bed(Protocol):
 
         `placement`: other than usual.
         """
+
+    def relay(self) -> RelayStats | None:
+        """What delays packets on long links, if anything does."""
 
 
 class Progress(Protocol):
@@ -274,8 +279,10 @@ class Runner:
             *("--seed", str(seed)),
             *("--output", str(files.records)),
         ]
-        if cold or jobs > 1:
+        if cold or jobs > 1 or self._plan.start == CLOCK:
             arguments += ["--meet", str(folder / "meeting"), "--jobs", str(jobs)]
+        if self._plan.start == CLOCK:
+            arguments += ["--start", CLOCK]
         if cold:
             arguments += ["--cold", str(self._plan.ranks)]
         environment = dict(candidate.environment)
@@ -306,6 +313,7 @@ class Runner:
                 for workload, where in zip(workloads, files, strict=True)
             ]
             start = time.monotonic()
+            before = self._bed.relay()
 
             def heard(run: RunRecord) -> None:
                 if run.ranks and candidate.library not in self._launch_s:
@@ -323,9 +331,22 @@ class Runner:
                 add_own_counters(run, where.stats_texts(), candidate.by_messages)
             run = join_jobs(runs, self._plan.same_hosts)
             self._look_at_flows(run)
+            self._look_at_relay(run, before)
             if run.mpi_version:
                 self.outcome.mpi_versions[candidate.library] = run.mpi_version
             return run
+
+    def _look_at_relay(self, run: RunRecord, before: RelayStats | None) -> None:
+        """Losses and late packets of a launch count for all of its sizes."""
+        after = self._bed.relay()
+        if before is None or after is None:
+            return
+        packets = after.packets - before.packets
+        mean_s = 1e-9 * (after.late_ns - before.late_ns) / max(1, packets)
+        for record in run.sizes.values():
+            record.count("relay_losses", after.lost_packets - before.lost_packets)
+            if mean_s > LATE_PART_MAX * self._plan.latency_s:
+                record.count("relay_late", packets)
 
     def _look_at_flows(self, run: RunRecord) -> None:
         if self._flows is None:

@@ -65,6 +65,14 @@ def command(
             "one-to-all-tree or allgather-ring.",
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="barrier|clock",
+            help="What the ranks of a call begin by: a barrier before it, or after that the clock "
+            "of the machine, which all hosts share. Default: the clock where links have a latency.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the matrix; every candidate gets the same.")] = 1,
     ranks_per_host: Annotated[
         str,
@@ -258,6 +266,7 @@ def command(
             timeline=None if timeline_size is None else Request(timeline_size),
             forwarding=forwarding,
             pattern=pattern_spec,
+            start=start,
         )
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))

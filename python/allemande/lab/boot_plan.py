@@ -1,6 +1,7 @@
 """Turns a network into what the lab's first process carries out: batches for ip, bridge and tc.
 
-Switches are bridges in one namespace, or routers with a namespace each (lab.routers).
+Switches are bridges in one namespace, or routers with a namespace each (lab.routers). Links with a
+latency lead through a namespace of the relay (lab.delays).
 
 Quiet by construction: forwarding and neighbour entries are static, bridges neither learn, flood nor
 snoop, and IPv6 neither solicits routers nor probes for duplicates. What crosses a link is what the
@@ -9,11 +10,11 @@ programs in the lab send.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from allemande.lab import routers
+from allemande.lab import delays, routers
 from allemande.lab.network import (
     IPV4_NETWORK,
     IPV6_NETWORK,
@@ -155,17 +156,22 @@ def _host_ip(
     return lines
 
 
-def _links(network: Network, namespaces: dict[str, int], offloads: bool, routed: bool) -> list[str]:
+def _links(
+    network: Network, namespaces: dict[str, int], offloads: bool, routed: bool, relay: int
+) -> list[str]:
     """`{N}` stands for the process that holds namespace N; they are made from within the last.
 
-    One segment at most: what a program hands over as a train leaves its host as packets.
+    One segment at most: what a program hands over as a train leaves its host as packets. What
+    crosses the relay is packets in any case.
     """
     macs = {interface.egress.index: interface.mac for interface in network.interfaces()}
     last = max(namespaces.values())
+    delayed = set(network.delayed_links())
+    queues = "numtxqueues 1 numrxqueues 1"
 
     def end(port: Port) -> str:
-        text = f"{port.device} mtu {network.mtu_bytes} numtxqueues 1 numrxqueues 1"
-        if not offloads:
+        text = f"{port.device} mtu {network.mtu_bytes} {queues}"
+        if not offloads or port.index // 2 in delayed:
             text += " gso_max_segs 1"
         if port.index in macs:
             text += f" address {macs[port.index]}"
@@ -175,11 +181,15 @@ def _links(network: Network, namespaces: dict[str, int], offloads: bool, routed:
             text += f" netns {{{namespaces[port.node]}}}"
         return text
 
-    ports = network.ports()
-    return [
-        f"link add {end(near)} type veth peer name {end(far)}"
-        for near, far in zip(ports[0::2], ports[1::2], strict=True)
-    ]
+    lines = []
+    for near, far in zip(*[iter(network.ports())] * 2, strict=True):
+        if near.index // 2 not in delayed:
+            lines.append(f"link add {end(near)} type veth peer name {end(far)}")
+            continue
+        for port, inner in zip((near, far), delays.relay_devices(near.index // 2), strict=True):
+            peer = f"{inner} mtu {network.mtu_bytes} {queues} netns {{{relay}}}"
+            lines.append(f"link add {end(port)} type veth peer name {peer}")
+    return lines + (delays.launch_links(network, relay) if delayed else [])
 
 
 def _bridges(network: Network) -> list[str]:
@@ -230,6 +240,7 @@ def make_plan(
 ) -> dict[str, Any]:
     """The whole lab as data: the links, and one entry per namespace, the switches' last."""
     ports = network.ports()
+    delayed = bool(network.delayed_links())
     interfaces = network.interfaces()
     switches = [switch.name for switch in network.switches]
     entries: list[dict[str, Any]] = [
@@ -243,11 +254,23 @@ def make_plan(
                 congestion_control,
                 timers,
                 routed,
-            ),
+            )
+            + (delays.host_lines(network, host) if delayed else []),
         }
         for host in network.hosts
     ]
     namespaces = {host: number for number, host in enumerate(network.hosts)}
+    relay = len(entries)
+    if delayed:
+        entries.append(
+            {
+                "relay": delays.relay_plan(network),
+                "settings": SWITCH_SETTINGS,
+                "optional_settings": OPTIONAL_SWITCH_SETTINGS,
+                # Routers want both ends of their links up before the rest is done.
+                "devices" if routed else "ip": delays.relay_lines(network),
+            }
+        )
     if routed:
         namespaces |= {name: number for number, name in enumerate(switches, len(entries))}
         entries += [
@@ -271,7 +294,7 @@ def make_plan(
             }
         )
     for number, entry in enumerate(entries):
-        own = [port for port in ports if namespaces[port.node] == number]
+        own = [port for port in ports if namespaces[port.node] == number]  # none: the relay's
         entry["tc"] = [line for port in own for line in shaping(network, port)] if shape else []
         entry["ports"] = [[port.index, port.device] for port in own]
         if routed and "host" in entry:
@@ -279,8 +302,22 @@ def make_plan(
                 f"link set {port.device} {what}" for port in own for what in ("multicast off", "up")
             ]
     return {
-        "links": _links(network, namespaces, offloads, routed),
+        "links": _links(network, namespaces, offloads, routed, relay),
         "namespaces": entries,
         "port_count": len(ports),
         "offloads": offloads,
     }
+
+
+def holders(plan: Mapping[str, Any], pids: Sequence[int]) -> list[dict[str, Any]]:
+    """What is to be known of the processes that hold the namespaces of a plan, once it is built."""
+    return [
+        {
+            "host": entry.get("host"),
+            "switch": entry.get("switch"),
+            "relay": "relay" in entry,
+            "pid": pid,
+            "ports": entry["ports"],
+        }
+        for entry, pid in zip(plan["namespaces"], pids, strict=True)
+    ]

@@ -92,3 +92,8 @@ def print_stats(counted: Stats, every: bool) -> None:
     for table in (ports, hosts, cpus, *([degraded] if counted.degraded else [])):
         console.print(table)
         console.print()
+    if (relay := counted.relay) is not None:
+        console.print(
+            f"relay: {relay.packets} packets delayed, {relay.lost_packets} lost, late by "
+            f"{relay.late_us_mean:.0f} us on average and {relay.late_ns_max / 1000:.0f} us at most"
+        )

@@ -41,15 +41,15 @@ OPENMPI_SETTINGS = {
 # How the launcher reaches the hosts: PRRTE since Open MPI 5, ORTE before.
 PRRTE_SETTINGS = {
     "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
-    "PRTE_MCA_prte_if_include": HOST_DEVICE,
     "PRTE_MCA_oob_tcp_disable_ipv6_family": "1",
 }
+PRRTE_DEVICE = "PRTE_MCA_prte_if_include"
 PRRTE_AGENT = "PRTE_MCA_plm_ssh_agent"
 ORTE_SETTINGS = {
     "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
-    "OMPI_MCA_oob_tcp_if_include": HOST_DEVICE,
     "OMPI_MCA_oob_tcp_disable_ipv6_family": "1",
 }
+ORTE_DEVICE = "OMPI_MCA_oob_tcp_if_include"
 ORTE_AGENT = "OMPI_MCA_plm_rsh_agent"
 MPICH_SETTINGS = {
     "FI_PROVIDER": "tcp",
@@ -168,12 +168,14 @@ def launch(
     cyclic: bool = False,
     shared_memory: bool = False,
     devices: Sequence[str] = (HOST_DEVICE,),
+    launch_device: str = HOST_DEVICE,
 ) -> tuple[list[str], dict[str, str]]:
     """The launcher's command line and its settings. `env` is what every rank gets.
 
     `arguments` go to the launcher after ours. The file of hosts says how many ranks each gets, in
     rank order; `cyclic`: it was written for that. `shared_memory` between the ranks of one host;
     without it they talk over TCP as well. `devices`: of every host; MPICH's OFI has one of them.
+    `launch_device` is what the launcher's own processes talk through.
     """
     if netmod is not None and netmod not in NETMODS:
         raise BadInput(f"unknown MPICH netmod {netmod!r}; expected one of: {', '.join(NETMODS)}")
@@ -183,6 +185,7 @@ def launch(
             **OPENMPI_SETTINGS,
             **(PRRTE_SETTINGS if chosen.prrte else ORTE_SETTINGS),
             (PRRTE_AGENT if chosen.prrte else ORTE_AGENT): str(agent),
+            (PRRTE_DEVICE if chosen.prrte else ORTE_DEVICE): launch_device,
             "OMPI_MCA_btl_tcp_if_include": ",".join(devices),
         }
         line = [mpirun, "--hostfile", str(hosts), "-n", str(ranks), "--bind-to", "none"]
@@ -198,7 +201,7 @@ def launch(
             settings["MPIR_CVAR_CH4_NETMOD"] = netmod
         if shared_memory:
             settings["MPIR_CVAR_NOLOCAL"] = "0"
-        line = [mpirun, "-launcher", "ssh", "-launcher-exec", str(agent), "-iface", HOST_DEVICE]
+        line = [mpirun, "-launcher", "ssh", "-launcher-exec", str(agent), "-iface", launch_device]
         line += ["-f", str(hosts), "-n", str(ranks)]
         line += [word for name, value in env.items() for word in ("-genv", name, value)]
     return [*line, *arguments, *argv], settings

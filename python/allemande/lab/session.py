@@ -19,12 +19,13 @@ from typing import Any
 
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
-from allemande.lab import boot_plan, capacity, mpi_launch, preflight, registry
+from allemande.lab import boot_plan, capacity, delays, mpi_launch, preflight, registry
 from allemande.lab import degrade as degradation
 from allemande.lab.inside import observe
+from allemande.lab.inside.relay import read_counters
 from allemande.lab.network import BRIDGES, ROUTERS, Network, choose_forwarding, load_network
 from allemande.lab.placement import Placement, hostfile, spread
-from allemande.lab.stats import Stats
+from allemande.lab.stats import RelayStats, Stats
 from allemande.lab.timers import Timers, choose_timers
 
 SAMPLE_PERIOD_S = 0.05
@@ -97,8 +98,9 @@ class Lab:
         times = choose_timers(timers, scale, shape)
         preflight.check()
         path = find_cluster_file(os.fspath(cluster)).absolute()
-        network = load_network(path).scaled(scale)
+        network = load_network(path).scaled(scale if shape else 1)
         network.check(str(path))
+        delays.check(network, str(path))
         routed = choose_forwarding(forwarding, network) == ROUTERS
         if shape and not force:
             capacity.check(network, scale, len(os.sched_getaffinity(0)), routed)
@@ -118,15 +120,6 @@ class Lab:
             process = _start(directory)
             plan |= {"directory": str(directory), "sample_period_s": sample_period_s}
             init, pids = _build(process, plan, directory)
-            holders = [
-                {
-                    "host": entry.get("host"),
-                    "switch": entry.get("switch"),
-                    "pid": pid,
-                    "ports": entry["ports"],
-                }
-                for entry, pid in zip(plan["namespaces"], pids, strict=True)
-            ]
             state: dict[str, Any] = {
                 "name": directory.name,
                 "cluster": str(path),
@@ -138,7 +131,7 @@ class Lab:
                 "rootless": os.geteuid() != 0,
                 "directory": str(directory),
                 "init": registry.process(init),
-                "holders": holders,
+                "holders": boot_plan.holders(plan, pids),
                 "notes": [*network.notes(), *control_notes],
                 # Counted for the whole machine since it started; the lab's part is what came after.
                 "softnet": observe.softnet(),
@@ -320,6 +313,7 @@ class Lab:
             cyclic=where.order == "cyclic",
             shared_memory=placement is not None and placement.shares_hosts,
             devices=self.network.common_devices(),
+            launch_device=delays.launch_device(self.network),
         )
         # What the caller sets for the ranks may be meant for the launcher's side as well.
         own = {name: value for name, value in (env or {}).items() if name != "LD_PRELOAD"}
@@ -386,7 +380,11 @@ class Lab:
     def _change_links(self, before: degradation.Conditions, after: degradation.Conditions) -> None:
         if not registry.is_alive(self._state["init"]):
             raise Failed(f"lab {self.name!r} is not running any more")
-        bridges = [h["pid"] for h in self._state["holders"] if not (h["host"] or h["switch"])]
+        bridges = [
+            holder["pid"]
+            for holder in self._state["holders"]
+            if not (holder["host"] or holder["switch"] or holder["relay"])
+        ]
         commands = degradation.commands(self.network, before, after, self.routed)
         for (node, tool), lines in commands.items():
             pid = self._pids.get(node) or bridges[0]
@@ -397,6 +395,12 @@ class Lab:
             if done.returncode != 0:
                 raise Failed(f"cannot change the links of {node}: {tool}: {done.stderr.strip()}")
         degradation.write(self.directory, after)
+
+    def relay(self) -> RelayStats | None:
+        """What the relay counted, as `stats` has it, at once; None: no link has a latency."""
+        if not self.network.delayed_links():
+            return None
+        return RelayStats(**read_counters(self.directory / "relay"))
 
     def stats(self) -> Stats:
         """Every counter as it stands; `later.since(earlier)` gives those of a run."""

@@ -50,12 +50,27 @@ class CpuStats:
 
 
 @dataclass(frozen=True)
+class RelayStats:
+    """Of what delays the links that have a latency. `late_ns_max` is since the boot."""
+
+    packets: int
+    lost_packets: int
+    late_ns: int  # all packets together
+    late_ns_max: int
+
+    @property
+    def late_us_mean(self) -> float:
+        return self.late_ns / 1000 / max(1, self.packets)
+
+
+@dataclass(frozen=True)
 class Stats:
     lab: str
     ports: tuple[PortStats, ...]
     hosts: tuple[HostStats, ...]
     cpus: tuple[CpuStats, ...]
     degraded: tuple[Mapping[str, Any], ...] = ()  # links that are not as built (lab.degrade)
+    relay: RelayStats | None = None  # None: no link has a latency
 
     @classmethod
     def from_observation(
@@ -90,7 +105,8 @@ class Stats:
             _less(CpuStats(**row), CpuStats(**at_boot.get(row["cpu"], row)))
             for row in observed["cpus"]
         ]
-        return cls(lab, tuple(ports), tuple(hosts), tuple(cpus), tuple(degraded))
+        relay = RelayStats(**observed["relay"]) if "relay" in observed else None
+        return cls(lab, tuple(ports), tuple(hosts), tuple(cpus), tuple(degraded), relay)
 
     def since(self, earlier: Stats) -> Stats:
         """What happened between the two. Queue lengths stay those of now."""
@@ -116,7 +132,15 @@ class Stats:
             for now, then in zip(self.hosts, earlier.hosts, strict=True)
         ]
         cpus = [_less(now, then) for now, then in zip(self.cpus, earlier.cpus, strict=True)]
-        return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus), self.degraded)
+        relay = self.relay
+        if relay is not None and earlier.relay is not None:
+            relay = replace(
+                relay,
+                packets=relay.packets - earlier.relay.packets,
+                lost_packets=relay.lost_packets - earlier.relay.lost_packets,
+                late_ns=relay.late_ns - earlier.relay.late_ns,
+            )
+        return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus), self.degraded, relay)
 
     @property
     def dropped_packets(self) -> int:

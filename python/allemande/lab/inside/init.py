@@ -29,11 +29,13 @@ import struct
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
 from . import qdisc
 from . import system_calls as calls
+from .relay import Relay
 
 TOOLS = ("ip", "bridge", "tc")
 UP_TIMEOUT_S = 60
@@ -113,14 +115,16 @@ def _wait_until_up(devices: list[str], in_bridge: bool) -> None:
 class Holder:
     """A child that makes the namespaces of a host, of a router or of all bridges, and stays there.
 
-    The plan's entry names its `host` or its `switch`; neither: it has all switches as bridges.
+    The plan's entry names its `host` or its `switch`, or has what the `relay` is told; none of
+    them: it has all switches as bridges.
     """
 
-    def __init__(self, entry: dict[str, Any], offloads: bool) -> None:
+    def __init__(self, entry: dict[str, Any], offloads: bool, directory: Path) -> None:
         self.node: str | None = entry.get("host") or entry.get("switch")
-        self.name = self.node or "the switches"
+        self.name = self.node or ("the relay" if "relay" in entry else "the switches")
         self.entry = entry
         self.offloads = offloads
+        self.directory = directory
         to_child, self.to_child = os.pipe()
         self.from_child, from_child = os.pipe()
         self.pid = os.fork()
@@ -149,6 +153,9 @@ class Holder:
                 finished = command["finish"]
                 if not finished:
                     os.write(results, b"\n")
+            relay = None
+            if "relay" in self.entry:
+                relay = Relay(self.entry["relay"], self.directory / "relay")
         except BaseException as error:
             os.write(results, f"{self.name}: {error}\n".encode())
             os._exit(1)
@@ -156,7 +163,16 @@ class Holder:
         os.dup2(null, 0)
         os.dup2(null, 1)
         os.write(results, b"\n")
-        os.closerange(3, results + 1)
+        for descriptor in range(3, results + 1):
+            if relay is None or descriptor not in relay.descriptors():
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+        if relay is not None:
+            try:
+                relay.run()
+            except BaseException:
+                traceback.print_exc()  # into the lab's log; the lab ends with any holder
+                os._exit(1)
         while True:
             signal.pause()
 
@@ -216,7 +232,8 @@ class Sampler:
 
 def _build(plan: dict[str, Any]) -> list[Holder]:
     """All namespaces at once, then the links between them, then each namespace's own settings."""
-    holders = [Holder(entry, plan["offloads"]) for entry in plan["namespaces"]]
+    directory = Path(plan["directory"])
+    holders = [Holder(entry, plan["offloads"], directory) for entry in plan["namespaces"]]
     for holder in holders:
         holder.wait()
     # "{0}" in a command is the process that holds the first namespace's, and so on.

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import qdisc
+from . import qdisc, relay
 from . import system_calls as calls
 
 # Columns of /proc/net/softnet_stat, hexadecimal.
@@ -105,12 +105,17 @@ def _observe(state: dict[str, Any]) -> dict[str, Any]:
     ports: list[dict[str, int]] = []
     hosts: dict[str, dict[str, int]] = {}
     for holder in state["holders"]:
+        if holder["relay"]:
+            continue
         calls.setns(f"/proc/{holder['pid']}/ns/net", calls.CLONE_NEWNET)
         ports += _port_counters(holder["ports"], high_water)
         if holder["host"] is not None:
             hosts[holder["host"]] = _host_counters()
     ports.sort(key=lambda row: row["port"])
-    return {"ports": ports, "hosts": hosts, "cpus": softnet()}
+    found = {"ports": ports, "hosts": hosts, "cpus": softnet()}
+    if any(holder["relay"] for holder in state["holders"]):
+        found["relay"] = relay.read_counters(Path(state["directory"], "relay"))
+    return found
 
 
 def main() -> None:
