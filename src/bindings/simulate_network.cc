@@ -33,8 +33,14 @@ sim::Fault read_fault(const topology::Cluster& cluster, const nb::dict& values,
     fault.port = port_of(reader, cluster);
     fault.kind = kind == "link-down" ? sim::Fault::Kind::kLinkDown : sim::Fault::Kind::kBlockPort;
     fault.after_packets = reader.count32("after_packets", 0);
+  } else if (kind == "lossy-link") {
+    fault.port = port_of(reader, cluster);
+    fault.kind = sim::Fault::Kind::kLossyLink;
+    fault.part = reader.get<double>("part", 0, "a number");
+    fault.seed = reader.count32("seed", 1);
   } else {
-    refuse(fmt::format("{}: kind `{}` is unknown; expected link-down, block-port or slow-host",
+    refuse(fmt::format("{}: kind `{}` is unknown; expected link-down, lossy-link, block-port or "
+                       "slow-host",
                        reader.where(), kind));
   }
   fault.start = reader.time("start_us", sim::kPicosPerMicro);

@@ -116,6 +116,11 @@ class Builder {
       return base::bad_input(
           fmt::format("port {} blocked for no time; expected a duration", port_name(fault.port)));
     }
+    if (fault.kind == Fault::Kind::kLossyLink && !(fault.part > 0 && fault.part < 1)) {
+      return base::bad_input(
+          fmt::format("port {} loses a part of {}; expected one above 0 and below 1",
+                      port_name(fault.port), fault.part));
+    }
     return {};
   }
 
@@ -245,7 +250,7 @@ class Builder {
       sim_->watches_.push_back({known, 0});
       Simulator::Port& port = sim_->ports_[fault.port];
       port.watched = true;
-      if (fault.kind == Fault::Kind::kLinkDown) {
+      if (fault.kind == Fault::Kind::kLinkDown || fault.kind == Fault::Kind::kLossyLink) {
         sim_->ports_[routing::reverse(fault.port)].watched = true;
       } else if (!into_input_buffer(port)) {
         port.with_fifo = true;

@@ -1,6 +1,7 @@
-// Scripted faults: links that are down, ports that are blocked.
+// Scripted faults: links that are down or lossy, ports that are blocked.
 #include <algorithm>
 
+#include "sim/random.h"
 #include "sim/simulator.h"
 
 namespace alm::sim {
@@ -11,6 +12,22 @@ bool Simulator::link_down(std::uint32_t port) const {
     return fault.kind == Fault::Kind::kLinkDown && fault.port / 2 == port / 2 &&
            now_ >= fault.start && (fault.duration == 0 || now_ - fault.start < fault.duration);
   });
+}
+
+// Each packet by its number on the link: what happens elsewhere changes nothing.
+bool Simulator::lost_by_chance(std::uint32_t port) {
+  bool lost = false;
+  for (Watch& watch : watches_) {
+    const Fault& fault = watch.fault;
+    if (fault.kind != Fault::Kind::kLossyLink || fault.port / 2 != port / 2) continue;
+    if (now_ < fault.start || (fault.duration != 0 && now_ - fault.start >= fault.duration)) {
+      continue;
+    }
+    constexpr double kAll = 18446744073709551616.0;  // 2^64
+    const std::uint64_t drawn = Random(mix(fault.seed) + ++watch.seen).next();
+    lost = lost || static_cast<double>(drawn) < fault.part * kAll;
+  }
+  return lost;
 }
 
 void Simulator::lose(std::uint32_t port, std::uint32_t index) {

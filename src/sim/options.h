@@ -55,15 +55,18 @@ struct Fault {
   enum class Kind {
     kLinkDown,   // what is on the link is lost, both ways
     kBlockPort,  // nothing leaves the port, or the input buffer it leads to (input-buffered switch)
-    kSlowHost    // costs are `factor` times as high, at least `factor` frame times per packet
+    kSlowHost,   // costs are `factor` times as high, at least `factor` frame times per packet
+    kLossyLink   // of what is on the link a `part` is lost, both ways, each packet by itself
   };
   Kind kind = Kind::kLinkDown;
-  std::uint32_t port = 0;  // kLinkDown, kBlockPort
+  std::uint32_t port = 0;  // not kSlowHost
   std::uint32_t host = 0;  // kSlowHost
   Picos start = 0;
   Picos duration = 0;               // 0: for good (not kBlockPort)
   std::uint32_t after_packets = 0;  // kBlockPort: start when this many have come there
   double factor = 1;                // kSlowHost
+  double part = 0;                  // kLossyLink
+  std::uint64_t seed = 1;           // kLossyLink: which packets
 };
 
 struct Options {

@@ -118,7 +118,7 @@ void Simulator::handle(const Event& event) {
 
 void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
   Port& in = ports_[port];
-  if (in.watched && link_down(port)) {
+  if (in.watched && (link_down(port) || lost_by_chance(port))) {
     lose(port, index);
     return;
   }

@@ -249,6 +249,7 @@ class Simulator {
   void on_credit(std::uint32_t port);
   // faults.cc
   bool link_down(std::uint32_t port) const;
+  bool lost_by_chance(std::uint32_t port);
   void lose(std::uint32_t port, std::uint32_t index);
   void count_watched(std::uint32_t port);
   Picos blocked_until(std::uint32_t port) const;

@@ -331,6 +331,18 @@ TEST(Fault, LinkDownLosesWhatIsOnIt) {
   EXPECT_EQ(got.dropped(), 1u);
 }
 
+TEST(Fault, LossyLinkLosesItsPart) {
+  Options options;
+  options.faults.push_back({.kind = Fault::Kind::kLossyLink, .port = 2, .part = 0.25});
+  const std::vector<Sending> many(2000, Sending{.from = 0, .to = 1});
+  const Finished got = run(star(2), many, options);
+  EXPECT_NEAR(static_cast<double>(got.dropped()), 500, 80);
+  EXPECT_EQ(got.arrived.size() + got.dropped(), 2000u);
+  EXPECT_EQ(times(run(star(2), many, options)), times(got));
+  options.faults[0].seed = 2;
+  EXPECT_NE(times(run(star(2), many, options)), times(got));
+}
+
 TEST(Fault, BlockedPortHoldsItsQueue) {
   Options options;
   options.faults.push_back({.kind = Fault::Kind::kBlockPort,

@@ -68,6 +68,28 @@ def test_blocks_of_different_sizes(cluster: str, matrix: str) -> None:
     assert result.fraction_of_bound >= 0.85
 
 
+def test_losses_between_sites_cost_a_round_trip() -> None:
+    """One packet in a hundred, over the two links from site to site."""
+    whole = run("grid-8-8-8", "multi-site", 65536)
+    faults = [
+        {"kind": "lossy-link", "from": site, "to": "core", "part": 0.005}
+        for site in ("rennes", "nancy", "lyon")
+    ]
+    lossy = run("grid-8-8-8", "multi-site", 65536, faults=faults)
+    assert lossy.dropped > 100
+    assert lossy.time_s <= whole.time_s + 1.5 * 2 * whole.latency_s
+
+
+def test_a_slow_host_costs_its_own_bound() -> None:
+    """A host link at half its rate, of which the cluster file knows nothing."""
+    whole = run("grid-30-30", "multi-site", 65536)
+    slow = [{"kind": "slow-host", "host": "h7", "factor": 2}]
+    result = run("grid-30-30", "multi-site", 65536, faults=slow)
+    # The bytes of h7 at half the rate of its link.
+    own_s = 59 * 65536 * FRAME / (LOCAL_BYTES / 2)
+    assert result.time_s <= max(own_s + whole.latency_s, whole.time_s) / 0.8
+
+
 def test_small_blocks_cross_together() -> None:
     assert run("grid-30-30", "multi-site", 48).raw["data_packets"] == 60 * 30
     assert run("grid-30-30", "multi-site", 49).raw["data_packets"] == 60 * 59

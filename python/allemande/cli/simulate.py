@@ -111,7 +111,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="KIND:KEY=VALUE,...",
-            help="link-down:from=A,to=B, block-port:from=A,to=B or slow-host:host=A,factor=F, with "
+            help="link-down:from=A,to=B, lossy-link:from=A,to=B,part=P, block-port:from=A,to=B or "
+            "slow-host:host=A,factor=F, with "
             "start_us and duration_us.",
         ),
     ] = None,

@@ -14,7 +14,7 @@ from allemande.quantities import parse_sizes
 from allemande.topology import expand_hostlist
 
 DEFAULT_SIZE = "64KiB"
-FAULT_KINDS = ("link-down", "block-port", "slow-host")
+FAULT_KINDS = ("link-down", "lossy-link", "block-port", "slow-host")
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
