@@ -128,10 +128,15 @@ typedef struct alm_exchange_config {
   /* Gets what the option `log` allows, except errors: those are returned. Called in the calling
    * thread. NULL: lines on standard error. */
   alm_log_fn log;
+  /* For the algorithms that know sites (docs/grid.md): how many ranks each of `site_count` sites
+   * has, in the order of the ranks; together all of them. The same on all ranks. NULL: what the
+   * option `sites`, the option `site` of every host or the cluster file says, in this order. */
+  const uint32_t* sites;
+  uint32_t site_count;
 } alm_exchange_config;
 
 #define ALM_EXCHANGE_CONFIG_INIT \
-  { sizeof(alm_exchange_config), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(alm_exchange_config), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
 #define ALM_RANKS_MAX 65535u
 

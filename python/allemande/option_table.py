@@ -108,7 +108,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=True,
-        help="Ranks of each site, as in 30,30: the first 30 ranks are at one site, the next 30 at another. Takes the place of `site` and of the cluster file, for communicators of so many ranks.",
+        help="Ranks of each site, as in 30,30: the first 30 ranks are at one site, the next 30 at another; for communicators of so many ranks. Or the hosts of each site, as in rennes=h[0-29]/nancy=h[30-59], which `allemande run --sites` writes. Takes the place of `site` and of the cluster file.",
     ),
     Option(
         key="window_packets",

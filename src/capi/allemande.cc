@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -50,22 +51,46 @@ int guarded(Exchange& exchange, const char* name, Call call) noexcept {
 
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
+// It grows at its end: a program built with an older header has no fields from `sites` on.
+constexpr std::size_t kOldestConfig = offsetof(alm_exchange_config, sites);
+
+std::string check_sites(const alm_exchange_config& config) {
+  if (config.sites == nullptr) return {};
+  std::uint64_t sum = 0;
+  for (std::uint32_t site = 0; site < config.site_count; ++site) {
+    if (config.sites[site] == 0) {
+      return fmt::format("config->sites[{}] is 0, expected ranks at each site", site);
+    }
+    sum += config.sites[site];
+  }
+  if (sum == config.ranks) return {};
+  return fmt::format("config->sites has {} ranks at {} sites, expected all {}", sum,
+                     config.site_count, config.ranks);
+}
+
 // What is wrong with it; empty: nothing.
-std::string check(const alm_exchange_config* config) {
-  if (config == nullptr) return "config is NULL";
-  if (config->struct_size != sizeof(alm_exchange_config)) {
+std::string check(const alm_exchange_config& config) {
+  if (config.ranks < 1 || config.ranks > ALM_RANKS_MAX) {
+    return fmt::format("config->ranks is {}, expected 1 to {}", config.ranks, ALM_RANKS_MAX);
+  }
+  if (config.self >= config.ranks) {
+    return fmt::format("config->self is {}, expected 0 to {}", config.self, config.ranks - 1);
+  }
+  if (config.allgather == nullptr && config.ranks > 1) return "config->allgather is NULL";
+  return check_sites(config);
+}
+
+// The program's config with what its header does not have as NULL; what is wrong with it, or empty.
+std::string read_config(const alm_exchange_config* given, alm_exchange_config& config) {
+  if (given == nullptr) return "config is NULL";
+  const std::size_t size = given->struct_size;
+  if (size != sizeof config && size != kOldestConfig) {
     return fmt::format(
-        "config->struct_size is {}, expected {}: begin with ALM_EXCHANGE_CONFIG_INIT",
-        config->struct_size, sizeof(alm_exchange_config));
+        "config->struct_size is {}, expected {}: begin with ALM_EXCHANGE_CONFIG_INIT", size,
+        sizeof config);
   }
-  if (config->ranks < 1 || config->ranks > ALM_RANKS_MAX) {
-    return fmt::format("config->ranks is {}, expected 1 to {}", config->ranks, ALM_RANKS_MAX);
-  }
-  if (config->self >= config->ranks) {
-    return fmt::format("config->self is {}, expected 0 to {}", config->self, config->ranks - 1);
-  }
-  if (config->allgather == nullptr && config->ranks > 1) return "config->allgather is NULL";
-  return {};
+  std::memcpy(&config, given, size);
+  return check(config);
 }
 
 Settings settings_of(const alm_exchange_config& config) {
@@ -90,6 +115,10 @@ Settings settings_of(const alm_exchange_config& config) {
   for (const char* const* option = config.options; option != nullptr && *option != nullptr;
        ++option) {
     settings.options.emplace_back(*option);
+  }
+  if (config.sites != nullptr) {
+    settings.options.push_back(
+        fmt::format("sites={}", fmt::join(config.sites, config.sites + config.site_count, ",")));
   }
   return settings;
 }
@@ -154,8 +183,9 @@ int alm_exchange_create(const alm_exchange_config* config, alm_exchange** exchan
   if (exchange == nullptr) return ALM_ERROR_ARGUMENT;
   *exchange = nullptr;
   try {
-    const std::string wrong = check(config);
-    *exchange = new alm_exchange(wrong.empty() ? settings_of(*config) : Settings{});
+    alm_exchange_config read = ALM_EXCHANGE_CONFIG_INIT;
+    const std::string wrong = read_config(config, read);
+    *exchange = new alm_exchange(wrong.empty() ? settings_of(read) : Settings{});
     Exchange& made = (*exchange)->exchange;
     if (!wrong.empty()) return made.fail(ALM_ERROR_ARGUMENT, "alm_exchange_create: " + wrong);
     return guarded(made, "alm_exchange_create", [&] { return made.open(); });

@@ -132,7 +132,8 @@ base::Status BringUp::find_sites() {
   auto found = sites_of_hosts(members_.placement, members_.host_names,
                               {job_.options.sites, names, job_.cluster_or_null(), members_.hosts});
   if (!found) return found.error();
-  members_.sites = std::move(found).value();
+  members_.sites = std::move(found.value().of);
+  members_.site_names = std::move(found.value().names);
   return {};
 }
 

@@ -14,7 +14,7 @@ std::uint64_t Members::host_block(std::uint64_t bytes) const {
 }
 
 std::string Members::name_of(std::uint32_t rank) const {
-  return fmt::format("rank {} on {}", rank, host_names[rank]);
+  return fmt::format("rank {} on {}{}", rank, host_names[rank], at_site(placement.host_of[rank]));
 }
 
 std::vector<std::string> Members::rank_names() const {
@@ -26,9 +26,13 @@ std::vector<std::string> Members::rank_names() const {
 std::string Members::host_text(std::uint32_t of) const {
   constexpr std::size_t kShown = 4;
   const std::span<const std::uint32_t> here = placement.ranks[of];
-  return fmt::format("{} (ranks {}{})", host_names[here.front()],
+  return fmt::format("{}{} (ranks {}{})", host_names[here.front()], at_site(of),
                      fmt::join(here.first(std::min(here.size(), kShown)), ", "),
                      here.size() > kShown ? ", ..." : "");
+}
+
+std::string Members::at_site(std::uint32_t of) const {
+  return sites.empty() ? std::string() : fmt::format(" at {}", site_names[sites[of]]);
 }
 
 }  // namespace alm::mpi

@@ -24,6 +24,7 @@ struct Members {
   std::vector<base::HostId> hosts;     // [host] in the cluster file; empty without one
   plan::LeafOf leaves;                 // of the hosts
   std::vector<std::uint32_t> sites;    // [host]; empty: the algorithm knows none
+  std::vector<std::string> site_names;
   std::optional<plan::Tuning> tuning;  // by the cluster file
   std::uint32_t leaders = 1;           // of each host, its first ranks
   FoundWays ways;                      // to the hosts, on their leaders
@@ -40,9 +41,12 @@ struct Members {
   // average: equal on all ranks.
   std::uint64_t host_block(std::uint64_t bytes) const;
 
-  std::string name_of(std::uint32_t rank) const;  // "rank 3 on h1"
+  std::string name_of(std::uint32_t rank) const;  // "rank 3 on h1", "rank 3 on h1 at nancy"
   std::vector<std::string> rank_names() const;
   std::string host_text(std::uint32_t host) const;  // "h3 (ranks 12, 13, 14, 15)"
+
+ private:
+  std::string at_site(std::uint32_t host) const;  // empty: no sites are known
 };
 
 }  // namespace alm::mpi

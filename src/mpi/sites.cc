@@ -22,7 +22,7 @@ base::Result<std::vector<std::string>> by_counts(std::string_view counts, std::s
     if (wrong != std::errc() || count == 0 || (used < rest.size() && rest[used] != ',')) {
       return base::bad_input(fmt::format(
           "ALLEMANDE_SITES=`{}` is no list of ranks of sites; expected numbers above 0, as in "
-          "30,30",
+          "30,30, or hosts, as in rennes=h[0-29]/nancy=h[30-59]",
           counts));
     }
     if (names.size() + count > ranks) break;
@@ -35,6 +35,50 @@ base::Result<std::vector<std::string>> by_counts(std::string_view counts, std::s
   }
   return base::bad_input(fmt::format(
       "ALLEMANDE_SITES={} does not add up to the {} ranks of this communicator", counts, ranks));
+}
+
+// [rank] its site, by the hosts of each.
+base::Result<std::vector<std::string>> by_hosts(std::string_view sites,
+                                                std::span<const std::string> host_names) {
+  std::map<std::string, std::string, std::less<>> site_of;
+  for (std::string_view rest = sites; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    const auto equals = std::min(one.find('='), one.size());
+    const std::string name(one.substr(0, equals));
+    const auto hosts = topology::expand_hostlist(one.substr(std::min(one.size(), equals + 1)));
+    if (name.empty() || !hosts || hosts.value().empty()) {
+      return base::bad_input(fmt::format(
+          "ALLEMANDE_SITES: `{}` says no site and its hosts; expected NAME=HOSTS, as in "
+          "rennes=h[0-29]/nancy=h[30-59]",
+          one));
+    }
+    for (const std::string& host : hosts.value()) {
+      const auto [known, fresh] = site_of.try_emplace(host, name);
+      if (fresh) continue;
+      return base::bad_input(
+          fmt::format("ALLEMANDE_SITES: host {} is named at `{}` and at `{}`; "
+                      "expected each host once",
+                      host, known->second, name));
+    }
+  }
+  std::vector<std::string> of_rank;
+  for (std::size_t rank = 0; rank < host_names.size(); ++rank) {
+    const auto found = site_of.find(host_names[rank]);
+    if (found == site_of.end()) {
+      return base::bad_input(fmt::format(
+          "ALLEMANDE_SITES: {} (rank {}) is at none of the sites; expected all hosts of the job",
+          host_names[rank], rank));
+    }
+    of_rank.push_back(found->second);
+  }
+  return of_rank;
+}
+
+base::Result<std::vector<std::string>> by_option(std::string_view sites,
+                                                 std::span<const std::string> host_names) {
+  if (sites.find('=') != std::string_view::npos) return by_hosts(sites, host_names);
+  return by_counts(sites, host_names.size());
 }
 
 base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
@@ -51,15 +95,15 @@ base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
 
 }  // namespace
 
-base::Result<std::vector<std::uint32_t>> sites_of_hosts(const plan::Placement& placement,
-                                                        std::span<const std::string> host_names,
-                                                        const SitesSaid& said) {
+base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
+                                       std::span<const std::string> host_names,
+                                       const SitesSaid& said) {
   std::vector<std::string> of_rank;
   const bool named = std::any_of(said.names.begin(), said.names.end(),
                                  [](const std::string& name) { return !name.empty(); });
-  if (!said.counts.empty() || named) {
-    auto found = said.counts.empty() ? by_names(said, host_names)
-                                     : by_counts(said.counts, placement.rank_count());
+  if (!said.sites.empty() || named) {
+    auto found =
+        said.sites.empty() ? by_names(said, host_names) : by_option(said.sites, host_names);
     if (!found) return found.error();
     of_rank = std::move(found).value();
   } else if (said.cluster != nullptr) {
@@ -75,7 +119,7 @@ base::Result<std::vector<std::uint32_t>> sites_of_hosts(const plan::Placement& p
         kTooFew));
   }
   std::map<std::string, std::uint32_t> numbers;
-  std::vector<std::uint32_t> out;
+  HostSites out;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
     const std::string& site = of_rank[placement.leader(host)];
     for (const std::uint32_t rank : placement.ranks[host]) {
@@ -86,7 +130,9 @@ base::Result<std::vector<std::uint32_t>> sites_of_hosts(const plan::Placement& p
                       host_names[rank], site, of_rank[rank]));
     }
     const auto next = static_cast<std::uint32_t>(numbers.size());
-    out.push_back(numbers.try_emplace(site, next).first->second);
+    const auto [known, fresh] = numbers.try_emplace(site, next);
+    out.of.push_back(known->second);
+    if (fresh) out.names.push_back(site);
   }
   if (numbers.size() < 2) {
     return base::bad_input(

@@ -15,17 +15,23 @@
 namespace alm::mpi {
 
 struct SitesSaid {
-  std::string_view counts = {};             // the option `sites`: "30,30"
+  // The option `sites`: ranks of each site, "30,30", or its hosts, "rennes=h[0-29]/nancy=h[30-59]".
+  std::string_view sites = {};
   std::span<const std::string> names = {};  // [rank] the option `site`; empty: not set there
   const topology::Cluster* cluster = nullptr;
   std::span<const base::HostId> hosts = {};  // [host] in the cluster file; empty without one
 };
 
-// [host], numbered in the order of their first hosts. Errors (kBadInput) name the rank, the host or
-// the site that is in the way: counts that do not add up, a host at two sites, a host of which
-// nothing is said, fewer than two sites.
-base::Result<std::vector<std::uint32_t>> sites_of_hosts(const plan::Placement& placement,
-                                                        std::span<const std::string> host_names,
-                                                        const SitesSaid& said);
+struct HostSites {
+  std::vector<std::uint32_t> of;   // [host], numbered in the order of their first hosts
+  std::vector<std::string> names;  // [site]
+};
+
+// Errors (kBadInput) name the rank, the host or
+// the site that is in the way: counts that do not add up, a host at two sites, a site without
+// hosts, a host of which nothing is said, fewer than two sites.
+base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
+                                       std::span<const std::string> host_names,
+                                       const SitesSaid& said);
 
 }  // namespace alm::mpi

@@ -27,18 +27,31 @@ class Sites : public testing::Test {
 };
 
 TEST_F(Sites, ByTheCountsOfRanks) {
-  EXPECT_THAT(find({.counts = "2,4,2"}).value(), ElementsAre(0, 1, 1, 2));
-  EXPECT_THAT(error({.counts = "2,4"}), HasSubstr("does not add up to the 8 ranks"));
-  EXPECT_THAT(error({.counts = "4,5"}), HasSubstr("does not add up to the 8 ranks"));
+  EXPECT_THAT(find({.sites = "2,4,2"}).value().of, ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT(error({.sites = "2,4"}), HasSubstr("does not add up to the 8 ranks"));
+  EXPECT_THAT(error({.sites = "4,5"}), HasSubstr("does not add up to the 8 ranks"));
   for (const char* wrong : {"4,x", "4,,4", "0,8", "4;4", ",8"}) {
-    EXPECT_THAT(error({.counts = wrong}), HasSubstr("is no list of ranks of sites")) << wrong;
+    EXPECT_THAT(error({.sites = wrong}), HasSubstr("is no list of ranks of sites")) << wrong;
   }
-  EXPECT_THAT(error({.counts = "3,5"}), HasSubstr("h1 is at two sites, `site 0` and `site 1`"));
+  EXPECT_THAT(error({.sites = "3,5"}), HasSubstr("h1 is at two sites, `site 0` and `site 1`"));
+}
+
+TEST_F(Sites, ByTheHostsOfEach) {
+  EXPECT_THAT(find({.sites = "b=h[2-3]/a=h[0-1]"}).value().of, ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(find({.sites = "b=h0,h3/a=h1/c=h2/d=h9"}).value().of, ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(error({.sites = "a=h[0-2]/b=h[2-3]"}),
+              HasSubstr("host h2 is named at `a` and at `b`"));
+  EXPECT_THAT(error({.sites = "a=h[0-1]/b=h3"}), HasSubstr("h2 (rank 4) is at none of the sites"));
+  EXPECT_THAT(error({.sites = "a=h[0-3]"}), HasSubstr("all hosts are at `a`"));
+  for (const char* wrong : {"a=", "=h0", "a=h0//b=h1", "a=h[0-", "a=h0/b"}) {
+    EXPECT_THAT(error({.sites = wrong}), HasSubstr("expected NAME=HOSTS")) << wrong;
+  }
 }
 
 TEST_F(Sites, ByTheNamesThatHostsSay) {
   const std::vector<std::string> names = {"b", "b", "a", "a", "b", "b", "a", "a"};
-  EXPECT_THAT(find({.names = names}).value(), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(find({.names = names}).value().of, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(find({.names = names}).value().names, ElementsAre("b", "a"));
   auto without = names;
   without[4].clear();
   EXPECT_THAT(error({.names = without}), HasSubstr("not set on h2 (rank 4)"));
@@ -47,7 +60,7 @@ TEST_F(Sites, ByTheNamesThatHostsSay) {
   EXPECT_THAT(error({.names = two}), HasSubstr("h3 is at two sites, `a` and `c`"));
   const std::vector<std::string> one(8, "a");
   EXPECT_THAT(error({.names = one}), HasSubstr("all hosts are at `a`"));
-  EXPECT_THAT(find({.counts = "4,4", .names = one}).value(), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(find({.sites = "4,4", .names = one}).value().of, ElementsAre(0, 0, 1, 1));
 }
 
 TEST_F(Sites, ByTheClusterFile) {
@@ -56,7 +69,7 @@ TEST_F(Sites, ByTheClusterFile) {
   EXPECT_THAT(error({.cluster = &cluster, .hosts = hosts}), HasSubstr("nothing says where"));
   cluster.switches[0].site = "a";
   cluster.switches[1].site = "b";
-  EXPECT_THAT(find({.cluster = &cluster, .hosts = hosts}).value(), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(find({.cluster = &cluster, .hosts = hosts}).value().of, ElementsAre(0, 0, 1, 1));
 }
 
 }  // namespace

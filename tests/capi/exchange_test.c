@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,6 +300,33 @@ static void cluster_body(struct rank* rank) {
   unlink(path);
 }
 
+static void sites_body(struct rank* rank) {
+  const char* options[] = {"algorithm=multi-site", NULL};
+  const uint32_t sites[] = {1, 3};
+  char host[8];
+  alm_exchange* exchange = NULL;
+  alm_exchange_config config = rank_config(rank);
+  snprintf(host, sizeof host, "h%u", rank->self);
+  config.host = host;
+  config.options = options;
+  config.sites = sites;
+  config.site_count = 2;
+  CHECK_OK(exchange, alm_exchange_create(&config, &exchange));
+  equal_blocks(exchange, 5000, 1, 0);
+  equal_blocks(exchange, 5, 2, 0);
+  alm_exchange_destroy(exchange);
+  config.site_count = 1;
+  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
+  CHECK_SAYS(exchange, "sites has 1 ranks at 1 sites, expected all 4");
+  alm_exchange_destroy(exchange);
+  /* A program that was built before there were sites. */
+  config.struct_size = offsetof(alm_exchange_config, sites);
+  config.options = NULL;
+  CHECK_OK(exchange, alm_exchange_create(&config, &exchange));
+  equal_blocks(exchange, 5000, 3, 0);
+  alm_exchange_destroy(exchange);
+}
+
 static void mismatch_body(struct rank* rank) {
   alm_exchange* exchange = rank_exchange(rank);
   const size_t mine = rank->self == 1 ? 90000 : 80000;
@@ -447,6 +475,7 @@ static const struct {
     {"options", 2, options_body},
     {"bootstrap", 2, bootstrap_body},
     {"cluster", 3, cluster_body},
+    {"sites", 4, sites_body},
     {"mismatch", 3, mismatch_body},
     {"mismatch_v", 3, mismatch_v_body},
     {"dead_peer", 3, dead_peer_body},

@@ -58,6 +58,26 @@ def test_every_other_rank_ends_naming_the_host(
 
 
 @pytest.mark.slow
+def test_a_site_that_disappears_is_named_with_a_host_of_it(own_bench: Bench) -> None:
+    hosts = len(own_bench.lab.hosts)
+    here, gone = range(hosts // 2), range(hosts // 2, hosts)
+    sites = f"rennes=h[{here[0]}-{here[-1]}]/nancy=h[{gone[0]}-{gone[-1]}]"
+    env = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": sites}
+    with running(own_bench, env, "return", victim=gone[0]) as job:
+        for rank in gone:
+            os.kill(job.pid(rank), signal.SIGSTOP)
+        wait_for(
+            "the end of every rank at the other site",
+            lambda: all(job.ended(rank) for rank in here),
+            ENDED_WITHIN_S,
+        )
+        for rank in here:
+            text = job.text(rank)
+            lost = [f"rank {other} on h{other} at nancy is lost" for other in gone]
+            assert any(f"MPI_Alltoall failed: {one}" in text for one in lost), text
+
+
+@pytest.mark.slow
 def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
     with running(own_bench, {}, victim=VICTIM) as job:
         stop(job)

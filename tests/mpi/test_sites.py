@@ -8,6 +8,8 @@ import pytest
 from tests.mpi.conftest import CLUSTER
 from tests.mpi.mpi_job import Bench
 
+from allemande.site_file import sites_option
+
 ALGORITHMS = ("local-group", "coordinator", "multi-site")
 
 
@@ -43,6 +45,18 @@ def test_ranks_of_sites_by_their_numbers(bench: Bench) -> None:
     done.check()
     assert done.stats["exchanges"] == 5 * hosts
     assert done.stats["packets"] > 0
+
+
+def test_hosts_of_sites_by_a_machine_file(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "machines"
+    first, *others = bench.lab.hosts
+    lines = ["# site nancy", *others, "# site rennes", f"{first}:1"]
+    file.write_text("\n".join(lines) + "\n")
+    env = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": sites_option(file)}
+    done = bench.run("repeat", "5", "30000", env=env)
+    done.check()
+    assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
+    assert not done.warnings
 
 
 def test_every_host_says_where_it_is(bench: Bench) -> None:

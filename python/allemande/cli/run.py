@@ -13,6 +13,7 @@ from allemande.cli.preload import Mpi
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
 from allemande.preload import launch
+from allemande.site_file import sites_option
 
 
 def _readable_profile(name: str) -> Path:
@@ -43,6 +44,15 @@ def command(
         str | None,
         typer.Option("--profile", metavar="FILE", help="What was measured of this network."),
     ] = None,
+    sites: Annotated[
+        str | None,
+        typer.Option(
+            "--sites",
+            metavar="FILE",
+            help="A machine file that says with lines `# site NAME` where the hosts after them "
+            "are; for the algorithms that know sites.",
+        ),
+    ] = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Set an option (see `allemande config`)."),
@@ -58,6 +68,8 @@ def command(
         flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
     if profile is not None:
         flags["profile"] = str(_readable_profile(profile))
+    if sites is not None:
+        flags["sites"] = sites_option(Path(sites))
     config.load(flags)  # what is not valid is said here, once, and not by every rank
     settings = config.to_environment(flags)
     line, environment = launch(launcher, settings, mpi=mpi.value if mpi else None)
