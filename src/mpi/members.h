@@ -21,9 +21,9 @@ struct Members {
   std::uint32_t host = 0;               // its host, in the placement
   std::vector<std::string> host_names;  // [rank]
   plan::Placement placement;
-  std::vector<base::HostId> hosts;     // [host] in the cluster file; empty without one
-  plan::LeafOf leaves;                 // of the hosts
-  std::vector<std::uint32_t> sites;    // [host]; empty: the algorithm knows none
+  std::vector<base::HostId> hosts;   // [host] in the cluster file; empty without one
+  plan::LeafOf leaves;               // of the hosts
+  std::vector<std::uint32_t> sites;  // [host]; empty: the algorithm knows none
   std::vector<std::string> site_names;
   std::optional<plan::Tuning> tuning;  // by the cluster file
   std::uint32_t leaders = 1;           // of each host, its first ranks

@@ -237,6 +237,7 @@ class Lab:
         return [
             *self._enter(),
             *("nsenter", "-t", str(self._pids[host]), "-m", "-n", "-u", "--"),
+            *(delays.BEHIND_THE_RELAY if self.rootless and self.network.delayed_links() else ()),
             *("env", "--default-signal=INT", "-C", str(cwd or Path.cwd())),
             *(f"{key}={value}" for key, value in settings.items()),
             *argv,
