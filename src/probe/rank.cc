@@ -66,7 +66,8 @@ void Rank::left(const Header& header, Nanos at) {
   const auto sent = std::find_if(log_.sent.rbegin(), log_.sent.rend(), [&](const Sent& one) {
     return one.flow == header.flow && one.number == header.number;
   });
-  if (sent != log_.sent.rend()) sent->left = at;
+  if (sent == log_.sent.rend()) return;
+  sent->left = sent->left < 0 ? at : std::min(sent->left, at);
 }
 
 void Rank::received(const Header& header, Nanos at, Nanos seen) {

@@ -33,7 +33,7 @@ class Rank {
   std::optional<Outgoing> next(Nanos now);
   // What next() returned was given to the carrier and taken by it.
   void sent(Nanos at, Nanos until);
-  // One of this rank's packets, sent before, left the host's queue at `at`.
+  // One of this rank's packets, sent before, left the host's queue at `at`: the earliest counts.
   void left(const Header& header, Nanos at);
   // A packet of any rank. `at`: come to the host; `seen`: handed over now.
   void received(const Header& header, Nanos at, Nanos seen);

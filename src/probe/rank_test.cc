@@ -162,6 +162,7 @@ TEST(ProbeRank, NotesWhenPacketsLeft) {
   Rank rank(experiment, 0);
   sends(rank, 1000);
   rank.left({.experiment = 7, .flow = 0, .number = 1}, 130);
+  rank.left({.experiment = 7, .flow = 0, .number = 1}, 135);  // by another device on the way
   rank.left({.experiment = 6, .flow = 0, .number = 0}, 140);  // of another experiment
   rank.left({.experiment = 7, .flow = 0, .number = 5}, 150);  // never sent
   EXPECT_EQ(rank.log().sent[0].left, -1);

@@ -170,11 +170,12 @@ base::Result<Log> UdpRunner::run(const Experiment& experiment, std::uint32_t sel
   allow_packets(socket_, datagram_bytes_, paced ? kPacedPackets : kUnpacedPackets);
   ::prctl(PR_SET_TIMERSLACK, 1);  // or the kernel wakes a sleeper 50 us late
   Course course{.rank = Rank(experiment, self), .begin = begin};
+  note_departures(course);  // what came since the experiment before takes room
   const Nanos end = begin + experiment.duration;
   for (;;) {
     const Nanos now = realtime_now();
     const bool received = receive(course);
-    if (stamps_due_ > 0) note_departures(course);
+    if (stamps_departures_) note_departures(course);
     // What came until then is in the socket, however late this process was called.
     if (now >= end && !received) break;
     const bool sent = now >= begin && now < end && send(experiment, course);
@@ -217,10 +218,12 @@ bool UdpRunner::receive(Course& course) {
   return any;
 }
 
-// The kernel gives back what it stamped, with the headers it went out with before it. It may do so
-// after the experiment has ended: what is left unread would keep poll() from waiting in the next.
+// The kernel gives back what it stamped, with the headers it went out with before it. Where hosts
+// and switches share a kernel, as in the lab, each device on the way stamps a packet: the first is
+// its host's. All are read, because what stays in the queue keeps poll() from waiting and takes the
+// room of packets that come.
 void UdpRunner::note_departures(Course& course) {
-  while (stamps_due_ > 0) {
+  for (;;) {
     alignas(cmsghdr) std::array<std::byte, kControlBytes> control;
     iovec part{in_.data(), in_.size()};
     msghdr message = message_of(part, control);
@@ -228,7 +231,6 @@ void UdpRunner::note_departures(Course& course) {
     if (bytes < 0) return;
     const Stamps stamps = stamps_of(message);
     if (stamps.is_error || stamps.left == 0 || bytes < kHeaderBytes) continue;
-    --stamps_due_;
     const auto header =
         decode(std::span(in_.data(), static_cast<std::size_t>(bytes)).last(kHeaderBytes), secret_);
     if (header) course.rank.left(*header, stamps.left - course.begin);
@@ -272,7 +274,6 @@ bool UdpRunner::send(const Experiment& experiment, Course& course) {
     return false;
   }
   if (taken >= 0) {
-    stamps_due_ += stamped ? 1 : 0;
     course.rank.sent(at - course.begin, until - course.begin);
   } else if (errno != EINTR && errno != ECONNREFUSED) {  // of an earlier packet
     course.failed = errno;

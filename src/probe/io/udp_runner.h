@@ -52,7 +52,6 @@ class UdpRunner {
   std::vector<std::byte> out_, in_;
   std::uint32_t overflow_seen_ = 0;
   bool stamps_departures_ = false;  // the kernel does
-  unsigned stamps_due_ = 0;         // of packets that were sent
 };
 
 Nanos realtime_now();
