@@ -621,7 +621,7 @@ PROBE_HEADER_BYTES: int = 40
 
 PROBE_SECRET_BYTES: int = 192
 
-def simulate_probe(cluster_text: str, options: dict[str, Any], number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool]], watches: Sequence[tuple[int, int, int, int]]) -> list[tuple[bytes, bytes, bytes, int]]:
+def simulate_probe(cluster_text: str, options: dict[str, Any], number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool, bool]], watches: Sequence[tuple[int, int, int, int]]) -> list[tuple[bytes, bytes, bytes, int]]:
     """
     (sent, received, stalls, overflow) of each host; options as of simulate().
     """
@@ -646,7 +646,7 @@ class ProbeSocket:
     def set_peers(self, peers: Sequence[tuple[str, int]]) -> None:
         """(numeric address, port) of all ranks, in their order."""
 
-    def run(self, number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool]], watches: Sequence[tuple[int, int, int, int]], rank: int, begin_ns: int) -> tuple[bytes, bytes, bytes, int]:
+    def run(self, number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool, bool]], watches: Sequence[tuple[int, int, int, int]], rank: int, begin_ns: int) -> tuple[bytes, bytes, bytes, int]:
         """
         From begin_ns (CLOCK_REALTIME) on; returns when the experiment is over.
         """

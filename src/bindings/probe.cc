@@ -23,9 +23,9 @@ using namespace nb::literals;
 namespace alm::bindings {
 namespace {
 
-// from, to, start_ns, interval_ns, packets, bytes, train, echo
+// from, to, start_ns, interval_ns, packets, bytes, train, echo, stamped
 using FlowTuple = std::tuple<std::uint32_t, std::uint32_t, std::int64_t, std::int64_t,
-                             std::uint32_t, std::uint32_t, std::uint32_t, bool>;
+                             std::uint32_t, std::uint32_t, std::uint32_t, bool, bool>;
 // rank, start_ns, end_ns, interval_ns
 using WatchTuple = std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::int64_t>;
 
@@ -33,7 +33,7 @@ probe::Experiment experiment_of(std::uint32_t number, std::int64_t duration_ns,
                                 const std::vector<FlowTuple>& flows,
                                 const std::vector<WatchTuple>& watches) {
   probe::Experiment out{.number = number, .duration = duration_ns, .flows = {}, .watches = {}};
-  for (const auto& [from, to, start, interval, packets, bytes, train, echo] : flows) {
+  for (const auto& [from, to, start, interval, packets, bytes, train, echo, stamped] : flows) {
     out.flows.push_back({.from = from,
                          .to = to,
                          .start = start,
@@ -41,7 +41,8 @@ probe::Experiment experiment_of(std::uint32_t number, std::int64_t duration_ns,
                          .packets = packets,
                          .bytes = bytes,
                          .train = train,
-                         .kind = echo ? probe::FlowKind::kEcho : probe::FlowKind::kOneWay});
+                         .kind = echo ? probe::FlowKind::kEcho : probe::FlowKind::kOneWay,
+                         .stamped = stamped});
   }
   for (const auto& [rank, start, end, interval] : watches) {
     out.watches.push_back({.rank = rank, .start = start, .end = end, .interval = interval});
@@ -134,7 +135,7 @@ void bind_probe(nb::module_& m) {
         "duration_ns"_a, "flows"_a, "watches"_a,
         nb::sig("def simulate_probe(cluster_text: str, options: dict[str, typing.Any], number: int,"
                 " duration_ns: int, flows: collections.abc.Sequence[tuple[int, int, int, int, int,"
-                " int, int, bool]], watches: collections.abc.Sequence[tuple[int, int, int, int]])"
+                " int, int, bool, bool]], watches: collections.abc.Sequence[tuple[int, int, int, int]])"
                 " -> list[tuple[bytes, bytes, bytes, int]]"),
         "(sent, received, stalls, overflow) of each host; options as of simulate().");
   nb::class_<ProbeSocket>(m, "ProbeSocket", "Carries out a rank's part of experiments over UDP.")
@@ -150,7 +151,7 @@ void bind_probe(nb::module_& m) {
            "begin_ns"_a,
            nb::sig("def run(self, number: int, duration_ns: int,"
                    " flows: collections.abc.Sequence[tuple[int, int, int, int, int, int, int,"
-                   " bool]], watches: collections.abc.Sequence[tuple[int, int, int, int]],"
+                   " bool, bool]], watches: collections.abc.Sequence[tuple[int, int, int, int]],"
                    " rank: int, begin_ns: int) -> tuple[bytes, bytes, bytes, int]"),
            "From begin_ns (CLOCK_REALTIME) on; returns when the experiment is over.");
 }

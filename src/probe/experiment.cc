@@ -26,6 +26,7 @@ base::Status check(const Flow& flow, std::size_t index, std::uint32_t ranks) {
   }
   if (flow.train == 0) return refuse("trains of no packets; expected one or more");
   if (flow.start < 0 || flow.interval < 0) return refuse("a time below 0");
+  if (flow.kind == FlowKind::kEcho && flow.stamped) return refuse("an echo is not stamped");
   if (flow.kind == FlowKind::kEcho && flow.interval == 0) {
     return refuse("an echo without the time after which it is given up");
   }

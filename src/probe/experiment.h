@@ -27,6 +27,8 @@ struct Flow {
   std::uint32_t bytes = 0;  // of a datagram, the prober's header included
   std::uint32_t train = 1;  // packets sent back to back; of an echo: that circulate at once
   FlowKind kind = FlowKind::kOneWay;
+  // One way: the kernel is to note when each packet leaves the host. It costs the sender some time.
+  bool stamped = false;
 };
 
 // A rank that looks at the clock every `interval` and notes when it could not: what its processor

@@ -195,6 +195,9 @@ TEST(ProbeExperiment, RefusesWhatCannotBeCarriedOut) {
   flow = one_way(0, 1, 0, 0, 1);
   flow.kind = FlowKind::kEcho;
   EXPECT_THAT(message(flow), ::testing::HasSubstr("given up"));
+  flow.interval = 1;
+  flow.stamped = true;
+  EXPECT_THAT(message(flow), ::testing::HasSubstr("not stamped"));
   EXPECT_FALSE(check({.number = 1, .duration = 0, .flows = {}, .watches = {}}, 2));
   EXPECT_FALSE(check({.number = 1, .duration = 1, .flows = {}, .watches = {{2, 0, 1, 1}}}, 2));
 }

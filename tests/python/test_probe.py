@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from allemande.cli import main
 from allemande.model.profile import load_profile
-from allemande.probe import flow_sweep, leaf_groups, points, switches
+from allemande.probe import flow_sweep, host_ports, leaf_groups, points, switches
 from allemande.probe.clocks import Clocks, Reading
 from allemande.probe.cluster_output import cluster_text
 from allemande.probe.course import Course, Wishes
+from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import Findings
-from allemande.probe.overload import MEASURED, NOT_OVERLOADABLE
-from allemande.probe.queueing import HostLinks
+from allemande.probe.overload import (
+    MEASURED,
+    NOT_OVERLOADABLE,
+    NOT_TRIED,
+    PortFinding,
+    confirmed,
+)
+from allemande.probe.queueing import HostLinks, Passage, carried_bit_s, drained_bit_s
 from allemande.probe.record import pack, unpack
 from allemande.probe.simulated_bed import SimulatedBed
 from allemande.topology import load_cluster, parse_cluster, tune
@@ -110,6 +119,66 @@ def test_finds_leaves_where_processors_pause(seed: int) -> None:
     bed = SimulatedBed("shallow-4x2", {"as_lab": True, **jitter})
     found = leaf_groups.find_leaf_groups(bed, HostLinks([1e8] * 8, at_once=True))
     assert found.leaves == [[0, 1, 2, 3], [4, 5, 6, 7]], found.reason
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ports_of_hosts_that_pause_are_right_or_unknown(seed: int) -> None:
+    jitter = {"jitter": "pause", "jitter_us": 2000.0, "jitter_interval_us": 8000.0, "seed": seed}
+    bed = SimulatedBed("shallow-4x2", {"as_lab": True, **jitter})
+    links = HostLinks([1e8] * 8, at_once=True)
+    found = host_ports.measure_host_ports(bed, links, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    rates = [one.rate_bit_s.value for one in found if one.rate_bit_s]
+    held = [one.buffer_packets.value for one in found if one.buffer_packets]
+    assert len(rates) >= 4 and rates == pytest.approx([1e8] * len(rates), rel=0.02)
+    # These hosts note late, too, when packets came.
+    assert held == pytest.approx([10] * len(held), abs=2)
+
+
+def port(rate: float, queue: float) -> PortFinding:
+    """One that was measured."""
+    return PortFinding(MEASURED, Estimate.of([rate]), buffer_packets=Estimate.of([queue]))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ((1e8, 15), (1e8, 10), (1e8, 10)),
+        ((1e8, 15), (1e8, 15), (1e8, 15)),  # it is another kind of port
+        ((1e8, 15), (1e8, 20), (1e8, None)),
+        ((9.5e7, 10), (9.0e7, 10), (None, 10)),
+        ((1e8, 11), None, (1e8, 11)),  # a packet more is no difference
+    ],
+)
+def test_a_port_that_differs_is_believed_where_it_says_so_twice(
+    first: tuple[float, float],
+    second: tuple[float, float] | None,
+    told: tuple[float | None, float | None],
+) -> None:
+    asked: list[int] = []
+
+    def again(numbers: Sequence[int]) -> list[PortFinding]:
+        asked.extend(numbers)
+        assert second is not None
+        return [port(*second) for _ in numbers]
+
+    one = confirmed([port(1e8, 10), port(*first), port(1e8, 10)], again)[1]
+    assert asked == ([] if second is None else [1])
+    assert (one.rate_bit_s and one.rate_bit_s.value) == told[0]
+    assert (one.buffer_packets and one.buffer_packets.value) == told[1]
+    assert one.state == (MEASURED if told[1] else NOT_TRIED)
+
+
+def test_a_port_drains_at_its_rate_though_senders_pause() -> None:
+    """Two bursts; the port idles between them, and once a kernel stamps late."""
+    bits, service_s = 1000.0, 1e-3
+    left = np.concatenate([np.arange(100) * 5e-4, 0.5 + np.arange(100) * 5e-4])
+    came = np.concatenate([np.arange(100) * service_s, 0.5 + np.arange(100) * service_s]) + 1e-5
+    came[140] += 0.9e-3
+    packets = Passage(left, came, np.zeros(200, np.int64))
+    rates = drained_bit_s(packets, bits, 0.0, 1.0)
+    assert len(rates) == 8
+    assert rates == pytest.approx([1e6] * 8, rel=0.001)
+    assert carried_bit_s(packets, bits, 0.0, 1.0) < 0.5e6
 
 
 @pytest.mark.parametrize("architecture", ["input", "shared", "output"])

@@ -59,8 +59,8 @@ def two_way_experiment(ranks: int, time_scale: float) -> Experiment:
     flows = []
     for rank in range(1, ranks):
         start_s = round_s * rank / ranks
-        flows.append(Flow(0, rank, PACKETS, SMALLEST_BYTES, start_s, round_s))
-        flows.append(Flow(rank, 0, PACKETS, SMALLEST_BYTES, start_s, round_s))
+        flows.append(Flow(0, rank, PACKETS, SMALLEST_BYTES, start_s, round_s, stamped=True))
+        flows.append(Flow(rank, 0, PACKETS, SMALLEST_BYTES, start_s, round_s, stamped=True))
     return Experiment(flows, ranks * turn_s + WAIT_S * time_scale)
 
 

@@ -6,10 +6,10 @@ A quarter of the hosts is measured at once, each with senders of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from allemande.probe.bed import Bed
-from allemande.probe.overload import PortFinding, Stream, overload
+from allemande.probe.overload import PortFinding, Stream, confirmed, overload
 from allemande.probe.queueing import HostLinks
 
 SENDERS = 2
@@ -26,6 +26,26 @@ def _senders(ranks: int, leaf: Sequence[int], target: int, taken: set[int]) -> l
     return (near + far)[:SENDERS]
 
 
+def _apart(targets: Sequence[int], leaf_of: Mapping[int, Sequence[int]]) -> dict[int, list[Stream]]:
+    """As many of the targets as can be measured at once, with senders of their own.
+
+    Precondition: one target at least, and three hosts.
+    """
+    ranks = len(leaf_of)
+    taken: set[int] = set()
+    chosen: dict[int, list[Stream]] = {}
+    # Spread over the leaves.
+    for target in sorted(targets, key=lambda host: (list(leaf_of[host]).index(host), host)):
+        if len(chosen) >= max(1, ranks // AT_ONCE):
+            break
+        senders = _senders(ranks, leaf_of[target], target, taken)
+        if len(senders) < SENDERS:
+            continue
+        chosen[target] = [Stream(sender, target, SHARE) for sender in senders]
+        taken.update(senders)
+    return chosen
+
+
 def measure_host_ports(
     bed: Bed,
     links: HostLinks,
@@ -35,23 +55,13 @@ def measure_host_ports(
     """Of the port towards each rank. Precondition: three ranks at least."""
     ranks = len(bed.hosts)
     leaf_of = {host: leaf for leaf in leaves or [list(range(ranks))] for host in leaf}
-    findings: dict[int, PortFinding] = {}
-    waiting = list(range(ranks))
-    while waiting:
-        taken: set[int] = set()
-        chosen: dict[int, list[int]] = {}
-        most = max(1, ranks // AT_ONCE)
-        # Spread over the leaves.
-        for target in sorted(waiting, key=lambda host: (list(leaf_of[host]).index(host), host)):
-            if len(chosen) >= most:
-                break
-            senders = _senders(ranks, leaf_of[target], target, taken)
-            if len(senders) < SENDERS:
-                continue
-            chosen[target] = senders
-            taken.update(senders)
-        ports = [[Stream(s, target, SHARE) for s in senders] for target, senders in chosen.items()]
-        for target, finding in zip(chosen, overload(bed, ports, links, tell=tell), strict=True):
-            findings[target] = finding
-        waiting = [host for host in waiting if host not in findings]
-    return [findings[host] for host in range(ranks)]
+
+    def measure(targets: Sequence[int]) -> list[PortFinding]:
+        found: dict[int, PortFinding] = {}
+        while len(found) < len(targets):
+            ports = _apart([host for host in targets if host not in found], leaf_of)
+            findings = overload(bed, list(ports.values()), links, tell=tell)
+            found.update(zip(ports, findings, strict=True))
+        return [found[host] for host in targets]
+
+    return confirmed(measure(range(ranks)), measure)

@@ -13,16 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from allemande.probe.bed import Bed, frame_bits
-from allemande.probe.estimate import Estimate
+from allemande.probe.estimate import Estimate, spread
 from allemande.probe.packet_flows import Experiment, Flow
+from allemande.probe.queueing import PARTS, busy_bit_s
 from allemande.probe.record import Record
 
 RECEIVERS = 2
 AT_ONCE = 8  # one host of so many
 FIRST_PACKETS = 24  # to see roughly how fast a link is
-PARTS = 4  # of a time in which the link was busy, each a sample
-PART_PACKETS = 12  # at least
-AT_ONCE_PACKETS = 4
 LEAD_S = 0.002
 # A link is measured for so long, at the speed that the network stands for.
 SPAN_S = 0.02
@@ -48,34 +46,20 @@ def _flows(senders: Iterable[int], ranks: int, packets: int, datagram: int) -> l
 def _rates(record: Record, sender: int, bits: float) -> list[float]:
     """Of the times in which the sender's link was busy; empty: too little came.
 
-    A packet that was sent before the one ahead of it came found the link busy. The first packets
-    after a pause of the sender are left out: a shaper that had nothing to do lets some pass. Of a
-    part the typical time of half its packets counts, so that the first or last may come late.
+    A packet that was sent before the one ahead of it came found the link busy.
     """
     own = [t for t in record.traces() if t.flow.sender == sender]
     sent = np.concatenate([t.sent_s for t in own])
     order = np.argsort(sent, kind="stable")
     sent, came = sent[order], np.concatenate([t.arrived_s for t in own])[order]
     sent, came = sent[~np.isnan(came)], came[~np.isnan(came)]
-    pauses = np.flatnonzero(sent[1:] > came[:-1]) + 1
-    rates = []
-    for busy in np.split(came, pauses):
-        rest = busy[max(AT_ONCE_PACKETS, busy.size // 10) :]
-        count = min(PARTS, rest.size // PART_PACKETS)
-        for part in np.array_split(rest, count) if count else ():
-            half = part.size // 2
-            span_s = float(np.median(part[half:] - part[:-half]))
-            if span_s > 0:
-                rates.append(half * bits / span_s)
-    return rates
+    waited = np.concatenate([[False], sent[1:] <= came[:-1]]) if came.size else np.zeros(0, bool)
+    return busy_bit_s(came, waited, bits)
 
 
 def _spread(rates: Sequence[float]) -> float:
-    """What half of the rates lie within, as a share; infinite where there are too few."""
-    if len(rates) < PARTS:
-        return np.inf
-    low, middle, high = np.percentile(rates, [25, 50, 75])
-    return float((high - low) / middle)
+    """As a share; infinite where there are too few."""
+    return spread(rates) if len(rates) >= PARTS else np.inf
 
 
 def _lost(record: Record, sender: int) -> bool:

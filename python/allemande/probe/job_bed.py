@@ -28,9 +28,10 @@ from allemande.probe.clocks import (
 from allemande.probe.packet_flows import NANOS, Experiment
 from allemande.probe.record import RawLog, Record, pack, unpack
 
-LEAD_S = 0.05  # from telling the beginning of an experiment to the beginning
+LEAD_S = 0.05  # from telling the beginning of an experiment to the beginning, at least
+LONGER, SHORTER = 3.0, 0.9  # where a rank was late; where all were in time
 NAP_S = 0.002
-TRIES = 3
+TRIES = 4
 IPV4_HEADERS, IPV6_HEADERS, ETHERNET_BYTES = 28, 48, 14
 
 
@@ -75,6 +76,7 @@ class JobBed:
         self._datagram: int = min(comm.allgather(self._socket.datagram_bytes))
         self._number = 0
         self._clocks = Clocks(len(names))
+        self._lead_s = LEAD_S
         self._time_scale = float(os.environ.get("ALLEMANDE_TIME_SCALE", "1"))
 
     @staticmethod
@@ -150,19 +152,18 @@ class JobBed:
     def _carry_out(self, experiment: Experiment) -> tuple[list[RawLog], list[int]]:
         flows = [flow.as_tuple() for flow in experiment.flows]
         watches = [watch.as_tuple() for watch in experiment.watches]
-        lead_s = LEAD_S
         for _ in range(TRIES):
             self._number += 1
             run = (self._number, experiment.duration_ns(), flows, watches)
             offsets = self._clocks.at(time.time_ns())
-            self._tell(("run", run, offsets, lead_s))
-            gathered = self._outcomes(self._run(run, offsets, lead_s))
+            self._tell(("run", run, offsets, self._lead_s))
+            gathered = self._outcomes(self._run(run, offsets, self._lead_s))
             logs = [unpack(packed) for packed, _, _ in gathered]
             late = max(lateness for _, _, lateness in gathered)
             lost = sum(log[3] for log in logs)
+            self._lead_s = max(LEAD_S, self._lead_s * (LONGER if late > 0 else SHORTER))
             if late <= 0 and lost == 0:
                 return logs, [begin for _, begin, _ in gathered]
-            lead_s *= 3
         if lost > 0:
             raise Failed(
                 f"{lost} packets came to a host and found no room in the socket's buffer: the "

@@ -117,7 +117,9 @@ def _small_packets(bed: Bed, target: int, links: HostLinks) -> Experiment:
                 continue
             start_s = times.each_s * turn / len(others)
             packets = int((times.end_s - start_s) / times.each_s)
-            flows.append(Flow(host, other, packets, SMALLEST_BYTES, start_s, times.each_s))
+            flows.append(
+                Flow(host, other, packets, SMALLEST_BYTES, start_s, times.each_s, stamped=True)
+            )
     return Experiment(flows, times.end_s + SETTLE_S * bed.time_scale + SMALL_EACH * times.each_s)
 
 

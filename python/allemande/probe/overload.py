@@ -4,24 +4,29 @@ The port gets more than it can send until its queue is full and some packets are
 that at which packets come out meanwhile. A packet that was lost found the queue full: the number of
 packets before it is what the port holds. Where nothing is lost although the queue grows, the same
 is tried for longer; where it does not grow the port cannot be overloaded by those senders.
+
+Processors that pause and packets of others change what is seen. A measurement whose samples do not
+agree is repeated, and what they never agree on is not told. A port that differs from the others of
+its kind is measured once more, and what it does not say twice is not told, either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from allemande.probe.bed import Bed, frame_bits
-from allemande.probe.estimate import Estimate
+from allemande.probe.estimate import Estimate, spread
 from allemande.probe.packet_flows import Experiment, Flow
 from allemande.probe.queueing import (
     HostLinks,
     Passage,
     carried_bit_s,
     departures,
+    drained_bit_s,
     passage,
     queue_found,
 )
@@ -42,6 +47,16 @@ GROWING_PACKETS = 12
 # Of the samples of a full queue those below this share of the largest ones were taken while it
 # filled: a packet may also be lost for other reasons.
 FULL_SHARE = 0.7
+# Departures are stamped where a host's packets are at least so far apart: it takes a processor a
+# part of that time to read a stamp.
+STAMPED_FROM_S = 1e-5
+# Half of the samples lie within these shares where they agree, and beyond the others where nothing
+# is told; a queue may always differ by a packet.
+RATES_ALIKE, RATES_APART = 0.005, 0.02
+BUFFERS_ALIKE, BUFFERS_APART = 0.05, 0.1
+TRIES = 3
+# Ports of one kind differ by less.
+RATES_SAME, BUFFERS_SAME = 0.02, 0.1
 
 
 @dataclass(frozen=True)
@@ -92,6 +107,7 @@ def _experiment(
                     bed.datagram_bytes,
                     start_s,
                     interval_s,
+                    stamped=interval_s >= STAMPED_FROM_S,
                 )
             )
         # What waits at the end has to come out: at worst all of it, at the pace of one sender.
@@ -134,7 +150,7 @@ def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
         full = _when_full(found[packets.lost])
         # From when the queue was first full to when the senders stopped.
         begin_s = max(float(packets.left_s[packets.lost][0]), first_came)
-        rates = _rates(packets, bits, begin_s, last_sent)
+        rates = drained_bit_s(packets, bits, begin_s, last_sent)
         if not rates or full.size < LOSSES_WANTED / 2:
             return PortFinding(NOT_TRIED), True
         own = _full_by_sender(packets)
@@ -150,6 +166,27 @@ def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
     return PortFinding(NOT_OVERLOADABLE, rate, True), False
 
 
+def _apart(finding: PortFinding) -> tuple[float, float]:
+    """How far the samples of rate and queue are from agreeing: 0 alike, above 1 apart."""
+    rate, held = finding.rate_bit_s, finding.buffer_packets
+    rates = 0.0 if rate is None or finding.lower_bound else spread(rate.samples)
+    buffers = 0.0
+    if held is not None and held.value > 0:
+        packet = 1 / held.value
+        buffers = max(0.0, spread(held.samples) - max(packet, BUFFERS_ALIKE))
+        buffers /= max(packet, BUFFERS_APART)
+    return max(0.0, rates - RATES_ALIKE) / RATES_APART, buffers
+
+
+def _unknown(finding: PortFinding, rate: bool, held: bool) -> PortFinding:
+    """Without what is not to be told."""
+    if rate:
+        finding = replace(finding, rate_bit_s=None)
+    if held:
+        finding = replace(finding, state=NOT_TRIED, buffer_packets=None, per_sender=None)
+    return finding
+
+
 def overload(
     bed: Bed,
     ports: Sequence[Sequence[Stream]],
@@ -160,6 +197,7 @@ def overload(
     """Overloads ports that have no senders, receivers or links in common, all at once."""
     bits = frame_bits(bed, bed.datagram_bytes)
     findings = [PortFinding(NOT_TRIED) for _ in ports]
+    tries = [0] * len(ports)
     waiting = list(range(len(ports)))
     frames = first_frames
     while waiting and frames <= LONGEST_FRAMES:
@@ -168,12 +206,62 @@ def overload(
         record: Record = bed.run(experiment)
         traces = record.traces()
         left = departures(bed, traces, links)
-        again = []
+        too_short, unclear = [], []
         for k, flows in zip(waiting, by_port, strict=True):
             packets = passage([traces[i] for i in flows], [left[i] for i in flows])
-            findings[k], longer = _look(packets, bits)
+            finding, longer = _look(packets, bits)
             if longer:
-                again.append(k)
-        waiting = again
-        frames *= LONGER
-    return findings
+                findings[k] = finding
+                too_short.append(k)
+                continue
+            tries[k] += 1
+            if tries[k] == 1 or max(_apart(finding)) < max(_apart(findings[k])):
+                findings[k] = finding
+            if max(_apart(findings[k])) > 0 and tries[k] < TRIES:
+                unclear.append(k)
+        waiting = sorted(too_short + unclear)
+        if too_short:
+            frames *= LONGER
+    return [_unknown(one, *(apart > 1 for apart in _apart(one))) for one in findings]
+
+
+def _differ(one: Estimate | None, other: Estimate | float | None, same: float) -> bool:
+    """Whether two are known and not the same; a queue of some packets may differ by one."""
+    value = other.value if isinstance(other, Estimate) else other
+    return one is not None and value is not None and abs(one.value - value) > same * value
+
+
+def _queues_differ(one: Estimate | None, other: Estimate | float | None) -> bool:
+    value = other.value if isinstance(other, Estimate) else other
+    return _differ(one, value, max(BUFFERS_SAME, 1.01 / value) if value else BUFFERS_SAME)
+
+
+def confirmed(
+    findings: Sequence[PortFinding], again: Callable[[Sequence[int]], Sequence[PortFinding]]
+) -> list[PortFinding]:
+    """Ports of one kind. Those that differ from most are measured once more by `again`, which is
+    given their numbers; what they do not say twice is left out.
+    """
+    out = list(findings)
+    rates = [one.rate_bit_s.value for one in out if one.rate_bit_s and not one.lower_bound]
+    queues = [one.buffer_packets.value for one in out if one.buffer_packets]
+    rate = float(np.median(rates)) if rates else None
+    queue = float(np.median(queues)) if queues else None
+
+    def strange(one: PortFinding) -> tuple[bool, bool]:
+        own = None if one.lower_bound else one.rate_bit_s
+        return _differ(own, rate, RATES_SAME), _queues_differ(one.buffer_packets, queue)
+
+    doubted = [k for k, one in enumerate(out) if any(strange(one))]
+    for k, second in zip(doubted, again(doubted) if doubted else [], strict=True):
+        first = out[k]
+        if not any(strange(second)):
+            out[k] = second
+            continue
+        out[k] = _unknown(
+            second,
+            first.rate_bit_s is None or _differ(second.rate_bit_s, first.rate_bit_s, RATES_SAME),
+            first.buffer_packets is None
+            or _queues_differ(second.buffer_packets, first.buffer_packets),
+        )
+    return out

@@ -17,7 +17,9 @@ class Flow:
 
     Times in seconds after the experiment's beginning. `interval_s`: from one train of packets to
     the next, 0 as fast as the link takes them; of an echo the time after which its answer is given
-    up. `bytes`: of a datagram, the prober's header included.
+    up. `bytes`: of a datagram, the prober's header included. `stamped`: the sender's kernel notes
+    when packets leave the host, behind what waits there and however late a busy processor serves
+    that queue; not of echoes.
     """
 
     sender: int
@@ -28,8 +30,9 @@ class Flow:
     interval_s: float = 0.0
     train: int = 1
     echo: bool = False
+    stamped: bool = False
 
-    def as_tuple(self) -> tuple[int, int, int, int, int, int, int, bool]:
+    def as_tuple(self) -> tuple[int, int, int, int, int, int, int, bool, bool]:
         """As the C++ side takes it."""
         return (
             self.sender,
@@ -40,6 +43,7 @@ class Flow:
             self.bytes,
             self.train,
             self.echo,
+            self.stamped,
         )
 
 

@@ -14,6 +14,12 @@ import numpy as np
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.record import Seconds, Trace
 
+PARTS = 4  # of a time in which a link was busy, each a sample
+PART_PACKETS = 12  # at least
+AT_ONCE_PACKETS = 4
+
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
 
 @dataclass(frozen=True)
 class HostLinks:
@@ -45,7 +51,7 @@ class Passage:
     flow: np.ndarray[tuple[int], np.dtype[np.int64]]
 
     @property
-    def lost(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def lost(self) -> Flags:
         """Which packets did not come."""
         return np.isnan(self.came_s)
 
@@ -76,6 +82,8 @@ def departures(bed: Bed, traces: Sequence[Trace], links: HostLinks) -> list[Seco
         ends = np.cumsum([traces[i].sent_s.size for i in own])
         for i, part in zip(own, np.split(placed, ends[:-1]), strict=True):
             noted = traces[i].left_s
+            if not links.at_once:  # noted is when the first bit left
+                noted = noted + frame_bits(bed, traces[i].flow.bytes) / links.bit_s[rank]
             out[i] = np.where(np.isnan(noted), part, noted)
     return out
 
@@ -89,6 +97,11 @@ def passage(traces: Sequence[Trace], left: Sequence[Seconds]) -> Passage:
     return Passage(left_s[order], came_s[order], flow[order])
 
 
+def _quickest_s(packets: Passage) -> float:
+    came = ~packets.lost
+    return float(np.min(packets.came_s[came] - packets.left_s[came]))
+
+
 def queue_found(packets: Passage) -> Seconds:
     """How many packets waited before each of them when it left its host.
 
@@ -96,11 +109,40 @@ def queue_found(packets: Passage) -> Seconds:
     waits as long as it is under way for longer than the quickest one.
     """
     came = ~packets.lost
-    quickest = float(np.min(packets.came_s[came] - packets.left_s[came]))
-    began = np.sort(packets.came_s[came]) - quickest
+    began = np.sort(packets.came_s[came]) - _quickest_s(packets)
     entered = np.concatenate([[0], np.cumsum(came)[:-1]])
     gone = np.searchsorted(began, packets.left_s, side="right")
     return np.asarray(entered - gone, np.float64)
+
+
+def busy_bit_s(came_s: Seconds, waited: Flags, bits: float) -> list[float]:
+    """The rates of parts of the times in which a link was busy; empty: too little came.
+
+    `came_s`: when packets came, in order; `waited`: whether each waited for the one before. The
+    first packets after a pause are left out: a shaper that had nothing to do lets some pass. Of a
+    part the typical time of half its packets counts, so that the first or last may come late.
+    """
+    rates = []
+    for busy in np.split(came_s, np.flatnonzero(~waited[1:]) + 1):
+        rest = busy[max(AT_ONCE_PACKETS, busy.size // 10) :]
+        count = min(PARTS, rest.size // PART_PACKETS)
+        for part in np.array_split(rest, count) if count else ():
+            half = part.size // 2
+            span_s = float(np.median(part[half:] - part[:-half]))
+            if span_s > 0:
+                rates.append(half * bits / span_s)
+    return rates
+
+
+def drained_bit_s(packets: Passage, bits: float, begin_s: float, end_s: float) -> list[float]:
+    """The rates at which a port sent what waited for it, between two moments."""
+    came = ~packets.lost
+    order = np.argsort(packets.came_s[came], kind="stable")
+    came_s = packets.came_s[came][order]
+    entered_s = packets.left_s[came][order] + _quickest_s(packets)
+    waited = np.concatenate([[False], entered_s[1:] <= came_s[:-1]])
+    during = (came_s >= begin_s) & (came_s <= end_s)
+    return busy_bit_s(came_s[during], waited[during], bits)
 
 
 def carried_bit_s(packets: Passage, bits: float, begin_s: float, end_s: float) -> float:

@@ -16,7 +16,7 @@ and if small packets wait then, too, the answer is undetermined.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,20 +64,11 @@ def _small(
         )
     # From early on: later ones may find no room at all.
     begin_s = 0.1 * span_s
-    flows.append(Flow(senders[0], idle, SMALL, SMALLEST_BYTES, begin_s, (span_s - begin_s) / SMALL))
+    apart_s = (span_s - begin_s) / SMALL
+    flows.append(Flow(senders[0], idle, SMALL, SMALLEST_BYTES, begin_s, apart_s, stamped=True))
     # One before everything, to know how long it takes on an idle network.
-    flows = [
-        Flow(
-            one.sender,
-            one.receiver,
-            one.packets,
-            one.bytes,
-            one.start_s + 8 * frame_s,
-            one.interval_s,
-        )
-        for one in flows
-    ]
-    flows.append(Flow(senders[0], idle, 2, SMALLEST_BYTES, 0.0, 3 * frame_s))
+    flows = [replace(one, start_s=one.start_s + 8 * frame_s) for one in flows]
+    flows.append(Flow(senders[0], idle, 2, SMALLEST_BYTES, 0.0, 3 * frame_s, stamped=True))
     record = bed.run(Experiment(flows, 3 * span_s + 0.01 * bed.time_scale))
     traces = record.traces()
     left = departures(bed, traces, links)

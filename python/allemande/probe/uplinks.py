@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from allemande.probe.bed import Bed
-from allemande.probe.overload import NOT_TRIED, PortFinding, Stream, overload
+from allemande.probe.overload import NOT_TRIED, PortFinding, Stream, confirmed, overload
 from allemande.probe.queueing import HostLinks
 
 SHARE = 0.9
@@ -33,16 +33,19 @@ def measure_up(
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[PortFinding]:
     """From each leaf to the core."""
-    findings = []
-    for number, leaf in enumerate(leaves):
-        others = _interleaved([one for k, one in enumerate(leaves) if k != number])
-        streams = [
-            Stream(host, others[k % len(others)], SHARE * min(1.0, len(others) / len(leaf)))
-            for k, host in enumerate(leaf)
-        ]
-        tell(f"uplink of leaf {number}")
-        findings += overload(bed, [streams], links)
-    return findings
+
+    def measure(numbers: Sequence[int]) -> list[PortFinding]:
+        findings = []
+        for number in numbers:
+            leaf = leaves[number]
+            others = _interleaved([one for k, one in enumerate(leaves) if k != number])
+            share = SHARE * min(1.0, len(others) / len(leaf))
+            streams = [Stream(host, others[k % len(others)], share) for k, host in enumerate(leaf)]
+            tell(f"uplink of leaf {number}")
+            findings += overload(bed, [streams], links)
+        return findings
+
+    return confirmed(measure(range(len(leaves))), measure)
 
 
 def measure_down(
@@ -54,22 +57,27 @@ def measure_down(
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[PortFinding]:
     """From the core to each leaf. `uplinks`: what `measure_up` found."""
-    findings = []
-    for number, leaf in enumerate(leaves):
+
+    def senders_to(number: int) -> list[int]:
         senders: list[int] = []
         for other, hosts in enumerate(leaves):
             rate = uplinks[other].rate_bit_s
-            if other == number:
+            if other == number or rate is None:
                 continue
-            room = float("inf")
-            if rate is not None and not uplinks[other].lower_bound:
-                room = BELOW * rate.value
+            room = float("inf") if uplinks[other].lower_bound else BELOW * rate.value
             for host in hosts:
                 room -= SHARE * links.bit_s[host]
                 if room < 0:
                     break
                 senders.append(host)
-        streams = [Stream(sender, leaf[k % len(leaf)], SHARE) for k, sender in enumerate(senders)]
+        return senders
+
+    def one(number: int) -> PortFinding:
+        leaf = leaves[number]
+        streams = [
+            Stream(sender, leaf[k % len(leaf)], SHARE)
+            for k, sender in enumerate(senders_to(number))
+        ]
         tell(f"port towards leaf {number}")
         finding = overload(bed, [streams], links)[0] if streams else PortFinding(NOT_TRIED)
         take = sum(down_bit_s[host] for host in leaf)
@@ -77,5 +85,9 @@ def measure_down(
         if rate is not None and rate.value >= HOSTS_TAKE * take:
             # The hosts' own ports were full: what is behind them cannot be told.
             finding = PortFinding(NOT_TRIED, rate, lower_bound=True)
-        findings.append(finding)
-    return findings
+        return finding
+
+    def measure(numbers: Sequence[int]) -> list[PortFinding]:
+        return [one(number) for number in numbers]
+
+    return confirmed(measure(range(len(leaves))), measure)

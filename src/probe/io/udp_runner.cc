@@ -37,13 +37,6 @@ constexpr unsigned kReceivesPerTurn = 64;
 
 Nanos nanos(const timespec& time) { return time.tv_sec * base::kSecond + time.tv_nsec; }
 
-// Of small packets it matters when they left the host: behind others in its queue they wait for as
-// long as its link says, and for as long as a busy processor does not serve that queue.
-bool is_stamped(const Experiment& experiment, const Outgoing& outgoing) {
-  return outgoing.bytes == kHeaderBytes &&
-         experiment.flows[outgoing.header.flow].kind == FlowKind::kOneWay;
-}
-
 // What the kernel says of a datagram besides its bytes.
 struct Stamps {
   Nanos at = 0;
@@ -264,7 +257,7 @@ bool UdpRunner::send(const Experiment& experiment, Course& course) {
   if (!header.answer) header.sent = at - course.begin;
   encode(header, secret_, std::span<std::byte, kHeaderBytes>(out_.data(), kHeaderBytes));
   const Address& to = peers_[outgoing->to];
-  const bool stamped = stamps_departures_ && is_stamped(experiment, *outgoing);
+  const bool stamped = stamps_departures_ && experiment.flows[outgoing->header.flow].stamped;
   const std::int64_t taken = stamped ? give_stamped(*outgoing)
                                      : ::sendto(socket_.fd(), out_.data(), outgoing->bytes,
                                                 MSG_DONTWAIT, to.get(), to.length);

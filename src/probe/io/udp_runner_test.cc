@@ -41,7 +41,8 @@ TEST(UdpRunner, CarriesAnExperimentOut) {
                                          .start = 0,
                                          .interval = base::kMillisecond,
                                          .packets = 5,
-                                         .bytes = kHeaderBytes}}};
+                                         .bytes = kHeaderBytes,
+                                         .stamped = true}}};
   const Nanos begin = realtime_now() + 10 * base::kMillisecond;
   std::array<base::Result<Log>, 2> logs{Log{}, Log{}};
   std::thread other([&] { logs[1] = runners[1]->run(experiment, 1, begin); });
@@ -51,7 +52,7 @@ TEST(UdpRunner, CarriesAnExperimentOut) {
   ASSERT_TRUE(logs[1]) << logs[1].error().message;
   EXPECT_GE(realtime_now(), begin + experiment.duration);
   EXPECT_EQ(logs[0].value().sent.size(), 25u);
-  // The kernel says of small packets when they left.
+  // The kernel says when packets left that are stamped.
   for (const Sent& packet : logs[0].value().sent) {
     if (packet.flow == 2) {
       EXPECT_GE(packet.left, packet.at);
