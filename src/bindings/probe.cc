@@ -135,7 +135,8 @@ void bind_probe(nb::module_& m) {
         "duration_ns"_a, "flows"_a, "watches"_a,
         nb::sig("def simulate_probe(cluster_text: str, options: dict[str, typing.Any], number: int,"
                 " duration_ns: int, flows: collections.abc.Sequence[tuple[int, int, int, int, int,"
-                " int, int, bool, bool]], watches: collections.abc.Sequence[tuple[int, int, int, int]])"
+                " int, int, bool, bool]],"
+                " watches: collections.abc.Sequence[tuple[int, int, int, int]])"
                 " -> list[tuple[bytes, bytes, bytes, int]]"),
         "(sent, received, stalls, overflow) of each host; options as of simulate().");
   nb::class_<ProbeSocket>(m, "ProbeSocket", "Carries out a rank's part of experiments over UDP.")

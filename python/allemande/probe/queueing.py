@@ -120,7 +120,8 @@ def busy_bit_s(came_s: Seconds, waited: Flags, bits: float) -> list[float]:
 
     `came_s`: when packets came, in order; `waited`: whether each waited for the one before. The
     first packets after a pause are left out: a shaper that had nothing to do lets some pass. Of a
-    part the typical time of half its packets counts, so that the first or last may come late.
+    part the times of half its packets count, less the quarters that were shortest and longest, so
+    that some packets may come late.
     """
     rates = []
     for busy in np.split(came_s, np.flatnonzero(~waited[1:]) + 1):
@@ -128,7 +129,8 @@ def busy_bit_s(came_s: Seconds, waited: Flags, bits: float) -> list[float]:
         count = min(PARTS, rest.size // PART_PACKETS)
         for part in np.array_split(rest, count) if count else ():
             half = part.size // 2
-            span_s = float(np.median(part[half:] - part[:-half]))
+            spans = np.sort(part[half:] - part[:-half])
+            span_s = float(np.mean(spans[spans.size // 4 : -(spans.size // 4)]))
             if span_s > 0:
                 rates.append(half * bits / span_s)
     return rates
