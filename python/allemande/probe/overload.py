@@ -50,8 +50,8 @@ FULL_SHARE = 0.7
 # Departures are stamped where a host's packets are at least so far apart: it takes a processor a
 # part of that time to read a stamp.
 STAMPED_FROM_S = 1e-5
-# Half of the samples lie within these shares where they agree, and beyond the others where nothing
-# is told; a queue may always differ by a packet.
+# Half of the samples lie within these shares of their median where they agree, and where nothing is
+# told not even within the others; a queue may always differ by a packet.
 RATES_ALIKE, RATES_APART = 0.005, 0.02
 BUFFERS_ALIKE, BUFFERS_APART = 0.05, 0.1
 TRIES = 3
@@ -167,15 +167,21 @@ def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
 
 
 def _apart(finding: PortFinding) -> tuple[float, float]:
-    """How far the samples of rate and queue are from agreeing: 0 alike, above 1 apart."""
-    rate, held = finding.rate_bit_s, finding.buffer_packets
-    rates = 0.0 if rate is None or finding.lower_bound else spread(rate.samples)
-    buffers = 0.0
-    if held is not None and held.value > 0:
-        packet = 1 / held.value
-        buffers = max(0.0, spread(held.samples) - max(packet, BUFFERS_ALIKE))
-        buffers /= max(packet, BUFFERS_APART)
-    return max(0.0, rates - RATES_ALIKE) / RATES_APART, buffers
+    """How far the samples of rate and queue are apart: 0 alike, above 1 too far to tell."""
+
+    def judge(one: Estimate | None, alike: float, apart: float) -> float:
+        if one is None or one.value <= 0:
+            return 0.0
+        share = spread(one.samples)
+        return 0.0 if share <= alike else share / apart
+
+    rate = None if finding.lower_bound else finding.rate_bit_s
+    held = finding.buffer_packets
+    packet = 1 / held.value if held is not None and held.value > 0 else 0.0
+    return (
+        judge(rate, RATES_ALIKE, RATES_APART),
+        judge(held, max(packet, BUFFERS_ALIKE), max(packet, BUFFERS_APART)),
+    )
 
 
 def _unknown(finding: PortFinding, rate: bool, held: bool) -> PortFinding:

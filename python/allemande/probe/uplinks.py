@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from allemande.probe.bed import Bed
+from allemande.probe.estimate import Estimate
 from allemande.probe.overload import NOT_TRIED, PortFinding, Stream, confirmed, overload
 from allemande.probe.queueing import HostLinks
 
@@ -83,8 +84,10 @@ def measure_down(
         take = sum(down_bit_s[host] for host in leaf)
         rate = finding.rate_bit_s
         if rate is not None and rate.value >= HOSTS_TAKE * take:
-            # The hosts' own ports were full: what is behind them cannot be told.
-            finding = PortFinding(NOT_TRIED, rate, lower_bound=True)
+            # The hosts' own ports were full: what is behind them cannot be told. They sent on what
+            # they take, and what seems more than that are packets that came in bunches.
+            least = Estimate.of([min(sample, take) for sample in rate.samples])
+            finding = PortFinding(NOT_TRIED, least, lower_bound=True)
         return finding
 
     def measure(numbers: Sequence[int]) -> list[PortFinding]:
