@@ -39,9 +39,10 @@ sim::Fault read_fault(const topology::Cluster& cluster, const nb::dict& values,
     fault.part = reader.get<double>("part", 0, "a number");
     fault.seed = reader.count32("seed", 1);
   } else {
-    refuse(fmt::format("{}: kind `{}` is unknown; expected link-down, lossy-link, block-port or "
-                       "slow-host",
-                       reader.where(), kind));
+    refuse(
+        fmt::format("{}: kind `{}` is unknown; expected link-down, lossy-link, block-port or "
+                    "slow-host",
+                    reader.where(), kind));
   }
   fault.start = reader.time("start_us", sim::kPicosPerMicro);
   fault.duration = reader.time("duration_us", sim::kPicosPerMicro);
