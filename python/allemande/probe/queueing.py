@@ -102,6 +102,16 @@ def _quickest_s(packets: Passage) -> float:
     return float(np.min(packets.came_s[came] - packets.left_s[came]))
 
 
+def _gone_s(packets: Passage) -> Seconds:
+    """When packets left the port, of those that came, in the order in which they went in.
+
+    A port sends packets in that order: one that came home late, because it waited behind the port
+    or its kernel was busy, had left the port no later than those behind it.
+    """
+    came_s = packets.came_s[~packets.lost]
+    return np.asarray(np.minimum.accumulate(came_s[::-1])[::-1], np.float64)
+
+
 def queue_found(packets: Passage) -> Seconds:
     """How many packets waited before each of them when it left its host.
 
@@ -109,7 +119,7 @@ def queue_found(packets: Passage) -> Seconds:
     waits as long as it is under way for longer than the quickest one.
     """
     came = ~packets.lost
-    began = np.sort(packets.came_s[came]) - _quickest_s(packets)
+    began = _gone_s(packets) - _quickest_s(packets)
     entered = np.concatenate([[0], np.cumsum(came)[:-1]])
     gone = np.searchsorted(began, packets.left_s, side="right")
     return np.asarray(entered - gone, np.float64)
@@ -138,13 +148,11 @@ def busy_bit_s(came_s: Seconds, waited: Flags, bits: float) -> list[float]:
 
 def drained_bit_s(packets: Passage, bits: float, begin_s: float, end_s: float) -> list[float]:
     """The rates at which a port sent what waited for it, between two moments."""
-    came = ~packets.lost
-    order = np.argsort(packets.came_s[came], kind="stable")
-    came_s = packets.came_s[came][order]
-    entered_s = packets.left_s[came][order] + _quickest_s(packets)
-    waited = np.concatenate([[False], entered_s[1:] <= came_s[:-1]])
-    during = (came_s >= begin_s) & (came_s <= end_s)
-    return busy_bit_s(came_s[during], waited[during], bits)
+    gone_s = _gone_s(packets)
+    entered_s = packets.left_s[~packets.lost] + _quickest_s(packets)
+    waited = np.concatenate([[False], entered_s[1:] <= gone_s[:-1]])
+    during = (gone_s >= begin_s) & (gone_s <= end_s)
+    return busy_bit_s(gone_s[during], waited[during], bits)
 
 
 def carried_bit_s(packets: Passage, bits: float, begin_s: float, end_s: float) -> float:
