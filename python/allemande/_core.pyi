@@ -463,6 +463,10 @@ class Demand:
         """The same, for each round."""
 
     @property
+    def distance_s(self) -> float:
+        """Of turns_s the latencies of the links."""
+
+    @property
     def steps_s(self) -> float:
         """links_s, with the steps of shuffles one by one."""
 
@@ -510,6 +514,9 @@ class OwnWay:
     @property
     def course(self) -> Course: ...
 
+    def takes(self, bytes: int) -> bool:
+        """Whether the algorithm goes this way for blocks of so many bytes."""
+
 def own_ways(cluster: Cluster, members: Sequence[str] | None = None) -> list[OwnWay]:
     """All that allemande may take among these hosts (None: all)."""
 
@@ -531,6 +538,11 @@ class Predictor:
 
     def limit_s(self, bytes: int) -> float | None:
         """What the links allow; None without a cluster."""
+
+    def latency_s(self) -> float | None:
+        """
+        Of the longest way, by the latencies of its links alone; None without a cluster.
+        """
 
 def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:
     """The key of the way that allemande takes by itself, before any trial."""

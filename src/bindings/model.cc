@@ -5,6 +5,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "model/structural.h"
 #include "plan/combining.h"
 #include "plan/course.h"
+#include "plan/multi_site.h"
 #include "plan/tune.h"
 
 namespace nb = nanobind;
@@ -66,7 +69,44 @@ model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
 struct OwnWay {
   std::string algorithm, key;
   Course course;
+  // Of blocks, for which this name means this way.
+  std::uint64_t bytes_least = 0, bytes_most = std::numeric_limits<std::uint64_t>::max();
+
+  bool takes(std::uint64_t bytes) const { return bytes >= bytes_least && bytes <= bytes_most; }
 };
+
+// [host] its site, numbered in the order of their first hosts; empty: fewer than two.
+std::vector<std::uint32_t> sites_of(const topology::Cluster& cluster,
+                                    const std::vector<base::HostId>& hosts) {
+  const topology::Sites sites = topology::sites(cluster);
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  std::vector<std::uint32_t> out;
+  for (const base::HostId host : hosts) {
+    if (sites.of.empty()) break;
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    out.push_back(numbers.try_emplace(sites.of[host.value], next).first->second);
+  }
+  return numbers.size() < 2 ? std::vector<std::uint32_t>() : out;
+}
+
+// Those that know sites. The request has them.
+std::vector<OwnWay> ways_between_sites(plan::Request request, std::uint32_t payload) {
+  std::vector<OwnWay> out;
+  const auto add = [&](plan::Algorithm algorithm, bool combined) -> OwnWay& {
+    request.algorithm = algorithm;
+    request.combined = combined;
+    const auto made = value_or_raise(plan::make_plan(request));
+    out.push_back({std::string(plan::name_of(algorithm)), "udp " + made.identity,
+                   value_or_raise(plan::course_of(request))});
+    return out.back();
+  };
+  const std::uint64_t combined_max = plan::combined_bytes_max(request, payload);
+  add(plan::Algorithm::kMultiSite, false).bytes_least = combined_max + 1;
+  if (combined_max > 0) add(plan::Algorithm::kMultiSite, true).bytes_most = combined_max;
+  add(plan::Algorithm::kLocalGroup, false);
+  add(plan::Algorithm::kCoordinator, false);
+  return out;
+}
 
 // All that the library may take among these hosts, phases that combine blocks included.
 std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& members) {
@@ -89,6 +129,7 @@ std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& 
     plans.push_back(std::move(plan));
   }
   const plan::Tuning tuning = plan::tune(cluster, hosts);
+  request.site_of = sites_of(cluster, hosts);
   std::vector<OwnWay> out;
   for (const plan::Plan& plan : plans) {
     const std::string name = plan.identity.substr(0, plan.identity.find('@'));
@@ -102,13 +143,38 @@ std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& 
     }
     out.push_back({name, "udp " + plan.identity, std::move(course)});
   }
+  request.shape.clear();
+  if (request.site_of.empty()) return out;
+  for (auto& way : ways_between_sites(request, payload)) out.push_back(std::move(way));
   return out;
+}
+
+// Between sites: that which is expected to take least, of those that `auto` chooses from.
+std::string usual_between_sites(const topology::Cluster& cluster, const HostNames& members,
+                                std::uint64_t bytes) {
+  const model::LinkBound links(cluster, participants(cluster, members), kHeaderBytes);
+  std::string best;
+  double least = 0;
+  for (const OwnWay& way : own_ways(cluster, members)) {
+    const auto algorithm = value_or_raise(plan::parse_named(way.algorithm)).algorithm;
+    const bool left_out =
+        algorithm == plan::Algorithm::kGroupShuffle || algorithm == plan::Algorithm::kPairwise ||
+        algorithm == plan::Algorithm::kShiftExchange || algorithm == plan::Algorithm::kDirect;
+    if (left_out || !way.takes(bytes)) continue;
+    const double seconds =
+        model::expected(model::demand_of(way.course, links, bytes), way.course).seconds;
+    if (!best.empty() && seconds >= least) continue;
+    best = way.key;
+    least = seconds;
+  }
+  return best;
 }
 
 // Which of them allemande takes by itself for blocks of so many bytes, before any trial.
 std::string usual_way(const topology::Cluster& cluster, const HostNames& members,
                       std::uint64_t bytes) {
   const auto hosts = participants(cluster, members);
+  if (!sites_of(cluster, hosts).empty()) return usual_between_sites(cluster, members, bytes);
   const plan::LeafOf leaf_of = leaves_of(cluster, hosts);
   const auto ranks = static_cast<std::uint32_t>(hosts.size());
   const std::uint32_t payload = topology::payload_bytes(cluster.framing) - kHeaderBytes;
@@ -162,6 +228,7 @@ void bind_model(nb::module_& m) {
       .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
       .def_ro("fills_s", &Demand::fills_s, "The last packet's way after its host, for each phase.")
       .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
+      .def_ro("distance_s", &Demand::distance_s, "Of turns_s the latencies of the links.")
       .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
       .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
       .def_prop_ro("work_s", &Demand::work_s, "What the links do, at that pace and in those steps.")
@@ -189,7 +256,9 @@ void bind_model(nb::module_& m) {
   nb::class_<OwnWay>(m, "OwnWay", "A way that allemande carries out itself.")
       .def_ro("algorithm", &OwnWay::algorithm, "As `allemande simulate` takes it.")
       .def_ro("key", &OwnWay::key, "As decision files have it: 'udp grid:8x4'.")
-      .def_ro("course", &OwnWay::course);
+      .def_ro("course", &OwnWay::course)
+      .def("takes", &OwnWay::takes, "bytes"_a,
+           "Whether the algorithm goes this way for blocks of so many bytes.");
   m.def("own_ways", own_ways, "cluster"_a, "members"_a.none() = nb::none(),
         "All that allemande may take among these hosts (None: all).");
   m.def(
@@ -213,7 +282,10 @@ void bind_model(nb::module_& m) {
       .def(
           "limit_s",
           [](const PyPredictor& self, std::uint64_t bytes) { return self.get().limit_s(bytes); },
-          "bytes"_a, "What the links allow; None without a cluster.");
+          "bytes"_a, "What the links allow; None without a cluster.")
+      .def(
+          "latency_s", [](const PyPredictor& self) { return self.get().latency_s(); },
+          "Of the longest way, by the latencies of its links alone; None without a cluster.");
   m.def("usual_way", usual_way, "cluster"_a, "members"_a.none(), "bytes"_a,
         "The key of the way that allemande takes by itself, before any trial.");
 }

@@ -24,6 +24,11 @@ struct Phase {
   // packet of each block. Empty: not known.
   std::vector<Round> steps = {};
   bool interleaved = true;  // packets to the partners of a round alternate
+  bool alongside = false;   // it begins with the phase before it, of which it needs nothing
+  bool windowed = true;     // by the window of the course; else links alone are the limit
+  // Between sites: a rank spreads what it sends over so many times what the links need for a
+  // complete exchange. 0: as fast as links and window allow.
+  double paced = 0;
 
   std::size_t round_count() const { return complete ? 1 : rounds.size(); }
 };
@@ -32,6 +37,7 @@ struct Course {
   std::uint32_t ranks = 0;
   std::vector<Phase> phases;
   bool coordinated = true;           // false: everything is posted at once, in no order
+  bool between_sites = false;        // some ranks are far from others, across thin links
   std::uint32_t window_packets = 0;  // that a rank may have outstanding; 0: any number
   std::uint32_t burst_packets = 0;   // a phase of no more packets than this needs no window
 

@@ -118,6 +118,17 @@ double LinkBound::latency_seconds(std::uint32_t from, std::uint32_t to, double b
   return tail;
 }
 
+double LinkBound::distance_seconds(std::uint32_t from, std::uint32_t to) const {
+  double micros = 0;
+  std::uint32_t a = hosts_[from].value, b = hosts_[to].value;
+  while (a != b) {
+    std::uint32_t& lower = depth_[a] >= depth_[b] ? a : b;
+    micros += cluster_.links[walk_.parent_link[lower]].latency_us;
+    lower = walk_.parent[lower];
+  }
+  return micros * kMicrosecond;
+}
+
 double LinkBound::sending_seconds(std::uint32_t from, double bytes) const {
   const std::uint32_t host = hosts_[from].value;
   const topology::Link& link = cluster_.links[walk_.parent_link[host]];

@@ -38,6 +38,8 @@ class LinkBound {
   // From the start of a packet of `bytes` at one rank to its end at another: L for a full one.
   // Store-and-forward switches wait for its tail, cut-through ones do not.
   double latency_seconds(std::uint32_t from, std::uint32_t to, double bytes) const;
+  // What of it no rate changes: the latencies of the links.
+  double distance_seconds(std::uint32_t from, std::uint32_t to) const;
   // Its time on the link of the rank that sends it.
   double sending_seconds(std::uint32_t from, double bytes) const;
 

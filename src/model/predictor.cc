@@ -290,4 +290,9 @@ std::optional<double> Predictor::limit_s(std::uint64_t bytes) const {
   return state_->links->complete_seconds(bytes);
 }
 
+std::optional<double> Predictor::latency_s() const {
+  if (!state_->links) return std::nullopt;
+  return topology::latency_seconds(*state_->profile.cluster, state_->ids_of(state_->members));
+}
+
 }  // namespace alm::model

@@ -43,6 +43,8 @@ class Predictor {
   bool speaks_of(std::string_view key) const;
   // What the links allow for a complete exchange, in seconds; nothing without a cluster.
   std::optional<double> limit_s(std::uint64_t bytes) const;
+  // The longest way of a packet by the latencies of the links alone; nothing without a cluster.
+  std::optional<double> latency_s() const;
 
  private:
   struct State;

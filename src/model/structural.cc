@@ -7,13 +7,18 @@
 namespace alm::model {
 namespace {
 
+// A link between switches is the limit if it needs so much longer than the hosts'.
+constexpr double kThin = 1.01;
+
 struct Way {
-  double latency = 0;  // of the longest
-  double fill = 0;     // the same without the time its host takes to send
+  double latency = 0;   // of the longest
+  double fill = 0;      // the same without the time its host takes to send
+  double distance = 0;  // the farthest, of this what the links' latencies make
   void see(const LinkBound& links, std::uint32_t from, std::uint32_t to, double packet) {
     const double seconds = links.latency_seconds(from, to, packet);
     latency = std::max(latency, seconds);
     fill = std::max(fill, seconds - links.sending_seconds(from, packet));
+    distance = std::max(distance, links.distance_seconds(from, to));
   }
 };
 
@@ -26,47 +31,62 @@ Way longest_way(const LinkBound& links, std::span<const Message> messages, doubl
   return longest;
 }
 
-// Of a complete exchange. Twice to the farthest: in a tree that is the longest way.
-Way longest_way(const LinkBound& links, std::uint32_t ranks, double block) {
-  const double packet = std::min<double>(block, links.packet_bytes());
+// Of a complete exchange, and the mean distance from its rank that is farther from the others.
+struct Ways {
   Way longest;
+  double mean_distance = 0;
+};
+
+// Twice to the farthest: in a tree that is the longest way.
+Ways longest_way(const LinkBound& links, std::uint32_t ranks, double block) {
+  const double packet = std::min<double>(block, links.packet_bytes());
+  Ways out;
   std::uint32_t from = 0;
   for (int turn = 0; turn < 2; ++turn) {
     std::uint32_t far = from;
-    double most = 0;
+    double most = 0, distances = 0;
     for (std::uint32_t to = 0; to < ranks; ++to) {
       if (to == from) continue;
-      longest.see(links, from, to, packet);
+      out.longest.see(links, from, to, packet);
+      distances += links.distance_seconds(from, to);
       const double seconds = links.latency_seconds(from, to, packet);
       if (seconds <= most) continue;
       most = seconds;
       far = to;
     }
+    out.mean_distance = std::max(out.mean_distance, distances / std::max(1u, ranks - 1));
     from = far;
   }
-  return longest;
+  return out;
 }
 
-// What the window allows, beside the links.
-double pace(const Course& course, double packets, double latency) {
-  if (course.window_packets == 0 || packets <= course.burst_packets) return 0;
-  return packets * latency / course.window_packets;
+// What the window allows, beside the links. `waits`: all packets' latencies together, of which
+// `distances` are those of the links; a window's worth of packets is there before any is waited
+// for.
+double pace(const Course& course, double packets, double waits, double distances) {
+  const double window = course.window_packets;
+  if (window == 0 || packets <= course.burst_packets) return 0;
+  return (waits - distances * std::min(1.0, window / packets)) / window;
 }
 
 double packets_of(double bytes, const LinkBound& links) {
   return std::max(1.0, std::ceil(bytes / links.packet_bytes()));
 }
 
+// What the link of this rank needs for a message of so many bytes.
+double sending_s(const LinkBound& links, std::uint32_t rank, double bytes) {
+  const double full = std::floor(bytes / links.packet_bytes());
+  const double rest = bytes - full * links.packet_bytes();
+  double seconds = full * links.sending_seconds(rank, links.packet_bytes());
+  if (rest > 0) seconds += links.sending_seconds(rank, rest);
+  return seconds;
+}
+
 // What the slowest host link needs for one block.
 double host_s(const Course& course, const LinkBound& links, std::uint64_t bytes) {
   double slowest = 0;
   for (std::uint32_t rank = 0; rank < course.ranks; ++rank) {
-    const auto block = static_cast<double>(bytes);
-    const double full = std::floor(block / links.packet_bytes());
-    const double rest = block - full * links.packet_bytes();
-    double seconds = full * links.sending_seconds(rank, links.packet_bytes());
-    if (rest > 0) seconds += links.sending_seconds(rank, rest);
-    slowest = std::max(slowest, seconds);
+    slowest = std::max(slowest, sending_s(links, rank, static_cast<double>(bytes)));
   }
   return slowest;
 }
@@ -74,7 +94,7 @@ double host_s(const Course& course, const LinkBound& links, std::uint64_t bytes)
 void add_complete(Demand& out, const Course& course, const Phase& phase, const LinkBound& links,
                   std::uint64_t bytes) {
   const double seconds = links.complete_seconds(bytes);
-  const Way way = longest_way(links, course.ranks, static_cast<double>(bytes));
+  const auto [way, mean_distance] = longest_way(links, course.ranks, static_cast<double>(bytes));
   const double packets = (course.ranks - 1) * packets_of(static_cast<double>(bytes), links);
   double steps = 0;
   const double host = host_s(course, links, bytes);
@@ -83,58 +103,154 @@ void add_complete(Demand& out, const Course& course, const Phase& phase, const L
   }
   out.links_s += seconds;
   out.rounds_s += seconds;
+  if (course.between_sites && seconds > kThin * (course.ranks - 1) * host) out.unpaced_s += seconds;
   out.steps_s += std::max(steps, seconds);
   out.fills_s += way.fill;
   out.turns_s += way.fill;
+  out.distance_s += way.distance;
   out.packets += packets;
-  out.pace_s += pace(course, packets, way.latency);
+  out.pace_s += pace(course, packets, packets * (way.latency - way.distance + mean_distance),
+                     packets * mean_distance);
 }
 
-void add_rounds(Demand& out, const Course& course, const Phase& phase, const LinkBound& links,
-                std::uint64_t bytes) {
-  const auto block = static_cast<double>(bytes);
-  std::vector<Message> all;
-  std::vector<double> sent(course.ranks, 0);
-  Way longest;
+// Of all ranks the longest that one paces its messages to other sites over: as plan/far.h has it,
+// full frames leave in even steps, the first at once.
+double paced_s(const Course& course, const Phase& phase, const LinkBound& links,
+               std::uint64_t bytes) {
+  constexpr double kManyPackets = 64;  // of a block, so that the last one does not matter
+  const double many = kManyPackets * links.packet_bytes();
+  const double needed = phase.paced * links.complete_seconds(static_cast<std::uint64_t>(many));
+  std::vector<double> now(course.ranks, 0), at_many(course.ranks, 0);
   for (const Round& round : phase.rounds) {
-    const Way way = longest_way(links, round.messages, block);
-    longest.latency = std::max(longest.latency, way.latency);
-    longest.fill = std::max(longest.fill, way.fill);
-    out.turns_s += way.fill;
-    out.rounds_s += links.seconds(round, bytes);
-    all.insert(all.end(), round.messages.begin(), round.messages.end());
     for (const Message& one : round.messages) {
-      sent[one.from] += packets_of(one.blocks * block, links);
+      now[one.from] += sending_s(links, one.from, one.blocks * static_cast<double>(bytes));
+      at_many[one.from] += one.blocks * sending_s(links, one.from, many);
     }
   }
-  out.fills_s += longest.fill;
-  const double together = links.seconds(all, bytes);
-  out.links_s += together;
-  out.steps_s += together;
-  if (sent.empty()) return;
-  const double packets = *std::max_element(sent.begin(), sent.end());
-  out.packets += packets;
-  out.pace_s += pace(course, packets, longest.latency);
+  double longest = 0;
+  for (std::uint32_t rank = 0; rank < course.ranks; ++rank) {
+    if (at_many[rank] == 0) continue;
+    const double slower = std::max(1.0, needed / at_many[rank]);
+    const double first = std::min(now[rank], links.sending_seconds(rank, links.packet_bytes()));
+    longest = std::max(longest, (now[rank] - first) * slower + first);
+  }
+  return longest;
 }
+
+// A phase of rounds, or several at the same time, round by round.
+class Stage {
+ public:
+  Stage(const Course& course, const LinkBound& links, std::uint64_t bytes)
+      : course_(course), links_(links), bytes_(bytes) {}
+
+  void join(const Phase& phase) {
+    ++phases_;
+    rounds_.resize(std::max(rounds_.size(), phase.rounds.size()));
+    for (std::size_t i = 0; i < phase.rounds.size(); ++i) {
+      const auto& messages = phase.rounds[i].messages;
+      rounds_[i].messages.insert(rounds_[i].messages.end(), messages.begin(), messages.end());
+    }
+    windowed_ = windowed_ || phase.windowed;
+    if (phase.paced > 0) paced_s_ = std::max(paced_s_, paced_s(course_, phase, links_, bytes_));
+  }
+
+  void add_to(Demand& out) const {
+    const auto block = static_cast<double>(bytes_);
+    std::vector<Message> all;
+    std::vector<double> sent(course_.ranks, 0), distances(course_.ranks, 0);
+    Way longest;
+    double rounds = 0;
+    for (const Round& round : rounds_) {
+      const Way way = longest_way(links_, round.messages, block);
+      longest.latency = std::max(longest.latency, way.latency);
+      longest.fill = std::max(longest.fill, way.fill);
+      longest.distance = std::max(longest.distance, way.distance);
+      out.turns_s += way.fill;
+      out.distance_s += way.distance;
+      rounds += links_.seconds(round, bytes_);
+      all.insert(all.end(), round.messages.begin(), round.messages.end());
+    }
+    for (const Message& one : all) {
+      const double packets = packets_of(one.blocks * block, links_);
+      sent[one.from] += packets;
+      distances[one.from] += packets * links_.distance_seconds(one.from, one.to);
+    }
+    const double hosts = host_links_s(all);
+    const double least = phases_ > 1 ? std::max(paced_s_, hosts + meeting_s()) : paced_s_;
+    const double needed = links_.seconds(all, bytes_);
+    const double together = std::max(needed, least);
+    rounds = std::max(rounds, least);
+    out.fills_s += longest.fill;
+    out.rounds_s += rounds;
+    if (course_.between_sites && windowed_ && needed > kThin * hosts) out.unpaced_s += rounds;
+    out.links_s += together;
+    out.steps_s += together;
+    if (sent.empty()) return;
+    const double packets = *std::max_element(sent.begin(), sent.end());
+    out.packets += packets;
+    if (!windowed_) return;
+    const double far = *std::max_element(distances.begin(), distances.end());
+    out.pace_s += pace(course_, packets, packets * (longest.latency - longest.distance) + far, far);
+  }
+
+ private:
+  // The busiest host's link, sending or receiving.
+  double host_links_s(std::span<const Message> messages) const {
+    std::vector<double> out(course_.ranks, 0), in(course_.ranks, 0);
+    for (const Message& one : messages) {
+      const double size = one.blocks * static_cast<double>(bytes_);
+      out[one.from] += sending_s(links_, one.from, size);
+      in[one.to] += sending_s(links_, one.to, size);
+    }
+    double busiest = 0;
+    for (std::uint32_t rank = 0; rank < course_.ranks; ++rank) {
+      busiest = std::max({busiest, out[rank], in[rank]});
+    }
+    return busiest;
+  }
+
+  // Phases at the same time know nothing of each other: their packets meet at the hosts' ports.
+  double meeting_s() const {
+    constexpr double kPackets = 4.5;
+    const double packet = std::min<double>(static_cast<double>(bytes_), links_.packet_bytes());
+    return kPackets * links_.sending_seconds(0, packet);
+  }
+
+  const Course& course_;
+  const LinkBound& links_;
+  std::uint64_t bytes_;
+  std::vector<Round> rounds_;
+  double paced_s_ = 0;
+  bool windowed_ = false;
+  int phases_ = 0;
+};
 
 }  // namespace
 
 Demand demand_of(const Course& course, const LinkBound& links, std::uint64_t bytes) {
   Demand out;
-  for (const Phase& phase : course.phases) {
+  for (std::size_t i = 0; i < course.phases.size();) {
+    const Phase& phase = course.phases[i++];
     out.rounds += static_cast<double>(phase.round_count());
     if (phase.complete) {
       add_complete(out, course, phase, links, bytes);
-    } else {
-      add_rounds(out, course, phase, links, bytes);
+      continue;
     }
+    Stage stage(course, links, bytes);
+    stage.join(phase);
+    for (; i < course.phases.size() && course.phases[i].alongside; ++i) {
+      out.rounds += static_cast<double>(course.phases[i].round_count());
+      stage.join(course.phases[i]);
+    }
+    stage.add_to(out);
   }
   return out;
 }
 
 Expected expected(const Demand& demand, const Course& course) {
   constexpr double kTurn = 1.2;
-  const double seconds = demand.work_s() + kTurn * demand.turns_s;
+  const double seconds =
+      demand.work_s() + kTurn * (demand.turns_s - demand.distance_s) + demand.distance_s;
   if (!course.coordinated) return {3.9 * seconds, 1.2};
   // How much of it is not the links' plain work, hence less certain.
   const double soft = 1 - std::min(1.0, demand.rounds_s / seconds);

@@ -95,6 +95,79 @@ TEST(Structural, StepsThatAskALinkForMoreAreUneven) {
   EXPECT_EQ(demand_of(shuffle(4), links, 1448).uneven(), 0);
 }
 
+// Two hosts on each side of a link of 10 ms.
+topology::Cluster two_far_leaves() {
+  auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
+  for (topology::Link& link : cluster.links) {
+    if (!cluster.is_host(link.from)) link.latency_us = 5000;
+  }
+  return cluster;
+}
+
+// Each to the two of the other leaf; and to the one of its own, at the same time.
+Course between_sites(double paced) {
+  Course course{.ranks = 4, .phases = {{}, {.alongside = true, .windowed = false}}};
+  course.phases[0].windowed = false;
+  course.phases[0].paced = paced;
+  auto& far = course.phases[0].rounds.emplace_back().messages;
+  auto& near = course.phases[1].rounds.emplace_back().messages;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    far.push_back({rank, (rank < 2 ? 2u : 0u), 1});
+    far.push_back({rank, (rank < 2 ? 3u : 1u), 1});
+    near.push_back({rank, rank ^ 1u, 1});
+  }
+  return course;
+}
+
+TEST(Structural, PhasesAlongsideTakeWhatTheirMessagesNeedTogether) {
+  const auto cluster = two_far_leaves();
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  const Course course = between_sites(0);
+  const Demand demand = demand_of(course, links, 10 * 1448);
+  EXPECT_NEAR(demand.links_s, 40 * kFrameS, 1e-12);  // of the uplink; hosts need 30
+  EXPECT_NEAR(demand.distance_s, 0.010, 1e-12);
+  EXPECT_NEAR(demand.turns_s, 0.010 + 3 * kFrameS, 1e-9);
+}
+
+TEST(Structural, APaceSpreadsFarMessagesOverWhatTheExchangeNeeds) {
+  const auto cluster = two_far_leaves();
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  const Demand demand = demand_of(between_sites(1.5), links, 10 * 1448);
+  // 20 frames of each rank, a third of the link's 60 apart by the pace, the first at once.
+  EXPECT_NEAR(demand.rounds_s, (19 * 3 + 1) * kFrameS, 1e-9);
+  // The latency counts once, and what it is part of is not stretched.
+  const Course paced = between_sites(1.5);
+  EXPECT_NEAR(expected(demand, paced).seconds, demand.rounds_s + 0.010 + 1.2 * 3 * kFrameS, 1e-9);
+}
+
+TEST(Structural, WhatIsNotPacedGathersBeforeAThinLink) {
+  const auto cluster = two_far_leaves();
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  Course course = shuffle(4);
+  const double plain = demand_of(course, links, 10 * 1448).work_s();
+  course.between_sites = true;
+  const Demand demand = demand_of(course, links, 10 * 1448);
+  EXPECT_NEAR(demand.work_s(), 1.15 * plain, 1e-12);
+  const auto wide = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 1000});
+  EXPECT_EQ(demand_of(course, LinkBound(wide, hosts, kHeader), 10 * 1448).unpaced_s, 0);
+}
+
+TEST(Structural, AWindowWaitsForFarPacketsBeyondItsFirst) {
+  const auto cluster = two_far_leaves();
+  const auto hosts = first(4);
+  const LinkBound links(cluster, hosts, kHeader);
+  Course course = shuffle(4);
+  course.window_packets = 30;
+  const double few = demand_of(course, links, 10 * 1448).pace_s;    // 30 packets
+  const double many = demand_of(course, links, 100 * 1448).pace_s;  // 300
+  EXPECT_LT(few, 0.001);
+  // Two of three partners are 10 ms away.
+  EXPECT_NEAR(many, 9 * 0.010 * 2 / 3 + 300 * 4 * kFrameS / 30, 1e-6);
+}
+
 TEST(Structural, WhatIsPostedInNoOrderIsExpectedToCollapse) {
   const auto cluster = topology::build_one_switch(4);
   const auto hosts = first(4);

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "plan/far.h"
+
 namespace alm::plan {
 namespace {
 
 constexpr std::uint32_t kStepsRanksMax = 256;  // ranks^2 messages are kept
 
 bool is_complete(const Phase& phase, std::uint32_t ranks) {
-  return phase.direct() && phase.members.empty() && phase.rounds.count() == 1 &&
-         phase.rounds.send.size() == ranks - 1;
+  return phase.reach == Reach::kAny && phase.direct() && phase.members.empty() &&
+         phase.rounds.count() == 1 && phase.rounds.send.size() == ranks - 1;
 }
 
 // What one rank sends in the i-th place of its only round joins what the others send there.
@@ -41,6 +43,7 @@ base::Result<model::Course> course_of(const Request& request) {
   model::Course course;
   course.ranks = request.ranks;
   course.coordinated = request.algorithm != Algorithm::kDirect;
+  course.between_sites = !request.site_of.empty();
   Request one = request;
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     one.self = {rank};
@@ -50,6 +53,10 @@ base::Result<model::Course> course_of(const Request& request) {
     course.phases.resize(phases.size());
     for (std::size_t i = 0; i < phases.size(); ++i) {
       if (phases[i].via == Via::kMemory) continue;
+      course.phases[i].alongside =
+          i > 0 && phases[i].direct() && (rank == 0 || course.phases[i].alongside);
+      course.phases[i].windowed = phases[i].reach == Reach::kAny;
+      course.phases[i].paced = phases[i].reach == Reach::kFar ? kFarSpare : 0;
       course.phases[i].interleaved = phases[i].rounds.interleaved;
       course.phases[i].complete = is_complete(phases[i], request.ranks);
       if (!course.phases[i].complete) {

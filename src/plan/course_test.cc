@@ -55,5 +55,25 @@ TEST(Course, BrucksDigitsSayWhatTravels) {
   EXPECT_EQ(course(8, "one-way-bruck:2").phases.size(), 3u);
 }
 
+TEST(Course, FarMessagesArePacedAndNearOnesGoAlongside) {
+  Request request;
+  request.ranks = 6;
+  request.site_of = {0, 0, 1, 1, 1, 2};
+  request.algorithm = Algorithm::kMultiSite;
+  const auto direct = course_of(request).value();
+  ASSERT_EQ(direct.phases.size(), 2u);
+  EXPECT_GT(direct.phases[0].paced, 1);
+  EXPECT_FALSE(direct.phases[0].complete);
+  EXPECT_FALSE(direct.phases[0].alongside);
+  EXPECT_TRUE(direct.phases[1].alongside);
+  EXPECT_EQ(direct.phases[1].paced, 0);
+  EXPECT_EQ(blocks_of(direct, 5), 5);
+  request.algorithm = Algorithm::kLocalGroup;
+  const auto collected = course_of(request).value();
+  ASSERT_EQ(collected.phases.size(), 2u);
+  EXPECT_FALSE(collected.phases[1].alongside);
+  EXPECT_GT(collected.phases[1].paced, 1);
+}
+
 }  // namespace
 }  // namespace alm::plan

@@ -6,8 +6,6 @@
 namespace alm::plan {
 namespace {
 
-// A link that is asked for all it carries never gets rid of a queue; acknowledgements come on top.
-constexpr double kSpare = 1.015;
 constexpr double kMicros = 1e6;
 constexpr std::uint64_t kManyPackets = 64;  // of a block, so that the last one does not matter
 // Of the queue before a wide-area link, what ranks that are late may fill all together.
@@ -72,7 +70,7 @@ FarTuning FarTuner::tune(const Phase& phase, const FarLoad& load) const {
   if (load.wire_bytes == 0) return out;
   const auto full = cluster_.framing.mtu_bytes + cluster_.framing.link_header_bytes;
   const double frames = static_cast<double>(load.wire_bytes) / full;
-  out.pace_us = std::max(host_frame_us_, load.seconds * kMicros * kSpare / frames);
+  out.pace_us = std::max(host_frame_us_, load.seconds * kMicros * kFarSpare / frames);
   // Twice what is sent until acknowledgements come, which ride on what the peers send in turn.
   const double answered = out.round_trip_us / out.pace_us +
                           2 * static_cast<double>(phase.rounds.send.size() + out.burst_packets);

@@ -17,6 +17,10 @@
 
 namespace alm::plan {
 
+// A link that is asked for all it carries never gets rid of a queue; acknowledgements come on top.
+// So T is taken so many times as long.
+inline constexpr double kFarSpare = 1.015;
+
 struct FarTuning {
   double pace_us = 0;                // between two full frames; 0: nothing to send
   std::uint32_t burst_packets = 1;   // sent at once by a rank that is late

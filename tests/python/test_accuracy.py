@@ -8,12 +8,18 @@ from allemande.model.accuracy import HEADINGS, Comparison, Target, last_line, su
 from allemande.model.lab_accuracy import first_hosts
 from allemande.model.predict import Row
 from allemande.model.random_networks import HOSTS_MAX, random_network
-from allemande.model.simulated_accuracy import Choice, choice_misses, first_choices
+from allemande.model.random_sites import random_sites, random_size
+from allemande.model.simulated_accuracy import (
+    Choice,
+    choice_misses,
+    first_choices,
+    first_choices_between_sites,
+)
 from allemande.topology import load_cluster
 
 
 def compared(time_s: float, said: float, low: float, high: float) -> Comparison:
-    return Comparison("x", time_s, Row("a", 4, 1000, said, low, high, None, "fitted"))
+    return Comparison("x", time_s, Row("a", 4, 1000, said, low, high, None, None, "fitted"))
 
 
 def test_errors_are_parts_of_the_time() -> None:
@@ -43,6 +49,23 @@ def test_first_choices_are_near_the_best() -> None:
     assert len(said) == 3
     assert all(one.off >= 0 for one in found)
     assert sum(one.off <= 0.05 for one in found) >= 8
+
+
+def test_random_sites_are_the_same_for_a_seed() -> None:
+    for seed in range(30):
+        cluster = random_sites(seed)
+        assert cluster.to_toml() == random_sites(seed).to_toml()
+        sites = {switch.site for switch in cluster.switches if switch.site}
+        assert 2 <= len(sites) <= 4
+        assert 4 * len(sites) <= len(cluster.hosts) <= 12 * len(sites)
+        assert 8 <= random_size(seed) <= 256 << 10
+
+
+def test_first_choices_between_sites_are_near_the_best() -> None:
+    said: list[str] = []
+    found = first_choices_between_sites(2, said.append)
+    assert len(found) == len(said) == 2
+    assert all(0 <= one.off <= 0.05 for one in found)
 
 
 def test_choices_far_off_are_missed() -> None:

@@ -155,6 +155,22 @@ def test_the_command_writes_an_array(path: str, capsys: pytest.CaptureFixture[st
     assert {row["ranks"] for row in table} == {"8", "16"}
 
 
+@pytest.mark.parametrize("size", [8192, 65536])
+def test_ways_between_sites_are_foreseen_from_the_network_alone(size: int) -> None:
+    cluster = load_cluster("grid-8-8-8")
+    predictions = Predictions(
+        profile_of(cluster, simulated=True), [host.name for host in cluster.hosts]
+    )
+    rows = {row.candidate: row for row in predictions.rows(size)}
+    assert predictions.rows(size)[0].way.startswith("udp multi-site")
+    assert rows["allemande+openmpi"].way.startswith("udp multi-site")
+    for algorithm, far in (("multi-site", 0.02), ("local-group", 0.04)):
+        row = rows[f"allemande+openmpi:algorithm={algorithm}"]
+        real = run_case(make_case(cluster, algorithm, size)).time_s
+        assert row.time_s == pytest.approx(real, rel=far)
+        assert row.latency_s == pytest.approx(0.005)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -173,7 +189,7 @@ def test_bad_input_is_named(
 
 
 def row(candidate: str, size: int, time_s: float) -> Row:
-    return Row(candidate, 4, size, time_s, time_s / 2, 2 * time_s, time_s / 3, "fitted")
+    return Row(candidate, 4, size, time_s, time_s / 2, 2 * time_s, time_s / 3, None, "fitted")
 
 
 def test_crossovers_lie_between_sizes() -> None:

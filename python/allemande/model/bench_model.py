@@ -19,9 +19,18 @@ from rich.table import Table
 from allemande.errors import AllemandeError
 from allemande.model.accuracy import HEADINGS, Comparison, Summary, last_line
 from allemande.model.lab_accuracy import Bed, lab
-from allemande.model.simulated_accuracy import FAR, NEAR, choice_misses, first_choices, held_out
+from allemande.model.simulated_accuracy import (
+    FAR,
+    NEAR,
+    Choice,
+    choice_misses,
+    first_choices,
+    first_choices_between_sites,
+    held_out,
+)
 
 NETWORKS = 200
+NETWORKS_WITH_SITES = 500
 FOLDER = Path("out/bench-model")
 
 
@@ -34,6 +43,26 @@ def _print_summaries(console: Console, title: str, summaries: list[Summary]) -> 
     console.print(table)
 
 
+def _print_choices(console: Console, what: str, choices: list[Choice]) -> bool:
+    """Whether every figure is held."""
+    near = sum(one.off <= NEAR for one in choices) / len(choices)
+    worst = max(one.off for one in choices)
+    missed = choice_misses(choices)
+    console.print(
+        f"first choice, simulated, {what}: within {NEAR:.0%} of the best in {near:.1%}, "
+        f"worst {worst:.0%} off: {'; '.join(missed) or 'held'}",
+        highlight=False,
+    )
+    for one in sorted(choices, key=lambda one: -one.off):
+        if one.off > FAR:
+            console.print(
+                f"  network {one.network}, {one.size} B: {one.chosen} instead of {one.best}, "
+                f"{one.off:.0%} off",
+                highlight=False,
+            )
+    return not missed
+
+
 def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     """Whether every figure is held."""
 
@@ -44,6 +73,7 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     compared, summaries = held_out(tell)
     found += compared
     choices = first_choices(NETWORKS, tell)
+    between_sites = first_choices_between_sites(NETWORKS_WITH_SITES, tell)
     if with_lab:
         bed = Bed(FOLDER, calls=5 if everything else 3, rounds=3 if everything else 2)
         compared, more = lab(bed, everything, tell)
@@ -51,23 +81,12 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
         summaries += more
     print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     _print_summaries(console, "Accuracy of predictions", summaries)
-    near = sum(one.off <= NEAR for one in choices) / len(choices)
-    worst = max(one.off for one in choices)
-    missed = choice_misses(choices)
-    console.print(
-        f"first choice, simulated, {NETWORKS} networks x 3 sizes: within {NEAR:.0%} of the best in "
-        f"{near:.1%}, worst {worst:.0%} off: {'; '.join(missed) or 'held'}",
-        highlight=False,
+    held = _print_choices(console, f"{NETWORKS} networks x 3 sizes", choices)
+    held &= _print_choices(
+        console, f"{NETWORKS_WITH_SITES} networks of several sites", between_sites
     )
-    for one in sorted(choices, key=lambda one: -one.off):
-        if one.off > FAR:
-            console.print(
-                f"  network {one.network}, {one.size} B: {one.chosen} instead of {one.best}, "
-                f"{one.off:.0%} off",
-                highlight=False,
-            )
     print(last_line(found))
-    return not missed and not any(one.misses() for one in summaries)
+    return held and not any(one.misses() for one in summaries)
 
 
 def main() -> int:

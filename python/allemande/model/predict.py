@@ -12,7 +12,10 @@ from allemande.model.growth import doubt, grown
 from allemande.model.profile import Profile, format_profile
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, library_of, own_candidates
 
-COLUMNS = ("candidate", "ranks", "size", "time_s", "low_s", "high_s", "limit_s", "basis")
+COLUMNS = (
+    *("candidate", "ranks", "size", "time_s", "low_s", "high_s"),
+    *("limit_s", "latency_s", "basis"),
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Row:
     low_s: float
     high_s: float
     limit_s: float | None  # None: the profile has no network
+    latency_s: float | None  # of the longest way, by the latencies of its links alone
     basis: str  # measured, fitted, extrapolated
     way: str = ""  # of ours: as decision files name it
 
@@ -80,6 +84,7 @@ class Predictions:
             low_s=found.low_s,
             high_s=found.high_s,
             limit_s=self.limit_s(size),
+            latency_s=self._predictor.latency_s(),
             basis=found.basis,
             way=way,
         )
@@ -88,6 +93,8 @@ class Predictions:
         """All ways of ours, each of those that combine blocks for itself."""
         rows = []
         for one in self.own:
+            if not one.takes(size):
+                continue
             found = self._predictor.predict(one.key, size, one.course)
             assert found is not None  # a course always tells
             rows.append(self._row(one.candidate, size, found, one.key))

@@ -51,6 +51,8 @@ def print_rows(console: Console, rows: Sequence[Row]) -> None:
     """A table for each number of hosts and size, the fastest first."""
     for (ranks, size), group in groupby(rows, key=lambda row: (row.ranks, row.size)):
         found = list(group)
-        limit = found[0].limit_s
+        limit, latency = found[0].limit_s, found[0].latency_s
         allowed = "" if limit is None else f"; the links allow {format_seconds(limit)}"
+        if latency:
+            allowed += f", latency {format_seconds(latency)}"
         console.print(_table(f"{ranks} hosts, {format_size(size)} per pair{allowed}", found))

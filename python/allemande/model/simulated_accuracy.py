@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from allemande import _core
 from allemande.errors import AllemandeError
 from allemande.model.accuracy import Comparison, Summary, Target, summarise
 from allemande.model.predict import Predictions
 from allemande.model.profile import Sample
 from allemande.model.random_networks import random_network
+from allemande.model.random_sites import random_sites, random_size
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.simulation.case import make_case, run_case
 from allemande.topology import Cluster, load_cluster
@@ -35,6 +35,7 @@ NEAR = 0.05  # of the best
 FAR = 0.20
 NEAR_PART = 0.95
 EVENTS_MAX = 30_000_000
+TIME_MAX_S = 1e5
 
 Watcher = Callable[[str], None]
 
@@ -44,8 +45,22 @@ def _cluster(name: str) -> Cluster:
     return load_cluster(name)
 
 
-def _simulated(cluster: Cluster, algorithm: str, size: int, members: Sequence[str]) -> float:
-    case = make_case(cluster, algorithm, size, hosts=list(members), events_max=EVENTS_MAX)
+def _simulated(
+    cluster: Cluster,
+    algorithm: str,
+    size: int,
+    members: Sequence[str],
+    time_max_s: float = TIME_MAX_S,
+) -> float:
+    """Raises AllemandeError where it takes longer than `time_max_s`."""
+    case = make_case(
+        cluster,
+        algorithm,
+        size,
+        hosts=list(members),
+        events_max=EVENTS_MAX,
+        time_max_s=time_max_s,
+    )
     return run_case(case).time_s
 
 
@@ -110,22 +125,25 @@ class Choice:
     off: float  # time of the chosen over that of the best, less 1
 
 
-def _choices(seed: int) -> Iterator[Choice]:
-    cluster = random_network(seed)
+def _choice(network: int, predictions: Predictions, cluster: Cluster, size: int) -> Choice:
+    """The plan's first without a sample, against all ways of ours."""
+    hosts = list(predictions.members)
+    chosen = predictions.rows(size)[0].way
+    ways = {way.key: way.algorithm for way in predictions.own if way.takes(size)}
+    times: dict[str, float] = {}
+    for key in sorted(ways, key=lambda key: key != chosen):
+        try:  # longer than the best so far does not matter
+            longest = min(times.values(), default=TIME_MAX_S)
+            times[key] = _simulated(cluster, ways[key], size, hosts, longest)
+        except AllemandeError:
+            continue  # it collapses: not the best, and it may not be chosen
+    best = min(times, key=lambda key: times[key])
+    return Choice(network, size, chosen, best, times.get(chosen, float("inf")) / times[best] - 1)
+
+
+def _predictions(cluster: Cluster) -> Predictions:
     hosts = [host.name for host in cluster.hosts]
-    predictions = Predictions(profile_of(cluster, simulated=True), hosts)
-    for index, sizes in enumerate(CHOICE_SIZES):
-        size = sizes[(seed + index) % len(sizes)]
-        times = {}
-        for way in _core.own_ways(cluster, hosts):
-            try:
-                times[way.key] = _simulated(cluster, way.algorithm, size, hosts)
-            except AllemandeError:
-                continue  # it collapses: not the best, and it may not be chosen
-        chosen = predictions.rows(size)[0].way
-        best = min(times, key=lambda key: times[key])
-        off = times.get(chosen, float("inf")) / times[best] - 1
-        yield Choice(seed, size, chosen, best, off)
+    return Predictions(profile_of(cluster, simulated=True), hosts)
 
 
 def first_choices(networks: int, tell: Watcher) -> list[Choice]:
@@ -134,11 +152,26 @@ def first_choices(networks: int, tell: Watcher) -> list[Choice]:
     found: list[Choice] = []
     for seed in range(networks):
         tell(f"choosing on network {seed + 1} of {networks}")
-        found += _choices(seed)
+        cluster = random_network(seed)
+        predictions = _predictions(cluster)
+        for index, sizes in enumerate(CHOICE_SIZES):
+            size = sizes[(seed + index) % len(sizes)]
+            found.append(_choice(seed, predictions, cluster, size))
+    return found
+
+
+def first_choices_between_sites(networks: int, tell: Watcher) -> list[Choice]:
+    """The same among several sites, one size for each network."""
+    found: list[Choice] = []
+    for seed in range(networks):
+        tell(f"choosing on network {seed + 1} of {networks} with sites")
+        cluster = random_sites(seed)
+        found.append(_choice(seed, _predictions(cluster), cluster, random_size(seed)))
     return found
 
 
 def choice_misses(found: Sequence[Choice]) -> list[str]:
+    """In words; empty: all figures are held."""
     near = sum(one.off <= NEAR for one in found) / len(found)
     misses = []
     if near < NEAR_PART:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from allemande import _core
@@ -23,6 +23,7 @@ class OwnCandidate:
     algorithm: str  # as `allemande simulate` takes it: grid:8x4
     key: str  # as decision files have it: udp grid:8x4
     course: _core.Course
+    takes: Callable[[int], bool]  # whether the algorithm goes this way for blocks of so many bytes
 
 
 def library_of(profile: Profile) -> str:
@@ -46,6 +47,7 @@ def own_candidates(
             algorithm=way.algorithm,
             key=way.key,
             course=way.course,
+            takes=way.takes,
         )
         for way in _core.own_ways(cluster, list(members))
     )
