@@ -117,8 +117,14 @@ std::string BringUp::join(std::string_view refusal) {
                                     members_.tuning ? &*members_.tuning : nullptr);
   if (knows_sites(job_.options)) {
     if (const auto found = find_sites(); !found) return found.error().message;
+  } else if (may_take_sites(job_.options)) {
+    // Without names of hosts, which a job without sites would exchange in vain. Where nothing says
+    // what the sites are, or there is one, there are others to choose from.
+    auto found = sites_of_hosts(members_.placement, members_.host_names,
+                                {job_.options.sites, {}, job_.cluster_or_null(), members_.hosts});
+    if (found) members_.sites = std::move(found).value();
   }
-  const auto planned = ways_.plan(job_.options, job_.profile_or_null());
+  const auto planned = ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
   return planned ? std::string() : planned.error().message;
 }
 
@@ -219,7 +225,7 @@ std::string BringUp::find_ways() {
 
 // The MTU of the route is known only now.
 void BringUp::check_forecast(std::uint32_t datagram_bytes) {
-  if (!ways_.has_forecast()) return;
+  if (!ways_.rests_on_profile()) return;
   const std::uint32_t mtu_bytes = job_.profile->mtu_bytes;
   if (datagram_bytes == mtu_bytes - io::header_bytes(AF_INET) ||
       datagram_bytes == mtu_bytes - io::header_bytes(AF_INET6)) {

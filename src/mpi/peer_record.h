@@ -41,7 +41,7 @@ struct PeerSockets {
   std::uint16_t set = 0;
   std::uint16_t shared_set = 0;  // of a host leader, where a host has several leaders
   std::array<std::uint16_t, kLeadersMax> lanes{};  // of every rank, where all are leaders
-  std::array<std::uint16_t, plan::kCombiningPhasesMax>
+  std::array<std::uint16_t, plan::kCombiningPhasesMax + plan::kSitePhasesMax>
       phase_sets{};      // of all plans in phases, phase by phase
   std::uint8_t udp = 0;  // 1: the sockets are open and the fields about them count
   std::uint8_t paths = 0;

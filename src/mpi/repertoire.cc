@@ -21,7 +21,8 @@ std::string_view carrier_key(tuning::Carrier carrier) {
 
 }  // namespace
 
-base::Status Repertoire::plan(const base::Options& options, const model::Profile* profile) {
+base::Status Repertoire::plan(const base::Options& options, const model::Profile* profile,
+                              const topology::Cluster* cluster) {
   const plan::Placement& placement = members_.placement;
   auto rounds = make_rounds(options, members_.leaves, placement.hosts(), members_.host);
   if (!rounds) return rounds.error();
@@ -31,27 +32,51 @@ base::Status Repertoire::plan(const base::Options& options, const model::Profile
   combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host,
                            foreseeing ? plan::Keep::kAll : plan::Keep::kUseful);
   always_combines_ = options.algorithm == kCombine;
-  if (knows_sites(options)) {
-    auto request = site_request(options, members_.leaves, members_.sites, members_.host);
-    if (!request) return request.error();
-    site_request_ = std::move(request).value();
-    auto made = make_site_plans(*site_request_);
-    if (!made) return made.error();
-    combining_ = std::move(made).value();
+  if (!members_.sites.empty()) {
+    if (auto planned = plan_for_sites(options); !planned) return planned;
   }
   fixes_leaders_ = fixes_leaders(options);
-  if (foreseeing) foresee(*profile);
+  if (foreseeing) {
+    foresee(*profile, members_.host_names);
+  } else if (site_request_ && !names_site_way_ && cluster != nullptr) {
+    foresee(*cluster);
+  }
   return {};
 }
 
-void Repertoire::foresee(const model::Profile& profile) {
-  forecast_ = std::make_unique<tuning::Forecast>(profile, members_.host_names);
-  forecast_->add(plan_, members_.leaves);
-  for (const plan::Plan& combining : combining_) forecast_->add(combining, members_.leaves);
+base::Status Repertoire::plan_for_sites(const base::Options& options) {
+  names_site_way_ = knows_sites(options);
+  auto request = site_request(options, members_.leaves, members_.sites, members_.host);
+  if (!request) return request.error();
+  site_request_ = std::move(request).value();
+  auto made = names_site_way_ ? make_site_plans(*site_request_) : all_site_plans(*site_request_);
+  if (!made) return made.error();
+  site_plans_ = combining_.size();
+  for (plan::Plan& one : made.value()) combining_.push_back(std::move(one));
+  return {};
 }
 
+void Repertoire::foresee(const model::Profile& profile, const std::vector<std::string>& hosts) {
+  forecast_ = std::make_unique<tuning::Forecast>(profile, hosts, members_.sites);
+  const plan::Tuning* tuning = members_.tuning && site_request_ ? &*members_.tuning : nullptr;
+  forecast_->add(plan_, members_.leaves, tuning);
+  for (const plan::Plan& combining : combining_) {
+    forecast_->add(combining, members_.leaves, tuning);
+  }
+}
+
+void Repertoire::foresee(const topology::Cluster& cluster) {
+  network_.emplace();
+  for (const base::HostId host : members_.hosts) {
+    network_->hosts.push_back(cluster.hosts[host.value].name);
+  }
+  network_->cluster = cluster;
+  foresee(*network_, network_->hosts);
+}
+
+// A profile is used for hosts of one rank alone, a network for the blocks between its hosts.
 tuning::Foreseen Repertoire::foreseen(tuning::Way way, std::uint64_t bytes) const {
-  return forecast_ ? forecast_->of(key_of(way), bytes) : tuning::Foreseen{};
+  return forecast_ ? forecast_->of(key_of(way), members_.host_block(bytes)) : tuning::Foreseen{};
 }
 
 base::Status Repertoire::plan_messages(const base::Options& options) {
@@ -98,7 +123,7 @@ tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
 // Where the profile knows what the one by packets takes, one that takes less by the profile.
 tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
   tuning::Way best = way_by_packets(bytes);
-  if (!forecast_ || !has_phases(bytes) || site_request_) return best;
+  if (!forecast_ || !has_phases(bytes) || names_site_way_) return best;
   tuning::Foreseen least = foreseen(best, bytes);
   std::vector<tuning::Way> ways;
   if (!always_combines_) ways.emplace_back();
@@ -115,8 +140,8 @@ tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
 tuning::Way Repertoire::way_of_sites(std::uint64_t bytes) const {
   // Larger blocks of hosts with several ranks go piece by piece, by the same plan.
   if (carrier_ != tuning::Carrier::kUdp || combining_.empty()) return {};
-  const bool combines = combining_.size() > 1 && members_.host_block(bytes) <= site_combined_max_;
-  return tuning::phased_way(combines ? 1 : 0);
+  const bool combines = members_.host_block(bytes) <= site_combined_max_;
+  return tuning::phased_way(site_plans_ + (combines ? 1 : 0));
 }
 
 tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
@@ -148,10 +173,10 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
     wanted.packet_bytes = packet_bytes_;
     wanted.members = members_.placement.hosts();
     wanted.member_bytes = members_.host_block(bytes);
-    wanted.combining = combining_;
-    if (const tuning::Way model = model_way(bytes); model.kind == tuning::Way::Kind::kPhased) {
-      wanted.model = model.index;
-    }
+    const tuning::Way model = model_way(bytes);
+    if (model.kind == tuning::Way::Kind::kPhased) wanted.model = model.index;
+    // Packets of plans for sites differ from rank to rank: those cannot be compared by packets.
+    if (!site_request_ || foreseen(model, bytes).known()) wanted.combining = combining_;
   }
   std::vector<std::pair<tuning::Way, tuning::Foreseen>> known;  // asked for again and again
   if (forecast_) {

@@ -16,6 +16,7 @@
 #include "model/profile.h"
 #include "mpi/members.h"
 #include "plan/combining.h"
+#include "topology/cluster.h"
 #include "tuning/candidates.h"
 #include "tuning/forecast.h"
 
@@ -26,8 +27,10 @@ class Repertoire {
   explicit Repertoire(const Members& members) : members_(members) {}
 
   // Once the members are known. Errors are the same on all ranks. `profile`: of the network; null:
-  // none. It is used where it covers the members, each on a host of its own.
-  base::Status plan(const base::Options& options, const model::Profile* profile = nullptr);
+  // none. It is used where it covers the members, each on a host of its own. Between sites the
+  // rates and latencies of the cluster file do as well.
+  base::Status plan(const base::Options& options, const model::Profile* profile = nullptr,
+                    const topology::Cluster* cluster = nullptr);
   base::Status plan_messages(const base::Options& options);
 
   // What bringing up has found. `phases_bytes_max`: blocks of more go without phases,
@@ -43,6 +46,7 @@ class Repertoire {
   // Packets have turned out to be others than those that the profile is about.
   void forget_forecast() { forecast_.reset(); }
   bool has_forecast() const { return forecast_ != nullptr; }
+  bool rests_on_profile() const { return forecast_ != nullptr && !network_; }
   // By the profile.
   tuning::Foreseen foreseen(tuning::Way way, std::uint64_t bytes) const;
 
@@ -64,7 +68,9 @@ class Repertoire {
   std::string name_of(tuning::Way way) const;
 
  private:
-  void foresee(const model::Profile& profile);
+  base::Status plan_for_sites(const base::Options& options);
+  void foresee(const model::Profile& profile, const std::vector<std::string>& hosts);
+  void foresee(const topology::Cluster& cluster);
   bool has_phases(std::uint64_t bytes) const;
   tuning::Way way_of_sites(std::uint64_t bytes) const;
   tuning::Way way_by_packets(std::uint64_t bytes) const;
@@ -77,13 +83,17 @@ class Repertoire {
   tuning::Carrier carrier_ = tuning::Carrier::kMessages;
   bool always_combines_ = false;  // the option says so
   bool fixes_leaders_ = false;    // the same
-  // The same: what combining_ are, the direct plan first. Smaller blocks take the second.
+  // Of plans that know sites. Among combining_ the direct one lies at site_plans_, and behind it
+  // that which smaller blocks take.
   std::optional<plan::Request> site_request_;
+  std::size_t site_plans_ = 0;
+  bool names_site_way_ = false;          // the option says which
   std::uint64_t site_combined_max_ = 0;  // bytes between two hosts
   plan::Plan plan_, message_plan_;
   std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
   std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP
   std::uint64_t phases_bytes_max_ = 0;
+  std::optional<model::Profile> network_;  // without a measurement, which forecast_ rests on
   std::unique_ptr<tuning::Forecast> forecast_;
   // With a forecast: its model_way of some sizes. Calls of several threads ask.
   mutable std::mutex mutex_;

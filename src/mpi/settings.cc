@@ -43,9 +43,13 @@ bool knows_sites(const base::Options& options) {
          options.algorithm == plan::name_of(plan::Algorithm::kMultiSite);
 }
 
+bool may_take_sites(const base::Options& options) { return options.algorithm == kAutomatic; }
+
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self) {
-  const auto algorithm = plan::parse_algorithm(options.algorithm);
+  const auto algorithm = may_take_sites(options)
+                             ? base::Result<plan::Algorithm>(plan::Algorithm::kMultiSite)
+                             : plan::parse_algorithm(options.algorithm);
   if (!algorithm) return algorithm.error();
   plan::Request request;
   request.ranks = static_cast<std::uint32_t>(sites.size());
@@ -62,6 +66,19 @@ base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& reque
   for (const bool combined : {false, true}) {
     if (combined && request.algorithm != plan::Algorithm::kMultiSite) continue;
     wanted.combined = combined;
+    auto made = plan::make_plan(wanted);
+    if (!made) return made.error();
+    plans.push_back(std::move(made).value());
+  }
+  return plans;
+}
+
+base::Result<std::vector<plan::Plan>> all_site_plans(const plan::Request& request) {
+  std::vector<plan::Plan> plans;
+  plan::Request wanted = request;
+  for (const auto algorithm :
+       {plan::Algorithm::kMultiSite, plan::Algorithm::kLocalGroup, plan::Algorithm::kCoordinator}) {
+    wanted.algorithm = algorithm;
     auto made = plan::make_plan(wanted);
     if (!made) return made.error();
     plans.push_back(std::move(made).value());

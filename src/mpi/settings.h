@@ -35,11 +35,17 @@ bool wants_threads(const base::Options& options);
 
 // The algorithm knows sites: it carries blocks of one size over UDP in its phases.
 bool knows_sites(const base::Options& options);
-// What it is asked for. `sites` lie as `leaves` do.
+// Algorithms that know sites are among those to choose from, where somebody says what the sites
+// are.
+bool may_take_sites(const base::Options& options);
+// What it is asked for, multi-site where it is to be chosen. `sites` lie as `leaves` do.
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self);
 // Its plans: one, or those for large and for small blocks.
 base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& request);
+// All to choose from: multi-site for large blocks and for small ones, which go as local group sends
+// them; coordinators.
+base::Result<std::vector<plan::Plan>> all_site_plans(const plan::Request& request);
 
 // Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
 bool wants_trials(const base::Options& options);

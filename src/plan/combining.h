@@ -32,6 +32,8 @@ std::optional<std::size_t> choose_combining(std::span<const Plan> all, std::uint
 
 // All plans of combining_plans() together have no more phases than this.
 constexpr std::size_t kCombiningPhasesMax = 2 + 3 + 4 + 5;
+// Nor have multi-site, local group and coordinator.
+constexpr std::size_t kSitePhasesMax = 2 + 2 + 3;
 
 // Which of the plans there are.
 enum class Keep : std::uint8_t {

@@ -64,10 +64,11 @@ bool Forecast::covers(const model::Profile& profile, std::span<const std::string
   });
 }
 
-Forecast::Forecast(const model::Profile& profile, std::span<const std::string> hosts)
-    : profile_(profile), predictor_(profile, hosts) {}
+Forecast::Forecast(const model::Profile& profile, std::span<const std::string> hosts,
+                   std::span<const std::uint32_t> sites)
+    : profile_(profile), predictor_(profile, hosts), sites_(sites.begin(), sites.end()) {}
 
-void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves) {
+void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves, const plan::Tuning* tuning) {
   if (plan.phases.size() > 1 && plan.ranks > kCourseHostsMax) return;
   const auto named = plan::parse_named(family_of(plan.identity));
   if (!named) return;
@@ -77,7 +78,12 @@ void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves) {
   request.shape = named.value().shape;
   request.permutation = plan.permutation;
   request.leaf_of = leaves;
+  request.site_of = sites_;
   if (auto course = plan::course_of(request)) {
+    if (tuning != nullptr) {
+      course.value().window_packets = tuning->window_packets;
+      course.value().burst_packets = tuning->burst_packets;
+    }
     courses_.insert_or_assign("udp " + plan.identity, std::move(course).value());
   }
 }
@@ -85,7 +91,7 @@ void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves) {
 Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
   const std::string name = name_of(key);
   const bool measured = predictor_.speaks_of(name);
-  if (bytes < kByLinksBytesMin && !measured) return {};
+  if (bytes < kByLinksBytesMin && sites_.empty() && !measured) return {};
   const auto course = courses_.find(key);
   const auto found =
       predictor_.predict(name, bytes, course == courses_.end() ? nullptr : &course->second);

@@ -13,6 +13,7 @@
 #include "model/predictor.h"
 #include "model/profile.h"
 #include "plan/plan.h"
+#include "plan/tune.h"
 
 namespace alm::tuning {
 
@@ -34,12 +35,15 @@ class Forecast {
   // Whether the profile is one of these hosts.
   static bool covers(const model::Profile& profile, std::span<const std::string> hosts);
 
-  // `hosts` by rank; covers() them. The profile is referred to.
-  Forecast(const model::Profile& profile, std::span<const std::string> hosts);
+  // `hosts` by rank; covers() them. The profile is referred to. `sites` by rank; empty: none.
+  Forecast(const model::Profile& profile, std::span<const std::string> hosts,
+           std::span<const std::uint32_t> sites = {});
 
   // A plan of ours for these hosts, over UDP. What was not measured of it follows from how it is
   // made; where nothing was, only for blocks from 8 KiB on, where links count for more than hosts.
-  void add(const plan::Plan& plan, const plan::LeafOf& leaves);
+  // Between sites, which are far, for blocks of all sizes. `tuning` null: no window is known.
+  void add(const plan::Plan& plan, const plan::LeafOf& leaves,
+           const plan::Tuning* tuning = nullptr);
 
   // Of a way by its key in decision files: "udp grid:8x4", "mpi pairwise", "library".
   Foreseen of(std::string_view key, std::uint64_t bytes) const;
@@ -49,6 +53,7 @@ class Forecast {
 
   const model::Profile& profile_;
   model::Predictor predictor_;
+  std::vector<std::uint32_t> sites_;
   std::map<std::string, model::Course, std::less<>> courses_;  // by key
 };
 
