@@ -44,7 +44,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|sync-shuffle|combine|group-shuffle|pairwise|shift-exchange|direct|local-group|coordinator|multi-site|native",
         shared=True,
-        help="How the exchange is ordered. `auto` takes `combine`, which packs blocks of several pairs into one packet in a few phases, where they are small, else `sync-shuffle`. `local-group`, `coordinator` and `multi-site` are for hosts at several sites (docs/grid.md). `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
+        help="How the exchange is ordered. `auto` takes `combine`, which packs blocks of several pairs into one packet in a few phases, where they are small, else `sync-shuffle`; between sites it takes what the network lets expect to be fastest. `local-group`, `coordinator` and `multi-site` are for hosts at several sites (docs/grid.md). `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
     ),
     Option(
         key="trials",
