@@ -122,7 +122,7 @@ std::string BringUp::join(std::string_view refusal) {
     // what the sites are, or there is one, there are others to choose from.
     auto found = sites_of_hosts(members_.placement, members_.host_names,
                                 {job_.options.sites, {}, job_.cluster_or_null(), members_.hosts});
-    if (found) members_.sites = std::move(found).value();
+    if (found) take_sites(std::move(found).value());
   }
   const auto planned = ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
   return planned ? std::string() : planned.error().message;
@@ -138,9 +138,13 @@ base::Status BringUp::find_sites() {
   auto found = sites_of_hosts(members_.placement, members_.host_names,
                               {job_.options.sites, names, job_.cluster_or_null(), members_.hosts});
   if (!found) return found.error();
-  members_.sites = std::move(found.value().of);
-  members_.site_names = std::move(found.value().names);
+  take_sites(std::move(found).value());
   return {};
+}
+
+void BringUp::take_sites(HostSites found) {
+  members_.sites = std::move(found.of);
+  members_.site_names = std::move(found.names);
 }
 
 std::string BringUp::open_udp() {

@@ -30,6 +30,7 @@
 #include "mpi/repertoire.h"
 #include "mpi/reserved_sets.h"
 #include "mpi/safe_collectives.h"
+#include "mpi/sites.h"
 
 namespace alm::mpi {
 
@@ -77,6 +78,7 @@ class BringUp {
   base::Status gather_part(const PeerRecord& mine);
   base::Status gather_names(const PeerRecord& mine);
   base::Status find_sites();
+  void take_sites(HostSites found);
   base::Status gather_sockets(const PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 

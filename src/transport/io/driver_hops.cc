@@ -1,15 +1,8 @@
 // Asks routers, in the place of the thread that drives: the error queues are its to read.
-#include <chrono>
-
 #include "transport/io/driver_impl.h"
 #include "transport/io/hops.h"
 
 namespace alm::io {
-namespace {
-
-constexpr std::chrono::milliseconds kTurnInterval{1};
-
-}  // namespace
 
 std::vector<Address> Driver::ask_routers(std::span<const HopQuestion> questions,
                                          base::Nanos patience) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,8 @@ namespace alm::io {
 // The caller's function is called, and every peer looked at, so often.
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
+// A thread that waits for its turn to drive looks so often.
+constexpr std::chrono::milliseconds kTurnInterval{1};
 // Waits of less would not save the time they take.
 constexpr base::Nanos kGatherMin = 100 * base::kMicrosecond;
 // Shorter times in which nobody reads are part of life.

@@ -11,7 +11,6 @@
 namespace alm::io {
 namespace {
 
-constexpr std::chrono::milliseconds kTurnInterval{1};
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
 // Sleeping and being woken costs as much as so many looks, unless packets come so far apart that
