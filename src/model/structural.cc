@@ -211,9 +211,9 @@ class Stage {
 
   // Phases at the same time know nothing of each other: their packets meet at the hosts' ports.
   double meeting_s() const {
-    constexpr double kPackets = 4.5;
+    constexpr double kMeetings = 4.5;
     const double packet = std::min<double>(static_cast<double>(bytes_), links_.packet_bytes());
-    return kPackets * links_.sending_seconds(0, packet);
+    return kMeetings * links_.sending_seconds(0, packet);
   }
 
   const Course& course_;

@@ -16,7 +16,7 @@ namespace alm::sim {
 
 enum class EventKind : std::uint8_t {
   kArrive,     // target: port; a packet reaches the far end of it
-  kReady,      // target: port; a packet it brought can go on over a faster one
+  kReady,      // target: port; a packet whose tail is still coming can go out
   kPull,       // target: host; its egress queue has room again
   kTimer,      // target: host
   kDeliver,    // target: host; its processor gets to a packet that came earlier

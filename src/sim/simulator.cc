@@ -80,7 +80,7 @@ void Simulator::handle(const Event& event) {
       arrive(event.target, event.packet);
       break;
     case EventKind::kReady:
-      admit(event.target, event.packet);
+      forward(event.target, event.packet, switches_[ports_[event.target].from_switch]);
       break;
     case EventKind::kPull:
       hosts_[event.target].pull_pending = false;
@@ -134,33 +134,22 @@ void Simulator::arrive(std::uint32_t port, std::uint32_t index) {
     lose(port, index);
     return;
   }
-  if (!in.into_fifo && !ports_[out].with_fifo && !in.cut_through) {
-    forward(out, index, node);
-    return;
-  }
-  // A cut-through switch sees the head; the tail follows for as long as the frame takes. Towards a
-  // faster link a frame waits until it can go on without a gap, and holds up nobody meanwhile.
+  // A cut-through switch sees the head; the tail follows for as long as the frame takes.
   Picos tail = now_;
   if (in.cut_through) tail += frame_time(in, packet.bytes);
+  if (!in.into_fifo && !ports_[out].with_fifo) {
+    // Towards a faster link a frame waits until it can go on without a gap, and holds up nobody.
+    const Picos ready = tail - frame_time(ports_[out], packet.bytes);
+    if (ready > now_) {
+      queue_.push(ready, EventKind::kReady, out, index);
+    } else {
+      forward(out, index, node);
+    }
+    return;
+  }
   pool_.set_tail(index, tail);
   packet.in = port;
   packet.out = out;
-  const Picos ready = tail - frame_time(ports_[out], packet.bytes);
-  if (ready > now_) {
-    queue_.push(ready, EventKind::kReady, port, index);
-  } else {
-    admit(port, index);
-  }
-}
-
-// Into the queue of the switch at the far end of `port`.
-void Simulator::admit(std::uint32_t port, std::uint32_t index) {
-  Port& in = ports_[port];
-  const std::uint32_t out = pool_[index].out;
-  if (!in.into_fifo && !ports_[out].with_fifo) {
-    forward(out, index, switches_[in.to]);
-    return;
-  }
   if (in.watched && in.into_fifo) count_watched(port);
   enqueue(in.into_fifo ? in.input_fifo : ports_[out].output_fifo, index);
 }

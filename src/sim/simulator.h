@@ -191,7 +191,6 @@ class Simulator {
   void handle(const Event& event);
   void look_ahead();
   void arrive(std::uint32_t port, std::uint32_t index);
-  void admit(std::uint32_t port, std::uint32_t index);
   void deliver(std::uint32_t host, std::uint32_t index);
   void receive(std::uint32_t host, std::uint32_t index);
   void pull(std::uint32_t host);

@@ -129,7 +129,7 @@ def test_csv_has_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("arguments", "message"),
     [
         ([], "no experiment named; expected one of 000-fig-10,"),
-        (["000-fig-11"], "no experiment is called '000-fig-11' (did you mean 000-fig-10?)"),
+        (["000-fig-11"], "no experiment is called '000-fig-11' (did you mean 004-fig-11?)"),
         (["000-fig-5", "--json", "-", "--csv", "-"], "cannot both be '-'"),
     ],
 )
