@@ -112,6 +112,23 @@ def test_unequal_leaves_are_right_or_undetermined(sizes: list[int], uplink: floa
         assert found.groups.determined
 
 
+@pytest.mark.parametrize("dealt", [False, True])
+@pytest.mark.parametrize("name", ["tam-8x3", "tam-6x4", "tam-8x4-u412"])
+def test_ports_of_unknown_leaves_are_right_or_untold(name: str, dealt: bool) -> None:
+    """Packets wait at the inputs of these switches: leaves are undetermined. `dealt`: neighbours
+    are on different leaves."""
+    text = load_cluster(name).to_toml()
+    if dealt:  # the same switches; another order of hosts
+        text = tree([8, 8, 8], 412).replace("[[host]]", 'architecture = "input"\n[[host]]')
+    found = Course(SimulatedBed.of_text(text), Wishes(repeat=8)).run()
+    assert found.groups.leaves is None
+    rates = [one.rate_bit_s.value for one in found.host_ports if one.rate_bit_s]
+    held = [one.buffer_packets.value for one in found.host_ports if one.buffer_packets]
+    assert rates == pytest.approx([1e8] * len(found.hosts), rel=0.02)
+    assert held == pytest.approx([43] * len(held), rel=0.1)
+    assert dealt or len(held) == len(found.hosts)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_finds_leaves_where_processors_pause(seed: int) -> None:
     """A full frame takes 0.12 ms here; each host stands still for 2 ms, 8 ms apart."""

@@ -179,9 +179,13 @@ class Course:
     def _switches(self) -> None:
         if not self._wishes.overload:
             return
-        leaf = self._one_leaf()[:LEAF_HOSTS]
-        kind = switches.find_buffering(self._bed, leaf, self._host_links)
         found = self.found
+        hosts = self._one_leaf()
+        known = found.groups.leaves is not None
+        looks = [hosts[:LEAF_HOSTS]] if known else switches.possible_leaves(hosts, LEAF_HOSTS)
+        kind = switches.agreed(
+            [switches.find_buffering(self._bed, leaf, self._host_links) for leaf in looks]
+        )
         found.answers["leaf_architecture"] = kind.architecture
         if kind.pool_packets is not None:
             found.leaf_pool_packets = round(kind.pool_packets)
@@ -195,6 +199,10 @@ class Course:
             one if full is None else replace(one, buffer_packets=full)
             for one, full in zip(found.host_ports, held, strict=True)
         ]
+        if kind.architecture == switches.INPUT and found.groups.leaves is None:
+            found.host_ports = host_ports.whole_inputs(
+                self._bed, self._host_links, found.host_ports, self._say
+            )
 
     def _uplinks(self) -> None:
         leaves = self.found.groups.leaves

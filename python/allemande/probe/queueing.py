@@ -17,6 +17,7 @@ from allemande.probe.record import Seconds, Trace
 PARTS = 4  # of a time in which a link was busy, each a sample
 PART_PACKETS = 12  # at least
 AT_ONCE_PACKETS = 4
+INPUTS_SHARE = 0.3  # of packets that others overtake
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -106,10 +107,14 @@ def _gone_s(packets: Passage) -> Seconds:
     """When packets left the port, of those that came, in the order in which they went in.
 
     A port sends packets in that order: one that came home late, because it waited behind the port
-    or its kernel was busy, had left the port no later than those behind it.
+    or its kernel was busy, had left the port no later than those behind it. Where many did, packets
+    wait at several inputs of a switch, which take turns: those came in the order they left.
     """
     came_s = packets.came_s[~packets.lost]
-    return np.asarray(np.minimum.accumulate(came_s[::-1])[::-1], np.float64)
+    in_order = np.minimum.accumulate(came_s[::-1])[::-1]
+    if np.count_nonzero(came_s > in_order) > INPUTS_SHARE * came_s.size:
+        in_order = np.sort(came_s)
+    return np.asarray(in_order, np.float64)
 
 
 def queue_found(packets: Passage) -> Seconds:

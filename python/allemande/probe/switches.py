@@ -9,6 +9,8 @@
   time of a byte on the next link. Where lone frames pass at once, as through token buckets, nothing
   can be told.
 
+Where leaves are not known several hosts are taken for one in turn, and the looks have to agree.
+
 An uplink that is full would look like an input buffer: the same two hosts send to two others first,
 and if small packets wait then, too, the answer is undetermined.
 """
@@ -36,6 +38,7 @@ WAITS_FRAMES = 3.0
 LOST = 0.2
 POOL_SHARE = 0.85  # of what a port holds alone
 HOSTS_MIN = 5
+STEPS = (1, 2, 3, 4)
 # Byte times in those of the host's link: of one serialization, and of two.
 STORED_NONE, STORED_ONE = (0.8, 1.45), (1.6, 2.4)
 
@@ -134,6 +137,23 @@ def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks) -> Buffering
     if each < POOL_SHARE * alone[0].value:
         return Buffering(SHARED, each * len(together), alone[0])
     return Buffering(OUTPUT)
+
+
+def possible_leaves(hosts: Sequence[int], most: int) -> list[list[int]]:
+    """Where leaves are not known: hosts that would be of one leaf if they are dealt out in turn."""
+    looks = [list(hosts[::step][:most]) for step in STEPS]
+    return [look for look in looks if len(look) >= HOSTS_MIN] or [list(hosts[:most])]
+
+
+def agreed(looks: Sequence[Buffering]) -> Buffering:
+    """What several looks tell: a packet that waited at an input has told, else all have to agree.
+
+    Precondition: one look at least.
+    """
+    waited = [one for one in looks if one.architecture == INPUT]
+    if waited or len({one.architecture for one in looks}) == 1:
+        return (waited or looks)[0]
+    return Buffering(UNDETERMINED)
 
 
 def find_switching(byte_s: float, links: HostLinks) -> str:
