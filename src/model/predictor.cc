@@ -19,6 +19,9 @@ constexpr double kSigmaOneCall = 0.05;            // a single call tells nothing
 constexpr double kSigmaPerSize = 0.08;
 constexpr double kSigmaPerHosts = 0.15;
 constexpr double kSigmaOfLibrary = 0.05;  // what its way leaves open between two sizes
+// Of what a way leaves open, between two sizes that were measured among the same hosts: one of the
+// three exchanges may lose packets where the others do not.
+constexpr double kOpenBetweenSizes = 0.22;
 // A fit's deviation is that of ways that are as certain as a shuffle with even steps. Others
 // deviate more by so many times as their structure leaves open more than this.
 constexpr double kSigmaOfFits = 0.02;
@@ -98,9 +101,11 @@ struct Group {
       return out;
     }
     const auto& low = *std::prev(above);
-    return between(
-        at(low), at(*above),
-        part_of(size, static_cast<double>(low.first), static_cast<double>(above->first)));
+    Ratio out =
+        between(at(low), at(*above),
+                part_of(size, static_cast<double>(low.first), static_cast<double>(above->first)));
+    out.sigma = std::max(out.sigma, kOpenBetweenSizes * doubt);
+    return out;
   }
 };
 

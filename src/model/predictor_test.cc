@@ -67,6 +67,33 @@ TEST(Predictor, BetweenTwoSizesKeepsTheDistanceToTheLimit) {
   EXPECT_EQ(predictor.predict("library", 80'000)->basis, Basis::kExtrapolated);
 }
 
+TEST(Predictor, BetweenTwoSizesRoundsOfFewPartnersAreLessCertain) {
+  std::string samples;
+  for (const char* bytes : {"10000", "40000"}) {
+    samples +=
+        std::string("[[sample]]\ncandidate = \"ours\"\nway = \"udp pairwise\"\nhosts = 4\n") +
+        "bytes = " + bytes + "\ntimes_s = [0.01, 0.01, 0.01]\n";
+  }
+  const Profile profile = profile_with(samples);
+  const Predictor predictor(profile, 4);
+  Course rounds = shuffle(4);
+  rounds.phases.front() = {.complete = false, .interleaved = false};
+  for (std::uint32_t apart = 1; apart < 4; ++apart) {
+    Round round;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      round.messages.push_back({.from = rank, .to = (rank + apart) % 4, .blocks = 1});
+    }
+    rounds.phases.front().rounds.push_back(round);
+  }
+  const auto width = [&](std::uint64_t bytes) {
+    const auto said = predictor.predict("udp pairwise", bytes, &rounds);
+    return said->high_s / said->low_s;
+  };
+  EXPECT_LT(width(10'000), 1.04);
+  EXPECT_GT(width(39'999), 1.12);
+  EXPECT_LT(width(39'999), 1.25);
+}
+
 TEST(Predictor, OtherNumbersOfHostsKeepTheRatioToTheLimit) {
   const Profile probe = profile_with("");
   const double at_4 = *Predictor(probe, 4).limit_s(10'000);
