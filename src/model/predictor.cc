@@ -177,6 +177,8 @@ std::optional<Prediction> Predictor::State::from_samples(std::string_view key, s
     const Expected here = scale(bytes, course);
     const Ratio ratio = group.ratio(
         bytes, [&](std::uint64_t size) { return scale(size, course).seconds; }, here.sigma);
+    // How the time goes on beyond the sizes measured, a network tells, or a fit.
+    if (!links && !ratio.inside) continue;
     const double time = here.seconds * std::exp(ratio.log);
     if (group.times.contains(bytes)) return around(time, ratio.sigma, Basis::kMeasured);
     return around(time, ratio.sigma, ratio.inside ? Basis::kFitted : Basis::kExtrapolated);

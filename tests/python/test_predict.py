@@ -16,7 +16,7 @@ from allemande.model.fits import with_fits
 from allemande.model.growth import grown
 from allemande.model.planning import make_plan
 from allemande.model.predict import COLUMNS, Predictions, Row, predict
-from allemande.model.profile import Parameter, Profile, Sample, save_profile
+from allemande.model.profile import Network, Parameter, Profile, Sample, save_profile
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.ways import own_candidates, way_of
 from allemande.report.prediction_plot import crossovers, render
@@ -25,6 +25,10 @@ from allemande.topology import load_cluster
 
 CLUSTER = "tam-8x2"
 SIZES = (1000, 10_000, 50_000)
+LINK_PARAMETERS = (
+    Parameter("alpha", 1e-4, "across", "mpi"),
+    Parameter("beta", 8.2e-8, "across", "mpi"),
+)
 
 
 def simulated(algorithm: str, size: int, members: tuple[str, ...]) -> Sample:
@@ -46,12 +50,8 @@ def profile() -> Profile:
         Sample("openmpi:linear", size, (0.004 + size * 3e-6,), hosts)
         for size in (1000, 4000, 10_000, 50_000)
     ]
-    link = (
-        Parameter("alpha", 1e-4, "across", "mpi"),
-        Parameter("beta", 8.2e-8, "across", "mpi"),
-    )
     made = profile_of(cluster, [*samples, *stock], mpi="Open MPI 5.0.11", simulated=True)
-    return replace(made, parameters=link)
+    return replace(made, parameters=LINK_PARAMETERS)
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +186,33 @@ def test_bad_input_is_named(
 ) -> None:
     assert main(["predict", path, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_too_few_samples_without_a_network_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What lies beyond the samples is not told, and what to measure is."""
+    hosts = tuple(f"h{rank}" for rank in range(32))
+    samples = [
+        Sample("openmpi:pairwise", size, (1e-5 * size,), hosts[:16]) for size in (1000, 4000)
+    ]
+    network = Network(hosts=hosts, version="1")
+    made = Profile(network=network, samples=tuple(samples), parameters=LINK_PARAMETERS)
+    path = tmp_path / "few.toml"
+    save_profile(made, path)
+    why = "2 sizes at 16 hosts; expected 4 or more; measure 10 KB, 50 KB as well"
+    for command in (
+        ["predict", str(path), "--size", "2000"],
+        ["predict", str(path), "--hosts", "16", "--size", "8000"],
+        ["predict", str(path), "--hosts", "16", "--size", "8000", "--against", "openmpi:pairwise"],
+        ["plan", str(path), "--hosts", "16", "--size", "2000,8000"],
+    ):
+        assert main(command) == 2
+        assert why in capsys.readouterr().err
+    assert main(["predict", str(path), "--hosts", "16", "--size", "2000,8000", "--json", "-"]) == 0
+    printed = capsys.readouterr()
+    assert why in printed.err
+    assert [row["size"] for row in json.loads(printed.out)] == [2000]
 
 
 def row(candidate: str, size: int, time_s: float) -> Row:

@@ -65,7 +65,7 @@ def command(
     from rich.console import Console
 
     from allemande.model import prediction_output
-    from allemande.model.predict import predict
+    from allemande.model.predict import left_out, nothing_known, predict
     from allemande.model.profile import load_profile
     from allemande.quantities import parse_sizes
 
@@ -76,21 +76,28 @@ def command(
     numbers = _parse_hosts(hosts, len(loaded.network.hosts))
     if plot is not None and len(numbers) > 1:
         raise BadInput("--plot takes one number of hosts")
-    rows = predict(loaded, numbers, parse_sizes(size))
+    sizes = parse_sizes(size)
+    rows = predict(loaded, numbers, sizes)
+    if not rows:
+        raise nothing_known(loaded, profile)
+    unknown = left_out(loaded, rows, len(numbers) * len(sizes))
     if against is not None:
         from allemande.bench.candidates import split_list
 
         wanted = split_list(against)
         known = {row.candidate for row in rows}
+        unknown = {name: why for name, why in unknown.items() if name in wanted}
         for name in wanted:
+            if name not in known and name in unknown:
+                raise BadInput(unknown[name])
             if name not in known:
                 raise BadInput(
                     f"the profile says nothing of {name!r}; expected some of: "
                     f"{', '.join(sorted(known))}"
                 )
         rows = [row for row in rows if row.candidate in wanted]
-    if not rows:
-        raise BadInput(f"{profile} has neither a network nor samples: nothing can be predicted")
+    for why in unknown.values():
+        typer.echo(f"allemande: {why}", err=True)
     prediction_output.print_rows(Console(stderr=STDOUT in (json, csv), width=160), rows)
     write_output(json, prediction_output.to_json(rows))
     write_output(csv, prediction_output.to_csv(rows))

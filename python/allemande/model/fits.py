@@ -140,20 +140,43 @@ def _point_to_point(profile: Profile, carrier: str = "mpi") -> PointToPoint | No
     return None
 
 
+def _library_samples(profile: Profile) -> dict[str, list[Sample]]:
+    """By candidate, ours left out."""
+    found: dict[str, list[Sample]] = defaultdict(list)
+    for one in profile.samples:
+        if not one.candidate.startswith(OUR_PREFIX):
+            found[one.candidate].append(one)
+    return found
+
+
 def _signatures(profile: Profile) -> Iterable[Fit]:
     link = _point_to_point(profile)
     if link is None:
         return
-    by_candidate: dict[str, list[Sample]] = defaultdict(list)
-    for one in profile.samples:
-        if not one.candidate.startswith(OUR_PREFIX):
-            by_candidate[one.candidate].append(one)
-    for candidate, timed in by_candidate.items():
+    for candidate, timed in _library_samples(profile).items():
         try:
             fit = fit_signature(candidate, timed, link)
         except BadInput:  # samples alone serve this one
             continue
         yield fit.as_fit(candidate, way_of(candidate))
+
+
+def refused_signatures(profile: Profile) -> dict[str, str]:
+    """Candidates whose samples are too few or say too little for a signature, and what lacks."""
+    link = _point_to_point(profile)
+    found = {}
+    for candidate, timed in _library_samples(profile).items():
+        if link is None:
+            found[candidate] = (
+                f"{candidate}: no contention signature can be fitted: the profile lacks alpha and "
+                "beta of messages; expected what `allemande probe` measures under mpirun"
+            )
+            continue
+        try:
+            fit_signature(candidate, timed, link)
+        except BadInput as error:
+            found[candidate] = str(error)
+    return found
 
 
 def with_fits(profile: Profile) -> Profile:

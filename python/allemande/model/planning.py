@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from allemande.model.predict import Row, predict
+from allemande.model.predict import Row, nothing_known, predict
 from allemande.model.profile import Profile
 from allemande.topology import Tuning, tune
 
@@ -52,7 +52,13 @@ class Plan:
 
 
 def make_plan(profile: Profile, hosts: int, sizes: Sequence[int]) -> Plan:
-    """For the first so many hosts of the profile; raises BadInput for more than it has."""
+    """For the first so many hosts of the profile.
+
+    Raises BadInput for more than it has, and where nothing is known of a size.
+    """
     members = list(profile.first_hosts(hosts))
     tuning = None if profile.cluster is None else tune(profile.cluster, members)
-    return Plan(hosts, tuple(predict(profile, [hosts], sizes)), tuning)
+    rows = predict(profile, [hosts], sizes)
+    if {row.size for row in rows} != set(sizes):
+        raise nothing_known(profile, "the profile")
+    return Plan(hosts, tuple(rows), tuning)

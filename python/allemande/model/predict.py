@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from allemande import _core
-from allemande.model.fits import with_fits
+from allemande.errors import BadInput
+from allemande.model.fits import refused_signatures, with_fits
 from allemande.model.growth import doubt, grown
 from allemande.model.profile import Profile, format_profile
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, library_of, own_candidates
@@ -147,6 +149,25 @@ def predict(profile: Profile, hosts: Sequence[int], sizes: Iterable[int]) -> lis
                 found = [_less_certain(row, doubt(measured, count)) for row in found]
             rows += found
     return rows
+
+
+def left_out(profile: Profile, rows: Sequence[Row], asked: int) -> dict[str, str]:
+    """Candidates of which there are samples that say nothing of some of what was asked, and why.
+
+    `asked`: numbers of hosts times sizes.
+    """
+    told = Counter(row.candidate for row in rows)
+    refused = refused_signatures(profile)
+    return {name: why for name, why in refused.items() if told[name] < asked}
+
+
+def nothing_known(profile: Profile, source: str) -> BadInput:
+    """The error where there is no row."""
+    reasons = list(refused_signatures(profile).values())
+    if not profile.samples and not profile.fits:
+        return BadInput(f"{source} has neither a network nor samples: nothing can be predicted")
+    reasons = reasons or ["its samples are of other hosts or sizes; expected some of these"]
+    return BadInput(f"{source} has no network, and {'; '.join(reasons)}")
 
 
 def _less_certain(row: Row, factor: float) -> Row:

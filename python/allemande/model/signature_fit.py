@@ -121,7 +121,8 @@ def _missing_sizes(sizes: Sequence[int]) -> list[int]:
     if sizes and max(sizes) >= SPREAD_LEAST * min(sizes):
         return wanted[: max(0, SIZES_LEAST - len(sizes))]
     far = [s for s in wanted if not sizes or s >= SPREAD_LEAST * min(sizes)] or wanted
-    return sorted({*far[:1], *wanted[: max(0, SIZES_LEAST - len(sizes) - 1)]})
+    rest = [size for size in wanted if size not in far[:1]]
+    return sorted([*far[:1], *rest[: max(0, SIZES_LEAST - len(sizes) - 1)]])
 
 
 def _refuse(name: str, why: str, missing: Sequence[int]) -> BadInput:
