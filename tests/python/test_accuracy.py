@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from allemande.model.accuracy import HEADINGS, Comparison, Target, last_line, summarise
-from allemande.model.lab_accuracy import first_hosts
+from allemande.model.lab_accuracy import Bed, first_hosts, predicted_stock
 from allemande.model.predict import Row
+from allemande.model.profile import Sample
 from allemande.model.random_networks import HOSTS_MAX, random_network
 from allemande.model.random_sites import random_sites, random_size
 from allemande.model.simulated_accuracy import (
@@ -15,7 +18,7 @@ from allemande.model.simulated_accuracy import (
     first_choices,
     first_choices_between_sites,
 )
-from allemande.topology import load_cluster
+from allemande.topology import Cluster, load_cluster
 
 
 def compared(time_s: float, said: float, low: float, high: float) -> Comparison:
@@ -84,3 +87,27 @@ def test_a_cluster_of_the_first_hosts_keeps_their_links() -> None:
     assert two.limit_seconds(None, 5000) == cluster.limit_seconds(hosts, 5000)
     one = first_hosts(cluster, 8)
     assert [switch.name for switch in one.switches] == ["leaf0"]
+
+
+class KnownBed(Bed):
+    """Exchanges take twice what Proposition 1 of 003 says, among 32 hosts three times."""
+
+    def samples(
+        self, cluster: Cluster, hosts: int, against: str, sizes: tuple[int, ...]
+    ) -> list[Sample]:
+        members = tuple(host.name for host in cluster.hosts[:hosts])
+        times = 1 if hosts == 2 else 3 if hosts == 32 else 2
+        least = {size: (hosts - 1) * (1e-4 + size * 8e-7) for size in sizes}
+        spread = (0.9 * times, times, 1.1 * times)
+        return [
+            Sample(against, size, tuple(part * least[size] for part in spread), members)
+            for size in sizes
+        ]
+
+
+def test_the_signature_is_judged_where_it_is_as_saturated_as_among_eight(tmp_path: Path) -> None:
+    result = predicted_stock(KnownBed(tmp_path, 1, 1), "tam-8x4", "openmpi:pairwise")
+    assert [one.row.ranks for one in result.eq5] == [24] * 4 + [32] * 4
+    assert [one.row.ranks for one in result.saturated] == [24] * 4
+    assert max(one.error for one in result.saturated) < 0.01
+    assert result.spread == pytest.approx(0.1)

@@ -87,7 +87,7 @@ def _fastest(times: Path, library: str, sizes: Sequence[int]) -> list[str]:
     return [name for name in found if name != library]
 
 
-def _check(
+def check(
     cluster: str,
     library: str,
     sizes: Sequence[int],
@@ -96,6 +96,8 @@ def _check(
     times: Path | None,
     output: Path,
 ) -> list[RulesRow]:
+    """One cluster and library, a row for each size. `times`: to choose by; None: all algorithms are
+    timed. What lies in `output` is not measured again."""
     stem = f"{cluster}-{library}-{scale:g}-{'-'.join(map(str, sizes))}"
     kept = output / f"{stem}-rows.json"
     if kept.is_file():
@@ -119,7 +121,8 @@ def _check(
     return rows
 
 
-def _table(rows: Sequence[RulesRow]) -> Table:
+def table_of(rows: Sequence[RulesRow]) -> Table:
+    """For people."""
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("cluster", "size", "file says", "best forced"):
         table.add_column(name)
@@ -162,9 +165,9 @@ def _command(
         row
         for cluster in clusters.split(",")
         for library in libraries.split(",")
-        for row in _check(cluster, library, parse_sizes(sizes), scale, effort, times, output)
+        for row in check(cluster, library, parse_sizes(sizes), scale, effort, times, output)
     ]
-    Console(width=160).print(_table(rows))
+    Console(width=160).print(table_of(rows))
     good, line = verdict(rows)
     print(line)
     if not good:

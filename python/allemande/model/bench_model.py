@@ -1,9 +1,10 @@
-"""`make bench-model`: predictions against the simulator and the lab, as tables.
+"""`make bench-model`: predictions against the simulator and the lab, and what emitted tuning files
+gain there, as tables.
 
     python -m allemande.model.bench_model [--all] [--no-lab]
 
 Without --all a sample in 25 minutes at most. What the lab has measured lies in out/bench-model and
-is not measured again. Ends with 1 when a figure is missed.
+out/emitted-rules, and is not measured again. Ends with 1 when a figure is missed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from allemande.bench.emitted_rules import check, table_of
+from allemande.bench.rules_verdict import RulesRow, verdict
+from allemande.bench.runner import Effort
 from allemande.errors import AllemandeError
 from allemande.model.accuracy import HEADINGS, Comparison, Summary, last_line
 from allemande.model.lab_accuracy import Bed, lab
@@ -23,6 +27,7 @@ from allemande.model.simulated_accuracy import (
     FAR,
     NEAR,
     Choice,
+    Watcher,
     choice_misses,
     first_choices,
     first_choices_between_sites,
@@ -32,6 +37,18 @@ from allemande.model.simulated_accuracy import (
 NETWORKS = 200
 NETWORKS_WITH_SITES = 500
 FOLDER = Path("out/bench-model")
+RULES_FOLDER = Path("out/emitted-rules")  # as `make bench-rules` has it
+# Cluster, library, bytes per pair, scale: small blocks at a scale at which links are the limit.
+RULES = (
+    ("oversubscribed-8x4", "openmpi", (1_000, 10_000, 50_000), 0.1),
+    ("oversubscribed-8x4", "mpich", (1_000, 10_000, 50_000), 0.1),
+    ("oversubscribed-8x4", "openmpi", (400,), 0.01),
+    ("tam-16x1", "openmpi", (400,), 0.01),
+    ("tam-8x4", "openmpi", (400,), 0.01),
+    ("tam-8x4", "mpich", (100,), 0.01),
+    ("tam-8x4", "openmpi", (200_000,), 0.1),
+)
+RULES_SAMPLE = (("oversubscribed-8x4", "openmpi", (1_000, 10_000), 0.1),)
 
 
 def _print_summaries(console: Console, title: str, summaries: list[Summary]) -> None:
@@ -63,6 +80,26 @@ def _print_choices(console: Console, what: str, choices: list[Choice]) -> bool:
     return not missed
 
 
+def _emitted_rules(everything: bool, tell: Watcher) -> list[RulesRow]:
+    """What emitted tuning files gain in the lab."""
+    effort = Effort(rounds=3 if everything else 2, calls=3, calls_max=50, seconds=0.3)
+    RULES_FOLDER.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for cluster, library, sizes, scale in RULES if everything else RULES_SAMPLE:
+        tell(f"tuning files for {library} on {cluster}")
+        rows += check(cluster, library, sizes, scale, effort, None, RULES_FOLDER)
+    return rows
+
+
+def _print_rules(console: Console, rows: list[RulesRow]) -> bool:
+    """Whether every figure is held."""
+    console.print("[bold]Emitted rules[/]")
+    console.print(table_of(rows))
+    good, line = verdict(rows)
+    console.print(line, highlight=False)
+    return good
+
+
 def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     """Whether every figure is held."""
 
@@ -74,17 +111,21 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     found += compared
     choices = first_choices(NETWORKS, tell)
     between_sites = first_choices_between_sites(NETWORKS_WITH_SITES, tell)
+    rules: list[RulesRow] = []
     if with_lab:
         bed = Bed(FOLDER, calls=5 if everything else 3, rounds=3 if everything else 2)
         compared, more = lab(bed, everything, tell)
         found += compared
         summaries += more
+        rules = _emitted_rules(everything, tell)
     print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     _print_summaries(console, "Accuracy of predictions", summaries)
     held = _print_choices(console, f"{NETWORKS} networks x 3 sizes", choices)
     held &= _print_choices(
         console, f"{NETWORKS_WITH_SITES} networks of several sites", between_sites
     )
+    if with_lab:
+        held &= _print_rules(console, rules)
     print(last_line(found))
     return held and not any(one.misses() for one in summaries)
 
