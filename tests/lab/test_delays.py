@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.conftest import QUEUE, SCALE, TWO_SITES
+from tests.lab_processes import name_of_process, processes_of
 
 from allemande.cli import main
 from allemande.errors import BadInput
@@ -196,26 +197,17 @@ def test_an_exchange_between_sites_is_right_and_keeps_the_bound(
 
 def test_a_lab_ends_with_its_relay(two_sites: Path, nothing_left: Callable[[], None]) -> None:
     with Lab.boot(two_sites, scale=SCALE) as lab:
-        names = {
-            int(folder.name): (folder / "comm").read_text().strip()
-            for folder in Path("/proc").iterdir()
-            if folder.name.isdigit() and _is_in(folder, lab)
-        }
-        (relay,) = (pid for pid, name in names.items() if name == "the relay")
+        (relay,) = (
+            int(folder.name)
+            for folder in processes_of(lab)
+            if name_of_process(folder) == "the relay"
+        )
         os.kill(relay, signal.SIGKILL)
         deadline = time.monotonic() + 20
         while lab.directory.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not lab.directory.exists()
     nothing_left()
-
-
-def _is_in(folder: Path, lab: Lab) -> bool:
-    try:
-        init = lab.inside_state()["init"]["pid"]
-        return os.readlink(folder / "ns/pid") == os.readlink(f"/proc/{init}/ns/pid")
-    except OSError:
-        return False
 
 
 def test_refuses_what_there_is_no_memory_for(two_sites: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.lab_processes import name_of_process, processes_of
 
 from allemande.errors import BadInput, Failed
 from allemande.lab import Lab, registry
@@ -170,6 +171,21 @@ def test_two_labs_run_at_once_and_are_told_apart(cluster: Path, nothing_left: Ch
         one.close()
         assert two.exec("h0", ["true"], check=False).returncode == 0
     nothing_left()
+
+
+def test_processes_are_known_by_their_lab(cluster: Path) -> None:
+    with Lab.boot(cluster, name="one") as one, Lab.boot(cluster, name="two") as two:
+        sleepers = {lab.name: lab.popen("h0", ["sleep", "600"]) for lab in (one, two)}
+
+        def sleeping(lab: Lab) -> list[Path]:
+            return [path for path in processes_of(lab) if name_of_process(path) == "sleep"]
+
+        wait_for(lambda: len(sleeping(one)) == len(sleeping(two)) == 1)
+        assert sleeping(one) != sleeping(two)
+        one.close()
+        wait_for(lambda: sleepers["one"].poll() is not None)
+        assert sleeping(one) == []
+        assert len(sleeping(two)) == 1
 
 
 def test_a_killed_exec_takes_its_command_along(lab: Lab, registry_base: Path) -> None:

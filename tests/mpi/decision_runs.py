@@ -8,7 +8,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.lab_processes import name_of_process, processes_of
 from tests.mpi.mpi_job import PATIENT, Bench, wait_for
+
+from allemande.lab import Lab
 
 ENDED_WITHIN_S = 30
 
@@ -27,14 +30,8 @@ def decide(
     return env
 
 
-def running_ranks(program: str) -> int:
-    count = 0
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            count += comm.read_text().strip() == program
-        except OSError:
-            continue
-    return count
+def running_ranks(lab: Lab, program: str) -> int:
+    return sum(name_of_process(folder) == program for folder in processes_of(lab))
 
 
 def end_by_error(
@@ -57,7 +54,9 @@ def end_by_error(
             lambda: process.poll() is not None or "another way" in log.read_text(),
             ENDED_WITHIN_S,
         )
-        wait_for("the end of the ranks", lambda: running_ranks("errors") == 0, ENDED_WITHIN_S)
+        wait_for(
+            "the end of the ranks", lambda: running_ranks(bench.lab, "errors") == 0, ENDED_WITHIN_S
+        )
         with contextlib.suppress(subprocess.TimeoutExpired):
             assert process.wait(5) != 0
     finally:

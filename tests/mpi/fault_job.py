@@ -6,12 +6,12 @@ MPI_Abort nor the launcher's look at its children ends a rank that has not notic
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from tests.lab_processes import name_of_process, processes_of
 from tests.mpi.mpi_job import Bench, wait_for
 
 STARTED_WITHIN_S = 30
@@ -35,18 +35,16 @@ class Job:
     def pid(self, rank: int) -> int:
         """As this process sees it: the ranks are in the lab's PID namespace."""
         inside = (self.bench.folder / f"pid.{rank}").read_text().strip()
-        for folder in os.listdir("/proc"):
-            if not folder.isdigit():
+        for folder in processes_of(self.bench.lab):
+            if name_of_process(folder) != "repeat":
                 continue
             try:
-                with open(f"/proc/{folder}/status") as status, open(f"/proc/{folder}/comm") as comm:
+                with open(folder / "status") as status:
                     line = next(line for line in status if line.startswith("NSpid:"))
-                    name = comm.read().strip()
             except (OSError, StopIteration):
                 continue
-            spaces = line.split()[1:]
-            if len(spaces) == 2 and spaces[1] == inside and name == "repeat":
-                return int(folder)
+            if line.split()[-1] == inside:
+                return int(folder.name)
         raise AssertionError(f"no process of rank {rank}")
 
     def ended(self, rank: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.lab_processes import processes_of
 from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
 from tests.mpi.fault_job import running
 from tests.mpi.mpi_job import Bench, Done, wait_for
@@ -269,15 +270,12 @@ def test_a_rank_that_the_others_of_its_host_do_not_meet_ends_the_job(
     assert re.search(another_way(odd), told), told
 
 
-def maps_shared_memory() -> bool:
-    """Whether any process still has ours."""
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        try:
-            if "memfd:allemande" in maps.read_text():
-                return True
-        except OSError:
-            continue
-    return False
+def maps_shared_memory(folder: Path) -> bool:
+    """Whether the process has memory of ours."""
+    try:
+        return "memfd:allemande" in (folder / "maps").read_text()
+    except OSError:
+        return False
 
 
 # Rank 0 leads on h0, rank 1 follows there; rank 6 is alone on h2; rank 8 follows on h3. Where two
@@ -296,7 +294,8 @@ def test_every_other_rank_ends_naming_who_is_lost(
     own_node: Bench, victim: int, slots: Sequence[int], env: dict[str, str], blow: signal.Signals
 ) -> None:
     with running(own_node, env, "return", victim=victim, slots=slots) as job:
-        assert maps_shared_memory()
+        sharing = [folder for folder in processes_of(own_node.lab) if maps_shared_memory(folder)]
+        assert sharing
         os.kill(job.pid(victim), blow)
         wait_for(
             "the end of every other rank",
@@ -310,7 +309,7 @@ def test_every_other_rank_ends_naming_who_is_lost(
             lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
             assert re.search(lost, text), text
             assert f"AGAIN {rank}: an error" in text
-    wait_for("the memory to be gone", lambda: not maps_shared_memory(), 5)
+    wait_for("the memory to be gone", lambda: not any(map(maps_shared_memory, sharing)), 5)
 
 
 @pytest.mark.slow
