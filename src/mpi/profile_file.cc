@@ -18,15 +18,20 @@ constexpr std::uint64_t kComparedBytes = 1u << 20;  // full packets
 
 bool differ(double a, double b) { return std::abs(a - b) > kRateTolerance * std::max(a, b); }
 
-// "Open MPI v5.0.8" and "Open MPI 5.0.8" are the same.
+// "Open MPI v5.0.8" and "Open MPI 5.0.8" are the same, and "MPICH Version: 5.0.2" and
+// "MPICH 5.0.2".
 std::string library_and_version(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool digit_follows =
         i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0;
     if (text[i] == 'v' && digit_follows) continue;
-    plain += text[i];
+    const bool blank = std::isspace(static_cast<unsigned char>(text[i])) != 0;
+    if (blank && (plain.empty() || plain.back() == ' ')) continue;
+    plain += blank ? ' ' : text[i];
   }
+  constexpr std::string_view kWord = "Version: ";
+  if (const auto at = plain.find(kWord); at != std::string::npos) plain.erase(at, kWord.size());
   return plain;
 }
 

@@ -94,6 +94,17 @@ TEST_F(SessionProfile, TheWayPredictedToBeTheFastestIsTakenFirst) {
   }
 }
 
+TEST_F(SessionProfile, LibrariesWriteTheirVersionInSeveralWays) {
+  for (const char* mpi : {"Fake MPI v1", "Fake MPI Version: 1", "Fake MPI  Version:     1"}) {
+    Network network;
+    network.mpi = mpi;
+    write_profile({{"library", 0.001}, {kOurs, 0.004}}, network);
+    const First first = first_call();
+    EXPECT_TRUE(first.native) << mpi;
+    EXPECT_THAT(first.logged, testing::IsEmpty()) << mpi;
+  }
+}
+
 TEST_F(SessionProfile, MessagesMayBeTheFirst) {
   write_profile({{"library", 0.009}, {kOurs, 0.004}, {"mpi all", 0.002}});
   options[1] = "log=info";

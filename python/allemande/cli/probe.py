@@ -55,7 +55,8 @@ def _communicator() -> Any:
 def _library() -> str:
     from mpi4py import MPI
 
-    return MPI.Get_library_version().split("\n")[0].split(",")[0].strip()
+    # Its first clause, as jobs tell it: MPICH puts a tab behind "MPICH Version:".
+    return " ".join(MPI.Get_library_version().split("\n")[0].split(",")[0].split())
 
 
 def command(
