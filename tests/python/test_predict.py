@@ -235,6 +235,14 @@ def test_a_plan_ranks_and_sets_the_window(path: str, capsys: pytest.CaptureFixtu
     assert plan["ranking"][0]["size"] == 10_000
 
 
+@pytest.mark.parametrize(("cluster", "hosts"), [("oversubscribed-8x4", 20), ("tam-8x2", None)])
+def test_a_plan_tells_where_uplinks_become_the_limit(cluster: str, hosts: int | None) -> None:
+    """However many hosts it is made for: the profile's hosts are counted."""
+    made = make_plan(profile_of(load_cluster(cluster), []), 8, [1000])
+    assert made.saturates_from == hosts
+    assert made.as_json()["saturates_from"] == hosts
+
+
 def test_what_was_measured_outranks_predictions(profile: Profile, tmp_path: Path) -> None:
     figures = [
         {"candidate": "openmpi:linear", "size": 10_000, "times_s": [1e-3, 1.1e-3], "void": False}

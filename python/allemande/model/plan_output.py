@@ -25,6 +25,11 @@ def print_plan(console: Console, plan: Plan) -> None:
             highlight=False,
         )
         console.print(f"grain: {tuning.grain_packets} packets", highlight=False)
+        if plan.saturates_from is not None:
+            console.print(
+                f"from {plan.saturates_from} hosts on links between switches are the limit",
+                highlight=False,
+            )
         for warning in tuning.warnings:
             console.print(f"[yellow]{warning}[/yellow]", highlight=False)
     for size, row in sorted(plan.best().items()):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from allemande import _core
 from allemande.model.predict import Row, nothing_known, predict
 from allemande.model.profile import Profile
 from allemande.topology import Tuning, tune
@@ -18,6 +19,9 @@ class Plan:
     hosts: int
     rows: tuple[Row, ...]  # by size
     tuning: Tuning | None  # None: the profile has no network
+    # From how many hosts on links between switches are the limit, ranks in the profile's order;
+    # None: never, or the profile has no network.
+    saturates_from: int | None = None
 
     def best(self) -> dict[int, Row]:
         """The fastest of each size."""
@@ -42,6 +46,7 @@ class Plan:
             "window_packets_min": None if tuning is None else tuning.window_packets_min,
             "grain_packets": None if tuning is None else tuning.grain_packets,
             "contended_port": None if tuning is None else tuning.contended_port,
+            "saturates_from": self.saturates_from,
             "warnings": [] if tuning is None else list(tuning.warnings),
             "choices": [
                 {"size": size, "candidate": row.candidate, "way": row.way, "time_s": row.time_s}
@@ -57,8 +62,11 @@ def make_plan(profile: Profile, hosts: int, sizes: Sequence[int]) -> Plan:
     Raises BadInput for more than it has, and where nothing is known of a size.
     """
     members = list(profile.first_hosts(hosts))
-    tuning = None if profile.cluster is None else tune(profile.cluster, members)
+    tuning, onset = None, None
+    if profile.cluster is not None:
+        tuning = tune(profile.cluster, members)
+        onset = _core.saturation_onset(profile.cluster, list(profile.network.hosts))
     rows = predict(profile, [hosts], sizes)
     if {row.size for row in rows} != set(sizes):
         raise nothing_known(profile, "the profile")
-    return Plan(hosts, tuple(rows), tuning)
+    return Plan(hosts, tuple(rows), tuning, onset)
