@@ -21,7 +21,7 @@ from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.ways import own_candidates, way_of
 from allemande.report.prediction_plot import crossovers, render
 from allemande.simulation.case import make_case, run_case
-from allemande.topology import load_cluster
+from allemande.topology import load_cluster, parse_cluster
 
 CLUSTER = "tam-8x2"
 SIZES = (1000, 10_000, 50_000)
@@ -233,6 +233,19 @@ def test_a_plan_ranks_and_sets_the_window(path: str, capsys: pytest.CaptureFixtu
     assert plan["window_packets"] == 10  # 000 section 4: 45 / 4.27
     assert plan["choices"][0]["candidate"].startswith("allemande+openmpi")
     assert plan["ranking"][0]["size"] == 10_000
+
+
+def test_a_plan_writes_the_network_as_a_cluster_file(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", path, "--size", "1000", "--cluster-out", "-"]) == 0
+    assert (
+        parse_cluster(capsys.readouterr().out, "out").to_toml() == load_cluster(CLUSTER).to_toml()
+    )
+    alone = tmp_path / "alone.toml"
+    save_profile(Profile(network=Network(hosts=("a", "b"), version="1")), alone)
+    assert main(["plan", str(alone), "--cluster-out", "-"]) == 2
+    assert "expected a [cluster] table for --cluster-out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("cluster", "hosts"), [("oversubscribed-8x4", 20), ("tam-8x2", None)])

@@ -49,6 +49,12 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Of --emit; '-' is stdout."),
     ] = None,
+    cluster_out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the profile's network as a cluster file; '-' is stdout."
+        ),
+    ] = None,
     libmpi: Annotated[
         str | None,
         typer.Option(
@@ -72,8 +78,10 @@ def command(
 
     if (emit is None) != (output is None):
         raise BadInput("--emit and --output belong together; expected both, or neither")
-    check_outputs({"--json": json, "--output": output})
+    check_outputs({"--json": json, "--output": output, "--cluster-out": cluster_out})
     loaded = load_profile(profile)
+    if cluster_out is not None and loaded.cluster is None:
+        raise BadInput(f"{profile} has no network; expected a [cluster] table for --cluster-out")
     count = len(loaded.network.hosts) if hosts is None else hosts
     if measured is not None:
         loaded = with_measured(loaded, measured, loaded.first_hosts(count))
@@ -83,7 +91,9 @@ def command(
         from allemande.model.plan_emission import emit_plan
 
         emitted = emit_plan(made, loaded, emit, Path(output), libmpi)
-    plan_output.print_plan(Console(stderr=STDOUT in (json, output), width=160), made)
+    plan_output.print_plan(Console(stderr=STDOUT in (json, output, cluster_out), width=160), made)
     write_output(json, plan_output.to_json(made))
+    if cluster_out is not None and loaded.cluster is not None:
+        write_output(cluster_out, loaded.cluster.to_toml())
     if emitted is not None and output is not None:
         emitted.deliver(output)
