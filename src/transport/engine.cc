@@ -166,6 +166,7 @@ bool Engine::complete() const {
 void Engine::release(base::Nanos now) {
   assert(complete());
   measure_jitter(now);
+  was_lossy_ = lossy_;
   released_ = now;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     asides_[id].tail = std::exchange(peers_[id].send, {});
@@ -209,6 +210,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
   ack_queue_.clear();
   resend_queue_.clear();
   probe_queue_.clear();
+  copies_.clear();
   elsewhere_queue_.clear();
   const bool tells = lost_ || mismatch_;
   for (PeerId id = 0; tells && id < peers_.size(); ++id) {

@@ -18,13 +18,15 @@
 //
 // Far peers. Where a thin link far away is the limit, data is paced: a full frame leaves every
 // Config::pace, so that all who share the link fill it evenly. What is sent again takes its turn in
-// the pace. If packets were lost, all peers are asked what has come as soon as everything is sent:
-// a timer would find out about the last packets a round trip later. Where more than one packet in
-// 16 is lost, as on a link that others use or that is slower than it is said to be, the pace slows
-// down by a quarter for each round trip, to an eighth at most, and comes back when it is quiet. The
-// window only bounds what is under way, and a block may be further ahead of its acknowledgements
-// (Config::span_packets) than a bitmap reaches. Acks then take turns with the parts of what has
-// come. Of packets that no bitmap has told of nothing is known: they are not resent.
+// the pace, and goes twice, as do probes: a second loss would be found by a timer, a round trip
+// later at the earliest. If packets were lost, in this exchange or the one before, all peers are
+// asked what has come as soon as everything is sent: a timer would find out about the last packets
+// later. Where more than one packet in 16 is lost, as on a link that others use or that is slower
+// than it is said to be, the pace slows down by a quarter for each round trip, to an eighth at
+// most, and comes back when it is quiet. The window only bounds what is under way, and a block may
+// be further ahead of its acknowledgements (Config::span_packets) than a bitmap reaches. Acks then
+// take turns with the parts of what has come. Of packets that no bitmap has told of nothing is
+// known: they are not resent.
 //
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
 // or probe of exchange e says that its sender has completed all before e. Where neither is due
@@ -302,6 +304,9 @@ class Engine {
   bool emit_notice(Emission* out);
   bool emit_elsewhere(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
+  bool sends_copies() const;
+  bool emit_copy(base::Nanos now, Emission* out);
+  void fill_probe(base::Nanos now, Emission* out, PeerId id, bool tail);
   bool emit_probe(base::Nanos now, Emission* out);
   // engine_send.cc
   bool emit_data(base::Nanos now, Emission* out);
@@ -409,6 +414,7 @@ class Engine {
   bool spare_ = false;       // one packet out of the bank, beyond the window
   bool in_dispute_ = false;  // a block of the running exchange is not as expected
   bool lossy_ = false;       // the running exchange resent packets or saw holes
+  bool was_lossy_ = false;   // the one before did
   bool reports_arrivals_ = false;
   std::uint64_t unacked_ = 0;  // running exchange and tail
   std::uint64_t tail_unacked_ = 0;
@@ -456,6 +462,13 @@ class Engine {
   bool all_withheld_ = false;  // from train_ on
 
   bool asked_ = false;  // once per exchange
+  // What is sent again far away goes twice: a packet, or the latest probe.
+  struct Copy {
+    PeerId peer = 0;
+    std::uint64_t exchange = 0;
+    std::optional<std::uint32_t> packet;  // none: a probe
+  };
+  std::deque<Copy> copies_;
   std::uint64_t early_bytes_ = 0;
   std::optional<Elsewhere> elsewhere_;
 

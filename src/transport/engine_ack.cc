@@ -151,7 +151,7 @@ bool Engine::emit_ack(Emission* out) {
 bool Engine::emit_resend(base::Nanos now, Emission* out) {
   if (config_.pace > 0 && !stepping()) {
     next_step_at_ = base::kNever;
-    if (!resend_queue_.empty() && !due(now)) return false;
+    if (!(resend_queue_.empty() && copies_.empty()) && !due(now)) return false;
   }
   for (std::size_t looks = resend_queue_.size(); looks > 0; --looks) {
     const PeerId id = resend_queue_.front();
@@ -186,6 +186,36 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
       paced(now, out->length);
     }
     if (!of_silent_path) note_loss();
+    if (sends_copies()) copies_.push_back({id, out->exchange, packet});
+    return true;
+  }
+  return emit_copy(now, out);
+}
+
+// Where the pace has slowed down the link is full, and copies would fill it further.
+bool Engine::sends_copies() const {
+  return config_.pace > 0 && pace_ == config_.pace && !stepping() && !many_paths();
+}
+
+bool Engine::emit_copy(base::Nanos now, Emission* out) {
+  while (!copies_.empty()) {
+    const Copy copy = copies_.front();
+    copies_.pop_front();
+    const SendWindow* window = window_of(copy.peer, copy.exchange);
+    if (window == nullptr || !sends_copies()) continue;
+    const bool tail = window == &asides_[copy.peer].tail;
+    if (!copy.packet) {
+      if (window->outstanding() == 0 || peers_[copy.peer].probe_of_tail != tail) continue;
+      fill_probe(now, out, copy.peer, tail);
+      ++counters_.probes_sent;
+      return true;
+    }
+    const std::uint32_t packet = *copy.packet;
+    if (packet < window->acked || window->sacked.has(packet - window->acked)) continue;
+    fill_data(out, copy.peer, *window, packet, copy.exchange, tail);
+    out->header.flags |= wire::kFlagAckSoon;
+    ++counters_.data_retransmitted;
+    paced(now, out->length);
     return true;
   }
   return false;
@@ -227,16 +257,23 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     peer.wait_since = now;
     if (peer.backoff < kBackoffMax) ++peer.backoff;
 
-    fill_control(out, id, wire::Type::kProbe, exchange);
-    if (many_paths()) choose_path_of_probe(now, out, tail);
-    out->header.acknowledged = tail ? wire::kAcknowledgedAll : peer.recv.cumulative;
-    wire::ProbeBody body = sizes_with(id, exchange).value_or(wire::ProbeBody{});
-    body.number = peer.probe_number;
-    out->control_bytes = static_cast<std::uint8_t>(wire::encode_probe(body, out->control));
+    fill_probe(now, out, id, tail);
     ++counters_.probes_sent;
+    if (sends_copies()) copies_.push_back({id, exchange, std::nullopt});
     return true;
   }
   return false;
+}
+
+// The latest one to this peer.
+void Engine::fill_probe(base::Nanos now, Emission* out, PeerId id, bool tail) {
+  const std::uint64_t exchange = tail ? tail_exchange() : current();
+  fill_control(out, id, wire::Type::kProbe, exchange);
+  if (many_paths()) choose_path_of_probe(now, out, tail);
+  out->header.acknowledged = tail ? wire::kAcknowledgedAll : peers_[id].recv.cumulative;
+  wire::ProbeBody body = sizes_with(id, exchange).value_or(wire::ProbeBody{});
+  body.number = peers_[id].probe_number;
+  out->control_bytes = static_cast<std::uint8_t>(wire::encode_probe(body, out->control));
 }
 
 bool Engine::emit_notice(Emission* out) {

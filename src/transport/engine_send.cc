@@ -116,7 +116,8 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   if (send_left_ == 0) {
     // On a long way that loses packets there is no time for a timer to find out about the last
     // ones.
-    const bool ends = config_.pace > 0 && lossy_ && unacked_ > tail_unacked_;
+    const bool loses = lossy_ || was_lossy_;
+    const bool ends = config_.pace > 0 && loses && unacked_ > tail_unacked_;
     return ends && ask_for_acks() && emit_probe(now, out);
   }
   if (stepping()) return emit_step(now, out);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <random>
 
 #include "transport/channel_test_group.h"
@@ -62,6 +63,7 @@ struct LongWay {
   std::deque<Flying> flying;
   std::mt19937 random{11};
   std::uint32_t lost_per_thousand = 0;
+  std::function<bool(const Wire&)> loses = [](const Wire&) { return false; };
 
   // Until both have everything; the time of it, or `most`.
   base::Nanos run(Group& group, base::Nanos most) {
@@ -69,7 +71,8 @@ struct LongWay {
     for (base::Nanos now = 0; now < most; now += kStep) {
       for (PeerId self = 0; self < 2; ++self) {
         for (Wire& sent : group.pull(self, now)) {
-          if (random() % 1000 >= lost_per_thousand) flying.push_back({now + latency, sent});
+          const bool by_chance = random() % 1000 < lost_per_thousand;
+          if (!by_chance && !loses(sent)) flying.push_back({now + latency, sent});
         }
       }
       while (!flying.empty() && flying.front().at <= now) {
@@ -109,6 +112,30 @@ TEST(Pace, WhatIsLostOnTheLongWayIsSentAgainWhileTheRestGoesOn) {
   EXPECT_GT(counters.data_retransmitted, 0u);
   EXPECT_LT(counters.data_retransmitted, kPackets / 20);  // about what was lost
   for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
+}
+
+// The first of a pair gets lost again: no timer has to find out.
+TEST(Pace, WhatIsSentAgainGoesTwice) {
+  constexpr std::uint32_t kLost = 1000;
+  const auto took = [](int losses, std::uint64_t resent) {
+    Config config = paced(kPace);
+    config.round_trip = 10 * kMillisecond;
+    config.retransmit_budget_packets = 64;
+    Group group(2, config);
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, (kLost + 1) * kPacket);
+    LongWay way;
+    way.loses = [&](const Wire& sent) {
+      const auto header = sent.header();
+      const bool last = header.type == wire::Type::kData && header.packet == kLost;
+      return sent.from == 0 && last && losses-- > 0;
+    };
+    const base::Nanos end = way.run(group, base::kSecond);
+    EXPECT_EQ(group[0].counters().data_retransmitted, resent);
+    return end;
+  };
+  const base::Nanos once = took(1, 2);
+  EXPECT_LT(took(2, 2), once + kMillisecond);
+  EXPECT_GT(took(3, 4), once + 10 * kMillisecond);
 }
 
 // Otherwise they would fill the queue that was too short for them before.

@@ -80,6 +80,16 @@ def test_losses_between_sites_cost_a_round_trip() -> None:
     assert lossy.time_s <= whole.time_s + 1.5 * 2 * whole.latency_s
 
 
+@pytest.mark.parametrize(("size", "least"), [(65536, 0.8), (262144, 0.9)])
+def test_one_loss_in_a_hundred_costs_one_round_trip(size: int, least: float) -> None:
+    whole = run("grid-30-30", "multi-site", size)
+    fault = {"kind": "lossy-link", "from": "rennes", "to": "nancy", "part": 0.01}
+    lossy = run("grid-30-30", "multi-site", size, faults=[fault])
+    assert lossy.dropped > 500
+    assert whole.time_s / lossy.time_s >= least
+    assert lossy.raw["data_packets"] == whole.raw["data_packets"]
+
+
 def test_a_slow_host_costs_its_own_bound() -> None:
     """A host link at half its rate, of which the cluster file knows nothing."""
     whole = run("grid-30-30", "multi-site", 65536)
