@@ -80,21 +80,27 @@ MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, const io::Mess
       carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow)) {}
 
 MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                               const io::MessageFlow& flow)
+                               const io::MessageFlow& flow, std::optional<plan::Plan> of_one_size)
     : messages_(std::move(messages)),
       any_size_(*messages_, std::move(plan), flow),
-      ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {}
+      ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
+  if (of_one_size) {
+    one_size_ = std::make_unique<Way>(*messages_, *std::move(of_one_size), flow);
+  }
+}
 
 // What messages are put together in may have to live on.
 MessageCarrier::~MessageCarrier() {
   if (messages_->ended()) return;
   for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
+  messages_->keep(std::shared_ptr<const void>(std::move(one_size_)));
 }
 
 base::Status MessageCarrier::run(const transport::ConstBlocks& send,
                                  const transport::MutableBlocks& recv,
                                  const execute::Amounts& amounts) {
-  return any_size_.execution.run(*any_size_.carrier, send, recv, amounts);
+  Way& way = one_size_ && amounts.uniform() ? *one_size_ : any_size_;
+  return way.execution.run(*way.carrier, send, recv, amounts);
 }
 
 MessageCarrier::Way& MessageCarrier::way_of(plan::MessageOrder order) {

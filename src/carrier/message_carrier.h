@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,16 +17,18 @@ namespace alm::carrier {
 
 class MessageCarrier {
  public:
-  // `plan` takes blocks of any size, in this flow.
+  // `plan` takes blocks of any size, in this flow. `of_one_size`: another one, for blocks of which
+  // all have one size.
   MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                 const io::MessageFlow& flow = PointToPoint::kFew);
+                 const io::MessageFlow& flow = PointToPoint::kFew,
+                 std::optional<plan::Plan> of_one_size = std::nullopt);
   ~MessageCarrier();
   MessageCarrier(const MessageCarrier&) = delete;
   MessageCarrier& operator=(const MessageCarrier&) = delete;
 
   const plan::Plan& plan() const { return any_size_.execution.plan(); }
 
-  // By the plan for any size. Blocks lie by rank; self's own is left alone.
+  // By the plan for these blocks. Blocks lie by rank; self's own is left alone.
   base::Status run(const transport::ConstBlocks& send, const transport::MutableBlocks& recv,
                    const execute::Amounts& amounts);
   // In one of the orders in which MPI libraries do it, blocks of `bytes`.
@@ -50,6 +53,7 @@ class MessageCarrier {
 
   std::unique_ptr<PointToPoint> messages_;
   Way any_size_;
+  std::unique_ptr<Way> one_size_;
   std::vector<std::unique_ptr<Way>> ways_;  // by MessageOrder, made when first taken
 };
 

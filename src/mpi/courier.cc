@@ -173,8 +173,8 @@ base::Status Courier::open_messages() {
       comm_, [this](std::uint32_t rank) { return members_.name_of(rank); },
       job_.options.time_scale);
   if (!made) return made.error();
-  messages_ = std::make_unique<carrier::MessageCarrier>(std::move(made).value(),
-                                                        ways_.message_plan(), message_flow());
+  messages_ = std::make_unique<carrier::MessageCarrier>(
+      std::move(made).value(), ways_.message_plan(), message_flow(), ways_.site_message_plan());
   return {};
 }
 

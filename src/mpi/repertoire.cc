@@ -84,6 +84,21 @@ base::Status Repertoire::plan_messages(const base::Options& options) {
                             members_.ranks, members_.self);
   if (!rounds) return rounds.error();
   message_plan_ = std::move(rounds).value();
+  return plan_messages_between_sites(options);
+}
+
+// Who hands blocks of others on has to know their size: MPI_Alltoallv tells a rank its own alone.
+base::Status Repertoire::plan_messages_between_sites(const base::Options& options) {
+  if (members_.sites.empty() || !knows_sites(options)) return {};
+  const plan::Placement& placement = members_.placement;
+  std::vector<std::uint32_t> site_of;
+  for (const std::uint32_t host : placement.host_of) site_of.push_back(members_.sites[host]);
+  auto request =
+      site_request(options, leaves_of_ranks(members_.leaves, placement), site_of, members_.self);
+  if (!request) return request.error();
+  auto made = plan::make_plan(request.value());
+  if (!made) return made.error();
+  site_message_plan_ = std::move(made).value();
   return {};
 }
 
@@ -207,7 +222,8 @@ std::uint64_t Repertoire::packets_of(tuning::Way way, std::uint64_t bytes) const
 }
 
 const plan::Plan& Repertoire::plan_in_use() const {
-  return carrier_ == tuning::Carrier::kUdp ? plan_ : message_plan_;
+  if (carrier_ == tuning::Carrier::kUdp) return plan_;
+  return site_message_plan_ ? *site_message_plan_ : message_plan_;
 }
 
 std::string Repertoire::key_of(tuning::Way way) const {

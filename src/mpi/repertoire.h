@@ -38,8 +38,10 @@ class Repertoire {
   void take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max);
   void take_messages() { carrier_ = tuning::Carrier::kMessages; }
 
-  const plan::Plan& plan_of_hosts() const { return plan_; }             // of hosts, over UDP
-  const plan::Plan& message_plan() const { return message_plan_; }      // of ranks
+  const plan::Plan& plan_of_hosts() const { return plan_; }         // of hosts, over UDP
+  const plan::Plan& message_plan() const { return message_plan_; }  // of ranks
+  // Of ranks, for blocks of one size, where the option names a way between sites.
+  const std::optional<plan::Plan>& site_message_plan() const { return site_message_plan_; }
   std::span<const plan::Plan> combining() const { return combining_; }  // of hosts
   std::size_t phases() const;  // of all plans in phases together
 
@@ -69,6 +71,7 @@ class Repertoire {
 
  private:
   base::Status plan_for_sites(const base::Options& options);
+  base::Status plan_messages_between_sites(const base::Options& options);
   void foresee(const model::Profile& profile, const std::vector<std::string>& hosts);
   void foresee(const topology::Cluster& cluster);
   bool has_phases(std::uint64_t bytes) const;
@@ -90,6 +93,7 @@ class Repertoire {
   bool names_site_way_ = false;          // the option says which
   std::uint64_t site_combined_max_ = 0;  // bytes between two hosts
   plan::Plan plan_, message_plan_;
+  std::optional<plan::Plan> site_message_plan_;
   std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
   std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP
   std::uint64_t phases_bytes_max_ = 0;

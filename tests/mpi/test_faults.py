@@ -57,24 +57,52 @@ def test_every_other_rank_ends_naming_the_host(
             assert f"AGAIN {rank}: an error" in text
 
 
+PEER_TIMEOUT_S = 3
+SITES = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": "rennes=h[0-2]/nancy=h[3-5]"}
+
+
 @pytest.mark.slow
-def test_a_site_that_disappears_is_named_with_a_host_of_it(own_bench: Bench) -> None:
-    hosts = len(own_bench.lab.hosts)
-    here, gone = range(hosts // 2), range(hosts // 2, hosts)
-    sites = f"rennes=h[{here[0]}-{here[-1]}]/nancy=h[{gone[0]}-{gone[-1]}]"
-    env = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": sites}
-    with running(own_bench, env, "return", victim=gone[0]) as job:
-        for rank in gone:
-            os.kill(job.pid(rank), signal.SIGSTOP)
+@pytest.mark.parametrize("algorithm", ["multi-site", "local-group"])
+def test_a_site_that_disappears_is_named_with_a_host_of_it(
+    own_bench: Bench, algorithm: str
+) -> None:
+    """Each site is out of the other's reach."""
+    env = {
+        **SITES,
+        "ALLEMANDE_ALGORITHM": algorithm,
+        "ALLEMANDE_PEER_TIMEOUT_S": str(PEER_TIMEOUT_S),
+    }
+    with running(own_bench, env, "return", victim=VICTIM) as job:
+        own_bench.lab.degrade("leaf1", "core", down=True)
         wait_for(
-            "the end of every rank at the other site",
-            lambda: all(job.ended(rank) for rank in here),
-            ENDED_WITHIN_S,
+            "the end of every rank",
+            lambda: all(map(job.ended, range(job.ranks))),
+            PEER_TIMEOUT_S + 5,
         )
-        for rank in here:
+        for rank in range(job.ranks):
+            site, gone = ("nancy", range(3, 6)) if rank < 3 else ("rennes", range(3))
+            lost = [f"rank {other} on h{other} at {site} is lost" for other in gone]
             text = job.text(rank)
-            lost = [f"rank {other} on h{other} at nancy is lost" for other in gone]
             assert any(f"MPI_Alltoall failed: {one}" in text for one in lost), text
+
+
+@pytest.mark.slow
+def test_a_site_that_comes_back_in_time_costs_only_the_time(own_bench: Bench) -> None:
+    patience = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
+    with running(own_bench, {**SITES, **patience}, "return", victim=VICTIM) as job:
+        own_bench.lab.degrade("leaf1", "core", down=True)
+        time.sleep(3)
+        own_bench.lab.restore("leaf1", "core")
+
+        def crossed() -> int:
+            ports = own_bench.lab.stats().ports
+            return sum(port.sent_packets for port in ports if port.node == "core")
+
+        begin = crossed()
+        wait_for("exchanges that go on", lambda: crossed() > begin + 2000, ENDED_WITHIN_S)
+        assert not any(map(job.ended, range(job.ranks)))
+        warned = [job.text(rank) for rank in range(job.ranks)]
+        assert all("silent" in text for text in warned), warned
 
 
 @pytest.mark.slow

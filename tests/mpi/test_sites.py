@@ -9,6 +9,7 @@ from tests.mpi.conftest import CLUSTER
 from tests.mpi.mpi_job import Bench
 
 from allemande.site_file import sites_option
+from allemande.topology import load_cluster
 
 ALGORITHMS = ("local-group", "coordinator", "multi-site")
 
@@ -36,6 +37,60 @@ def test_every_byte_is_right_between_sites(bench: Bench, sites: str, algorithm: 
     assert done.stats["exchanges"] > 0
     assert done.stats["communicators_mpi"] == 0
     assert not done.warnings
+
+
+@pytest.mark.parametrize("transport", ["udp", "mpi"])
+def test_blocks_of_different_sizes_are_right_between_sites(
+    bench: Bench, sites: str, transport: str
+) -> None:
+    env = {
+        "ALLEMANDE_ALGORITHM": "multi-site",
+        "ALLEMANDE_CLUSTER": sites,
+        "ALLEMANDE_TRANSPORT": transport,
+    }
+    done = bench.run("blocks", "sizes", env=env)
+    done.check()
+    assert done.stats["exchanges"] > 0
+    assert not done.warnings
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_bytes_cross_from_site_to_site_once(bench: Bench, sites: str, algorithm: str) -> None:
+    env = {"ALLEMANDE_ALGORITHM": algorithm, "ALLEMANDE_CLUSTER": sites}
+    size, few, many = 30_000, 5, 45
+
+    def crossed(exchanges: int) -> list[int]:
+        """Bytes at the two ports from site to site, what starts the job included."""
+        before = bench.lab.stats()
+        done = bench.run("repeat", str(exchanges), str(size), env=env)
+        done.check()
+        assert done.stats["retransmitted"] == 0
+        ports = bench.lab.stats().since(before).ports
+        return [port.sent_bytes for port in ports if (port.peer == "core")]
+
+    pairs = (len(bench.lab.hosts) // 2) ** 2
+    least = (many - few) * pairs * load_cluster(sites).framed_bytes(size)
+    for low, high in zip(crossed(few), crossed(many), strict=True):
+        assert (high - low) / least == pytest.approx(1.025, abs=0.025)
+
+
+@pytest.mark.parametrize(("algorithm", "messages"), [("local-group", 3), ("multi-site", 5)])
+def test_ways_between_sites_go_over_messages_where_udp_does_not(
+    bench: Bench, sites: str, algorithm: str, messages: int
+) -> None:
+    """Of three and three ranks each sends two within its site, and one or three to the other."""
+    env = {
+        "ALLEMANDE_ALGORITHM": algorithm,
+        "ALLEMANDE_CLUSTER": sites,
+        "ALLEMANDE_TRANSPORT": "mpi",
+    }
+    done = bench.run("correct", "sizes", env=env)
+    done.check()
+    done = bench.run("repeat", "5", "1000", env=env)
+    done.check()
+    hosts = len(bench.lab.hosts)
+    assert done.stats["exchanges"] == 5 * hosts
+    assert done.stats["mpi_messages"] == 5 * hosts * messages
 
 
 def test_ranks_of_sites_by_their_numbers(bench: Bench) -> None:
