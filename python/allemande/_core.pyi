@@ -396,9 +396,9 @@ class Plan:
     def phase_interleaved(self) -> list[bool]:
         """Per phase what `interleaved` gives of the first one."""
 
-def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Plan:
+def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = [], site_of: Sequence[int] = []) -> Plan:
     """
-    The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch.
+    The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch. site_of[r]: the site of rank r, which local-group, coordinator and multi-site need.
     """
 
 class Profile:
@@ -442,6 +442,37 @@ class Course:
     @property
     def rounds(self) -> int:
         """How many, of all phases."""
+
+class Signature:
+    """Eq 5 of paper 003."""
+
+    def __init__(self, alpha: float, beta: float, gamma: float = 1.0, delta: float = 0.0, threshold: float = 0.0) -> None: ...
+
+class TwoSites:
+    """Two sites of n1 <= n2 hosts, and what joins them."""
+
+    def __init__(self, n1: int, n2: int, site: Signature, alpha: float, beta: float, link_beta: float) -> None:
+        """
+        alpha, beta: of one message between the sites; link_beta: seconds per byte on the link that all share.
+        """
+
+    def naive_s(self, bytes: float) -> float:
+        """Eq 6 of paper 003."""
+
+    def local_group_printed_s(self, bytes: float) -> float:
+        """Eq 7 as printed."""
+
+    def local_group_s(self, bytes: float) -> float:
+        """The same with the true largest message between the sites."""
+
+    def local_group_corrected_s(self, bytes: float) -> float:
+        """And with the true messages within the sites."""
+
+    def local_group_overlapped_s(self, bytes: float) -> float:
+        """Ours: what crosses does so at the same time."""
+
+    def multi_site_s(self, bytes: float) -> float:
+        """Ours, of multi-site."""
 
 class Demand:
     """What a course asks of the idle network, in seconds."""

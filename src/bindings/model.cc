@@ -15,6 +15,7 @@
 #include "model/onset.h"
 #include "model/predictor.h"
 #include "model/profile.h"
+#include "model/signature.h"
 #include "model/structural.h"
 #include "plan/combining.h"
 #include "plan/course.h"
@@ -218,11 +219,45 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro("rounds", &Course::round_count, "How many, of all phases.");
 }
 
+void bind_two_sites(nb::module_& m) {
+  using model::Signature;
+  using model::TwoSites;
+  nb::class_<Signature>(m, "Signature", "Eq 5 of paper 003.")
+      .def(
+          "__init__",
+          [](Signature* self, double alpha, double beta, double gamma, double delta,
+             double threshold) {
+            new (self) Signature{{alpha, beta}, gamma, delta, threshold};
+          },
+          "alpha"_a, "beta"_a, "gamma"_a = 1.0, "delta"_a = 0.0, "threshold"_a = 0.0);
+  nb::class_<TwoSites>(m, "TwoSites", "Two sites of n1 <= n2 hosts, and what joins them.")
+      .def(
+          "__init__",
+          [](TwoSites* self, std::uint32_t n1, std::uint32_t n2, const Signature& site,
+             double alpha, double beta, double link_beta) {
+            if (n1 == 0 || n1 > n2) throw RaisedError{base::bad_input("expected 1 <= n1 <= n2")};
+            new (self) TwoSites{n1, n2, site, site, {alpha, beta}, link_beta};
+          },
+          "n1"_a, "n2"_a, "site"_a, "alpha"_a, "beta"_a, "link_beta"_a,
+          "alpha, beta: of one message between the sites; link_beta: seconds per byte on the link "
+          "that all share.")
+      .def("naive_s", &model::naive_sites_s, "bytes"_a, "Eq 6 of paper 003.")
+      .def("local_group_printed_s", &model::local_group_printed_s, "bytes"_a, "Eq 7 as printed.")
+      .def("local_group_s", &model::local_group_s, "bytes"_a,
+           "The same with the true largest message between the sites.")
+      .def("local_group_corrected_s", &model::local_group_corrected_s, "bytes"_a,
+           "And with the true messages within the sites.")
+      .def("local_group_overlapped_s", &model::local_group_overlapped_s, "bytes"_a,
+           "Ours: what crosses does so at the same time.")
+      .def("multi_site_s", &model::multi_site_s, "bytes"_a, "Ours, of multi-site.");
+}
+
 }  // namespace
 
 void bind_model(nb::module_& m) {
   using model::Demand;
   bind_parts(m);
+  bind_two_sites(m);
   nb::class_<Demand>(m, "Demand", "What a course asks of the idle network, in seconds.")
       .def_ro("links_s", &Demand::links_s, "The least time the links allow for each phase.")
       .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")

@@ -67,7 +67,7 @@ auto by_phase(What what) {
 
 Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorithm,
                std::string_view permutation, bool contention_aware, std::uint32_t omega,
-               const std::vector<Ranks>& leaf_of) {
+               const std::vector<Ranks>& leaf_of, const Ranks& site_of) {
   auto named = value_or_raise(plan::parse_named(algorithm));
   return value_or_raise(
       plan::make_plan({.ranks = ranks,
@@ -77,7 +77,8 @@ Plan make_plan(std::uint32_t ranks, std::uint32_t rank, std::string_view algorit
                        .contention_aware = contention_aware,
                        .omega = omega,
                        .shape = std::move(named.shape),
-                       .leaf_of = leaf_of}));
+                       .leaf_of = leaf_of,
+                       .site_of = site_of}));
 }
 
 }  // namespace
@@ -138,9 +139,10 @@ void bind_plan(nb::module_& m) {
                    "Per phase what `interleaved` gives of the first one.");
   m.def("make_plan", make_plan, "ranks"_a, "rank"_a, "algorithm"_a = "sync-shuffle",
         "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
-        "group_of"_a = std::vector<Ranks>(),
+        "group_of"_a = std::vector<Ranks>(), "site_of"_a = Ranks(),
         "The plan of one rank. group_of[l][r]: the group rank r is in at level l, as "
-        "Cluster.hierarchy() gives it; empty: one switch.");
+        "Cluster.hierarchy() gives it; empty: one switch. site_of[r]: the site of rank r, which "
+        "local-group, coordinator and multi-site need.");
 }
 
 }  // namespace alm::bindings
