@@ -11,6 +11,7 @@ from pathlib import Path
 from allemande.bench.background import Flow, describe_flows, find_flows, parse_background, run_flows
 from allemande.bench.candidates import Candidate
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions
+from allemande.bench.crossings import with_crossings
 from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.job_plan import CLOCK, choose_start, make_jobs
@@ -171,7 +172,7 @@ def compare(
             lines.append("switches are bridges: of equal paths one per destination")
         running = stack.enter_context(run_flows(bed.lab, flows)) if flows else None
         runner = Runner(bed, candidates, plan, effort, progress, times, running)
-        figures = runner.run()
+        figures = with_crossings(runner.run(), candidates, cluster, plan.workloads[0].hosts)
         timelines: list[Timeline] = []
         untold: list[str] = []
         if timeline is not None:

@@ -91,6 +91,7 @@ class Figure:
     latency_s: float = 0.0  # of the longest way, by the latencies of the links
     fraction_of_bound: float | None = None  # (limit_s + latency_s) / median_s; not of patterns
     start: str = "barrier"  # what the ranks of a call began by
+    crossings: dict[str, float] | None = None  # blocks from part to part, by level (crossings.py)
 
     @property
     def resent(self) -> int:
