@@ -86,6 +86,16 @@ def _rows_of(experiment: Experiment, curves: Sequence[Sequence[_Point]]) -> list
         ):
             label = f"{curve['label']}: {text}"
             rows.append(Row(experiment.figure, label, published.get(key), value))
+        rows += [
+            Row(
+                experiment.figure,
+                f"{curve['label']}: part of the limit, {late:g} \N{MICRO SIGN}s late",
+                None,
+                other.of_limit,
+            )
+            for late, other in zip(data["values"], points, strict=True)
+            if late < data["at"]
+        ]
     return rows
 
 
