@@ -30,6 +30,9 @@ KINDS = (
     "streams",
     "striping",
     "learning",
+    "site-example",
+    "site-gain",
+    "site-forecast",
 )
 
 

@@ -15,6 +15,9 @@ from allemande.reproduce.port_losses import run_port_losses
 from allemande.reproduce.probed_network import run_probed
 from allemande.reproduce.route_loads import run_route_loads
 from allemande.reproduce.signature_figure import run_signature
+from allemande.reproduce.site_example import run_site_example
+from allemande.reproduce.site_forecast import run_site_forecast
+from allemande.reproduce.site_gain import run_site_gain
 from allemande.reproduce.step_figure import run_steps
 from allemande.reproduce.streams import run_streams
 from allemande.reproduce.striping_figure import run_striping
@@ -37,6 +40,9 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
     "streams": run_streams,
     "striping": run_striping,
     "learning": run_learning,
+    "site-example": run_site_example,
+    "site-gain": run_site_gain,
+    "site-forecast": run_site_forecast,
 }
 
 

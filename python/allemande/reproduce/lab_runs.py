@@ -25,12 +25,22 @@ from allemande.report.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.lab_times import KeptTimes, measure_times
 from allemande.reproduce.signature_figure import signature_of_lab
+from allemande.reproduce.site_example import site_example_of_lab
+from allemande.reproduce.site_forecast import site_forecast_of_lab
+from allemande.reproduce.site_gain import site_gain_of_lab
+from allemande.reproduce.site_times import KeptSites, measure_sites
 from allemande.reproduce.time_curve import time_curve_of_lab
 
 # Kinds whose figure is drawn from a file of measured times.
 KEPT: dict[str, Callable[[Experiment, KeptTimes], Outcome]] = {
     "signature": signature_of_lab,
     "time-curve": time_curve_of_lab,
+}
+# The same of times between sites.
+KEPT_SITES: dict[str, Callable[[Experiment, KeptSites], Outcome]] = {
+    "site-example": site_example_of_lab,
+    "site-gain": site_gain_of_lab,
+    "site-forecast": site_forecast_of_lab,
 }
 
 
@@ -61,9 +71,12 @@ def run_in_lab(
     data = experiment.data.get("in_lab")
     if data is None:
         raise BadInput(f"{experiment.name} is simulated only; --lab has nothing to run")
+    path = output / f"{experiment.name}-{experiment.data.get('lab')}"
     if experiment.kind in KEPT:
-        path = output / f"{experiment.name}-{experiment.data['lab']}"
         return KEPT[experiment.kind](experiment, measure_times(experiment, path, scale, timers))
+    if experiment.kind in KEPT_SITES:
+        kept = measure_sites(experiment, path, scale, timers)
+        return KEPT_SITES[experiment.kind](experiment, kept)
     scale = float(data["scale"]) if scale is None else scale
     times = choose_timers(timers, scale)
     measured = []

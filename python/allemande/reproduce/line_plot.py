@@ -16,6 +16,7 @@ def draw_lines(
     lines: Iterable[tuple[str, Sequence[float], Sequence[float]]],
     dress: Callable[[Axes], None],
     kind: str,
+    from_zero: bool = True,
 ) -> bytes:
     """`lines`: label, x and y. `dress` names the axes and adds what is not a line."""
     with matplotlib.rc_context(STYLE):
@@ -32,6 +33,7 @@ def draw_lines(
                 label=label,
             )
         dress(axes)
-        axes.set_ylim(bottom=0)
+        if from_zero:
+            axes.set_ylim(bottom=0)
         share_legend(canvas, title)
         return save(canvas, kind)

@@ -1,0 +1,161 @@
+"""Times of candidates on several networks, measured in the lab and kept in a file.
+
+An experiment that names such a file (`lab`) has `[in_lab]` (scale) and a list of `[[in_lab.run]]`:
+part, cluster (a file beside the experiment or a ready-made name), candidate (of `allemande bench`),
+sizes, calls and warmup. `allemande reproduce ID --lab` measures again. It writes the file after
+each run, and an interrupted one goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from allemande.bench.candidates import parse_candidates
+from allemande.bench.comparison import compare
+from allemande.bench.runner import Effort
+from allemande.errors import BadInput, Failed
+from allemande.lab.timers import choose_timers
+from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class SitePoint:
+    """One candidate at one size; all times are those of full speed."""
+
+    part: str
+    cluster: str
+    candidate: str
+    size: int
+    times_s: tuple[float, ...]  # of the timed calls
+    limit_s: float
+    latency_s: float
+    tcp_timeouts: int
+    tcp_retransmitted: int
+    wrong_bytes: int
+    cpu_idle: float | None
+    void_reason: str | None
+
+    @property
+    def mean_s(self) -> float:
+        return sum(self.times_s) / len(self.times_s)
+
+    @property
+    def least_s(self) -> float:
+        return min(self.times_s)
+
+    @property
+    def of_bound(self) -> float:
+        return (self.limit_s + self.latency_s) / self.mean_s
+
+
+@dataclass(frozen=True)
+class KeptSites:
+    """What a file of such times holds."""
+
+    measured: str
+    points: Sequence[SitePoint]
+
+    def of(self, part: str, candidate: str) -> dict[int, SitePoint]:
+        """By size, the smallest first."""
+        found = {
+            point.size: point
+            for point in self.points
+            if (point.part, point.candidate) == (part, candidate)
+        }
+        return dict(sorted(found.items()))
+
+    @property
+    def void(self) -> float:
+        """Part of the points that `allemande bench` calls void."""
+        return sum(point.void_reason is not None for point in self.points) / len(self.points)
+
+
+def _point(entry: Mapping[str, Any]) -> SitePoint:
+    return SitePoint(**{**entry, "times_s": tuple(entry["times_s"])})
+
+
+def read_sites(path: Path) -> KeptSites:
+    """Raises BadInput where the file is not there or holds nothing."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)") from None
+    if not data["points"]:
+        raise BadInput(f"{path}: holds no points; delete it and measure again with --lab")
+    return KeptSites(data["measured"], [_point(entry) for entry in data["points"]])
+
+
+def _measure_run(
+    experiment: Experiment, run: Mapping[str, Any], scale: float, timers: str, kept: dict[str, Any]
+) -> list[SitePoint]:
+    cluster = find_experiment_cluster(experiment, run["cluster"])
+    with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
+        file = Path(folder) / f"{cluster.name}.toml"
+        file.write_text(cluster.to_toml(), encoding="utf-8")
+        compared = compare(
+            str(file),
+            scale,
+            [int(size) for size in run["sizes"]],
+            parse_candidates([run["candidate"]], "alltoall"),
+            Effort(rounds=1, warmup=int(run["warmup"]), calls=int(run["calls"]), seconds=0),
+            timers=timers,
+        )
+    if compared.failed:
+        why = "; ".join(compared.warnings) or "not measured"
+        raise Failed(f"{run['part']}, {run['candidate']}: {why}")
+    kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
+    kept["versions"] = sorted({*kept.get("versions", []), *compared.setting.versions})
+    return [
+        SitePoint(
+            part=run["part"],
+            cluster=cluster.name,
+            candidate=run["candidate"],
+            size=figure.size,
+            times_s=tuple(round(seconds * scale, 7) for seconds in figure.times_s),
+            limit_s=figure.limit_s * scale,
+            latency_s=figure.latency_s * scale,
+            tcp_timeouts=figure.tcp_timeouts,
+            tcp_retransmitted=figure.tcp_retransmitted,
+            wrong_bytes=figure.wrong_bytes,
+            cpu_idle=figure.cpu_idle,
+            void_reason=figure.void_reason,
+        )
+        for figure in compared.figures
+    ]
+
+
+def measure_sites(
+    experiment: Experiment, path: Path, scale: float | None, timers: str | None
+) -> KeptSites:
+    """Needs root. `scale` and `timers` outrank the experiment's; what `path` holds is kept.
+
+    Raises BadInput if `path` was measured otherwise, Failed if a run cannot be measured.
+    """
+    data = experiment.data["in_lab"]
+    scale = float(data["scale"]) if scale is None else scale
+    timers = choose_timers(timers, scale).name
+    how = {"scale": scale, "timers": timers}
+    kept: dict[str, Any] = {"how": how, "points": []}
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["how"] != how:
+            raise BadInput(f"{path}: measured otherwise ({kept['how']}); delete it or move it away")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for run in data["run"]:
+        done = {
+            point["size"]
+            for point in kept["points"]
+            if (point["part"], point["candidate"]) == (run["part"], run["candidate"])
+        }
+        if done.issuperset(run["sizes"]):
+            continue
+        points = _measure_run(experiment, run, scale, timers, kept)
+        kept["points"] += [asdict(point) for point in points]
+        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return read_sites(path)
