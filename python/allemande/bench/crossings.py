@@ -15,7 +15,7 @@ UNKNOWN = ("auto", "combine", "native")  # what they take depends on more than t
 SIZE_MAX = 128  # larger blocks go as these do
 
 
-def crossings_of(
+def _crossings_of(
     candidate: Candidate, cluster: Cluster, hosts: Sequence[str], size: int
 ) -> dict[str, float] | None:
     """By level, as `allemande simulate` has it; None where it does not, and for stock libraries.
@@ -42,7 +42,7 @@ def with_crossings(
     by_name = {candidate.name: candidate for candidate in candidates}
     return [
         replace(
-            figure, crossings=crossings_of(by_name[figure.candidate], cluster, hosts, figure.size)
+            figure, crossings=_crossings_of(by_name[figure.candidate], cluster, hosts, figure.size)
         )
         if figure.collective == "alltoall"
         else figure
