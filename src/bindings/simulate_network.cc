@@ -1,11 +1,15 @@
 #include "bindings/simulate_network.h"
 
 #include <fmt/core.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
+#include <tuple>
 
 #include "topology/graph.h"
 
@@ -102,6 +106,33 @@ std::vector<std::uint32_t> read_lid_tables(const topology::Cluster& cluster,
   return out;
 }
 
+// Rows of [from, to, ways], each way the names of the switches on it.
+std::vector<routing::GivenWays> read_given(const topology::Cluster& cluster,
+                                           const nb::object& rows) {
+  std::vector<std::tuple<std::string, std::string, std::vector<std::vector<std::string>>>> values;
+  if (!nb::try_cast(rows, values)) {
+    refuse("options: `routes` is no list of [from, to, [[switch, ..], ..]]");
+  }
+  std::vector<routing::GivenWays> out;
+  for (const auto& [from, to, ways] : values) {
+    routing::GivenWays& given = out.emplace_back();
+    given.from = host_named(cluster, from);
+    given.to = host_named(cluster, to);
+    for (const std::vector<std::string>& way : ways) {
+      auto& switches = given.ways.emplace_back();
+      for (const std::string& name : way) {
+        const auto found = std::find_if(cluster.switches.begin(), cluster.switches.end(),
+                                        [&](const auto& node) { return node.name == name; });
+        if (found == cluster.switches.end()) {
+          refuse(fmt::format("options: `routes`: no switch is called `{}`", name));
+        }
+        switches.push_back(static_cast<std::uint32_t>(found - cluster.switches.begin()));
+      }
+    }
+  }
+  return out;
+}
+
 void read_routes(Reader& reader, const topology::Cluster& cluster, sim::Options& network) {
   network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));
   network.routes.lmc = reader.count32("lmc", 0);
@@ -117,6 +148,11 @@ void read_routes(Reader& reader, const topology::Cluster& cluster, sim::Options&
       (network.routes.lmc != 0 || engine != "minhop" || !tables.is_none())) {
     refuse("options: `lmc`, `lid_engine` and `lid_tables` are of routing=lid");
   }
+  const nb::object given = reader.object("routes");
+  if (given.is_none() != (network.rule != routing::Rule::kGiven)) {
+    refuse("options: `routes` and routing=given belong together");
+  }
+  if (!given.is_none()) network.routes.given = read_given(cluster, given);
   if (reader.has("reroute_us")) {
     network.reroute_delay = reader.time("reroute_us", sim::kPicosPerMicro);
   }

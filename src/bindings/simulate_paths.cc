@@ -52,7 +52,10 @@ void check_paths(const SimulateOptions& options, const topology::Cluster& cluste
         "`ecmp`, `source`, `lid` or one that chooses per message",
         paths, routing::name_of(rule)))};
   }
-  if (rule != routing::Rule::kSource && rule != routing::Rule::kLid) return;
+  if (rule != routing::Rule::kSource && rule != routing::Rule::kLid &&
+      rule != routing::Rule::kGiven) {
+    return;
+  }
   const auto routes = value_or_raise(routing::Routes::make(cluster, rule, options.network.routes));
   std::uint32_t most = 1;
   for (const base::HostId host : options.hosts) {

@@ -24,7 +24,8 @@ constexpr std::array kNames{Name{Rule::kEcmp, "ecmp"},
                             Name{Rule::kFm2, "fm2"},
                             Name{Rule::kAlternate, "alternate"},
                             Name{Rule::kRandom, "random"},
-                            Name{Rule::kLeastLoaded, "least-loaded"}};
+                            Name{Rule::kLeastLoaded, "least-loaded"},
+                            Name{Rule::kGiven, "given"}};
 
 }  // namespace
 
@@ -79,6 +80,12 @@ base::Result<Routes> Routes::make(const topology::Cluster& cluster, Rule rule,
     case Rule::kLeastLoaded:
       out.kind_ = Kind::kWalk;
       if (auto laid = out.lay_routes(cluster, candidates); !laid) return laid.error();
+      return out;
+    case Rule::kGiven:
+      out.pick_by_destination(heights(cluster, candidates.adjacency()));
+      if (auto laid = out.lay_given(cluster, candidates, settings.given); !laid)
+        return laid.error();
+      out.kind_ = Kind::kWalk;
       return out;
   }
   out.pick_by_destination(heights(cluster, candidates.adjacency()));
@@ -209,6 +216,10 @@ std::uint32_t Routes::enter(std::uint32_t from, std::uint32_t to, std::uint32_t 
       return route(from, to, label % 2);
     case Rule::kRandom:
       return route(from, to, flow_hash(from, to, label) % 2);
+    case Rule::kGiven: {
+      const Group& ways = ways_[std::size_t{from} * hosts_ + to];
+      return begins_[ways.begin + label % ways.count];
+    }
     case Rule::kEcmp:
     case Rule::kDModK:
     case Rule::kSource:
@@ -257,6 +268,7 @@ std::vector<std::uint32_t> Routes::path(std::uint32_t from, std::uint32_t to,
 
 std::uint32_t Routes::path_count(std::uint32_t from, std::uint32_t to) const {
   if (kind_ == Kind::kLid) return 1u << lmc_;
+  if (rule_ == Rule::kGiven) return ways_[std::size_t{from} * hosts_ + to].count;
   std::uint64_t count = 1;
   std::uint32_t node = end_of_port_[host_port_[from]];
   while (node != to) {
@@ -273,13 +285,14 @@ void Routes::keep_routes_of(const Routes& earlier) {
   pool_.insert(pool_.begin(), earlier.pool_.begin(), earlier.pool_.end());
   for (std::uint32_t& begin : first_) begin += shift;
   for (std::uint32_t& begin : second_) begin += shift;
+  for (std::uint32_t& begin : begins_) begin += shift;
 }
 
 std::size_t Routes::bytes() const {
   return (table_.capacity() + choice_.capacity() + members_.capacity() + lid_ports_.capacity() +
-          pool_.capacity() + first_.capacity() + second_.capacity()) *
+          pool_.capacity() + first_.capacity() + second_.capacity() + begins_.capacity()) *
              sizeof(std::uint32_t) +
-         groups_.capacity() * sizeof(Group);
+         (groups_.capacity() + ways_.capacity()) * sizeof(Group);
 }
 
 }  // namespace alm::routing

@@ -32,11 +32,12 @@ enum class Rule {
   kUpDown,   // up*/down*: no circle of ports can wait for itself
   kValiant,  // to a random host's switch first, a new one for each path number
   // The two routes of Fast Messages (001 section 4), port by port:
-  kFm1,         // the first: shortest, over the links least used by earlier routes
-  kFm2,         // the second: without the links of the first
-  kAlternate,   // by the parity of the path number
-  kRandom,      // by a hash of it
-  kLeastLoaded  // the one with fewer packets on its way when a new path number is first used
+  kFm1,          // the first: shortest, over the links least used by earlier routes
+  kFm2,          // the second: without the links of the first
+  kAlternate,    // by the parity of the path number
+  kRandom,       // by a hash of it
+  kLeastLoaded,  // the one with fewer packets on its way when a new path number is first used
+  kGiven         // from outside, port by port, by path number
 };
 base::Result<Rule> parse_rule(std::string_view name);
 std::string_view name_of(Rule rule);
@@ -69,7 +70,7 @@ constexpr bool chooses_per_message(Rule rule) {
 
 constexpr bool tells_paths_apart(Rule rule) {
   return rule == Rule::kEcmp || rule == Rule::kSource || rule == Rule::kLid ||
-         chooses_per_message(rule);
+         rule == Rule::kGiven || chooses_per_message(rule);
 }
 
 // How subnet managers fill tables.
@@ -79,13 +80,20 @@ enum class LidEngine {
 };
 inline constexpr std::uint32_t kLmcMax = 7;
 
+// The ways from one host to another, each the switches on it.
+struct GivenWays {
+  std::uint32_t from = 0, to = 0;
+  std::vector<std::vector<std::uint32_t>> ways;  // by path number
+};
+
 struct Settings {
   std::uint32_t lmc = 0;  // kLid: 2^lmc numbers per host
   LidEngine lid_engine = LidEngine::kMinHop;
   // kLid, tables from outside: [switch][host << lmc | offset] -> port, or kNoPort; empty: made by
   // lid_engine.
   std::vector<std::uint32_t> lid_ports;
-  std::vector<bool> dead;  // links that carry nothing; empty: none
+  std::vector<GivenWays> given;  // kGiven; all other pairs take the way of destination tables
+  std::vector<bool> dead;        // links that carry nothing; empty: none
 };
 
 class Routes {
@@ -115,7 +123,8 @@ class Routes {
   // Ports of the path from one host to another.
   std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to, std::uint32_t label) const;
   std::uint32_t host_port(std::uint32_t host) const { return host_port_[host]; }
-  // Path numbers that differ, from this host to that (kSource, kLid); 1 where there is one path.
+  // Path numbers that differ, from this host to that (kSource, kLid, kGiven); 1 where there is one
+  // path.
   std::uint32_t path_count(std::uint32_t from, std::uint32_t to) const;
   std::size_t bytes() const;
 
@@ -157,6 +166,8 @@ class Routes {
   base::Status fill_lids(const topology::Cluster& cluster, const Settings& settings);
   base::Status check_lids(const topology::Cluster& cluster) const;
   base::Status lay_routes(const topology::Cluster& cluster, const Candidates& candidates);
+  base::Status lay_given(const topology::Cluster& cluster, const Candidates& candidates,
+                         const std::vector<GivenWays>& given);
 
   Rule rule_ = Rule::kEcmp;
   Kind kind_ = Kind::kTable;
@@ -171,6 +182,8 @@ class Routes {
   std::vector<std::uint32_t> lid_ports_;       // kLid
   std::vector<std::uint32_t> pool_;            // kWalk: ports of all routes
   std::vector<std::uint32_t> first_, second_;  // [from][to]: where in the pool a route begins
+  std::vector<Group> ways_;                    // kGiven, [from][to]: of begins_
+  std::vector<std::uint32_t> begins_;          // where in the pool
 };
 
 }  // namespace alm::routing
