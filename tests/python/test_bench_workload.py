@@ -197,3 +197,17 @@ def test_blocks_of_many_sizes_are_counted_for_the_run() -> None:
     figure = make_figure(ours, 1000, 0.5, [record], labels={"collective": "alltoallv"})
     assert figure.accelerated and not figure.void
     assert (figure.packets, figure.retransmitted, figure.collective) == (90, 1, "alltoallv")
+
+
+def test_loads_of_paths_are_added_up_where_one_size_ran() -> None:
+    run = RunRecord(ranks=2)
+    run.size(1000).seconds = [1.0]
+    texts = ['{"sizes": [], "path_loads": [3, 4]}', '{"sizes": [], "path_loads": [1, 0, 5]}']
+    add_own_counters(run, texts)
+    ours, stock = parse_candidates(["allemande+mpich", "mpich"])
+    assert make_figure(ours, 1000, 0.5, [run.size(1000)]).path_loads == [4, 4, 5]
+    assert make_figure(ours, 1000, 0.5, [run.size(1000)] * 2).path_loads == [8, 8, 10]
+    assert make_figure(stock, 1000, 0.5, [run.size(1000)]).path_loads is None
+    run.size(2000).seconds = [1.0]
+    add_own_counters(run, texts)
+    assert run.size(2000).path_loads == []

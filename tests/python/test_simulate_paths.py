@@ -144,6 +144,16 @@ def test_patterns_go_by_messages_too(transport: str) -> None:
     assert 0.2 < result.fraction_of_limit <= 1
 
 
+def test_results_tell_what_each_path_carried() -> None:
+    result = simulate(
+        leaf_spine(), size=20_000, pattern="drc", routing="ecmp", paths=4, path_policy="rotate"
+    )
+    written = result.as_json()
+    assert written["path_loads"] == result.raw["path_loads"]
+    assert len(written["path_loads"]) == 4 and min(written["path_loads"]) > 0
+    assert simulate(leaf_spine(), size=20_000, mode="flow").as_json()["path_loads"] is None
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -90,6 +90,7 @@ class Figure:
     delivered_gbit_s: float | None = None  # of all pairs of ranks, in a median call (001's metric)
     latency_s: float = 0.0  # of the longest way, by the latencies of the links
     fraction_of_bound: float | None = None  # (limit_s + latency_s) / median_s; not of patterns
+    path_loads: list[int] | None = None  # allemande's data packets by path number; one size alone
     start: str = "barrier"  # what the ranks of a call began by
     crossings: dict[str, float] | None = None  # blocks from part to part, by level (crossings.py)
 
@@ -154,6 +155,13 @@ def _step_medians(used: Sequence[SizeRecord]) -> list[float] | None:
     return medians
 
 
+def _path_loads(candidate: Candidate, used: Sequence[SizeRecord]) -> list[int] | None:
+    together = SizeRecord(0)
+    for record in used:
+        together.add_path_loads(record.path_loads)
+    return None if candidate.stock else together.path_loads or None
+
+
 def make_figure(
     candidate: Candidate,
     size: int,
@@ -210,6 +218,7 @@ def make_figure(
         void=reason is not None,
         void_reason=reason,
         step_s=_step_medians(used),
+        path_loads=_path_loads(candidate, used),
         delivered_gbit_s=(
             8e-9 * delivered_bytes / summary.median if summary and delivered_bytes else None
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 # A measurement with any of these says nothing about the network: the machine was too slow.
@@ -44,11 +45,17 @@ class SizeRecord:
     )  # `seconds`, where jobs ran at once
     # Of each timed call the seconds of its steps, where it has several.
     step_seconds: list[list[float]] = field(default_factory=list)
+    # Data packets by path number, warm-up included, where allemande sent them.
+    path_loads: list[int] = field(default_factory=list)
     # The timed seconds, and what each background flow carried in them; one entry per launch.
     background: list[tuple[float, list[float]]] = field(default_factory=list)
 
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
+
+    def add_path_loads(self, more: Sequence[int]) -> None:
+        both = zip_longest(self.path_loads, more, fillvalue=0)
+        self.path_loads = [mine + theirs for mine, theirs in both]
 
     def why_void(self, ours: bool = False, trials: bool = False) -> str | None:
         """`ours`: allemande was to carry the calls; with trials the library may have done so."""
@@ -152,6 +159,8 @@ def add_own_counters(run: RunRecord, stats: Iterable[str], by_messages: bool = F
             record.count("allemande_fallbacks", fallbacks)
             record.count(PASSED_THROUGH, int(counted.get("passed_through", 0)))
             record.count(NATIVE, int(counted.get("native", 0)))
+            if len(run.sizes) == 1:
+                record.add_path_loads([int(load) for load in counted.get("path_loads", [])])
         if not counted["sizes"]:
             # Blocks of many sizes are counted for the whole run alone.
             for record in run.sizes.values():
@@ -187,6 +196,7 @@ def join_records(
         joined.cpu_idle_s += record.cpu_idle_s
         joined.cpu_total_s += record.cpu_total_s
         joined.background += record.background
+        joined.add_path_loads(record.path_loads)
         if record.process_s is not None:
             joined.process_s = (joined.process_s or 0.0) + record.process_s
         for name, value in record.counters.items():

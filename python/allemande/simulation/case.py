@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -101,6 +103,8 @@ class Result:
     step_s: list[float] | None = None  # of each step, the mean over the visits
     visits_s: list[list[float]] | None = None  # of each visit, where there are several
     ranks_per_host: int = 1
+    # Data packets by path number, those sent again included; None: not of packets.
+    path_loads: list[int] | None = None
     # By level of the network, where it has sites: blocks that cross, by those that have to.
     crossings: dict[str, float] = field(default_factory=dict)
     shares: dict[str, Any] = field(default_factory=dict)  # SHARE_KEYS, where jobs or flows share
@@ -142,6 +146,7 @@ class Result:
             **({"visits_s": self.visits_s} if self.visits_s else {}),
             **({"crossings": self.crossings} if self.crossings else {}),
             **self.shares,
+            "path_loads": self.path_loads,
             "warnings": self.warnings,
             "ports": [
                 {
@@ -305,10 +310,20 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         rank_time_s=list(raw["rank_time_s"]),
         ports=ports,
         warnings=list(raw.get("warnings", [])),
+        path_loads=list(raw["path_loads"]) if "path_loads" in raw else None,
         crossings=dict(raw.get("crossings", {})),
         shares={key: raw[key] for key in SHARE_KEYS if key in raw},
         raw=raw,
     )
+
+
+def _read_routes(path: str) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise BadInput(f"{path} is no JSON: {error}") from error
 
 
 def make_case(
@@ -328,6 +343,9 @@ def make_case(
 
         read = load_tables(found, tables)
         options |= {"lid_tables": read.ports, "lmc": read.lmc}
+    routes = options.get("routes")
+    if isinstance(routes, str):
+        options |= {"routes": _read_routes(routes)}
     return Case(found.to_toml(), found.name, algorithm, size, mode, options)
 
 
