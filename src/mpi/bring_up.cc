@@ -82,6 +82,9 @@ base::Status BringUp::gather_names(const PeerRecord& mine) {
 
 base::Status BringUp::gather_sockets(const PeerRecord& mine) {
   if (auto gathered = gather_part<PeerSockets>(mine); !gathered) return gathered;
+  if (job_.links() > 1) {
+    if (auto gathered = gather_part<PeerLinks>(mine); !gathered) return gathered;
+  }
   const auto explains = [](const PeerRecord& record) { return record.explains != 0; };
   if (std::any_of(records_.begin(), records_.end(), explains)) {
     if (auto gathered = gather_part<PeerCause>(mine); !gathered) return gathered;
@@ -164,7 +167,7 @@ std::string BringUp::open_udp() {
 
   // Behind the only switch there is one way.
   const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
-  if (finds_ways(job_.options) && !one_switch) {
+  if (finds_ways(job_.options, job_.links()) && !one_switch) {
     if (std::string reason = find_ways(); !reason.empty()) return reason;
   }
   std::uint32_t datagram_bytes = common_datagram_bytes();
@@ -219,6 +222,13 @@ std::string BringUp::find_ways() {
   members_.ways =
       mpi::find_ways(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
                      questions, routers, addresses);
+  if (members_.ways.known()) {
+    std::vector<std::string> hosts;
+    for (std::uint32_t host = 0; host < members_.placement.hosts(); ++host) {
+      hosts.push_back(members_.host_names[members_.placement.leader(host)]);
+    }
+    job_.log.debug("ways by path number: " + members_.ways.text(hosts));
+  }
   if (members_.self == 0) {
     job_.log.info(members_.ways.known()
                       ? fmt::format("{} ways between leaves", members_.ways.count)
@@ -253,7 +263,7 @@ void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
   reserve(mine, sets);
   if (mine.set == 0) return set_cause(mine, "too many communicators are in use");
   const io::Endpoint& endpoint = driver_->endpoint();
-  set_addresses(mine, endpoint);
+  set_addresses(mine, endpoint, job_.links());
   if (const auto warnings = endpoint.warnings(); !warnings.empty()) {
     set_cause(mine, warnings.front());
   }
@@ -405,8 +415,13 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
     peers.numbers.push_back(alone ? placement.leader(host) : members_.ranks + host);
     peers.names.push_back(members_.host_text(host));
   }
+  if (const std::uint32_t links = job_.links(); links > 1) {
+    const io::Tuples round = io::round_of_links(static_cast<std::uint32_t>(job_.options.paths),
+                                                driver_->endpoint().paths(), links);
+    peers.tuples.assign(placement.hosts(), round);
+  }
   carrier::UdpCarrier::Shared shared{members_.leaders, {}, lanes(peers)};
-  peers.tuples = members_.ways.tuples;
+  if (members_.ways.known()) peers.tuples = members_.ways.tuples;
   if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.ways)) {
     peers.config.path_rule = transport::PathRule::kLeastLoaded;
   }

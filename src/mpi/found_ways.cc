@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <string>
 #include <type_traits>
 
 #include "plan/assigned_ways.h"
@@ -70,7 +71,9 @@ void number_paths(const std::vector<io::Tuples>& by_way, std::uint32_t paths, st
 
 }  // namespace
 
-bool finds_ways(const base::Options& options) { return options.paths > 1 && options.find_ways; }
+bool finds_ways(const base::Options& options, std::uint32_t links) {
+  return options.paths > 1 && options.find_ways && links == 1;
+}
 
 bool assigns_paths(const base::Options& options, const FoundWays& ways) {
   return options.path_policy == "assigned" && ways.known() &&
@@ -83,6 +86,16 @@ std::uint8_t FoundWays::path_by(std::uint32_t host, std::uint8_t way) const {
   const auto found = std::find(ways.begin(), ways.end(), way);
   if (found != ways.end()) return static_cast<std::uint8_t>(found - ways.begin());
   return static_cast<std::uint8_t>(way % ways.size());
+}
+
+std::string FoundWays::text(std::span<const std::string> hosts) const {
+  std::string text;
+  for (std::size_t host = 0; host < way_of.size(); ++host) {
+    if (way_of[host].empty()) continue;
+    text += (text.empty() ? "" : ", ") + hosts[host];
+    for (const std::uint8_t way : way_of[host]) text += " " + routers[way];
+  }
+  return text;
 }
 
 std::vector<io::HopQuestion> leaf_questions(HostAddresses addresses, std::uint32_t self) {
@@ -142,6 +155,7 @@ FoundWays find_ways(std::span<const RouterRecord> records, std::uint32_t self, s
   if (all.size() < 2 || all.size() > kWaysMax) return ways;
   ways.count = static_cast<std::uint32_t>(all.size());
   ways.leaf_of = leaves(records);
+  ways.routers.resize(ways.count);
   std::vector<std::vector<io::Tuples>> by_way(addresses.size(),
                                               std::vector<io::Tuples>(ways.count));
   // Questions to a host lie together.
@@ -159,8 +173,9 @@ FoundWays find_ways(std::span<const RouterRecord> records, std::uint32_t self, s
     }
     const auto way = std::lower_bound(all.begin(), all.end(), bytes_of(routers[i]));
     if (routers[i].length == 0 || way == all.end() || *way != bytes_of(routers[i])) continue;
-    by_way[host][static_cast<std::size_t>(way - all.begin())].push_back(
-        {questions[i].socket, static_cast<std::uint8_t>(port)});
+    const auto number = static_cast<std::size_t>(way - all.begin());
+    ways.routers[number] = io::to_numeric_string(routers[i]);
+    by_way[host][number].push_back({questions[i].socket, static_cast<std::uint8_t>(port)});
   }
   ways.tuples.resize(addresses.size());
   ways.way_of.resize(addresses.size());

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/options.h"
@@ -40,13 +41,18 @@ struct FoundWays {
   std::vector<io::Tuples> tuples;      // [host][path]; empty: not known
   std::vector<std::vector<std::uint8_t>> way_of;  // [host][path]
 
+  std::vector<std::string> routers;  // [way]: its address, numeric
+
   bool known() const { return count >= 2; }
+  // "h4 198.18.64.1 198.18.64.3": of each host the routers by path number. Hosts below the same
+  // leaf are left out.
+  std::string text(std::span<const std::string> hosts) const;
   // The path number to that host that goes this way; where none does, any.
   std::uint8_t path_by(std::uint32_t host, std::uint8_t way) const;
 };
 
-// Whether ways are looked for at all.
-bool finds_ways(const base::Options& options);
+// Whether ways are looked for at all. Where hosts have several links paths go round those.
+bool finds_ways(const base::Options& options, std::uint32_t links = 1);
 // Whether paths are assigned by the plan: it must know the ways, and hosts must not be too many.
 bool assigns_paths(const base::Options& options, const FoundWays& ways);
 

@@ -104,6 +104,18 @@ TEST(FoundWays, FourPathsGoFourWays) {
   }
 }
 
+TEST(FoundWays, ATextNamesTheRoutersByPathNumber) {
+  FoundWays ways;
+  ways.count = 2;
+  ways.routers = {"10.0.0.1", "10.0.0.2"};
+  ways.way_of = {{}, {1, 0}, {0, 1}};
+  const std::vector<std::string> hosts{"a", "b", "c"};
+  EXPECT_EQ(ways.text(hosts), "b 10.0.0.2 10.0.0.1, c 10.0.0.1 10.0.0.2");
+  const auto found = Fabric().find(0, 4);
+  EXPECT_EQ(found.routers.size(), found.count);
+  EXPECT_THAT(found.routers, testing::Each(testing::Not(IsEmpty())));
+}
+
 TEST(FoundWays, MorePathsThanWaysTakeOtherFiveTuples) {
   const auto ways = Fabric().find(0, 8);
   std::set<std::pair<int, int>> tuples;

@@ -78,6 +78,22 @@ base::Result<std::string> Job::local_address() const {
   return io::choose_local_address("", peer);
 }
 
+// As many as all hosts of the job have addresses for. An interface that is named is the only one.
+std::uint32_t Job::links() const {
+  if (!cluster || !options.interface.empty()) return 1;
+  auto count = static_cast<std::size_t>(std::min<std::int64_t>(options.paths, io::kSocketsMax));
+  for (const auto& record : records) {
+    if (count == 1) break;
+    const auto id = find_host(*cluster, host_of(record.host));
+    if (!id || cluster->hosts[id->value].address.empty()) return 1;
+    const auto& further = cluster->hosts[id->value].further;
+    const auto none = std::find_if(further.begin(), further.end(),
+                                   [](const auto& nic) { return nic.address.empty(); });
+    count = std::min(count, 1 + static_cast<std::size_t>(none - further.begin()));
+  }
+  return static_cast<std::uint32_t>(count);
+}
+
 base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   auto address = local_address();
   if (!address) return address.error();
@@ -90,8 +106,13 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() const {
     }
     tuning = plan::tune(*cluster, hosts);
   }
-  auto wanted = endpoint_options(options, tuning ? &*tuning : nullptr);
+  const std::uint32_t count = links();
+  auto wanted = endpoint_options(options, tuning ? &*tuning : nullptr, count);
   wanted.local_address = std::move(address).value();
+  for (std::uint32_t link = 1; link < count; ++link) {
+    const auto& entry = cluster->hosts[find_host(*cluster, host)->value];
+    wanted.further_addresses.push_back(entry.further[link - 1].address);
+  }
   auto endpoint = io::Endpoint::open(wanted);
   if (!endpoint) return endpoint.error();
   return io::Driver::create(std::move(endpoint).value(), true, options.time_scale);

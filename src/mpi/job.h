@@ -52,6 +52,9 @@ struct Job {
   bool has_driver() const { return driver_ != nullptr; }
   void close_driver();
 
+  // Links of every host that paths go round, by the cluster file; equal on all ranks.
+  std::uint32_t links() const;
+
   // Communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);
 

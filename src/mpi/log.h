@@ -20,6 +20,7 @@ class Log {
   void error(std::string_view text) const { write(LogLevel::kError, text); }
   void warning(std::string_view text) const { write(LogLevel::kWarning, text); }
   void info(std::string_view text) const { write(LogLevel::kInfo, text); }
+  void debug(std::string_view text) const { write(LogLevel::kDebug, text); }
   bool shows(LogLevel level) const { return level <= level_; }
   const std::string& who() const { return who_; }
 

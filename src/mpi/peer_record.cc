@@ -34,7 +34,7 @@ void set_site(PeerRecord& record, std::string_view site) {
   std::copy_n(site.begin(), std::min(site.size(), record.site.size() - 1), record.site.begin());
 }
 
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint) {
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t links) {
   record.udp = 1;
   record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(endpoint.paths(), kSocketsMax));
   record.datagram_bytes = endpoint.datagram_bytes();
@@ -42,22 +42,29 @@ void set_addresses(PeerRecord& record, const io::Endpoint& endpoint) {
     const io::Address address = endpoint.local(path);
     record.family = static_cast<std::uint8_t>(address.storage.ss_family);
     record.ports[path] = io::port_of(address);
+    const std::uint32_t link = path % links;
+    auto& bytes = link == 0 ? record.address : record.further[link - 1];
     if (record.family == AF_INET) {
       const auto* ip = reinterpret_cast<const sockaddr_in*>(&address.storage);
-      std::memcpy(record.address.data(), &ip->sin_addr, sizeof ip->sin_addr);
+      std::memcpy(bytes.data(), &ip->sin_addr, sizeof ip->sin_addr);
     } else {
       const auto* ip = reinterpret_cast<const sockaddr_in6*>(&address.storage);
-      std::memcpy(record.address.data(), &ip->sin6_addr, sizeof ip->sin6_addr);
+      std::memcpy(bytes.data(), &ip->sin6_addr, sizeof ip->sin6_addr);
     }
   }
+  record.links = static_cast<std::uint8_t>(links);
 }
 
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record) {
-  const std::string numeric =
-      to_string(InterfaceAddress{.family = record.family, .bytes = record.address});
+  const std::size_t links = std::clamp<std::size_t>(record.links, 1, record.further.size() + 1);
+  std::vector<std::string> numeric;
+  for (std::size_t link = 0; link < links; ++link) {
+    numeric.push_back(to_string(
+        {.family = record.family, .bytes = link == 0 ? record.address : record.further[link - 1]}));
+  }
   std::vector<io::Address> addresses;
   for (std::size_t path = 0; path < std::min<std::size_t>(record.paths, kSocketsMax); ++path) {
-    auto address = io::make_address(numeric, record.ports[path]);
+    auto address = io::make_address(numeric[path % links], record.ports[path]);
     if (!address) return address.error();
     addresses.push_back(std::move(address).value());
   }

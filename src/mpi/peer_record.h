@@ -53,12 +53,18 @@ struct PeerSockets {
   std::int32_t process = 0, memory_file = -1;
 };
 
+// Gathered only where hosts have several links: the addresses of the second and those after it.
+struct PeerLinks {
+  std::array<std::array<std::uint8_t, 16>, topology::kHostLinksMax - 1> further{};
+  std::uint8_t links = 1;
+};
+
 // Gathered only if a rank has one. Why not; where udp is 1, a warning about the sockets.
 struct PeerCause {
   std::array<char, kCauseBytes> cause{};
 };
 
-struct PeerRecord : PeerName, PeerSite, PeerSockets, PeerCause {};
+struct PeerRecord : PeerName, PeerSite, PeerSockets, PeerLinks, PeerCause {};
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
 // The records of the hosts' leaders, by host; of those of this number, 0 for the host leaders.
@@ -68,7 +74,7 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
 // Sockets and names in a record, and back.
 void set_cause(PeerRecord& record, std::string_view cause);
 void set_site(PeerRecord& record, std::string_view site);
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint);
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t links = 1);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 
 // There is more than one host, and the cluster file (if there is one) knows them all; else why not.

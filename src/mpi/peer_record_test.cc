@@ -110,6 +110,21 @@ TEST(Membership, AddressesComeBack) {
   EXPECT_THAT(io::to_string(addresses.value()[0]), HasSubstr("4001"));
 }
 
+TEST(Membership, AddressesOfSeveralLinksComeBack) {
+  io::EndpointOptions options;
+  options.local_address = "127.0.0.1";
+  options.further_addresses = {"127.0.0.2"};
+  options.paths = 4;
+  const auto endpoint = io::Endpoint::open(options).value();
+  PeerRecord record;
+  set_addresses(record, *endpoint, 2);
+  const auto addresses = addresses_of(record).value();
+  ASSERT_EQ(addresses.size(), 4u);
+  for (std::uint32_t path = 0; path < 4; ++path) {
+    EXPECT_EQ(io::to_string(addresses[path]), io::to_string(endpoint->local(path)));
+  }
+}
+
 TEST(Hello, ShowsWhoIsMissing) {
   constexpr std::uint32_t kRanks = 4;
   std::vector<HelloBuffers> hello;

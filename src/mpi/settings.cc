@@ -136,18 +136,22 @@ base::Status check_path_options(const base::Options& options) {
   return {};
 }
 
-io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning) {
+io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
+                                     std::uint32_t links) {
   io::EndpointOptions endpoint;
   endpoint.mtu_bytes = options.mtu_bytes;
   if (endpoint.mtu_bytes == 0 && tuning != nullptr) endpoint.mtu_bytes = tuning->mtu_bytes;
   if (tuning != nullptr) {
     endpoint.grain_packets = tuning->grain_packets;
     endpoint.burst_packets = tuning->burst_packets;
-    if (options.pacing != "off") endpoint.pace_mbit_s = tuning->host_rate_mbit_s;
+    if (options.pacing != "off") {
+      endpoint.pace_mbit_s = tuning->host_rate_mbit_s * links;
+    }
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
   const auto paths = static_cast<std::uint32_t>(options.paths);
-  endpoint.paths = finds_ways(options) ? io::sockets_to_choose_for(paths) : io::sockets_for(paths);
+  endpoint.paths =
+      finds_ways(options, links) ? io::sockets_to_choose_for(paths) : io::sockets_for(paths, links);
   endpoint.allow_gso = options.gso != "off";
   endpoint.allow_gro = options.gro != "off";
   return endpoint;

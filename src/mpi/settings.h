@@ -68,7 +68,9 @@ base::Status check_path_options(const base::Options& options);
 // `tuning` is null without a cluster file. `receive_buffer_bytes`: as the sockets were granted.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
                                  std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes);
-io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning);
+// `links`: of each host, that sockets are spread over.
+io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
+                                     std::uint32_t links = 1);
 
 // Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
 plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts);

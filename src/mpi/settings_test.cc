@@ -38,6 +38,16 @@ TEST(Settings, PathsAndWhatDoesNotGoWithThem) {
   EXPECT_FALSE(check_path_options(options).ok());
 }
 
+TEST(Settings, SocketsAreSpreadOverTheLinksOfAHost) {
+  auto options = base::load_options({}).value();
+  ASSERT_TRUE(base::set_option(options, "paths=2"));
+  EXPECT_EQ(endpoint_options(options, nullptr).paths, 4u);  // to choose from
+  EXPECT_EQ(endpoint_options(options, nullptr, 2).paths, 2u);
+  plan::Tuning tuning;
+  tuning.host_rate_mbit_s = 100;
+  EXPECT_EQ(endpoint_options(options, &tuning, 2).pace_mbit_s, 200);
+}
+
 TEST(Settings, EveryTimeOfTheNetworkGrowsWithTheTimeScale) {
   auto options = base::load_options({}).value();
   const transport::Config usual;

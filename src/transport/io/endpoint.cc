@@ -9,6 +9,8 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <span>
+#include <vector>
 
 #include "transport/io/pacer.h"
 #include "transport/io/receiver.h"
@@ -60,7 +62,7 @@ struct Endpoint::Impl {
   base::Nanos pause_until = 0;
   base::Nanos pause = kNoBuffersPauseMin;
 
-  base::Status open_sockets(const Address& local);
+  base::Status open_sockets(std::span<const Address> locals);
   // Segments of one UDP_SEGMENT send: the grain is what queues on the way are known to hold.
   std::size_t train_packets(const UdpSocket& socket) const {
     return socket.gso() ? options.grain_packets : 1;
@@ -90,23 +92,32 @@ base::Result<std::unique_ptr<Endpoint>> Endpoint::open(const EndpointOptions& op
     if (!chosen) return chosen.error();
     numeric = chosen.value();
   }
-  auto local = make_address(numeric, 0);
-  if (!local) return local.error();
+  std::vector<Address> locals;
+  std::vector<std::string> all = options.further_addresses;
+  all.insert(all.begin(), numeric);
+  for (const std::string& address : all) {
+    auto local = make_address(address, 0);
+    if (!local) return local.error();
+    locals.push_back(std::move(local).value());
+  }
 
   std::unique_ptr<Endpoint> endpoint(new Endpoint);
   endpoint->impl_->options = options;
-  if (auto status = endpoint->impl_->open_sockets(local.value()); !status) return status.error();
+  if (auto status = endpoint->impl_->open_sockets(locals); !status) return status.error();
   return endpoint;
 }
 
-base::Status Endpoint::Impl::open_sockets(const Address& local) {
+base::Status Endpoint::Impl::open_sockets(std::span<const Address> locals) {
   std::uint32_t mtu = options.mtu_bytes;
   if (mtu == 0) {
-    auto found = interface_mtu(local);
-    if (!found) return found.error();
-    mtu = std::min(found.value(), kMtuBytesDefaultMax);
+    mtu = kMtuBytesDefaultMax;
+    for (const Address& local : locals) {
+      auto found = interface_mtu(local);
+      if (!found) return found.error();
+      mtu = std::min(found.value(), mtu);
+    }
   }
-  const std::uint32_t headers = header_bytes(local.family());
+  const std::uint32_t headers = header_bytes(locals.front().family());
   if (mtu < headers + 256 || mtu > 65'535) {
     return base::bad_input(
         fmt::format("MTU {} bytes; {} to 65535 are possible", mtu, headers + 256));
@@ -126,7 +137,7 @@ base::Status Endpoint::Impl::open_sockets(const Address& local) {
                 2 * grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
   pacer = Pacer(options.pace_mbit_s, burst * frame);
 
-  UdpSocketOptions socket_options{.local = local,
+  UdpSocketOptions socket_options{.local = locals.front(),
                                   .datagram_bytes = datagram_bytes,
                                   .send_buffer_packets = send_buffer_packets,
                                   .receive_buffer_bytes = options.receive_buffer_bytes,
@@ -135,6 +146,7 @@ base::Status Endpoint::Impl::open_sockets(const Address& local) {
                                   .gro = options.allow_gro};
   sockets.reserve(options.paths);
   for (std::uint32_t path = 0; path < options.paths; ++path) {
+    socket_options.local = locals[path % locals.size()];
     auto socket = UdpSocket::open(socket_options);
     if (!socket) return socket.error();
     sockets.push_back(std::move(socket).value());

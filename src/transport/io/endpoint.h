@@ -23,21 +23,30 @@ namespace alm::io {
 constexpr std::uint32_t kSocketsMax = 8;
 
 // A path as a five-tuple: which of this process's sockets, and which of the peer's ports. With k of
-// each, k * k paths differ; the first k of them in both.
+// each, k * k paths differ; the first k of them in both. Of a host with several links the sockets
+// have the addresses by turns, and a path stays on one link: with `links` of them (a divisor of k)
+// k * k / links paths differ.
 struct Tuple {
   std::uint8_t socket = 0, port = 0;
 };
-constexpr Tuple tuple_of(std::uint8_t path, std::size_t sockets) {
+constexpr Tuple tuple_of(std::uint8_t path, std::size_t sockets, std::size_t links = 1) {
   const std::size_t turn = path / sockets;
   return {static_cast<std::uint8_t>(path % sockets),
-          static_cast<std::uint8_t>((path + turn) % sockets)};
+          static_cast<std::uint8_t>((path + turn * links) % sockets)};
 }
 // By path, to one peer.
 using Tuples = std::vector<Tuple>;
-// The fewest with a five-tuple for each path.
-constexpr std::uint32_t sockets_for(std::uint32_t paths) {
-  std::uint32_t sockets = 1;
-  while (sockets * sockets < paths && sockets < kSocketsMax) ++sockets;
+inline Tuples round_of_links(std::uint32_t paths, std::size_t sockets, std::size_t links) {
+  Tuples tuples;
+  for (std::uint32_t path = 0; path < paths; ++path) {
+    tuples.push_back(tuple_of(static_cast<std::uint8_t>(path), sockets, links));
+  }
+  return tuples;
+}
+// The fewest with a five-tuple for each path, as many on each link.
+constexpr std::uint32_t sockets_for(std::uint32_t paths, std::uint32_t links = 1) {
+  std::uint32_t sockets = links;
+  while (sockets * (sockets / links) < paths && sockets + links <= kSocketsMax) sockets += links;
   return sockets;
 }
 // The fewest with five-tuples to choose from: 8 for each path, so that of 4 equal ways between two
@@ -50,6 +59,8 @@ constexpr std::uint32_t sockets_to_choose_for(std::uint32_t paths) {
 struct EndpointOptions {
   // Numeric IPv4 or IPv6; empty: choose_local_address("", "").
   std::string local_address;
+  // Of the host's other links: the sockets take turns on all of them.
+  std::vector<std::string> further_addresses = {};
   std::uint32_t paths = 1;  // sockets
   // 0: from the interface, at most kMtuBytesDefaultMax.
   std::uint32_t mtu_bytes = 0;
@@ -59,7 +70,8 @@ struct EndpointOptions {
   // receive_packets_min.
   std::uint32_t receive_buffer_bytes = 4u << 20;
   std::uint32_t receive_packets_min = 128;
-  // The link's rate, for pacing in user space where the kernel gives no back-pressure; 0: never.
+  // The rate of all links together, for pacing in user space where the kernel gives no
+  // back-pressure; 0: never.
   double pace_mbit_s = 0;
   std::uint32_t grain_packets = 1;  // longest train
   // What the queues on the way hold of an exchange without a window: that much need not be paced.

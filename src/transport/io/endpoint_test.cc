@@ -140,6 +140,34 @@ TEST(Endpoint, EveryPathHasAFiveTupleOfItsOwn) {
   }
 }
 
+TEST(Endpoint, PathsOfAHostWithSeveralLinksGoRoundThem) {
+  for (const std::uint32_t links : {2u, 3u, 4u}) {
+    const std::uint32_t sockets = sockets_for(12, links);
+    ASSERT_LE(sockets, kSocketsMax);
+    ASSERT_EQ(sockets % links, 0u);
+    std::set<std::pair<int, int>> tuples;
+    const Tuples round = round_of_links(12, sockets, links);
+    for (std::uint32_t path = 0; path < 12; ++path) {
+      EXPECT_EQ(round[path].socket % links, path % links);
+      EXPECT_EQ(round[path].port % links, path % links);
+      tuples.emplace(round[path].socket, round[path].port);
+    }
+    EXPECT_EQ(tuples.size(), 12u);
+  }
+}
+
+TEST(Endpoint, SocketsTakeTurnsOnItsAddresses) {
+  auto options = loopback();
+  options.further_addresses = {"127.0.0.2"};
+  options.paths = 4;
+  const auto endpoint = Endpoint::open(options).value();
+  for (std::uint32_t path = 0; path < 4; ++path) {
+    EXPECT_EQ(to_numeric_string(endpoint->local(path)), path % 2 == 0 ? "127.0.0.1" : "127.0.0.2");
+  }
+  options.further_addresses = {"203.0.113.5"};
+  EXPECT_FALSE(Endpoint::open(options).ok());
+}
+
 TEST(Endpoint, RefusesBadOptions) {
   auto options = loopback();
   options.paths = 9;
