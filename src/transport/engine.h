@@ -288,6 +288,7 @@ class Engine {
   void heard(base::Nanos now, PeerId id);
   void paid(PeerId id);
   void reply(PeerId id, std::uint64_t exchange, std::uint32_t echo);
+  void reply_again(PeerId id, std::uint64_t exchange, std::uint32_t echo);
   void credit();
   void note_loss();
   bool gap_is_loss(const Peer& peer) const { return !many_paths() && peer.recv.hole(); }

@@ -102,7 +102,7 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
 // A control packet has no place in a block; the caller adds its body.
 void Engine::fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange) {
   out->header = wire::Header{};
-  if (many_paths()) out->header.path = paths_[id].path_of_control();
+  if (many_paths()) out->header.path = paths_[id].path_of_answer();
   out->header.type = type;
   out->header.exchange = static_cast<std::uint16_t>(exchange);
   out->peer = id;

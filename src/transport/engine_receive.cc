@@ -26,7 +26,7 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
   if (abandoned_) {
     if ((lost_ || mismatch_) &&
         (header.type == wire::Type::kData || header.type == wire::Type::kProbe)) {
-      reply(id, exchange, 0);
+      reply_again(id, exchange, 0);
     }
     return Verdict::kNothing;
   }
@@ -103,7 +103,7 @@ void Engine::on_probe(base::Nanos now, const wire::Header& header, std::uint64_t
   if (!compare(id, exchange, probe)) return;
   implied_ack(now, id, exchange);
   apply_ack(now, id, exchange, header.acknowledged, nullptr);
-  reply(id, exchange, probe.number);
+  reply_again(id, exchange, probe.number);
   if (elsewhere_ && exchange == entered_ && elsewhere_queue_.size() < peers_.size()) {
     elsewhere_queue_.push_back(id);
   }
@@ -129,7 +129,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     }
     // Our acknowledgement got lost.
     ++counters_.duplicates_received;
-    reply(id, exchange, 0);
+    reply_again(id, exchange, 0);
     return Verdict::kNothing;
   }
   note_ahead(now, id, exchange, 0);
@@ -152,7 +152,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
   const bool hole_before = peer.recv.hole();
   if (!accept(peer, header.packet, length, recv_sizes_.of(id))) {
     if (length != expected_length(id, header.packet)) dispute(id, exchange);
-    if (header.packet < peer.recv.total) reply(id, exchange, 0);
+    if (header.packet < peer.recv.total) reply_again(id, exchange, 0);
     return Verdict::kNothing;
   }
   peer.wait_since = last_arrival_at_ = now;
@@ -215,7 +215,7 @@ Verdict Engine::hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std
   }
   if (early.has(packet)) {
     ++counters_.duplicates_received;
-    reply(id, exchange, 0);
+    reply_again(id, exchange, 0);
     return Verdict::kNothing;
   }
   const bool in_order = packet == early.cumulative;
@@ -248,6 +248,12 @@ void Engine::paid(PeerId id) {
   if (peers_[id].owed_since == base::kNever) return;
   peers_[id].owed_since = base::kNever;
   --owing_;
+}
+
+// The peer asks, or sends what has come: what it was told may have got lost.
+void Engine::reply_again(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
+  if (many_paths()) paths_[id].not_heard();
+  reply(id, exchange, echo);
 }
 
 void Engine::reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {

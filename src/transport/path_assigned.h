@@ -1,21 +1,40 @@
-// The path that the plan has for the peer (base::Rounds::paths). Where it does not answer, the
-// trains rotate over the others.
+// The path that the plan has for the peer (base::Rounds::paths). One that has not answered is not
+// followed any more, until packets come by it in good time again: the trains then go as with
+// least-loaded, which tries it now and then.
 #pragma once
 
+#include "transport/path_delay.h"
+#include "transport/path_least_loaded.h"
 #include "transport/path_policy.h"
 
 namespace alm::transport {
 
 class AssignedPath final : public PathPolicy {
  public:
+  explicit AssignedPath(const PathSetup& setup) : others_(setup) {}
+
   void begin(std::uint8_t planned) override { planned_ = planned; }
   std::uint8_t choose(PathSet usable) override {
-    if ((usable & bit_of(planned_)) != 0) return planned_;
-    return latest_ = next_path(usable, latest_);
+    const bool follows = (usable & ~left_ & bit_of(planned_)) != 0;
+    return follows ? planned_ : others_.choose(usable);
+  }
+  void sent(std::uint8_t path) override { others_.sent(path); }
+  void delivered(std::uint8_t path, base::Nanos delay) override {
+    others_.delivered(path, delay);
+    if (!typical_.is_long(delay)) left_ &= ~bit_of(path);
+  }
+  void lost(std::uint8_t path) override { others_.lost(path); }
+  void gone(std::uint8_t path) override { others_.gone(path); }
+  void timed_out(std::uint8_t path) override {
+    others_.timed_out(path);
+    left_ |= bit_of(path);
   }
 
  private:
-  std::uint8_t planned_ = 0, latest_ = 0;
+  LeastLoadedPath others_;
+  TypicalDelay typical_;
+  std::uint8_t planned_ = 0;
+  PathSet left_ = 0;
 };
 
 }  // namespace alm::transport

@@ -100,7 +100,7 @@ std::unique_ptr<PathPolicy> make_path_policy(const PathSetup& setup) {
     case PathRule::kAssigned:
       break;
   }
-  return std::make_unique<AssignedPath>();
+  return std::make_unique<AssignedPath>(setup);
 }
 
 }  // namespace alm::transport

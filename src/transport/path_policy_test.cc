@@ -177,6 +177,30 @@ TEST(PathPolicies, OneAndAssignedKeepToTheirPath) {
   EXPECT_NE(assigned->choose(0b1011), 2);
 }
 
+// The plan's path is slow: it times out, answers again, and is tried now and then.
+TEST(PathPolicies, AnAssignedPathThatTimedOutIsLeftUntilItIsInTime) {
+  const auto assigned = make_path_policy(setup_of(PathRule::kAssigned, 4));
+  assigned->begin(2);
+  const auto send = [&](int packets, base::Nanos delay_of_planned) {
+    int planned = 0;
+    for (int packet = 0; packet < packets; ++packet) {
+      const std::uint8_t path = assigned->choose(0b1111);
+      planned += path == 2;
+      assigned->sent(path);
+      assigned->delivered(path, path == 2 ? delay_of_planned : 1000);
+    }
+    return planned;
+  };
+  EXPECT_EQ(send(100, 1000), 100);
+  assigned->timed_out(2);
+  EXPECT_LE(send(100, 30'000), 10);
+  EXPECT_LE(send(1000, 30'000), 60);
+  assigned->begin(2);
+  EXPECT_LE(send(100, 30'000), 10);
+  send(1000, 1000);
+  EXPECT_EQ(send(100, 1000), 100);
+}
+
 // What does not look at the paths gives the slow one its full part; the rest goes where there is
 // room. A twentieth of the others' rate would be 3 % of the packets.
 TEST(PathPolicies, AdaptiveOnesLeaveTheSlowPath) {

@@ -8,8 +8,8 @@ namespace {
 // A smaller block gives no estimate of a path (004, 4.3.2), and its last packet decides.
 constexpr std::uint32_t kSmallPackets = 8;
 constexpr base::Nanos kRestDelays = 8;
-// Every so many control packets one goes by a path that may be silent.
-constexpr std::uint32_t kControlsToAny = 8;
+// Of the paths that are drawn every so many one may be silent.
+constexpr std::uint32_t kDrawnToAny = 8;
 
 }  // namespace
 
@@ -41,11 +41,12 @@ std::optional<Flights::Flight> Flights::take(std::uint32_t packet) {
 }
 
 PeerPaths::PeerPaths(const PathSetup& setup)
-    : paths_(setup.paths), policy_(make_path_policy(setup)), control_(setup) {}
+    : paths_(setup.paths), policy_(make_path_policy(setup)), drawn_(setup) {}
 
 void PeerPaths::begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t turn) {
   train_sent_ = 0;
   past_gap_ = 0;
+  sends_ = packets > 0;
   policy_->begin(static_cast<std::uint8_t>(planned % paths_));
   one_path_.reset();
   if (packets > kSmallPackets) return;
@@ -99,9 +100,20 @@ std::uint8_t PeerPaths::path_to_resend(std::uint8_t path) {
   return next_path(others != 0 ? others : set, path);
 }
 
-std::uint8_t PeerPaths::path_of_control() {
-  const bool any = ++controls_ % kControlsToAny == 0;
-  return control_.choose(any ? all_paths(paths_) : usable());
+std::uint8_t PeerPaths::path_of_any() {
+  const bool any = ++drawn_paths_ % kDrawnToAny == 0;
+  return drawn_.choose(any ? all_paths(paths_) : usable());
+}
+
+std::uint8_t PeerPaths::path_of_answer() {
+  if (sends_) return path_of_any();
+  const PathSet set = usable();
+  if (!heard_ || (set & bit_of(answers_by_)) == 0) {
+    const PathSet others = set & ~bit_of(answers_by_);
+    answers_by_ = drawn_.choose(others != 0 ? others : set);
+    heard_ = true;
+  }
+  return answers_by_;
 }
 
 void PeerPaths::sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path,
@@ -158,7 +170,7 @@ std::uint8_t PeerPaths::path_of_probe(base::Nanos now, bool tail) {
     rest.length = std::min(2 * rest.length, rest.most);
     rest.until = now + rest.length;
   } else if (oldest == nullptr) {
-    next.path = next.about = path_of_control();
+    next.path = next.about = path_of_any();
   } else {
     next.path = next.about = oldest->path;
     const bool again = probe_.pending && probe_.tail == tail && probe_.about == oldest->path &&

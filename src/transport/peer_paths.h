@@ -101,8 +101,11 @@ class PeerPaths {
   std::uint8_t path_of_train(bool same_train, std::uint32_t grain);
   // For a packet that was lost on `path`.
   std::uint8_t path_to_resend(std::uint8_t path);
-  // Of a packet that is part of no block.
-  std::uint8_t path_of_control();
+  // Of an answer, which is part of no block: drawn; of a rank that sends the peer nothing one path,
+  // until the peer does not seem to hear it.
+  std::uint8_t path_of_answer();
+  // The peer asks again: the next answer takes another path.
+  void not_heard() { heard_ = false; }
   void sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path, bool resent);
 
   // After an acknowledgement. `evidence`: it tells what was lost. `seen`: the receiver has seen
@@ -138,6 +141,7 @@ class PeerPaths {
 
  private:
   PathSet usable() const;
+  std::uint8_t path_of_any();
   void answers(std::uint8_t path) { silent_ &= ~bit_of(path); }
   void silence(base::Nanos now, std::uint8_t path, base::Nanos after, base::Nanos most);
   void mark_lost(Flights& flights);
@@ -151,10 +155,13 @@ class PeerPaths {
   std::uint8_t train_path_ = 0;
   std::uint32_t train_sent_ = 0;
   // In turn, every answer to a peer could meet the one path that is dead, and the peer would ask
-  // for ever. Nor would a path that is taken for silent by mistake be heard of again, if nothing
-  // but answers is to be sent.
-  RandomPaths control_;
-  std::uint32_t controls_ = 0;
+  // for ever. Who sends nothing never learns which of its paths are dead: of answers that are drawn
+  // a part would be lost for good, and whoever has a window of one packet would wait for each.
+  RandomPaths drawn_;
+  bool heard_ = false;
+  bool sends_ = false;
+  std::uint8_t answers_by_ = 0;
+  std::uint32_t drawn_paths_ = 0;
 
   PathSet silent_ = 0;
   struct Rest {
