@@ -14,6 +14,7 @@ import pytest
 from allemande.bench.comparison import Comparison
 from allemande.bench.figures import Figure
 from allemande.cli import main
+from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
 from allemande.reproduce import lab_runs
 from allemande.reproduce.blocked_port import run_blocked_port
@@ -32,6 +33,15 @@ HIERARCHIES = {
     "000-fig-9": (0.88, 10.96),
     "000-fig-10": (0.92, 8.32),
 }
+
+
+def test_a_figure_is_found_in_the_experiment_of_several() -> None:
+    for number in range(11, 15):
+        assert experiments.load(f"001-fig-{number}").name == "001-fig-11-14"
+    assert experiments.load("004-fig-5").name == "004-fig-4-5"
+    for name in ("001-fig-4", "004-fig-20", "001-fig"):
+        with pytest.raises(BadInput):
+            experiments.load(name)
 
 
 class Points:

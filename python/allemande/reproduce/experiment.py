@@ -6,6 +6,7 @@ that is a figure of lines, the others for what is not.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ KINDS = (
     "site-gain",
     "site-forecast",
 )
+
+FIGURES_MAX = 10  # of one experiment: the 64 of 004-fig-16-64 are hosts
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,24 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in _experiments_dir().glob("*/experiment.toml"))
 
 
+def _holding(name: str, valid: Sequence[str]) -> str | None:
+    """The experiment of several figures, one of which is `name`: 001-fig-11-14 for 001-fig-12."""
+    figure = re.fullmatch(r"(\d+-fig-)(\d+)", name)
+    if figure is None:
+        return None
+    for one in valid:
+        several = re.fullmatch(r"(\d+-fig-)(\d+)-(\d+)", one)
+        if several is None or several[1] != figure[1]:
+            continue
+        if int(several[2]) <= int(figure[2]) <= int(several[3]) < int(several[2]) + FIGURES_MAX:
+            return one
+    return None
+
+
 def load(name: str) -> Experiment:
     valid = names()
+    if name not in valid and (holding := _holding(name, valid)) is not None:
+        name = holding
     if name not in valid:
         close = get_close_matches(name, valid, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
