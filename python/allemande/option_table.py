@@ -100,7 +100,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="Name of the site this host is at, for the algorithms that know sites. Each site sets its own, on all of its hosts. Without it the cluster file says, by the `site` of switches.",
+        help="Name of the site this host is at, for the algorithms that know sites. Each site sets its own, on all of its hosts. Without it the cluster file says, by the `site` of switches, or round trips between hosts tell.",
     ),
     Option(
         key="sites",

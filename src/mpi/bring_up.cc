@@ -62,17 +62,6 @@ BringUp::Result BringUp::run(std::string_view refusal) {
   return {true, obstacle};
 }
 
-template <class Part>
-base::Status BringUp::gather_part(const PeerRecord& mine) {
-  std::vector<Part> parts(members_.ranks);
-  auto gathered = collectives_.gather(static_cast<const Part&>(mine), parts);
-  if (!gathered) return gathered;
-  for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) {
-    static_cast<Part&>(records_[rank]) = parts[rank];
-  }
-  return {};
-}
-
 base::Status BringUp::gather_names(const PeerRecord& mine) {
   if (auto gathered = gather_part<PeerName>(mine); !gathered) return gathered;
   const auto refuses = [](const PeerRecord& record) { return record.refuses != 0; };
@@ -129,25 +118,6 @@ std::string BringUp::join(std::string_view refusal) {
   }
   const auto planned = ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
   return planned ? std::string() : planned.error().message;
-}
-
-// Collective. What is said of sites may differ from rank to rank.
-base::Status BringUp::find_sites() {
-  PeerRecord mine;
-  set_site(mine, job_.options.site);
-  if (const auto gathered = gather_part<PeerSite>(mine); !gathered) return gathered;
-  std::vector<std::string> names;
-  for (const PeerRecord& record : records_) names.emplace_back(record.site.data());
-  auto found = sites_of_hosts(members_.placement, members_.host_names,
-                              {job_.options.sites, names, job_.cluster_or_null(), members_.hosts});
-  if (!found) return found.error();
-  take_sites(std::move(found).value());
-  return {};
-}
-
-void BringUp::take_sites(HostSites found) {
-  members_.sites = std::move(found.of);
-  members_.site_names = std::move(found.names);
 }
 
 std::string BringUp::open_udp() {

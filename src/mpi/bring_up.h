@@ -3,6 +3,8 @@
 // (safe_collectives.h), so that all of them take the same way:
 //
 //   1. Allgather of host names: several hosts, all named in the cluster file? Else pass through.
+//      Where the algorithm is for several sites: one of the names of sites, and where nothing says
+//      what they are, one of addresses and one of round trips.
 //   2. Allgather of sockets and set numbers. A host without sockets: MPI messages for all.
 //   3. Where ranks share hosts, they attach to the memory of their leaders, and the minimum of the
 //      outcomes. One that cannot: MPI messages for all.
@@ -78,6 +80,7 @@ class BringUp {
   base::Status gather_part(const PeerRecord& mine);
   base::Status gather_names(const PeerRecord& mine);
   base::Status find_sites();
+  base::Result<HostSites> measure_sites();
   void take_sites(HostSites found);
   base::Status gather_sockets(const PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
@@ -91,5 +94,16 @@ class BringUp {
   std::vector<PeerRecord> leaders_;  // [host], the host leaders
   io::Driver* driver_ = nullptr;     // on leaders
 };
+
+template <class Part>
+base::Status BringUp::gather_part(const PeerRecord& mine) {
+  std::vector<Part> parts(members_.ranks);
+  auto gathered = collectives_.gather(static_cast<const Part&>(mine), parts);
+  if (!gathered) return gathered;
+  for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) {
+    static_cast<Part&>(records_[rank]) = parts[rank];
+  }
+  return {};
+}
 
 }  // namespace alm::mpi

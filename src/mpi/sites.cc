@@ -81,6 +81,11 @@ base::Result<std::vector<std::string>> by_option(std::string_view sites,
   return by_counts(sites, host_names.size());
 }
 
+bool some_are_named(const SitesSaid& said) {
+  return std::any_of(said.names.begin(), said.names.end(),
+                     [](const std::string& name) { return !name.empty(); });
+}
+
 base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
                                                 std::span<const std::string> host_names) {
   for (std::size_t rank = 0; rank < said.names.size(); ++rank) {
@@ -95,13 +100,16 @@ base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
 
 }  // namespace
 
+bool says_sites(const SitesSaid& said) {
+  return !said.sites.empty() || some_are_named(said) ||
+         (said.cluster != nullptr && !topology::sites(*said.cluster).of.empty());
+}
+
 base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
                                        std::span<const std::string> host_names,
                                        const SitesSaid& said) {
   std::vector<std::string> of_rank;
-  const bool named = std::any_of(said.names.begin(), said.names.end(),
-                                 [](const std::string& name) { return !name.empty(); });
-  if (!said.sites.empty() || named) {
+  if (!said.sites.empty() || some_are_named(said)) {
     auto found =
         said.sites.empty() ? by_names(said, host_names) : by_option(said.sites, host_names);
     if (!found) return found.error();

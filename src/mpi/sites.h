@@ -1,5 +1,6 @@
 // At which site each host is, by what is said: by the option `sites`, by the option `site` of every
-// host, or by the cluster file, in this order. Pure: every rank comes to the same.
+// host, or by the cluster file, in this order. Pure: every rank comes to the same. Where nothing is
+// said, round trips may tell (site_latency.h).
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,12 @@ struct HostSites {
   std::vector<std::string> names;  // [site]
 };
 
-// Errors (kBadInput) name the rank, the host or
-// the site that is in the way: counts that do not add up, a host at two sites, a site without
-// hosts, a host of which nothing is said, fewer than two sites.
+// Whether anything is said, right or wrong.
+bool says_sites(const SitesSaid& said);
+
+// Errors (kBadInput) name the rank, the host or the site that is in the way: counts that do not add
+// up, a host at two sites, a site without hosts, a host of which nothing is said, fewer than two
+// sites.
 base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
                                        std::span<const std::string> host_names,
                                        const SitesSaid& said);

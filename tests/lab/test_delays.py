@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,9 @@ from tests.lab_processes import name_of_process, processes_of
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.lab import Lab, delays
+from allemande.lab.mpi_launch import installation
 from allemande.lab.network import LATENCY_US_MIN, load_network
+from allemande.preload import library_path
 from allemande.topology import load_cluster
 
 DELAY_S = 0.005 / SCALE  # as it lasts in the lab
@@ -193,6 +196,30 @@ def test_an_exchange_between_sites_is_right_and_keeps_the_bound(
         assert figure["fraction_of_bound"] == pytest.approx(bound_s / figure["median_s"])
         # The shapers let a frame pass before its time.
         assert 0 < figure["fraction_of_bound"] < 1.05
+
+
+def test_sites_are_found_by_round_trips(registry_base: Path, tmp_path: Path) -> None:
+    registry_base.chmod(0o755)
+    path = registry_base / "unsaid.toml"
+    path.write_text("".join(re.split("site = .*\n", TWO_SITES)))
+    program = tmp_path / "alltoall"
+    source = Path(__file__).with_name("alltoall.c")
+    subprocess.run([installation("openmpi").compiler(), "-o", program, source], check=True)
+    with Lab.boot(path, scale=SCALE) as lab:
+        done = lab.run(
+            "openmpi",
+            None,
+            [str(program), "5000"],
+            preload=library_path("openmpi"),
+            env={"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_LOG": "info"},
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=lab.timers.patience_s(30),
+        )
+    assert "ranks 4 wrong 0 " in done.stdout, done.stderr
+    assert "sites by round trips: h[0-1] / h[2-3] (" in done.stderr
+    assert "multi-site" in done.stderr.partition("sites by round trips")[2]
 
 
 def test_a_lab_ends_with_its_relay(two_sites: Path, nothing_left: Callable[[], None]) -> None:

@@ -1,0 +1,64 @@
+// How long a packet takes to other hosts and back, without anybody's help there: a datagram for a
+// port at which nobody listens is refused by the host's kernel (ICMP "port unreachable"). That is
+// read from the error queue with the kernel's stamp of its arrival, so that neither end counts how
+// long a process waits for a processor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "transport/io/address.h"
+
+namespace alm::io {
+
+// Which host is asked when: a few times each, few at once, so that questions fill no queue.
+// Sans-IO.
+class Echoes {
+ public:
+  static constexpr std::uint32_t kTries = 3;  // for each host
+  static constexpr std::size_t kUnderWay = 32;
+  static constexpr std::uint32_t kPatiences = 20;
+
+  struct Question {
+    std::uint32_t host = 0, attempt = 0;
+    bool operator==(const Question&) const = default;
+  };
+
+  // `patience`: how long an answer is waited for. After kPatiences of it all is over.
+  Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, base::Nanos patience);
+
+  // To ask now; nothing: wait until deadline().
+  std::optional<Question> next(base::Nanos now);
+  void answered(Question question, base::Nanos round_trip);
+  bool done(base::Nanos now) const { return now >= end_ || (asked_.empty() && next_ == all()); }
+  base::Nanos deadline() const;
+  // [host] the shortest; 0: no answer.
+  const std::vector<base::Nanos>& least() const { return least_; }
+
+ private:
+  struct Asked {
+    Question question;
+    base::Nanos until = 0;
+  };
+  std::uint64_t all() const { return std::uint64_t{kTries} * (least_.size() - 1); }
+
+  std::uint32_t self_;
+  base::Nanos patience_, end_;
+  std::uint64_t next_ = 0;    // questions are numbered, one round of hosts after the other
+  std::vector<Asked> asked_;  // in the order of `until`
+  std::vector<base::Nanos> least_;
+};
+
+// Asks from the address of `local`, whatever its port. [host] the shortest; 0: no answer, or its
+// own. Errors (kIo): no socket.
+base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
+                                                           std::span<const Address> hosts,
+                                                           std::uint32_t self,
+                                                           base::Nanos patience);
+
+}  // namespace alm::io
