@@ -72,7 +72,7 @@ base::Result<HostSites> BringUp::measure_sites() {
   io::Address local;
   if (members_.leads()) {
     if (const auto driver = job_.driver()) {
-      set_addresses(mine, driver.value()->endpoint());
+      set_addresses(mine, driver.value()->endpoint(), job_.links());
       local = driver.value()->endpoint().local(0);
     }
   }

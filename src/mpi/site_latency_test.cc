@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-constexpr base::Nanos us = base::kMicrosecond;
+constexpr base::Nanos kUs = base::kMicrosecond;
 
 class SiteLatency : public testing::Test {
  protected:
@@ -48,38 +48,38 @@ class SiteLatency : public testing::Test {
 TEST_F(SiteLatency, HostsThatAreNearEachOtherAreAtOneSite) {
   const std::vector<std::uint32_t> sites = {0, 0, 1, 0, 2, 1, 2, 2};
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    make(sites, 60 * us, 10'000 * us, seed);
+    make(sites, 60 * kUs, 10'000 * kUs, seed);
     const auto found = find();
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_THAT(found.value().sites.of, ElementsAreArray(sites)) << seed;
     EXPECT_THAT(found.value().sites.names, ElementsAre("site 0", "site 1", "site 2"));
-    EXPECT_LE(found.value().near, 120 * us);
-    EXPECT_GE(found.value().far, 10'000 * us);
+    EXPECT_LE(found.value().near, 120 * kUs);
+    EXPECT_GE(found.value().far, 10'000 * kUs);
   }
 }
 
 TEST_F(SiteLatency, ASiteMayBeOneHost) {
-  make({0, 0, 0, 1}, 60 * us, 10'000 * us);
+  make({0, 0, 0, 1}, 60 * kUs, 10'000 * kUs);
   EXPECT_THAT(find().value().sites.of, ElementsAre(0, 0, 0, 1));
 }
 
 TEST_F(SiteLatency, WithinOneSiteThereAreNone) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    make({0, 0, 1, 1}, 20 * us, 150 * us, seed);  // leaves of one site
+    make({0, 0, 1, 1}, 20 * kUs, 150 * kUs, seed);  // leaves of one site
     EXPECT_THAT(error(), HasSubstr("show no sites")) << seed;
   }
 }
 
 TEST_F(SiteLatency, AHostThatAnswersLateMakesNoSite) {
-  make({0, 0, 0, 0, 1, 1, 1, 1}, 60 * us, 10'000 * us);
-  at(1, 0) = 30'000 * us;  // one way is enough
+  make({0, 0, 0, 0, 1, 1, 1, 1}, 60 * kUs, 10'000 * kUs);
+  at(1, 0) = 30'000 * kUs;  // one way is enough
   EXPECT_THAT(find().value().sites.of, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-  set_both(1, 0, 30'000 * us);
+  set_both(1, 0, 30'000 * kUs);
   EXPECT_THAT(error(), HasSubstr("h0 and h1 are 30 ms apart, and both are near others"));
 }
 
 TEST_F(SiteLatency, WhatWasNotMeasuredIsInNobodysWay) {
-  make({0, 0, 0, 1, 1, 1}, 60 * us, 10'000 * us);
+  make({0, 0, 0, 1, 1, 1}, 60 * kUs, 10'000 * kUs);
   set_both(0, 1, 0);
   set_both(0, 3, 0);
   at(4, 5) = 0;
@@ -92,9 +92,9 @@ TEST_F(SiteLatency, WhatWasNotMeasuredIsInNobodysWay) {
 
 TEST_F(SiteLatency, TheWidestGapCounts) {
   // Two buildings, 1 ms apart, at one of two sites that are 40 ms apart.
-  make({0, 0, 0, 0, 1, 1}, 60 * us, 40'000 * us);
+  make({0, 0, 0, 0, 1, 1}, 60 * kUs, 40'000 * kUs);
   for (const std::size_t a : {0u, 1u}) {
-    for (const std::size_t b : {2u, 3u}) set_both(a, b, 1000 * us);
+    for (const std::size_t b : {2u, 3u}) set_both(a, b, 1000 * kUs);
   }
   EXPECT_THAT(find().value().sites.of, ElementsAre(0, 0, 0, 0, 1, 1));
 }

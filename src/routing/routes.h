@@ -92,8 +92,8 @@ struct Settings {
   // kLid, tables from outside: [switch][host << lmc | offset] -> port, or kNoPort; empty: made by
   // lid_engine.
   std::vector<std::uint32_t> lid_ports;
-  std::vector<GivenWays> given;  // kGiven; all other pairs take the way of destination tables
-  std::vector<bool> dead;        // links that carry nothing; empty: none
+  std::vector<GivenWays> given = {};  // kGiven; all other pairs take the way of destination tables
+  std::vector<bool> dead;             // links that carry nothing; empty: none
 };
 
 class Routes {

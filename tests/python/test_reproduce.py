@@ -228,7 +228,7 @@ def test_an_unordered_exchange_overruns_a_shared_buffer() -> None:
     assert 0.9 * 459 <= (ours["direct: longest queue, packets"] or 0) <= 459
     assert ours["sync-shuffle: exchanges that lose packets"] == 0
     of_limit = "sync-shuffle: part of the limit"
-    assert ours[f"{of_limit}, 0 \N{MICRO SIGN}s late"] >= 0.95
+    assert (ours[f"{of_limit}, 0 \N{MICRO SIGN}s late"] or 0) >= 0.95
     # The last of 41 ranks is late by 430 us on average, and its link needs 8.2 ms from then on.
     assert 0.92 <= (ours[of_limit] or 0) <= 8.2 / 8.63
 
