@@ -105,10 +105,13 @@ std::uint8_t PeerPaths::path_of_any() {
   return drawn_.choose(any ? all_paths(paths_) : usable());
 }
 
+// A path that is taken for silent may be the only one that is not: it is drawn now and then, and
+// kept if the peer hears it.
 std::uint8_t PeerPaths::path_of_answer() {
   if (sends_) return path_of_any();
-  const PathSet set = usable();
-  if (!heard_ || (set & bit_of(answers_by_)) == 0) {
+  if (!heard_) {
+    const bool any = ++drawn_paths_ % kDrawnToAny == 0;
+    const PathSet set = any ? all_paths(paths_) : usable();
     const PathSet others = set & ~bit_of(answers_by_);
     answers_by_ = drawn_.choose(others != 0 ? others : set);
     heard_ = true;
@@ -195,6 +198,7 @@ void PeerPaths::silence(base::Nanos now, std::uint8_t path, base::Nanos after, b
   const base::Nanos length = kRestDelays * after;
   rests_[path] = {now + length, length, std::max(length, most)};
   silent_ |= bit_of(path);
+  if (path == answers_by_) heard_ = false;
   ++silences_;
   policy_->timed_out(path);
 }
