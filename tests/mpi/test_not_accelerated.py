@@ -5,12 +5,26 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from tests.mpi.mpi_job import JOB_TIMEOUT_S, Bench
+from tests.mpi.mpi_job import Bench, Done
 
 # Open MPI 5.0.11's mpirun now and then corrupts its own heap when ranks are spawned, on a busy
-# machine and without allemande, too (seen three times in some 60 launches). That job says nothing.
-LAUNCHER_CRASHED = "prrte/src/prted/pmix/pmix_server_dyn.c"
+# machine and without allemande, too (seen three times in some 60 launches). Or a spawned rank does
+# not find the others and aborts, and mpirun stays (seen once, without allemande). Such a job says
+# nothing.
+LAUNCHER_FAILED = ("prrte/src/prted/pmix/pmix_server_dyn.c", "ompi/dpm/dpm.c")
 LAUNCHES_MAX = 4
+SPAWNED_WITHIN_S = 40
+
+
+def launch(command: list[str]) -> Done:
+    """One that stays is ended."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = process.communicate(timeout=SPAWNED_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+    return Done(process.returncode, out, err)
 
 
 def test_nonblocking_persistent_and_neighbour_forms_pass_through(bench: Bench) -> None:
@@ -41,9 +55,7 @@ def test_communicators_with_spawned_ranks_pass_through(bench: Bench, preload: bo
         [bench.program("spawn")], arguments=more_ranks_than_slots[bench.mpi], preload=preload
     )
     for _ in range(LAUNCHES_MAX):
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=JOB_TIMEOUT_S, check=False
-        )
-        if LAUNCHER_CRASHED not in done.stderr:
+        done = launch(command)
+        if not any(sign in done.err for sign in LAUNCHER_FAILED):
             break
-    assert done.returncode == 0 and "CORRECT" in done.stdout, done.stderr
+    done.check()
