@@ -56,6 +56,8 @@ def test_communicators_with_spawned_ranks_pass_through(bench: Bench, preload: bo
     )
     for _ in range(LAUNCHES_MAX):
         done = launch(command)
-        if not any(sign in done.err for sign in LAUNCHER_FAILED):
+        # The signs are there in jobs that go well, too.
+        right = done.code == 0 and "CORRECT" in done.out
+        if right or not any(sign in done.err for sign in LAUNCHER_FAILED):
             break
     done.check()
