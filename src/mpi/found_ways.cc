@@ -16,7 +16,6 @@ namespace {
 static_assert(std::is_trivially_copyable_v<RouterRecord>);
 
 constexpr std::size_t kLeafQuestions = 16;
-constexpr std::uint16_t kDiscardPort = 9;
 constexpr RouterAddress kNobody{};
 
 RouterAddress bytes_of(const io::Address& address) {
@@ -103,7 +102,8 @@ std::vector<io::HopQuestion> leaf_questions(HostAddresses addresses, std::uint32
   const std::size_t stride = std::max<std::size_t>(1, addresses.size() / kLeafQuestions);
   for (std::size_t host = 0; host < addresses.size(); host += stride) {
     if (host == self || addresses[host].empty()) continue;
-    const auto to = io::make_address(io::to_numeric_string(addresses[host].front()), kDiscardPort);
+    const auto to =
+        io::make_address(io::to_numeric_string(addresses[host].front()), io::kDiscardPort);
     if (to) questions.push_back({0, to.value(), 1});
   }
   return questions;

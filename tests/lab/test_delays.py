@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 from tests.lab.conftest import QUEUE, SCALE, TWO_SITES
+from tests.lab.preloaded_program import build, run_preloaded
 from tests.lab_processes import name_of_process, processes_of
 
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.lab import Lab, delays
-from allemande.lab.mpi_launch import installation
 from allemande.lab.network import LATENCY_US_MIN, load_network
-from allemande.preload import library_path
 from allemande.topology import load_cluster
 
 DELAY_S = 0.005 / SCALE  # as it lasts in the lab
@@ -202,21 +201,9 @@ def test_sites_are_found_by_round_trips(registry_base: Path, tmp_path: Path) -> 
     registry_base.chmod(0o755)
     path = registry_base / "unsaid.toml"
     path.write_text("".join(re.split("site = .*\n", TWO_SITES)))
-    program = tmp_path / "alltoall"
-    source = Path(__file__).with_name("alltoall.c")
-    subprocess.run([installation("openmpi").compiler(), "-o", program, source], check=True)
+    program = build(tmp_path, "alltoall")
     with Lab.boot(path, scale=SCALE) as lab:
-        done = lab.run(
-            "openmpi",
-            None,
-            [str(program), "5000"],
-            preload=library_path("openmpi"),
-            env={"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_LOG": "info"},
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=lab.timers.patience_s(30),
-        )
+        done = run_preloaded(lab, [str(program), "5000"], algorithm="multi-site", log="info")
     assert "ranks 4 wrong 0 " in done.stdout, done.stderr
     assert "sites by round trips: h[0-1] / h[2-3] (" in done.stderr
     assert "multi-site" in done.stderr.partition("sites by round trips")[2]

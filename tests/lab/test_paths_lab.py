@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from tests.lab.preloaded_program import build, run_preloaded
 
-from allemande.lab import Lab, mpi_launch
-from allemande.preload import library_path
+from allemande.lab import Lab
 
 TWO_LINKS = """
 format = 1
@@ -68,33 +67,15 @@ queue_down_packets = 45
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """Rank i sends to rank i + shift alone: arguments are bytes and shift."""
-    made = tmp_path / "permutation"
-    source = Path(__file__).with_name("permutation.c")
-    compiler = mpi_launch.installation("openmpi").compiler()
-    subprocess.run([compiler, "-O2", "-o", made, source], check=True)
-    return made
+    return build(tmp_path, "permutation")
 
 
-def run(lab: Lab, program: Path, size: int, shift: int, **options: str) -> tuple[float, str]:
-    """How long the call took, every byte checked, and what the library said."""
-    done = lab.run(
-        "openmpi",
-        None,
-        [str(program), str(size), str(shift)],
-        preload=library_path(mpi_launch.installation("openmpi").kind),
-        env={
-            "ALLEMANDE_TRIALS": "off",
-            **{f"ALLEMANDE_{name.upper()}": value for name, value in options.items()},
-        },
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=lab.timers.patience_s(120),
-    )
-    assert done.returncode == 0, done.stderr
-    words = done.stdout.split()
-    assert words[4:] == ["wrong", "0"]
-    return float(words[3]) - float(words[1]), done.stderr
+def run(lab: Lab, program: Path, size: int, shift: int, **options: str) -> float:
+    """How long the call took, every byte checked."""
+    words = [str(program), str(size), str(shift)]
+    said = run_preloaded(lab, words, trials="off", **options).stdout.split()
+    assert said[4:] == ["wrong", "0"]
+    return float(said[3]) - float(said[1])
 
 
 def test_paths_go_round_the_links_of_a_host(registry_base: Path, program: Path) -> None:
@@ -121,9 +102,7 @@ def test_a_path_that_dies_in_flight_is_left(registry_base: Path, program: Path) 
     with Lab.boot(path) as lab:
         before = lab.stats()
         options = {"paths": "3", "path_policy": "least-loaded"}
-        call = threading.Thread(
-            target=lambda: took.append(run(lab, program, size, 2, **options)[0])
-        )
+        call = threading.Thread(target=lambda: took.append(run(lab, program, size, 2, **options)))
         call.start()
         deadline = time.monotonic() + lab.timers.patience_s(60)
         while True:

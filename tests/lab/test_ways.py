@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.lab.preloaded_program import build, run_preloaded
 
-from allemande.lab import Lab, mpi_launch
+from allemande.lab import Lab
 from allemande.lab.network import BRIDGES, ROUTERS
-from allemande.preload import library_path
 
 LEAF_SPINE = """
 format = 1
@@ -45,28 +44,11 @@ queue_down_packets = 45
 
 def run(lab: Lab, folder: Path, bytes_per_pair: int, **options: str) -> str:
     """What rank 0 and the library have said of one exchange, every byte checked."""
-    chosen = mpi_launch.installation("openmpi")
-    program = folder / "alltoall"
-    source = Path(__file__).with_name("alltoall.c")
-    subprocess.run([chosen.compiler(), "-O2", "-o", program, source], check=True)
-    done = lab.run(
-        "openmpi",
-        None,
-        [str(program), str(bytes_per_pair)],
-        preload=library_path(chosen.kind),
-        env={
-            "ALLEMANDE_LOG": "info",
-            "ALLEMANDE_ALGORITHM": "sync-shuffle",
-            **{f"ALLEMANDE_{name.upper()}": value for name, value in options.items()},
-        },
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=lab.timers.patience_s(120),
-    )
-    assert done.returncode == 0, done.stderr
+    program = build(folder, "alltoall")
+    options = {"log": "info", "algorithm": "sync-shuffle", **options}
+    done = run_preloaded(lab, [str(program), str(bytes_per_pair)], **options)
     assert "wrong 0" in done.stdout
-    return str(done.stderr)
+    return done.stderr
 
 
 @pytest.mark.parametrize("forwarding", [ROUTERS, BRIDGES])

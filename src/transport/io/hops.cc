@@ -28,13 +28,9 @@ std::optional<Address> router_of(const msghdr& message) {
     const bool v6 = control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_RECVERR;
     if (!v4 && !v6) continue;
     const auto* error = reinterpret_cast<const sock_extended_err*>(CMSG_DATA(control));
+    if (is_refusal(*error)) return Address{};
     const bool icmp = error->ee_origin == SO_EE_ORIGIN_ICMP;
     const bool icmp6 = error->ee_origin == SO_EE_ORIGIN_ICMP6;
-    const bool refused =
-        (icmp && error->ee_type == ICMP_DEST_UNREACH && error->ee_code == ICMP_PORT_UNREACH) ||
-        (icmp6 && error->ee_type == ICMP6_DST_UNREACH &&
-         error->ee_code == ICMP6_DST_UNREACH_NOPORT);
-    if (refused) return Address{};
     const bool expired = (icmp && error->ee_type == ICMP_TIME_EXCEEDED) ||
                          (icmp6 && error->ee_type == ICMP6_TIME_EXCEEDED);
     if (!expired) continue;
@@ -54,6 +50,14 @@ std::optional<Address> router_of(const msghdr& message) {
 }
 
 }  // namespace
+
+bool is_refusal(const sock_extended_err& error) {
+  if (error.ee_origin == SO_EE_ORIGIN_ICMP) {
+    return error.ee_type == ICMP_DEST_UNREACH && error.ee_code == ICMP_PORT_UNREACH;
+  }
+  return error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == ICMP6_DST_UNREACH &&
+         error.ee_code == ICMP6_DST_UNREACH_NOPORT;
+}
 
 bool send_to_hop(int fd, const Address& to, std::uint8_t hops) {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};

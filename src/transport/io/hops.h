@@ -13,7 +13,14 @@
 #include "base/time.h"
 #include "transport/io/address.h"
 
+struct sock_extended_err;
+
 namespace alm::io {
+
+constexpr std::uint16_t kDiscardPort = 9;  // at which nobody listens
+
+// What the error queue holds: a host has said that nobody listens at the port.
+bool is_refusal(const sock_extended_err& error);
 
 // Which router is so many hops away on the way of one five-tuple?
 struct HopQuestion {

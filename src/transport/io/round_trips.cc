@@ -1,10 +1,7 @@
 #include "transport/io/round_trips.h"
 
-#include <fmt/format.h>
 #include <linux/errqueue.h>
-#include <netinet/icmp6.h>
 #include <netinet/in.h>
-#include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -16,12 +13,12 @@
 #include <utility>
 
 #include "transport/io/endpoint.h"
+#include "transport/io/hops.h"
 #include "transport/io/udp_socket.h"
 
 namespace alm::io {
 namespace {
 
-constexpr std::uint16_t kDiscardPort = 9;
 constexpr std::uint32_t kDatagramBytes = 64;
 
 // The kernel that refuses a datagram sends its payload back.
@@ -34,14 +31,6 @@ base::Nanos wall_clock() {
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
   return time.tv_sec * base::kSecond + time.tv_nsec;
-}
-
-bool refuses(const sock_extended_err& error) {
-  if (error.ee_origin == SO_EE_ORIGIN_ICMP) {
-    return error.ee_type == ICMP_DEST_UNREACH && error.ee_code == ICMP_PORT_UNREACH;
-  }
-  return error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == ICMP6_DST_UNREACH &&
-         error.ee_code == ICMP6_DST_UNREACH_NOPORT;
 }
 
 // When a refusal has come, by the kernel if it says so. Nothing: it is something else.
@@ -57,7 +46,7 @@ std::optional<base::Nanos> time_of_refusal(msghdr& message) {
       came = stamp.tv_sec * base::kSecond + stamp.tv_nsec;
     } else if ((level == IPPROTO_IP && control->cmsg_type == IP_RECVERR) ||
                (level == IPPROTO_IPV6 && control->cmsg_type == IPV6_RECVERR)) {
-      refused = refuses(*reinterpret_cast<const sock_extended_err*>(CMSG_DATA(control)));
+      refused = is_refusal(*reinterpret_cast<const sock_extended_err*>(CMSG_DATA(control)));
     }
   }
   return refused ? std::optional(came) : std::nullopt;
