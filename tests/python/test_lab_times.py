@@ -13,7 +13,7 @@ from allemande.bench.figures import Figure
 from allemande.bench.setting import describe_setting
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
-from allemande.reproduce import lab_runs, lab_times
+from allemande.reproduce import kept_measurement, lab_runs, lab_times
 from allemande.topology import load_cluster
 
 
@@ -48,7 +48,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         setting = describe_setting(load_cluster(file), scale, "cubic", ["Open MPI v5.0.11, x"])
         return Comparison(figures, setting, [], failed=False)
 
-    monkeypatch.setattr(lab_times, "compare", measured)
+    monkeypatch.setattr(kept_measurement, "compare", measured)
     return counts
 
 

@@ -17,7 +17,7 @@ from allemande.bench.figures import Figure
 from allemande.bench.setting import describe_setting
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
-from allemande.reproduce import lab_runs, site_times
+from allemande.reproduce import kept_measurement, lab_runs
 from allemande.reproduce.kinds import run
 from allemande.reproduce.site_example import make_example
 from allemande.reproduce.site_forecast import site_forecast_of_lab
@@ -163,7 +163,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         setting = describe_setting(load_cluster(file), scale, "cubic", ["Open MPI v5.0.11, x"])
         return Comparison(figures, setting, [], failed=False)
 
-    monkeypatch.setattr(site_times, "compare", measured)
+    monkeypatch.setattr(kept_measurement, "compare", measured)
     return calls
 
 

@@ -8,21 +8,19 @@ it ended.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import Comparison, compare
+from allemande.bench.comparison import Comparison
 from allemande.bench.runner import Effort
-from allemande.errors import BadInput, Failed
+from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.model.lab_accuracy import first_hosts
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
+from allemande.reproduce.kept_measurement import begin_kept, compare_on, read_kept, write_kept
 
 PAIR = 2  # hosts; their exchange is one message each way
 Times = dict[tuple[int, int], float]  # (hosts, bytes per pair) -> seconds at full speed, the mean
@@ -51,12 +49,7 @@ class KeptTimes:
 
 def read_times(path: Path) -> KeptTimes:
     """Raises BadInput where the file is not there or holds nothing."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)") from None
-    if not data["points"]:
-        raise BadInput(f"{path}: holds no points; delete it and measure again with --lab")
+    data = read_kept(path)
     return KeptTimes(data["measured"], data["points"])
 
 
@@ -93,33 +86,19 @@ def measure_times(
         "calls": int(data["calls"]),
         "seconds": float(data["seconds"]),
     }
-    kept: dict[str, Any] = {"how": how, "points": []}
-    if path.exists():
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["how"] != how:
-            raise BadInput(f"{path}: measured otherwise ({kept['how']}); delete it or move it away")
+    kept = begin_kept(path, how)
     whole = find_experiment_cluster(experiment, experiment.data["cluster"])
     done = {point["hosts"] for point in kept["points"]}
-    path.parent.mkdir(parents=True, exist_ok=True)
     for hosts in (PAIR, *experiment.data["hosts"]):
         if hosts in done:
             continue
         part = first_hosts(whole, hosts)
-        with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
-            file = Path(folder) / f"{part.name}.toml"
-            file.write_text(part.to_toml(), encoding="utf-8")
-            compared = compare(
-                str(file),
-                scale,
-                sizes,
-                parse_candidates([how["candidate"]], "alltoall"),
-                Effort(rounds=how["rounds"], calls=how["calls"], seconds=how["seconds"]),
-                timers=timers,
-            )
+        effort = Effort(rounds=how["rounds"], calls=how["calls"], seconds=how["seconds"])
+        compared = compare_on(part, scale, sizes, how["candidate"], effort, timers)
         if compared.failed:
             raise Failed(f"{hosts} hosts: {'; '.join(compared.warnings) or 'not measured'}")
         kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
         kept["versions"] = f"{compared.setting.versions[-1]}, {compared.setting.tcp}"
         kept["points"] += _points(compared, hosts, scale)
-        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        write_kept(path, kept)
     return read_times(path)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter
 
+from allemande.quantities import format_seconds, format_size
 from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 
 
@@ -37,3 +39,13 @@ def draw_lines(
             axes.set_ylim(bottom=0)
         share_legend(canvas, title)
         return save(canvas, kind)
+
+
+def dress_times(axes: Axes) -> None:
+    """Times of one exchange over message size, both in decades."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("message to each other host")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_size(int(value))))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value)))
+    axes.set_ylabel("time of one exchange")

@@ -15,17 +15,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from allemande import _core
 from allemande.model.profile import Sample
 from allemande.model.signature_fit import PointToPoint, SignatureFit, fit_signature
-from allemande.quantities import format_seconds, format_size
+from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.framing import HEADER_BYTES, payload_bytes
-from allemande.reproduce.line_plot import draw_lines
+from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, SitePoint, read_sites
 from allemande.topology import Cluster
@@ -176,15 +174,6 @@ def site_forecast_of_lab(experiment: Experiment, kept: KeptSites) -> Outcome:
         for name, points in {one.candidate: one.measured for one in found}.items()
     ]
     lines += [(one.text, list(one.said_s), list(one.said_s.values())) for one in found]
-
-    def dress(axes: Axes) -> None:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("message to each other host")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_size(int(value))))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value)))
-        axes.set_ylabel("time of one exchange")
-
     return Outcome(
-        rows, lambda kind: draw_lines(experiment.title, lines, dress, kind, from_zero=False)
+        rows, lambda kind: draw_lines(experiment.title, lines, dress_times, kind, from_zero=False)
     )

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
-
-from allemande.quantities import format_seconds, format_size
+from allemande.quantities import format_size
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.line_plot import draw_lines
+from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_times import KeptSites, read_sites
 
 PART = "grid"
@@ -73,16 +70,7 @@ def site_gain_of_lab(experiment: Experiment, kept: KeptSites) -> Outcome:
     ]
     bounds = {p.size: p.limit_s + p.latency_s for p in kept.points if p.part == PART}
     lines.append(("bound", sorted(bounds), [bounds[size] for size in sorted(bounds)]))
-
-    def dress(axes: Axes) -> None:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("message to each other host")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_size(int(value))))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value)))
-        axes.set_ylabel("time of one exchange")
-
     return Outcome(
         _rows(experiment, kept),
-        lambda kind: draw_lines(experiment.title, lines, dress, kind, from_zero=False),
+        lambda kind: draw_lines(experiment.title, lines, dress_times, kind, from_zero=False),
     )

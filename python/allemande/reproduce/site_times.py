@@ -8,20 +8,17 @@ each run, and an interrupted one goes on where it ended.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import compare
 from allemande.bench.runner import Effort
-from allemande.errors import BadInput, Failed
+from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
+from allemande.reproduce.kept_measurement import begin_kept, compare_on, read_kept, write_kept
 
 
 @dataclass(frozen=True)
@@ -82,12 +79,7 @@ def _point(entry: Mapping[str, Any]) -> SitePoint:
 
 def read_sites(path: Path) -> KeptSites:
     """Raises BadInput where the file is not there or holds nothing."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)") from None
-    if not data["points"]:
-        raise BadInput(f"{path}: holds no points; delete it and measure again with --lab")
+    data = read_kept(path)
     return KeptSites(data["measured"], [_point(entry) for entry in data["points"]])
 
 
@@ -95,17 +87,9 @@ def _measure_run(
     experiment: Experiment, run: Mapping[str, Any], scale: float, timers: str, kept: dict[str, Any]
 ) -> list[SitePoint]:
     cluster = find_experiment_cluster(experiment, run["cluster"])
-    with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
-        file = Path(folder) / f"{cluster.name}.toml"
-        file.write_text(cluster.to_toml(), encoding="utf-8")
-        compared = compare(
-            str(file),
-            scale,
-            [int(size) for size in run["sizes"]],
-            parse_candidates([run["candidate"]], "alltoall"),
-            Effort(rounds=1, warmup=int(run["warmup"]), calls=int(run["calls"]), seconds=0),
-            timers=timers,
-        )
+    effort = Effort(rounds=1, warmup=int(run["warmup"]), calls=int(run["calls"]), seconds=0)
+    sizes = [int(size) for size in run["sizes"]]
+    compared = compare_on(cluster, scale, sizes, run["candidate"], effort, timers)
     if compared.failed:
         why = "; ".join(compared.warnings) or "not measured"
         raise Failed(f"{run['part']}, {run['candidate']}: {why}")
@@ -140,13 +124,7 @@ def measure_sites(
     data = experiment.data["in_lab"]
     scale = float(data["scale"]) if scale is None else scale
     timers = choose_timers(timers, scale).name
-    how = {"scale": scale, "timers": timers}
-    kept: dict[str, Any] = {"how": how, "points": []}
-    if path.exists():
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["how"] != how:
-            raise BadInput(f"{path}: measured otherwise ({kept['how']}); delete it or move it away")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = begin_kept(path, {"scale": scale, "timers": timers})
     for run in data["run"]:
         done = {
             point["size"]
@@ -157,5 +135,5 @@ def measure_sites(
             continue
         points = _measure_run(experiment, run, scale, timers, kept)
         kept["points"] += [asdict(point) for point in points]
-        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        write_kept(path, kept)
     return read_sites(path)
