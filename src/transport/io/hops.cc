@@ -1,6 +1,5 @@
 #include "transport/io/hops.h"
 
-#include <linux/errqueue.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>

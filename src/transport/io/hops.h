@@ -5,6 +5,10 @@
 // it, but by the very sockets and ports that data takes, because these are what ECMP hashes.
 #pragma once
 
+#include <time.h>
+// After what it does not include itself.
+#include <linux/errqueue.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,8 +16,6 @@
 
 #include "base/time.h"
 #include "transport/io/address.h"
-
-struct sock_extended_err;
 
 namespace alm::io {
 

@@ -1,6 +1,5 @@
 #include "transport/io/round_trips.h"
 
-#include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
