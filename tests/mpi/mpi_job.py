@@ -133,19 +133,20 @@ class Bench:
         program = argv[0] if "/" in argv[0] else self.program(argv[0])
         stats = self.folder / "stats.json"
         stats.unlink(missing_ok=True)
-        done = subprocess.run(
-            self.command(
-                [program, *argv[1:]],
-                ranks=ranks,
-                slots=slots,
-                env={"ALLEMANDE_STATS": str(stats), **PATIENT, **(env or {})},
-                preload=preload,
-            ),
-            capture_output=True,
-            text=True,
-            timeout=JOB_TIMEOUT_S,
-            check=False,
+        command = self.command(
+            [program, *argv[1:]],
+            ranks=ranks,
+            slots=slots,
+            env={"ALLEMANDE_STATS": str(stats), **PATIENT, **(env or {})},
+            preload=preload,
         )
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=JOB_TIMEOUT_S, check=False
+            )
+        except subprocess.TimeoutExpired as late:
+            told = b"".join(text or b"" for text in (late.stdout, late.stderr)).decode()
+            raise AssertionError(f"{argv}: no end after {JOB_TIMEOUT_S} s:\n{told}") from None
         counters = json.loads(stats.read_text()) if stats.exists() else {}
         return Done(done.returncode, done.stdout, done.stderr, counters)
 

@@ -16,13 +16,16 @@ import errno
 import json
 import os
 import re
+import select
 import shutil
+import signal
 import stat
 import time
 from pathlib import Path
 from typing import Any
 
 from allemande.errors import BadInput, Failed
+from allemande.lab import processor_group
 
 # An entry that does not say whose it is, is being made or being removed this very moment.
 HALF_MADE_S = 60
@@ -75,6 +78,24 @@ def process(pid: int) -> dict[str, int]:
 
 def is_alive(entry: dict[str, int]) -> bool:
     return start_time(entry["pid"]) == entry["start"]
+
+
+def kill_and_wait(entry: dict[str, int], timeout_s: float) -> None:
+    """By pid and start time, so that nobody else's process is meant."""
+    try:
+        descriptor = os.pidfd_open(entry["pid"])
+    except ProcessLookupError:
+        return
+    try:
+        if start_time(entry["pid"]) != entry["start"]:
+            return
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(timeout_s * 1000):
+            raise Failed(f"process {entry['pid']} of the lab does not end, though killed")
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -151,8 +172,9 @@ def claim(wanted: str, exact: bool) -> Path:
 
 
 def remove(directory: Path) -> None:
-    """The entry, and with the last one the base."""
+    """The entry, and with the last one the base and the group of processes."""
     shutil.rmtree(directory, ignore_errors=True)
+    processor_group.remove()
     with contextlib.suppress(OSError):
         directory.parent.rmdir()
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import signal
 import subprocess
 import sys
 import time
@@ -19,7 +17,15 @@ from typing import Any
 
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
-from allemande.lab import boot_plan, capacity, delays, mpi_launch, preflight, registry
+from allemande.lab import (
+    boot_plan,
+    capacity,
+    delays,
+    mpi_launch,
+    preflight,
+    processor_group,
+    registry,
+)
 from allemande.lab import degrade as degradation
 from allemande.lab.inside import observe
 from allemande.lab.inside.relay import read_counters
@@ -158,7 +164,7 @@ class Lab:
 
     def close(self) -> None:
         """Ends the lab and everything in it; returns when its processes are gone."""
-        _kill_and_wait(self._state["init"])
+        registry.kill_and_wait(self._state["init"], DOWN_TIMEOUT_S)
         if self._boot is not None:
             _end(self._boot)
             self._boot = None
@@ -204,6 +210,7 @@ class Lab:
         target = str(self._state["init"]["pid"])
         user = ["nsenter", "-t", target, "-U", "--preserve-credentials", "--"]
         return [
+            *processor_group.entering(),
             *("env", "--ignore-signal=INT"),
             *(user if self.rootless else []),
             *("setpriv", "--pdeathsig", "KILL", "nsenter", "-t", target, "-p", "-m", "-i", "--"),
@@ -423,24 +430,6 @@ class Lab:
             softnet_at_boot=self._state["softnet"],
             degraded=degradation.as_rows(self.network, conditions),
         )
-
-
-def _kill_and_wait(entry: Mapping[str, int]) -> None:
-    """By pid and start time, so that nobody else's process is meant."""
-    try:
-        descriptor = os.pidfd_open(entry["pid"])
-    except ProcessLookupError:
-        return
-    try:
-        if registry.start_time(entry["pid"]) != entry["start"]:
-            return
-        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        if not poll.poll(DOWN_TIMEOUT_S * 1000):
-            raise Failed(f"process {entry['pid']} of the lab does not end, though killed")
-    finally:
-        os.close(descriptor)
 
 
 def _write_files(directory: Path, network: Network, description: str) -> None:

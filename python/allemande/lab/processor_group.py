@@ -1,0 +1,60 @@
+"""One group of the kernel's scheduler for everything that runs in labs.
+
+Launchers start every host's processes in a session of its own (hydra every rank's), and the kernel
+gives each session a group (autogroup, man sched(7)). On Linux 6.18 a process that waits busily and
+yields, alone in its group on a processor, keeps that processor for seconds, up to minutes, before
+all others (ADR 53). In a control group of its own (man cgroups(7)) nothing gets such groups.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+NAME = "allemande-lab"
+# $0 is the file that lists the group's processes. The command runs in any case.
+JOIN = '{ echo $$ >"$0"; } 2>/dev/null; exec "$@"'
+
+
+def _hierarchy() -> Path | None:
+    """The folder of the processor controller's root group, if that is where this process is.
+
+    None: it is in some group already, or nothing can be told. Then there are no sessions' groups,
+    or they cannot be helped.
+    """
+    try:
+        lines = OWN.read_text().splitlines()
+    except OSError:
+        return None
+    for number, controllers, path in (line.split(":", 2) for line in lines):
+        if path != "/":
+            continue
+        if "cpu" in controllers.split(","):  # version 1
+            return ROOT / controllers if (ROOT / controllers).is_dir() else ROOT / "cpu"
+        with contextlib.suppress(OSError):  # version 2
+            if number == "0" and "cpu" in (ROOT / "cgroup.subtree_control").read_text().split():
+                return ROOT
+    return None
+
+
+def entering() -> list[str]:
+    """What stands before a command that is to run in the group; nothing where there is none."""
+    root = _hierarchy()
+    if root is None:
+        return []
+    group = root / NAME
+    try:
+        group.mkdir(exist_ok=True)
+    except OSError:  # not root, or a container that may not
+        return []
+    return ["sh", "-c", JOIN, str(group / "cgroup.procs")]
+
+
+def remove() -> None:
+    """Unless another lab's processes are in it."""
+    root = _hierarchy()
+    if root is not None:
+        with contextlib.suppress(OSError):
+            (root / NAME).rmdir()
