@@ -35,6 +35,14 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"allemande {__version__}\n"
 
 
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_paragraphs_of_help_flow(name: str) -> None:
+    command = cli.load_command(name)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        for paragraph in each.help.split("\n\n"):
+            assert "\n" not in paragraph or "\n  " in f"\n{paragraph}", paragraph
+
+
 @pytest.mark.parametrize("name", list(cli.COMMANDS))
 def test_every_command_loads_and_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([name, "--help"]) == 0

@@ -12,6 +12,7 @@ Everything after `--` reaches a command untouched.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -75,6 +76,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+def in_paragraphs(text: str) -> str:
+    """Without the line breaks of the docstring, which typer keeps in all paragraphs but the first.
+
+    Paragraphs with lines of their own, such as examples, are indented and stay as they are.
+    """
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(
+        text
+        if any(line.startswith((" ", "\b")) for line in text.splitlines())
+        else " ".join(text.splitlines())
+        for text in paragraphs
+    )
+
+
 def load_command(name: str) -> Any:
     """Imports the module behind a subcommand and returns its click command."""
     module_name, help_line = COMMANDS[name]
@@ -86,6 +101,8 @@ def load_command(name: str) -> Any:
     click_command = get_command(sub_app)
     click_command.name = name
     click_command.help = click_command.help or help_line
+    for each in (click_command, *getattr(click_command, "commands", {}).values()):
+        each.help = in_paragraphs(each.help or "")
     return click_command
 
 
