@@ -240,6 +240,7 @@ class Engine {
     std::uint64_t disputed = 0;  // number of the exchange + 1 whose block is not as expected
     std::uint64_t ahead_in = 0;  // number of the exchange + 1
     std::uint32_t bitmap_turn = 0;
+    std::uint32_t probed_since = 0;  // number of the first probe since which nothing was sent
     Ahead ahead;
     base::Nanos not_entered_at = 0;
     std::optional<Elsewhere> elsewhere;
@@ -297,7 +298,8 @@ class Engine {
   void implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange);
   void apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint32_t cumulative,
                  const wire::AckBody* body);
-  void merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
+  bool answers_probe(PeerId id, bool tail, std::uint32_t echo) const;
+  void merge_ack(SendWindow& window, PeerId id, bool tail, std::uint32_t cumulative,
                  const wire::AckBody& body);
   void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange);
   void queue_probe(PeerId id);

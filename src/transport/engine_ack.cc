@@ -45,7 +45,7 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   }
 
   if (cumulative > window->acked) window->advance_acked(cumulative);
-  if (body != nullptr) merge_ack(*window, peers_[id], tail, cumulative, *body);
+  if (body != nullptr) merge_ack(*window, id, tail, cumulative, *body);
   if (many_paths()) settle_paths(now, id, tail, body);
 
   const std::uint32_t newly = unacked_before - window->outstanding();
@@ -67,8 +67,17 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   resend_queue_.push_back(id);
 }
 
-void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uint32_t cumulative,
+// Whether it answers the latest probe, or one before since which nothing was sent: that says as
+// much. Where both ends ask, the next probe may always leave before the answer to the last comes.
+bool Engine::answers_probe(PeerId id, bool tail, std::uint32_t echo) const {
+  const Peer& peer = peers_[id];
+  const std::uint32_t before = peer.probe_number - asides_[id].probed_since;
+  return echo != 0 && peer.probe_of_tail == tail && peer.probe_number - echo <= before;
+}
+
+void Engine::merge_ack(SendWindow& window, PeerId id, bool tail, std::uint32_t cumulative,
                        const wire::AckBody& body) {
+  const Peer& peer = peers_[id];
   if (window.acked - cumulative < kSpanMax) {  // otherwise older than anything of interest
     for (std::uint32_t word = 0; word < wire::kBitmapWords; ++word) {
       for (std::uint64_t bits = body.bitmap[word]; bits != 0; bits &= bits - 1) {
@@ -89,9 +98,7 @@ void Engine::merge_ack(SendWindow& window, const Peer& peer, bool tail, std::uin
   const std::uint32_t told = follows && body.seen <= end ? window.next : window.told;
   std::uint32_t evidence = std::min(body.seen, window.next);
   bool new_epoch = evidence > window.epoch_next;
-  const bool answers_probe =
-      body.echo != 0 && body.echo == peer.probe_number && peer.probe_of_tail == tail;
-  if (answers_probe) {
+  if (answers_probe(id, tail, body.echo)) {
     evidence = std::max(evidence, std::min(peer.probe_next, window.next));
     new_epoch = new_epoch || !peer.resent_since_probe;
   }
@@ -249,7 +256,10 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     const std::uint64_t exchange = tail ? tail_exchange() : current();
     const SendWindow& window = tail ? behind : peer.send;
 
+    const bool same_question = peer.probe_next == window.next && peer.probe_of_tail == tail &&
+                               !peer.resent_since_probe;
     if (++peer.probe_number == 0) peer.probe_number = 1;  // 0 means no probe
+    if (!same_question) asides_[id].probed_since = peer.probe_number;
     peer.probe_next = window.next;
     peer.probe_of_tail = tail;
     peer.resent_since_probe = false;

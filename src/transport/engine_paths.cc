@@ -74,8 +74,7 @@ void Engine::settle_paths(base::Nanos now, PeerId id, bool tail, const wire::Ack
   const SendWindow& window = tail ? asides_[id].tail : peers_[id].send;
   const bool evidence = body == nullptr || body->echo != 0 || body->seen != 0;
   paths_[id].settle(now, tail, window, evidence, body == nullptr ? 0 : body->seen);
-  const bool answers = body != nullptr && body->echo != 0 && body->echo == peers_[id].probe_number;
-  if (!answers) return;
+  if (body == nullptr || !answers_probe(id, tail, body->echo)) return;
   const std::uint64_t before = paths_[id].silences();
   paths_[id].answered(now, tail, probe_delay_min(), config_.keep_alive);
   counters_.path_silences += paths_[id].silences() - before;
@@ -95,7 +94,7 @@ base::Nanos Engine::quiet_since(PeerId id) const {
 // one may still be on its way, and would be worth nothing once the next one is sent.
 bool Engine::asks_back(base::Nanos now, PeerId id) const {
   const Peer& peer = peers_[id];
-  if (!many_paths()) return now - peer.quiet_since > cycle();
+  if (!many_paths()) return now - peer.quiet_since > config_.round_trip + cycle();
   return now - std::max(peer.quiet_since, paths_[id].probed_at()) >
          backed_off(probe_delay_min(), peer);
 }

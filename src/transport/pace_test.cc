@@ -1,6 +1,7 @@
 // Peers far away: packets leave by the pace, and a block may be far ahead of its acknowledgements.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <random>
@@ -136,6 +137,26 @@ TEST(Pace, WhatIsSentAgainGoesTwice) {
   const base::Nanos once = took(1, 2);
   EXPECT_LT(took(2, 2), once + kMillisecond);
   EXPECT_GT(took(3, 4), once + 10 * kMillisecond);
+}
+
+// Each end asks when the other does. The answer counts that comes after the next question.
+TEST(Pace, BothEndsMissTheLastPacket) {
+  for (const base::Nanos expected : {10 * kMillisecond, 4 * kMillisecond, base::Nanos{0}}) {
+    Config config = paced(kPace);
+    config.round_trip = expected;
+    config.retransmit_budget_packets = 64;
+    Group group(2, config);
+    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 3 * kPacket);
+    LongWay way;
+    std::array<int, 2> losses{1, 1};
+    way.loses = [&](const Wire& sent) {
+      const auto header = sent.header();
+      const bool last = header.type == wire::Type::kData && header.packet == 2;
+      return last && losses.at(sent.from)-- > 0;
+    };
+    EXPECT_LT(way.run(group, 10 * base::kSecond), 60 * kMillisecond) << expected;
+    EXPECT_LE(group[0].counters().probes_sent, 10u) << expected;
+  }
 }
 
 // Otherwise they would fill the queue that was too short for them before.

@@ -88,7 +88,5 @@ def test_sessions_of_a_lab_are_in_its_group_until_it_ends(tmp_path: Path) -> Non
             "h1", ["setsid", "--wait", "cat", "/proc/self/cgroup"], capture_output=True, text=True
         )
         assert "/allemande-lab\n" in done.stdout
-    root = processor_group._hierarchy()
-    assert root is not None
-    tasks = root / processor_group.NAME / "cgroup.procs"
-    assert not tasks.exists() or tasks.read_text()  # other labs' processes
+        *_, processes = processor_group.entering()
+    assert not Path(processes).exists() or Path(processes).read_text()  # other labs'

@@ -76,7 +76,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-def in_paragraphs(text: str) -> str:
+def _in_paragraphs(text: str) -> str:
     """Without the line breaks of the docstring, which typer keeps in all paragraphs but the first.
 
     Paragraphs with lines of their own, such as examples, are indented and stay as they are.
@@ -102,7 +102,7 @@ def load_command(name: str) -> Any:
     click_command.name = name
     click_command.help = click_command.help or help_line
     for each in (click_command, *getattr(click_command, "commands", {}).values()):
-        each.help = in_paragraphs(each.help or "")
+        each.help = _in_paragraphs(each.help or "")
     return click_command
 
 

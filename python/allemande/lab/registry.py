@@ -61,7 +61,7 @@ def _require_private(base: Path) -> None:
         )
 
 
-def start_time(pid: int) -> int | None:
+def _start_time(pid: int) -> int | None:
     """In clock ticks since boot; with the process id it names a process for good."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -73,11 +73,11 @@ def start_time(pid: int) -> int | None:
 
 
 def process(pid: int) -> dict[str, int]:
-    return {"pid": pid, "start": start_time(pid) or 0}
+    return {"pid": pid, "start": _start_time(pid) or 0}
 
 
 def is_alive(entry: dict[str, int]) -> bool:
-    return start_time(entry["pid"]) == entry["start"]
+    return _start_time(entry["pid"]) == entry["start"]
 
 
 def kill_and_wait(entry: dict[str, int], timeout_s: float) -> None:
@@ -87,7 +87,7 @@ def kill_and_wait(entry: dict[str, int], timeout_s: float) -> None:
     except ProcessLookupError:
         return
     try:
-        if start_time(entry["pid"]) != entry["start"]:
+        if _start_time(entry["pid"]) != entry["start"]:
             return
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         poll = select.poll()
