@@ -256,8 +256,8 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     const std::uint64_t exchange = tail ? tail_exchange() : current();
     const SendWindow& window = tail ? behind : peer.send;
 
-    const bool same_question = peer.probe_next == window.next && peer.probe_of_tail == tail &&
-                               !peer.resent_since_probe;
+    const bool same_question =
+        peer.probe_next == window.next && peer.probe_of_tail == tail && !peer.resent_since_probe;
     if (++peer.probe_number == 0) peer.probe_number = 1;  // 0 means no probe
     if (!same_question) asides_[id].probed_since = peer.probe_number;
     peer.probe_next = window.next;
