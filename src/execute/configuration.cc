@@ -40,6 +40,7 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
   };
   config.pace = nanos(tuning.pace_us);
   config.pace_burst_packets = tuning.burst_packets;
+  config.pace_end_least = tuning.end_least;
   config.round_trip = nanos(tuning.round_trip_us);
   // Latencies that the cluster file leaves out are not known to be 0.
   config.window_packets = tuning.round_trip_us > 0

@@ -12,6 +12,7 @@ constexpr std::uint64_t kManyPackets = 64;  // of a block, so that the last one 
 constexpr std::uint32_t kBurstPart = 4;
 constexpr std::uint32_t kBurstMax = 32;
 constexpr std::uint32_t kWindowLeast = 64;
+constexpr double kEndSpare = 4.0 / 3;
 
 // The shortest queue between two switches.
 std::uint32_t uplink_queue(const topology::Cluster& cluster) {
@@ -49,7 +50,12 @@ FarTuner::FarTuner(const topology::Cluster& cluster, std::span<const base::HostI
   std::vector<std::uint32_t> at_site(hosts.size());
   for (const std::uint32_t site : site_of) ++at_site[site];
   const std::uint32_t senders = *std::max_element(at_site.begin(), at_site.end());
-  burst_packets_ = std::clamp(uplink_queue(cluster) / (kBurstPart * senders), 1u, kBurstMax);
+  const std::uint32_t queue = uplink_queue(cluster);
+  burst_packets_ = std::clamp(queue / (kBurstPart * senders), 1u, kBurstMax);
+  // Queues count packets. A burst of all ranks stays before a link that is asked for nearly all it
+  // carries. While that leaves, no more ends of blocks may come than the queue has room for.
+  const double backlog = static_cast<double>((1 + burst_packets_) * senders) / queue;
+  end_least_ = std::min(1.0, kEndSpare * backlog);
 }
 
 FarLoad FarTuner::equal_load(const Phase& phase) const {
@@ -67,6 +73,7 @@ FarTuning FarTuner::tune(const Phase& phase, const FarLoad& load) const {
   FarTuning out;
   out.round_trip_us = round_trip_us_;
   out.burst_packets = burst_packets_;
+  out.end_least = end_least_;
   if (load.wire_bytes == 0) return out;
   const auto full = cluster_.framing.mtu_bytes + cluster_.framing.link_header_bytes;
   const double frames = static_cast<double>(load.wire_bytes) / full;

@@ -22,8 +22,10 @@ namespace alm::plan {
 inline constexpr double kFarSpare = 1.015;
 
 struct FarTuning {
-  double pace_us = 0;                // between two full frames; 0: nothing to send
-  std::uint32_t burst_packets = 1;   // sent at once by a rank that is late
+  double pace_us = 0;               // between two full frames; 0: nothing to send
+  std::uint32_t burst_packets = 1;  // sent at once by a rank that is late
+  double end_least =
+      0;  // of a full frame, what the short end of a longer block counts for at least
   double round_trip_us = 0;          // of the links between the farthest two, there and back
   std::uint32_t window_packets = 1;  // on the way at most: for a network slower than it is said
 };
@@ -50,6 +52,7 @@ class FarTuner {
   double host_frame_us_ = 0;    // a full frame on the slowest host link
   double round_trip_us_ = 0;
   std::uint32_t burst_packets_ = 1;
+  double end_least_ = 0;
 };
 
 // Of a phase within a site: as tune() for its members alone. Where all send one of them far more

@@ -33,6 +33,8 @@ struct Config {
   // window allows; a rank that is late may send so many at once.
   base::Nanos pace = 0;
   std::uint32_t pace_burst_packets = 1;
+  double pace_end_least =
+      0;  // of a full frame, what a short packet at the end of a block counts for
   bool pace_yields = false;                  // it slows down where much is lost
   base::Nanos round_trip = 0;                // of the links to the farthest peer and back, if known
   std::uint32_t span_packets = 256;          // a block may be so far ahead of its acknowledgements

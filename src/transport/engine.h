@@ -318,7 +318,8 @@ class Engine {
   void count_sent(base::Nanos now, Peer& peer);
   bool ask_for_acks();
   bool due(base::Nanos now);
-  void paced(base::Nanos now, std::uint32_t length);
+  // `follows`: others of its block have left before.
+  void paced(base::Nanos now, std::uint32_t length, bool follows);
   void adapt_pace();
   bool choose_partner(base::Nanos now);
   void load_round();

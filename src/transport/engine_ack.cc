@@ -190,7 +190,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     ++counters_.data_retransmitted;
     if (config_.pace > 0 && !stepping()) {
       ++pace_lost_;
-      paced(now, out->length);
+      paced(now, out->length, packet > 0);
     }
     if (!of_silent_path) note_loss();
     if (sends_copies()) copies_.push_back({id, out->exchange, packet});
@@ -222,7 +222,7 @@ bool Engine::emit_copy(base::Nanos now, Emission* out) {
     fill_data(out, copy.peer, *window, packet, copy.exchange, tail);
     out->header.flags |= wire::kFlagAckSoon;
     ++counters_.data_retransmitted;
-    paced(now, out->length);
+    paced(now, out->length, packet > 0);
     return true;
   }
   return false;

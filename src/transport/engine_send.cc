@@ -1,4 +1,5 @@
 // What goes out next; for data, the schedule and the send rule: which packet, and whether it may.
+#include <algorithm>
 #include <cassert>
 #include <limits>
 
@@ -151,7 +152,7 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
     ++eta_;
   }
   count_sent(now, peer);
-  if (config_.pace > 0) paced(now, out->length);
+  if (config_.pace > 0) paced(now, out->length, packet > 0);
   if (peer.send.exhausted()) drop_partner();
   return true;
 }
@@ -165,10 +166,12 @@ bool Engine::due(base::Nanos now) {
 }
 
 // A packet has left. A rank that is late makes up for a burst and no more.
-void Engine::paced(base::Nanos now, std::uint32_t length) {
+void Engine::paced(base::Nanos now, std::uint32_t length, bool follows) {
   const base::Nanos slack = pace_ * config_.pace_burst_packets;
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
-  const std::uint64_t frame = length + wire::kHeaderBytes + kFramingBytes;
+  const std::uint64_t own = length + wire::kHeaderBytes + kFramingBytes;
+  const auto least = static_cast<std::uint64_t>(config_.pace_end_least * static_cast<double>(full));
+  const std::uint64_t frame = follows ? std::max(own, least) : own;
   paced_at_ = std::max(paced_at_, now - slack) +
               pace_ * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   ++pace_sent_;

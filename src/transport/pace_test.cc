@@ -54,6 +54,22 @@ TEST(Pace, ShortPacketsTakeLess) {
   EXPECT_TRUE(group.pull(0, 50 * kMicrosecond).empty());
 }
 
+TEST(Pace, TheShortEndOfABlockCountsForMoreWhereItIsSaid) {
+  for (const double least : {0.0, 0.8}) {
+    Config config = paced(100 * kMicrosecond);
+    config.pace_end_least = least;
+    Group group(3, config);
+    group.start(0, 0, kPacket + 17);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(group.pull(0, i * 100 * kMicrosecond).size(), 1u);
+    }
+    // The third packet is the first end: half a frame.
+    const base::Nanos after = least > 0.5 ? 80 * kMicrosecond : 50 * kMicrosecond;
+    EXPECT_NEAR(static_cast<double>(group[0].deadline() - 200 * kMicrosecond),
+                static_cast<double>(after), static_cast<double>(kMicrosecond));
+  }
+}
+
 // Both directions of one pair, a fixed time long, losing some packets of any kind.
 struct LongWay {
   struct Flying {
