@@ -184,6 +184,29 @@ TEST(Channel, ALostTailIsResentAfterAProbeFromTheCopyItKept) {
   EXPECT_EQ(group[0].counters().data_retransmitted, 2u);
 }
 
+// The second probe went another way: the answer to the first says nothing of that one.
+TEST(Channel, OverSeveralPathsALateAnswerMakesNoPathSilent) {
+  Config config;
+  config.paths = 2;
+  Group group(2, config);
+  group.start(0, 0, kPacket);
+  group.start(1, 0, kPacket);
+  base::Nanos now = 0;
+  std::vector<Wire> probes;
+  for (; probes.size() < 2 && now < 10 * base::kSecond; now += base::kMillisecond) {
+    for (Wire& sent : group.pull(0, now)) {  // the data is lost
+      if (sent.header().type == wire::Type::kProbe) probes.push_back(std::move(sent));
+    }
+  }
+  ASSERT_EQ(probes.size(), 2u);
+  EXPECT_NE(probes[0].header().path, probes[1].header().path);
+  group.deliver(probes[0], now);
+  for (const Wire& sent : group.pull(1, now)) {
+    if (sent.header().type == wire::Type::kAck) group.deliver(sent, now);
+  }
+  EXPECT_EQ(group[0].counters().path_silences, 0u);
+}
+
 TEST(Channel, SilenceAloneResendsNothing) {
   Group group(2);
   group.start(0, 0, kPacket);

@@ -74,7 +74,9 @@ void Engine::settle_paths(base::Nanos now, PeerId id, bool tail, const wire::Ack
   const SendWindow& window = tail ? asides_[id].tail : peers_[id].send;
   const bool evidence = body == nullptr || body->echo != 0 || body->seen != 0;
   paths_[id].settle(now, tail, window, evidence, body == nullptr ? 0 : body->seen);
-  if (body == nullptr || !answers_probe(id, tail, body->echo)) return;
+  // The latest probe alone: those before went other ways.
+  const bool answers = body != nullptr && body->echo != 0 && body->echo == peers_[id].probe_number;
+  if (!answers) return;
   const std::uint64_t before = paths_[id].silences();
   paths_[id].answered(now, tail, probe_delay_min(), config_.keep_alive);
   counters_.path_silences += paths_[id].silences() - before;
