@@ -29,6 +29,7 @@ from allemande.lab import processor_group
 
 # An entry that does not say whose it is, is being made or being removed this very moment.
 HALF_MADE_S = 60
+DOWN_TIMEOUT_S = 20
 
 
 def _base_path() -> Path:
@@ -80,7 +81,7 @@ def is_alive(entry: dict[str, int]) -> bool:
     return _start_time(entry["pid"]) == entry["start"]
 
 
-def kill_and_wait(entry: dict[str, int], timeout_s: float) -> None:
+def kill_and_wait(entry: dict[str, int]) -> None:
     """By pid and start time, so that nobody else's process is meant."""
     try:
         descriptor = os.pidfd_open(entry["pid"])
@@ -92,7 +93,7 @@ def kill_and_wait(entry: dict[str, int], timeout_s: float) -> None:
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        if not poll.poll(timeout_s * 1000):
+        if not poll.poll(DOWN_TIMEOUT_S * 1000):
             raise Failed(f"process {entry['pid']} of the lab does not end, though killed")
     finally:
         os.close(descriptor)

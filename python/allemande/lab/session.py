@@ -35,7 +35,6 @@ from allemande.lab.stats import RelayStats, Stats
 from allemande.lab.timers import Timers, choose_timers
 
 SAMPLE_PERIOD_S = 0.05
-DOWN_TIMEOUT_S = 20
 
 # The lab's own processes need the standard library only, and start faster without site-packages.
 _INSIDE = str(Path(__file__).parent)
@@ -164,7 +163,7 @@ class Lab:
 
     def close(self) -> None:
         """Ends the lab and everything in it; returns when its processes are gone."""
-        registry.kill_and_wait(self._state["init"], DOWN_TIMEOUT_S)
+        registry.kill_and_wait(self._state["init"])
         if self._boot is not None:
             _end(self._boot)
             self._boot = None
@@ -210,7 +209,6 @@ class Lab:
         target = str(self._state["init"]["pid"])
         user = ["nsenter", "-t", target, "-U", "--preserve-credentials", "--"]
         return [
-            *processor_group.entering(),
             *("env", "--ignore-signal=INT"),
             *(user if self.rootless else []),
             *("setpriv", "--pdeathsig", "KILL", "nsenter", "-t", target, "-p", "-m", "-i", "--"),
@@ -242,6 +240,7 @@ class Lab:
             raise Failed(f"lab {self.name!r} is not running any more")
         settings = {"TMPDIR": str(self.directory / "tmp"), **self._variables(), **(env or {})}
         return [
+            *processor_group.entering(),
             *self._enter(),
             *("nsenter", "-t", str(self._pids[host]), "-m", "-n", "-u", "--"),
             *(delays.BEHIND_THE_RELAY if self.rootless and self.network.delayed_links() else ()),
