@@ -12,6 +12,7 @@ constexpr std::uint64_t kManyPackets = 64;  // of a block, so that the last one 
 constexpr std::uint32_t kBurstPart = 4;
 constexpr std::uint32_t kBurstMax = 32;
 constexpr std::uint32_t kWindowLeast = 64;
+// Ends of blocks count for so many times as much as the room in the queue asks for.
 constexpr double kEndSpare = 4.0 / 3;
 
 // The shortest queue between two switches.

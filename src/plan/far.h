@@ -24,8 +24,8 @@ inline constexpr double kFarSpare = 1.015;
 struct FarTuning {
   double pace_us = 0;               // between two full frames; 0: nothing to send
   std::uint32_t burst_packets = 1;  // sent at once by a rank that is late
-  double end_least =
-      0;  // of a full frame, what the short end of a longer block counts for at least
+  // What the short end of a longer block counts for at least, as part of a full frame.
+  double end_least = 0;
   double round_trip_us = 0;          // of the links between the farthest two, there and back
   std::uint32_t window_packets = 1;  // on the way at most: for a network slower than it is said
 };

@@ -30,11 +30,11 @@ struct Config {
   base::Nanos packet_time = 12'000;  // one full frame on the host link
   bool knows_rate = false;           // of the host link: packet_time is no guess
   // Where a thin or far link is the limit (plan/far.h): a full frame leaves every `pace`, 0: as the
-  // window allows; a rank that is late may send so many at once.
+  // window allows; a rank that is late may send so many at once. The short end of a longer block
+  // counts for at least that part of a full frame.
   base::Nanos pace = 0;
   std::uint32_t pace_burst_packets = 1;
-  double pace_end_least =
-      0;  // of a full frame, what a short packet at the end of a block counts for
+  double pace_end_least = 0;
   bool pace_yields = false;                  // it slows down where much is lost
   base::Nanos round_trip = 0;                // of the links to the farthest peer and back, if known
   std::uint32_t span_packets = 256;          // a block may be so far ahead of its acknowledgements

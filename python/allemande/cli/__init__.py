@@ -12,7 +12,6 @@ Everything after `--` reaches a command untouched.
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -81,7 +80,7 @@ def _in_paragraphs(text: str) -> str:
 
     Paragraphs with lines of their own, such as examples, are indented and stay as they are.
     """
-    paragraphs = inspect.cleandoc(text).split("\n\n")
+    paragraphs = text.split("\n\n")
     return "\n\n".join(
         text
         if any(line.startswith((" ", "\b")) for line in text.splitlines())
