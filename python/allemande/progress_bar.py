@@ -1,4 +1,4 @@
-"""Shows how far a command is and how long it will take; says nothing when nobody watches."""
+"""Shows how far a command is and how long it will take: a bar, or a line now and then in a log."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 SILENT_S = 2.0
+LOG_EVERY_S = 60.0
 
 
 def format_left(seconds: float) -> str:
@@ -17,10 +18,15 @@ def format_left(seconds: float) -> str:
 
 
 class ConsoleProgress:
-    """A bar on standard error, as a context manager."""
+    """A bar on standard error, as a context manager.
 
-    def __init__(self, console: Console | None = None) -> None:
+    Where standard error is no terminal it is a line every `log_every_s` seconds.
+    """
+
+    def __init__(self, console: Console | None = None, log_every_s: float = LOG_EVERY_S) -> None:
         self._console = console or Console(stderr=True)
+        self._log_every_s = log_every_s
+        self._logged_s = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}", justify="left"),
             BarColumn(),
@@ -48,6 +54,9 @@ class ConsoleProgress:
     def show(self, text: str, done_s: float, total_s: float) -> None:
         if self._task is None:
             return
+        if not self._console.is_terminal:
+            self._log(f"{text}, {format_left(total_s - done_s)}")
+            return
         self._bar.update(
             self._task,
             description=text,
@@ -55,6 +64,12 @@ class ConsoleProgress:
             total=total_s,
             left=format_left(total_s - done_s),
         )
+
+    def _log(self, line: str) -> None:
+        now_s = time.monotonic()
+        if now_s - self._logged_s >= self._log_every_s:
+            self._logged_s = now_s
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 class LateProgress:

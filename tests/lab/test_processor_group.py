@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,18 @@ def test_a_command_runs_although_the_group_is_gone(machine: Path) -> None:
     processor_group.remove()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("a word $x\n", "")
+
+
+def test_the_group_goes_when_its_last_process_has_ended(machine: Path) -> None:
+    (machine / "own").write_text("1:cpu:/\n")
+    group = machine / "cpu/allemande-lab"
+    group.mkdir(parents=True)
+    (group / "cgroup.procs").touch()
+    ending = threading.Timer(0.1, (group / "cgroup.procs").unlink)
+    ending.start()
+    processor_group.remove()
+    ending.join()
+    assert not group.exists()
 
 
 def test_sessions_of_a_lab_are_in_its_group_until_it_ends(tmp_path: Path) -> None:

@@ -209,11 +209,26 @@ def test_a_lab_whose_timers_are_scaled_may_be_silent_for_longer(
     assert "no call completed for 1 s" in (figure.void_reason or "")
 
 
-def test_nothing_is_shown_when_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with ConsoleProgress() as progress:
         progress.show("round 1", 1.0, 10.0)
     output = capsys.readouterr()
     assert (output.out, output.err) == ("", "")
+
+
+def test_a_log_gets_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("allemande.progress_bar.time.monotonic", lambda: now)
+    with ConsoleProgress(log_every_s=60) as progress:
+        for now in (130.0, 160.0, 190.0, 221.0):
+            progress.show("round 1/2  openmpi", now - 100, 200)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "round 1/2  openmpi, about 2 min 20 s left",
+        "round 1/2  openmpi, about 1 min 19 s left",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ all others (ADR 53). In a control group of its own (man cgroups(7)) nothing gets
 from __future__ import annotations
 
 import contextlib
+import time
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 NAME = "allemande-lab"
+ENDING_S = 1.0
 # $0 is the file that lists the group's processes. The command runs in any case.
 JOIN = '{ echo $$ >"$0"; } 2>/dev/null; exec "$@"'
 
@@ -53,8 +55,19 @@ def entering() -> list[str]:
 
 
 def remove() -> None:
-    """Unless another lab's processes are in it."""
+    """When no lab runs any more. The last commands may still be ending."""
     root = _hierarchy()
-    if root is not None:
-        with contextlib.suppress(OSError):
+    if root is None:
+        return
+    latest_s = time.monotonic() + ENDING_S
+    while True:
+        try:
             (root / NAME).rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:  # processes are in it
+            if time.monotonic() > latest_s:
+                return
+            time.sleep(0.01)
+        else:
+            return

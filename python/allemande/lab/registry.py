@@ -175,9 +175,9 @@ def claim(wanted: str, exact: bool) -> Path:
 def remove(directory: Path) -> None:
     """The entry, and with the last one the base and the group of processes."""
     shutil.rmtree(directory, ignore_errors=True)
-    processor_group.remove()
     with contextlib.suppress(OSError):
         directory.parent.rmdir()
+        processor_group.remove()
 
 
 def running() -> list[dict[str, Any]]:
