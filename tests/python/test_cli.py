@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from types import ModuleType
 from typing import Annotated
 
@@ -107,6 +110,24 @@ def test_interrupt_exits_130(command: ModuleType, capsys: pytest.CaptureFixture[
     command.command = interrupted  # type: ignore[attr-defined]
     assert cli.main(["stand-in"]) == cli.EXIT_INTERRUPTED
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_whoever_is_told_to_end_cleans_up(command: ModuleType, number: signal.Signals) -> None:
+    cleaned: list[bool] = []
+
+    def told() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        finally:
+            cleaned.append(True)
+
+    command.command = told  # type: ignore[attr-defined]
+    before = signal.getsignal(number)
+    assert cli.main(["stand-in"]) == 128 + number
+    assert cleaned == [True]
+    assert signal.getsignal(number) == before
 
 
 def test_help_imports_no_command_and_nothing_heavy() -> None:

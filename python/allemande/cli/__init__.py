@@ -11,10 +11,13 @@ Everything after `--` reaches a command untouched.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +28,7 @@ from allemande import __version__
 from allemande.errors import AllemandeError
 
 EXIT_INTERRUPTED = 130
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 # name -> (module, help line), in the order `--help` lists them
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -149,12 +153,31 @@ def allemande(
     """Faster MPI_Alltoall on networks that congest."""
 
 
+def _end(number: int, _frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up is not to be cut short
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def _cleaning_up_when_told_to_end() -> Iterator[None]:
+    """Ends by an exception, as Ctrl-C does: labs, processes and temporary files go."""
+    changed = [one for one in ENDING_SIGNALS if signal.getsignal(one) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code (0 done, 1 failed, 2 bad input)."""
     try:
-        get_command(app).main(
-            args=list(sys.argv[1:] if arguments is None else arguments), prog_name="allemande"
-        )
+        with _cleaning_up_when_told_to_end():
+            get_command(app).main(
+                args=list(sys.argv[1:] if arguments is None else arguments), prog_name="allemande"
+            )
     except AllemandeError as error:
         sys.stdout.flush()
         print(f"allemande: {error}", file=sys.stderr)
