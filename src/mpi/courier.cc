@@ -191,9 +191,12 @@ io::MessageFlow Courier::message_flow() const {
   }
   transport::Config of_host;
   execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
-  const std::uint32_t window = std::max(1u, of_host.window_packets / members_.placement.most());
-  return io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes,
-                                     carrier::PointToPoint::kFew);
+  const std::uint32_t sharers = members_.placement.most();
+  const std::uint32_t window = std::max(1u, of_host.window_packets / sharers);
+  auto flow =
+      io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes, carrier::PointToPoint::kFew);
+  flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
+  return flow;
 }
 
 void Courier::begin_call() {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+
+#include "base/time.h"
 
 namespace alm::io {
 
@@ -28,12 +31,22 @@ struct MessageFlow {
             segments * (mtu_bytes - kAroundSegment) - kAroundChunk};
   }
 
+  // For a host's link of this rate, shared by `sharers` ranks. So many chunks could have passed: if
+  // none comes meanwhile, what comes cannot clock what is sent.
+  void wait_for_link(double rate_mbit_s, std::uint32_t sharers) {
+    constexpr double kChunks = 16;
+    if (!(rate_mbit_s > 0)) return;
+    patience =
+        std::llround(kChunks * sharers * 8e3 * static_cast<double>(chunk_bytes) / rate_mbit_s);
+  }
+
   std::uint32_t outstanding;  // sends that have not completed, at once
   // What has been sent and not been balanced by what has come, in chunks; 0: not counted. MPI tells
   // when a buffer is free again, not when a message has come: only what comes can clock what is
   // sent (000 Alg 2).
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;  // equal on all ranks; 0: the largest there are
+  base::Nanos patience = 0;       // a rank whose sends are not clocked waits so long at least
 };
 
 }  // namespace alm::io

@@ -19,5 +19,16 @@ TEST(MessageFlow, KeepsDataAndWhatComesAgainstItWithinTheWindow) {
   }
 }
 
+TEST(MessageFlow, IsPatientWhereLinksAreSlow) {
+  auto flow = MessageFlow::of_packets(5, 1500, 4);
+  EXPECT_EQ(flow.patience, 0);
+  flow.wait_for_link(0, 1);  // not known
+  EXPECT_EQ(flow.patience, 0);
+  flow.wait_for_link(10, 1);
+  EXPECT_EQ(flow.patience, 16 * 8 * 4280 * 100);  // 3.4 ms for a chunk of 4,280 bytes
+  flow.wait_for_link(10, 4);
+  EXPECT_EQ(flow.patience, 4 * 16 * 8 * 4280 * 100);
+}
+
 }  // namespace
 }  // namespace alm::io

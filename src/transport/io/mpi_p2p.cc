@@ -56,6 +56,7 @@ int MpiP2p::start(std::size_t number, const Exchange& exchange, const MessageFlo
   lane.exchange = exchange;
   const std::uint32_t most = std::max(ranks_, flow.window_chunks);
   lane.window = std::clamp<std::size_t>(flow.outstanding, 1, most);
+  lane.unclocked = std::max(options_.unclocked, std::chrono::nanoseconds(flow.patience));
   lane.chunk_bytes = options_.chunk_bytes;
   if (flow.chunk_bytes != 0) lane.chunk_bytes = std::min(lane.chunk_bytes, flow.chunk_bytes);
   lane.clocked = flow.window_chunks > 0;
@@ -160,7 +161,7 @@ int MpiP2p::proceed(std::size_t number) {
 bool MpiP2p::may_send(Lane& lane) const {
   if (!lane.turns.held_back()) return true;
   const auto now = Clock::now();
-  if (now - lane.quiet_since < options_.unclocked) return false;
+  if (now - lane.quiet_since < lane.unclocked) return false;
   lane.quiet_since = now;
   lane.turns.relent();
   return true;

@@ -110,6 +110,7 @@ class MpiP2p {
     std::size_t window = 0;
     std::uint64_t chunk_bytes = 0;
     bool clocked = false;
+    std::chrono::nanoseconds unclocked{};
     transport::MessageTurns turns;
     std::chrono::steady_clock::time_point quiet_since;  // nothing has come, nothing was sent
     // One receive for each of rounds.recv, then the sends outstanding.
