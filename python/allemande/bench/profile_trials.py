@@ -36,6 +36,7 @@ from allemande.topology import load_cluster
 
 FIRST = 20
 SETTLED = 20
+LONGEST_S = 600.0  # of all calls of one size: all that are asked for are made
 FIRST_MAX = 1.05  # times the settled way
 SAME_MIN = 0.85  # part of the classes whose first way is the one they settle on
 SURVEYED = (
@@ -123,7 +124,7 @@ def _trial_rows(
     decisions.unlink(missing_ok=True)
     profile = stem.with_name(f"{stem.name}-profile.toml")
     name = f"allemande+{library}:trials=on,profile={profile},decisions={decisions}"
-    effort = Effort(rounds=1, calls=calls, calls_max=calls, seconds=0)
+    effort = Effort(rounds=1, calls=calls, calls_max=calls, seconds=0, seconds_max=LONGEST_S)
     compared = _compare(cluster, scale, sizes, name, effort)
     known = load_decisions(str(decisions))
     for figure in compared.figures:
