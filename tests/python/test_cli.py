@@ -124,10 +124,23 @@ def test_whoever_is_told_to_end_cleans_up(command: ModuleType, number: signal.Si
             cleaned.append(True)
 
     command.command = told  # type: ignore[attr-defined]
-    before = signal.getsignal(number)
-    assert cli.main(["stand-in"]) == 128 + number
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        assert cli.main(["stand-in"]) == 128 + number
+        assert signal.getsignal(number) == signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
     assert cleaned == [True]
-    assert signal.getsignal(number) == before
+
+
+def test_what_is_ignored_stays_ignored(command: ModuleType) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    command.command = lambda: os.kill(os.getpid(), signal.SIGHUP)  # type: ignore[attr-defined]
+    try:
+        assert cli.main(["stand-in"]) == 0
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_help_imports_no_command_and_nothing_heavy() -> None:
