@@ -20,12 +20,11 @@ def format_left(seconds: float) -> str:
 class ConsoleProgress:
     """A bar on standard error, as a context manager.
 
-    Where standard error is no terminal it is a line every `log_every_s` seconds.
+    Where standard error is no terminal it is a line every LOG_EVERY_S.
     """
 
-    def __init__(self, console: Console | None = None, log_every_s: float = LOG_EVERY_S) -> None:
+    def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
-        self._log_every_s = log_every_s
         self._logged_s = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}", justify="left"),
@@ -67,7 +66,7 @@ class ConsoleProgress:
 
     def _log(self, line: str) -> None:
         now_s = time.monotonic()
-        if now_s - self._logged_s >= self._log_every_s:
+        if now_s - self._logged_s >= LOG_EVERY_S:
             self._logged_s = now_s
             self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 

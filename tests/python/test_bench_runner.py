@@ -221,7 +221,7 @@ def test_a_log_gets_a_line_now_and_then(
 ) -> None:
     now = 100.0
     monkeypatch.setattr("allemande.progress_bar.time.monotonic", lambda: now)
-    with ConsoleProgress(log_every_s=60) as progress:
+    with ConsoleProgress() as progress:
         for now in (130.0, 160.0, 190.0, 221.0):
             progress.show("round 1/2  openmpi", now - 100, 200)
     lines = capsys.readouterr().err.splitlines()

@@ -60,14 +60,11 @@ def remove() -> None:
     if root is None:
         return
     latest_s = time.monotonic() + ENDING_S
-    while True:
+    while time.monotonic() < latest_s:
         try:
             (root / NAME).rmdir()
-        except FileNotFoundError:
-            return
+            break
+        except (FileNotFoundError, PermissionError):  # there is none, or it is not ours
+            break
         except OSError:  # processes are in it
-            if time.monotonic() > latest_s:
-                return
             time.sleep(0.01)
-        else:
-            return

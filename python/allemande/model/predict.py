@@ -47,7 +47,7 @@ class Row:
 
 # Forecasts from the structure of a way alone are right in the middle, but one in twenty exchanges
 # by other ways than the synchronous shuffle takes 1.2 to 2.7 times as long (docs/predict.md).
-# Ways between sites, which only networks with sites have, are as sure as that.
+# Two ways between sites, which only networks with sites have, are as sure as that one.
 CAUTION = 0.12
 SURE = ("sync-shuffle", "multi-site", "local-group")
 

@@ -26,8 +26,7 @@ def _adopt_progress(slots: Any) -> None:
     global shared_progress
     shared_progress = slots
     # A Ctrl-C reaches every process of the terminal: the first one says so, the others just end.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _run_shared(index: int, case: Case) -> Result:

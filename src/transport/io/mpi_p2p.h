@@ -41,7 +41,8 @@ struct P2pOptions {
   static constexpr std::uint64_t kChunkBytes = transport::MessageTurns::kChunkBytes;
 
   std::uint64_t chunk_bytes = kChunkBytes;
-  // A rank that waits for what does not come sends on after so long: in an uneven exchange others
+  // A rank that waits for what does not come sends on after so long, or after the patience of the
+  // flow where that is longer: in an uneven exchange others
   // may have nothing for it.
   std::chrono::nanoseconds unclocked = std::chrono::milliseconds(5);
   // After giving up, what is under way is waited for so long: others may be elsewhere. And, when
