@@ -19,7 +19,8 @@ from tests.lab_processes import name_of_process, processes_of
 
 from allemande.cli import main
 from allemande.errors import BadInput
-from allemande.lab import Lab, delays
+from allemande.lab import Lab, delays, processor_group
+from allemande.lab.inside.relay import NICE
 from allemande.lab.network import LATENCY_US_MIN, load_network
 from allemande.topology import load_cluster
 
@@ -222,6 +223,17 @@ def test_a_lab_ends_with_its_relay(two_sites: Path, nothing_left: Callable[[], N
             time.sleep(0.01)
         assert not lab.directory.exists()
     nothing_left()
+
+
+def test_the_relay_is_in_the_group_of_the_ranks(two_sites: Path) -> None:
+    """Beside a group of ranks that wait busily it stood still for minutes (ADR 53)."""
+    members = processor_group.members_file()
+    if members is None:
+        pytest.skip("no groups of processes may be made here")
+    before = set(members.read_text().split())
+    with Lab.boot(two_sites, scale=SCALE, force=True):
+        (relay,) = set(members.read_text().split()) - before
+        assert os.getpriority(os.PRIO_PROCESS, int(relay)) == NICE
 
 
 def test_refuses_what_there_is_no_memory_for(two_sites: Path) -> None:

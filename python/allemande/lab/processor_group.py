@@ -3,7 +3,8 @@
 Launchers start every host's processes in a session of its own (hydra every rank's), and the kernel
 gives each session a group (autogroup, man sched(7)). On Linux 6.18 a process that waits busily and
 yields, alone in its group on a processor, keeps that processor for seconds, up to minutes, before
-all others (ADR 53). In a control group of its own (man cgroups(7)) nothing gets such groups.
+all others (ADR 53). In a control group of its own (man cgroups(7)) nothing gets such groups. The
+relay of long links is in it as well: beside ranks of another group it did not get its turn.
 """
 
 from __future__ import annotations
@@ -41,17 +42,26 @@ def _hierarchy() -> Path | None:
     return None
 
 
-def entering() -> list[str]:
-    """What stands before a command that is to run in the group; nothing where there is none."""
+def members_file() -> Path | None:
+    """Where a process id is written to join the group, which is there afterwards.
+
+    None: nothing can be done, or nothing is to be done.
+    """
     root = _hierarchy()
     if root is None:
-        return []
+        return None
     group = root / NAME
     try:
         group.mkdir(exist_ok=True)
     except OSError:  # not root, or a container that may not
-        return []
-    return ["sh", "-c", JOIN, str(group / "cgroup.procs")]
+        return None
+    return group / "cgroup.procs"
+
+
+def entering() -> list[str]:
+    """What stands before a command that is to run in the group; nothing where there is none."""
+    members = members_file()
+    return [] if members is None else ["sh", "-c", JOIN, str(members)]
 
 
 def remove() -> None:

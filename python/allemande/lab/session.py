@@ -123,7 +123,12 @@ class Lab:
         try:
             _write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
             process = _start(directory)
-            plan |= {"directory": str(directory), "sample_period_s": sample_period_s}
+            group = processor_group.members_file() if network.delayed_links() else None
+            plan |= {
+                "directory": str(directory),
+                "sample_period_s": sample_period_s,
+                "group": None if group is None else str(group),
+            }
             init, pids = _build(process, plan, directory)
             state: dict[str, Any] = {
                 "name": directory.name,

@@ -236,6 +236,9 @@ def _build(plan: dict[str, Any]) -> list[Holder]:
     holders = [Holder(entry, plan["offloads"], directory) for entry in plan["namespaces"]]
     for holder in holders:
         holder.wait()
+        if "relay" in holder.entry and plan["group"] is not None:
+            with contextlib.suppress(OSError):  # then it is one of those beside the group
+                Path(plan["group"]).write_text(str(holder.pid))
     # "{0}" in a command is the process that holds the first namespace's, and so on.
     pids = [holder.pid for holder in holders]
     last = holders[-1]
