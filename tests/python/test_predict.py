@@ -145,6 +145,30 @@ def test_samples_of_a_library_become_a_signature(profile: Profile) -> None:
     assert delta == pytest.approx(0.004 / 15 - 1e-4, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("cluster", "algorithm", "ways"),
+    [
+        ("tam-8x2", "combine", {100: "udp grid:4x4"}),
+        ("grid-10-20", "multi-site", {8: "udp multi-site-combined", 8192: "udp multi-site"}),
+        ("tam-8x2", "group-shuffle", {8192: "udp group-shuffle"}),
+    ],
+)
+def test_samples_are_of_the_way_that_was_taken_at_their_size(
+    cluster: str, algorithm: str, ways: dict[int, str]
+) -> None:
+    known = load_cluster(cluster)
+    hosts = tuple(host.name for host in known.hosts)
+    candidate = simulated_candidate(algorithm)
+    samples = [Sample(candidate, size, (1.0, 1.0), hosts) for size in ways]
+    profile = profile_of(known, samples)
+    assert {one.bytes: one.way for one in with_fits(profile).samples} == ways
+    for size in ways:
+        (row,) = (
+            row for row in Predictions(profile, hosts).rows(size) if row.candidate == candidate
+        )
+        assert (round(row.time_s, 9), row.basis) == (1.0, "measured")
+
+
 def test_the_command_writes_an_array(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", path, "--hosts", "16", "--size", "50000", "--json", "-"]) == 0
     rows = json.loads(capsys.readouterr().out)

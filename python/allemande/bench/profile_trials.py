@@ -28,6 +28,7 @@ from allemande.bench.runner import Effort
 from allemande.decisions import Decision, load_decisions
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
+from allemande.model.fits import with_fits
 from allemande.model.profile import save_profile
 from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
@@ -114,7 +115,7 @@ def _profile(
     samples = bench_samples(text, cluster, [host.name for host in known.hosts])
     profile = profile_of(known, samples, mpi=compared.setting.versions[-1])
     network = replace(profile.network, time_scale=choose_timers(None, scale).factor)
-    save_profile(replace(profile, network=network), path)
+    save_profile(with_fits(replace(profile, network=network)), path)
 
 
 def _trial_rows(

@@ -32,9 +32,20 @@ CERTAIN = 0.02
 
 
 def _with_ways(profile: Profile) -> Profile:
-    """Samples say which way they timed, where their candidate tells."""
+    """Samples say which way they timed, where their candidate tells, or it and their size."""
+    ways: dict[tuple[str, ...], tuple[OwnCandidate, ...]] = {}
+
+    def way_at_size(one: Sample) -> str:
+        if profile.cluster is None or not one.candidate.startswith(OUR_PREFIX):
+            return ""
+        if one.members not in ways:
+            ways[one.members] = own_candidates(profile.cluster, one.members, library_of(profile))
+        same = (way for way in ways[one.members] if way.candidate == one.candidate)
+        return next((_family(way.key) for way in same if way.takes(one.bytes)), "")
+
     samples = tuple(
-        one if one.way else replace(one, way=way_of(one.candidate)) for one in profile.samples
+        replace(one, way=one.way or way_of(one.candidate) or way_at_size(one))
+        for one in profile.samples
     )
     return replace(profile, samples=samples)
 

@@ -13,6 +13,7 @@ from allemande.topology import Cluster
 OUR_PREFIX = "allemande+"
 LIBRARY_WAY = "library"
 COMBINING = "combine"  # the option's name for phases that combine blocks
+BY_SIZE = (COMBINING, "multi-site", "auto", "native")  # small blocks go another way than large ones
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def own_candidates(
 
 
 def way_of(candidate: str) -> str:
-    """What decision files call the way of a candidate; empty: it has none, or depends on the size.
+    """What decision files call the way of a candidate; empty: it has none, or the size decides.
 
     Rounds have the same name on all ranks; which permutation they follow is left out.
     """
@@ -63,7 +64,7 @@ def way_of(candidate: str) -> str:
         return LIBRARY_WAY if not options else ""
     words = options.split(",")
     chosen = [word.partition("=")[2] for word in words if word.startswith("algorithm=")]
-    if len(words) != 1 or len(chosen) != 1 or chosen[0] in (COMBINING, "auto", "native"):
+    if len(words) != 1 or len(chosen) != 1 or chosen[0] in BY_SIZE:
         return ""
     return f"udp {chosen[0]}"
 
