@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from allemande.model.accuracy import HEADINGS, Comparison, Target, last_line, summarise
-from allemande.model.lab_accuracy import Bed, first_hosts, predicted_stock
-from allemande.model.predict import Row
+from allemande.model.accuracy import (
+    HEADINGS,
+    Choice,
+    ChoiceTarget,
+    Comparison,
+    Target,
+    choice_misses,
+    last_line,
+    summarise,
+)
+from allemande.model.lab_accuracy import OWN_GROUPS, predicted_own, predicted_stock
+from allemande.model.lab_samples import SCALE, Bed, first_hosts
+from allemande.model.measured_choices import choices_of, measured_choices
+from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Sample
 from allemande.model.random_networks import HOSTS_MAX, random_network
 from allemande.model.random_sites import random_sites, random_size
-from allemande.model.simulated_accuracy import (
-    Choice,
-    choice_misses,
-    first_choices,
-    first_choices_between_sites,
-)
+from allemande.model.samples import profile_of
+from allemande.model.simulated_accuracy import first_choices, first_choices_between_sites
 from allemande.topology import Cluster, load_cluster
 
 
@@ -72,11 +80,13 @@ def test_first_choices_between_sites_are_near_the_best() -> None:
 
 
 def test_choices_far_off_are_missed() -> None:
-    near = [Choice(1, 100, "a", "a", 0.0)] * 19
-    assert choice_misses(near) == []
-    assert choice_misses([*near, Choice(2, 100, "a", "b", 0.3)]) == ["more than 20% off in 1 of 20"]
-    many = [*near, *[Choice(2, 100, "a", "b", 0.1)] * 3]
-    assert choice_misses(many) == ["within 5% of the best in 86.4%, at least 95%"]
+    target = ChoiceTarget(near_part=0.95, far=0.20)
+    near = [Choice("x", 100, "a", "a", 0.0)] * 19
+    assert choice_misses(near, target) == []
+    far = Choice("y", 100, "a", "b", 0.3)
+    assert choice_misses([*near, far], target) == ["more than 20% off in 1 of 20"]
+    many = [*near, *[Choice("z", 100, "a", "b", 0.1)] * 3]
+    assert choice_misses(many, target) == ["within 5% of the best in 86.4%, at least 95%"]
 
 
 def test_a_cluster_of_the_first_hosts_keeps_their_links() -> None:
@@ -93,7 +103,12 @@ class KnownBed(Bed):
     """Exchanges take twice what Proposition 1 of 003 says, among 32 hosts three times."""
 
     def samples(
-        self, cluster: Cluster, hosts: int, against: str, sizes: tuple[int, ...]
+        self,
+        cluster: Cluster,
+        hosts: int,
+        against: str,
+        sizes: Sequence[int],
+        scale: float = SCALE,
     ) -> list[Sample]:
         members = tuple(host.name for host in cluster.hosts[:hosts])
         times = 1 if hosts == 2 else 3 if hosts == 32 else 2
@@ -111,3 +126,59 @@ def test_the_signature_is_judged_where_it_is_as_saturated_as_among_eight(tmp_pat
     assert [one.row.ranks for one in result.saturated] == [24] * 4
     assert max(one.error for one in result.saturated) < 0.01
     assert result.spread == pytest.approx(0.1)
+
+
+class OrderedBed(Bed):
+    """The first candidate takes twice what the links allow, the next three times, and so on."""
+
+    def samples(
+        self,
+        cluster: Cluster,
+        hosts: int,
+        against: str,
+        sizes: Sequence[int],
+        scale: float = SCALE,
+    ) -> list[Sample]:
+        members = [host.name for host in cluster.hosts[:hosts]]
+        limits = {size: cluster.scaled(scale).limit_seconds(members, size) for size in sizes}
+        return [
+            Sample(name, size, (times * limits[size],), tuple(members))
+            for times, name in enumerate(against.split(","), 2)
+            for size in sizes
+        ]
+
+
+def test_our_ways_are_predicted_where_they_were_not_sampled(tmp_path: Path) -> None:
+    shuffles = OWN_GROUPS[0]
+    found = list(predicted_own(OrderedBed(tmp_path, 1, 1), "tam-8x4", shuffles))
+    points = {(one.row.candidate, one.row.ranks, one.row.size) for one in found}
+    at_24 = [(24, size) for size in (10_000, 25_000, 50_000, 100_000)]
+    assert points == {
+        (f"allemande+openmpi:algorithm={name}", *point)
+        for name in ("sync-shuffle", "group-shuffle")
+        for point in [(16, 25_000), (32, 25_000), *at_24]
+    }
+    assert max(one.error for one in found) < 0.05
+
+
+def test_first_choices_are_held_against_all_ways_that_were_measured(tmp_path: Path) -> None:
+    said: list[str] = []
+    found = measured_choices(OrderedBed(tmp_path, 1, 1), "tam-8x4", "mpich", said.append)
+    assert [one.size for one in found] == [100, 400, 2048, 8192, 30_000, 50_000]
+    assert {(one.chosen, one.best, one.off) for one in found} == {("mpich", "mpich", 0.0)}
+    assert len(said) == 3
+
+
+def test_a_choice_is_off_by_what_it_takes_longer() -> None:
+    cluster = load_cluster("tam-8x2")
+    hosts = [host.name for host in cluster.hosts]
+    known = [Sample("openmpi", size, (10e-3,), tuple(hosts)) for size in (1000, 4000)]
+    predictions = Predictions(profile_of(cluster, known), hosts)
+    ours = "allemande+openmpi:algorithm=sync-shuffle"
+    measured = [
+        Sample("openmpi", 2000, (1e-3,), tuple(hosts)),
+        Sample(ours, 2000, (5e-3, 1.5e-3, 1.4e-3), tuple(hosts)),
+    ]
+    (choice,) = choices_of("here", predictions, measured, [2000])
+    assert (choice.chosen, choice.best) == (ours, "openmpi")
+    assert choice.off == pytest.approx(0.5)

@@ -95,3 +95,43 @@ def last_line(found: Sequence[Comparison]) -> str:
     """Of all that was compared."""
     whole = summarise("all", found, Target())
     return f"median {whole.median:.1%}, worst {whole.worst:.1%}, coverage {whole.coverage:.1%}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was taken on a network at a size, and the best there was."""
+
+    where: str
+    size: int
+    chosen: str
+    best: str
+    off: float  # time of the chosen over that of the best, less 1
+
+
+@dataclass(frozen=True)
+class ChoiceTarget:
+    """How many choices have to be `NEAR` the best, and how far off one may be at most."""
+
+    near_part: float
+    far: float
+
+
+NEAR = 0.05
+
+
+def near_part(found: Sequence[Choice]) -> float:
+    """The part of the choices that are `NEAR` the best."""
+    return sum(one.off <= NEAR for one in found) / len(found)
+
+
+def choice_misses(found: Sequence[Choice], target: ChoiceTarget) -> list[str]:
+    """In words; empty: all figures are held."""
+    near = near_part(found)
+    misses = []
+    if near < target.near_part:
+        least = f"at least {target.near_part:.0%}"
+        misses.append(f"within {NEAR:.0%} of the best in {near:.1%}, {least}")
+    far = [one for one in found if one.off > target.far]
+    if far:
+        misses.append(f"more than {target.far:.0%} off in {len(far)} of {len(found)}")
+    return misses

@@ -1,105 +1,32 @@
 """Predictions against the lab: stock pairwise exchanges from samples of few hosts, by 003 Eq 5 and
-by ours, and our own ways at sizes that were held out. What has been measured is kept."""
+by ours, and our own ways at sizes and numbers of hosts that were held out."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from allemande.errors import Failed
 from allemande.model.accuracy import Comparison, Summary, Target, summarise
+from allemande.model.lab_samples import SCALE, Bed
 from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Sample
-from allemande.model.samples import bench_samples, profile_of
+from allemande.model.samples import profile_of
 from allemande.model.signature_fit import PointToPoint, fit_signature, proposition_1
-from allemande.model.simulated_accuracy import Watcher
-from allemande.topology import Cluster, compress_hostlist, load_cluster, parse_cluster
+from allemande.model.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
+from allemande.topology import Cluster, load_cluster
 
 STOCK = ("openmpi:pairwise", "mpich:pairwise")
-OURS = "allemande+openmpi:algorithm=sync-shuffle"
+OURS = "allemande+openmpi:algorithm={}"
 SIZES = (10_000, 25_000, 50_000, 100_000)
-KNOWN_SIZES = (10_000, 50_000, 100_000)  # of our own ways
 PING_SIZES = (10_000, 100_000)
-SCALE = 0.1
 SAMPLE_CLUSTERS = ("oversubscribed-8x4",)
 CLUSTERS = ("tam-8x4", "tam-8x4-u412", "oversubscribed-8x4")
 HOSTS = (8, 16, 24, 32)
 SEEN = (8, 16)
 SATURATED = 0.1  # contention as among 8 hosts, by so much
 EQ5_MEDIAN = 0.10
-
-
-def first_hosts(cluster: Cluster, count: int) -> Cluster:
-    """A cluster of the first so many hosts, with the switches they need."""
-    hosts = [host.name for host in cluster.hosts[:count]]
-    gone = {host.name for host in cluster.hosts[count:]}
-    links = [link for link in cluster.links if link.from_ not in gone and link.to not in gone]
-    while True:  # switches with one link lead nowhere
-        ends = [end for link in links for end in (link.from_, link.to)]
-        idle = {end for end in ends if ends.count(end) == 1 and end not in hosts}
-        if not idle:
-            break
-        links = [link for link in links if not {link.from_, link.to} & idle]
-    used = {end for link in links for end in (link.from_, link.to)}
-    text = f'format = 1\nname = "{cluster.name}-first-{count}"\n'
-    for switch in cluster.switches:
-        if switch.name in used:
-            text += (
-                f'[[switch]]\nname = "{switch.name}"\narchitecture = "{switch.architecture}"\n'
-                f'switching = "{switch.switching}"\nbuffer_packets = {switch.buffer_packets}\n'
-            )
-    text += f'[[host]]\nname = "{compress_hostlist(hosts)}"\n'
-    for link in links:
-        text += (
-            f'[[link]]\nfrom = "{link.from_}"\nto = "{link.to}"\n'
-            f"rate_up_mbit_s = {link.rate_up_mbit_s}\nrate_down_mbit_s = {link.rate_down_mbit_s}\n"
-            f"queue_up_packets = {link.queue_up_packets}\n"
-            f"queue_down_packets = {link.queue_down_packets}\n"
-        )
-    return parse_cluster(text, f"{cluster.name}, {count} hosts")
-
-
-@dataclass(frozen=True)
-class Bed:
-    """Where measurements are kept, and how they are made."""
-
-    folder: Path
-    calls: int
-    rounds: int
-
-    def _measure(self, cluster: Cluster, hosts: int, against: str, sizes: tuple[int, ...]) -> str:
-        """JSON of `allemande bench` among the first hosts; what is there is not measured again."""
-        part = first_hosts(cluster, hosts)
-        key = f"{cluster.name}-{hosts}-{against.replace(':', '_').replace('=', '_')}"
-        path = self.folder / f"{key}-{'_'.join(str(size) for size in sizes)}.json"
-        if not path.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = self.folder / f"{part.name}.toml"
-            file.write_text(part.to_toml(), encoding="utf-8")
-            fresh = path.with_suffix(".new")
-            command = (
-                *(sys.executable, "-m", "allemande", "bench", "--lab", str(file)),
-                *("--scale", str(SCALE), "--sizes", ",".join(map(str, sizes))),
-                *("--against", against, "--rounds", str(self.rounds), "--calls", str(self.calls)),
-                *("--json", str(fresh)),
-            )
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0 or not fresh.exists():
-                raise Failed(f"allemande bench failed: {done.stderr[-400:]}")
-            fresh.rename(path)
-        return path.read_text(encoding="utf-8")
-
-    def samples(
-        self, cluster: Cluster, hosts: int, against: str, sizes: tuple[int, ...]
-    ) -> list[Sample]:
-        members = [host.name for host in cluster.hosts[:hosts]]
-        text = self._measure(cluster, hosts, against, sizes)
-        return bench_samples(text, f"{cluster.name}, {hosts} hosts", members)
 
 
 def _point_to_point(bed: Bed, cluster: Cluster, candidate: str) -> PointToPoint:
@@ -156,25 +83,65 @@ def _eq5_row(row: Row, seconds: float) -> Row:
     return replace(row, time_s=seconds, low_s=seconds, high_s=seconds)
 
 
-def _own(bed: Bed, name: str) -> Iterator[Comparison]:
+@dataclass(frozen=True)
+class OwnGroup:
+    """Sizes of our own ways at one scale, and what is asked for."""
+
+    what: str
+    scale: float
+    known: tuple[int, ...]  # sampled among SEEN_OF_OWN
+    held_out: tuple[int, ...]
+    algorithms: tuple[str, ...]
+    target: Target
+
+
+SEEN_OF_OWN = (16, 32)  # hosts; 24 are predicted
+# Small blocks at scales at which links, not processors, take the time.
+OWN_GROUPS = (
+    OwnGroup(
+        *("shuffles, from 10 KB", SCALE, (10_000, 50_000, 100_000), (25_000,), SHUFFLES),
+        Target(0.02, 0.06, 0.15),
+    ),
+    OwnGroup(
+        *("rounds, from 10 KB", SCALE, (10_000, 50_000, 100_000), (25_000,), ROUNDS),
+        Target(0.05, 0.15, 0.15),
+    ),
+    OwnGroup(
+        *("ours at 1 KB", SCALE / 2, (500, 2_000), (1_000,), SHUFFLES + ROUNDS),
+        Target(0.10, 0.30),
+    ),
+    OwnGroup(
+        *("ours below 1 KB", SCALE / 10, (100, 700), (300,), SHUFFLES + ROUNDS),
+        Target(0.10, 0.30),
+    ),
+)
+
+
+def predicted_own(bed: Bed, name: str, group: OwnGroup) -> Iterator[Comparison]:
+    """Our ways at sizes and numbers of hosts of which there is no sample, call by call."""
     cluster = load_cluster(name)
-    samples = bed.samples(cluster, len(cluster.hosts), OURS, SIZES)
-    known = [one for one in samples if one.bytes in KNOWN_SIZES]
-    hosts = [host.name for host in cluster.hosts]
-    predictions = Predictions(profile_of(cluster.scaled(SCALE), known), hosts)
-    for one in samples:
-        if one.bytes in KNOWN_SIZES:
-            continue
-        row = next(r for r in predictions.rows(one.bytes) if r.candidate == OURS)
-        for seconds in one.times_s:
-            yield Comparison(f"{name} {OURS}", seconds, row)
+    sizes = sorted((*group.known, *group.held_out))
+    against = ",".join(OURS.format(one) for one in group.algorithms)
+    found = {
+        hosts: bed.samples(cluster, hosts, against, sizes, group.scale)
+        for hosts in (*SEEN_OF_OWN, 24)
+    }
+    known = [one for hosts in SEEN_OF_OWN for one in found[hosts] if one.bytes in group.known]
+    profile = profile_of(cluster.scaled(group.scale), known)
+    for hosts, samples in found.items():
+        predictions = Predictions(profile, [host.name for host in cluster.hosts[:hosts]])
+        for one in samples:
+            if hosts in SEEN_OF_OWN and one.bytes in group.known:
+                continue
+            row = next(r for r in predictions.rows(one.bytes) if r.candidate == one.candidate)
+            what = f"{name} {one.candidate} {hosts} hosts"
+            yield from (Comparison(what, seconds, row) for seconds in one.times_s)
 
 
 def lab(bed: Bed, everything: bool, tell: Watcher) -> tuple[list[Comparison], list[Summary]]:
     """Ours, and stock libraries by Eq 5 and by ours. `everything`: all clusters and libraries."""
     found: list[Comparison] = []
     summaries = []
-    own: list[Comparison] = []
     for name in CLUSTERS if everything else SAMPLE_CLUSTERS:
         for candidate in STOCK if everything else STOCK[:1]:
             tell(f"measuring {candidate} on {name}")
@@ -194,7 +161,9 @@ def lab(bed: Bed, everything: bool, tell: Watcher) -> tuple[list[Comparison], li
                 summarise(f"{name}, {candidate}: ours from 8 and 16", result.ours, bound),
             ]
             found += result.ours
-        tell(f"measuring {OURS} on {name}")
-        own += _own(bed, name)
-    summaries.append(summarise("lab: ours, from 10 KB", own, Target(0.02, 0.06, 0.15)))
-    return [*found, *own], summaries
+        for group in OWN_GROUPS if everything else OWN_GROUPS[:1]:
+            tell(f"measuring {group.what} on {name}")
+            own = list(predicted_own(bed, name, group))
+            summaries.append(summarise(f"{name}, lab: {group.what}", own, group.target))
+            found += own
+    return found, summaries

@@ -4,11 +4,10 @@ were held out, and the first choice on networks drawn at random."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from allemande.errors import AllemandeError
-from allemande.model.accuracy import Comparison, Summary, Target, summarise
+from allemande.model.accuracy import Choice, Comparison, Summary, Target, summarise
 from allemande.model.predict import Predictions
 from allemande.model.profile import Sample
 from allemande.model.random_networks import random_network
@@ -31,9 +30,6 @@ HELD_OUT_SIZES = (300, 700, 20_000, 80_000)
 LARGE = 10_000  # bytes from which the stricter targets hold
 
 CHOICE_SIZES = ((64, 200, 500), (1000, 3000, 6000), (10_000, 30_000, 60_000))
-NEAR = 0.05  # of the best
-FAR = 0.20
-NEAR_PART = 0.95
 EVENTS_MAX = 30_000_000
 TIME_MAX_S = 1e5
 
@@ -114,18 +110,7 @@ def held_out(tell: Watcher) -> tuple[list[Comparison], list[Summary]]:
     return found, summaries
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What was taken on a network at a size, and the best there was."""
-
-    network: int  # seed
-    size: int
-    chosen: str
-    best: str
-    off: float  # time of the chosen over that of the best, less 1
-
-
-def _choice(network: int, predictions: Predictions, cluster: Cluster, size: int) -> Choice:
+def _choice(where: str, predictions: Predictions, cluster: Cluster, size: int) -> Choice:
     """The plan's first without a sample, against all ways of ours."""
     hosts = list(predictions.members)
     chosen = predictions.rows(size)[0].way
@@ -138,7 +123,7 @@ def _choice(network: int, predictions: Predictions, cluster: Cluster, size: int)
         except AllemandeError:
             continue  # it collapses: not the best, and it may not be chosen
     best = min(times, key=lambda key: times[key])
-    return Choice(network, size, chosen, best, times.get(chosen, float("inf")) / times[best] - 1)
+    return Choice(where, size, chosen, best, times.get(chosen, float("inf")) / times[best] - 1)
 
 
 def _predictions(cluster: Cluster) -> Predictions:
@@ -156,7 +141,7 @@ def first_choices(networks: int, tell: Watcher) -> list[Choice]:
         predictions = _predictions(cluster)
         for index, sizes in enumerate(CHOICE_SIZES):
             size = sizes[(seed + index) % len(sizes)]
-            found.append(_choice(seed, predictions, cluster, size))
+            found.append(_choice(f"network {seed}", predictions, cluster, size))
     return found
 
 
@@ -166,17 +151,6 @@ def first_choices_between_sites(networks: int, tell: Watcher) -> list[Choice]:
     for seed in range(networks):
         tell(f"choosing on network {seed + 1} of {networks} with sites")
         cluster = random_sites(seed)
-        found.append(_choice(seed, _predictions(cluster), cluster, random_size(seed)))
+        where = f"network {seed}"
+        found.append(_choice(where, _predictions(cluster), cluster, random_size(seed)))
     return found
-
-
-def choice_misses(found: Sequence[Choice]) -> list[str]:
-    """In words; empty: all figures are held."""
-    near = sum(one.off <= NEAR for one in found) / len(found)
-    misses = []
-    if near < NEAR_PART:
-        misses.append(f"within {NEAR:.0%} of the best in {near:.1%}, at least {NEAR_PART:.0%}")
-    far = [one for one in found if one.off > FAR]
-    if far:
-        misses.append(f"more than {FAR:.0%} off in {len(far)} of {len(found)}")
-    return misses

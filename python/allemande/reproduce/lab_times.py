@@ -17,7 +17,7 @@ from allemande.bench.comparison import Comparison
 from allemande.bench.runner import Effort
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
-from allemande.model.lab_accuracy import first_hosts
+from allemande.model.lab_samples import first_hosts
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
 from allemande.reproduce.kept_measurement import begin_kept, compare_on, read_kept, write_kept

@@ -1,0 +1,82 @@
+"""First choices against the lab: what a plan takes at sizes of which its profile has no sample,
+beside the fastest of all that a library and allemande can do there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from allemande.model.accuracy import Choice, ChoiceTarget
+from allemande.model.lab_samples import SCALE, Bed
+from allemande.model.predict import Predictions
+from allemande.model.profile import Sample
+from allemande.model.samples import profile_of
+from allemande.model.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
+from allemande.model.ways import COMBINING, OUR_PREFIX
+from allemande.stock_algorithms import MPICH, OPENMPI
+from allemande.topology import load_cluster
+
+TARGET = ChoiceTarget(near_part=0.90, far=0.25)
+CLUSTERS = ("tam-16x1", "tam-8x4", "oversubscribed-8x4")  # of `make bench-mpi`
+STOCK = {
+    OPENMPI: ("", ":linear", ":pairwise", ":linear-sync", ":bruck"),
+    MPICH: ("", ":scattered", ":pairwise", ":bruck"),
+}
+OURS = (*SHUFFLES, *ROUNDS, COMBINING)
+
+
+@dataclass(frozen=True)
+class SizeGroup:
+    """Sizes of one scale, those of `make bench-mpi`."""
+
+    scale: float
+    known: tuple[int, ...]
+    held_out: tuple[int, ...]
+
+
+GROUPS = (
+    SizeGroup(SCALE / 10, (64, 200, 800), (100, 400)),
+    SizeGroup(SCALE / 2, (1_000, 4_096, 10_000), (2_048, 8_192)),
+    SizeGroup(SCALE, (16_384, 65_536), (30_000, 50_000)),
+)
+
+
+def _candidates_of(library: str) -> list[str]:
+    """The library's algorithms, one by one, and all of ours."""
+    stock = [f"{library}{one}" for one in STOCK[library]]
+    return stock + [f"{OUR_PREFIX}{library}:algorithm={one}" for one in OURS]
+
+
+def choices_of(
+    where: str, predictions: Predictions, measured: Sequence[Sample], sizes: Sequence[int]
+) -> list[Choice]:
+    """The plan's first of those that were measured, against the fastest, by medians."""
+    found = []
+    for size in sizes:
+        times = {
+            one.candidate: float(np.median(one.times_s)) for one in measured if one.bytes == size
+        }
+        chosen = next(row.candidate for row in predictions.rows(size) if row.candidate in times)
+        best = min(times, key=lambda name: times[name])
+        found.append(Choice(where, size, chosen, best, times[chosen] / times[best] - 1))
+    return found
+
+
+def measured_choices(bed: Bed, name: str, library: str, tell: Watcher) -> list[Choice]:
+    """On one cluster, under one library."""
+    cluster = load_cluster(name)
+    hosts = [host.name for host in cluster.hosts]
+    against = ",".join(_candidates_of(library))
+    found = []
+    for group in GROUPS:
+        tell(f"measuring all ways of {library} on {name}, scale {group.scale:g}")
+        sizes = sorted(chain(group.known, group.held_out))
+        samples = bed.samples(cluster, len(hosts), against, sizes, group.scale)
+        known = [one for one in samples if one.bytes in group.known]
+        profile = profile_of(cluster.scaled(group.scale), known, mpi=library)
+        predictions = Predictions(profile, hosts)
+        found += choices_of(f"{name}, {library}", predictions, samples, group.held_out)
+    return found
