@@ -19,6 +19,7 @@ from allemande.bench.sweep import choose, effort_of, find_jobs, group
 from allemande.bench.sweep_store import Launch, Plan, Store, opening_s, summarise, trial_cost
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload
+from allemande.entry import run_command
 from allemande.errors import BadInput
 from allemande.quantities import TIMES
 
@@ -203,7 +204,7 @@ def test_bad_input_exits_with_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("sys.argv", ["sweep", *arguments])
-    assert sweep_module.main() == 2
+    assert run_command("bench-mpi", sweep_module.command) == 2
     assert message in capsys.readouterr().err
 
 

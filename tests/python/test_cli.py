@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import pytest
 import typer
 
 from allemande import __version__, cli
+from allemande.entry import EXIT_INTERRUPTED
 from allemande.errors import BadInput, Failed
 
 
@@ -108,7 +110,7 @@ def test_interrupt_exits_130(command: ModuleType, capsys: pytest.CaptureFixture[
         raise KeyboardInterrupt
 
     command.command = interrupted  # type: ignore[attr-defined]
-    assert cli.main(["stand-in"]) == cli.EXIT_INTERRUPTED
+    assert cli.main(["stand-in"]) == EXIT_INTERRUPTED
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -159,3 +161,22 @@ def test_runs_as_a_module() -> None:
         [sys.executable, "-m", "allemande", "--version"], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (0, f"allemande {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("bench.emitted_rules", "bench-rules"),
+        ("bench.profile_trials", "bench-trials"),
+        ("bench.scale_check", "bench-scale"),
+        ("bench.sweep", "bench-mpi"),
+    ],
+)
+def test_programs_behind_make_targets_refuse_bad_input_as_the_command_does(
+    module: str, name: str, tmp_path: Path
+) -> None:
+    line = [sys.executable, "-m", f"allemande.{module}", "--sizes", "1K,none"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{name}: ") and "'none'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -10,6 +10,7 @@ lies in the folder of --output is not measured again.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +28,7 @@ from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.rules_verdict import RulesRow, rows_of, verdict
 from allemande.bench.runner import Effort
 from allemande.bench.stock_options import RULES, SELECTION
+from allemande.entry import run_command
 from allemande.formats import emit
 from allemande.formats.choices import read_rows
 from allemande.formats.tuning_table import make_table
@@ -175,4 +177,4 @@ def _command(
 
 
 if __name__ == "__main__":
-    typer.run(_command)
+    sys.exit(run_command("bench-rules", _command))

@@ -10,6 +10,7 @@ missed. What lies in the folder of --output is not measured again.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from allemande.bench.comparison import Comparison, compare
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.runner import Effort
 from allemande.decisions import Decision, load_decisions
+from allemande.entry import run_command
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.model.fits import with_fits
@@ -199,4 +201,4 @@ def _command(
 
 
 if __name__ == "__main__":
-    typer.run(_command)
+    sys.exit(run_command("bench-trials", _command))

@@ -8,6 +8,7 @@ so that all stand beside those at scale 1. What has been measured is kept and no
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.runner import Effort
+from allemande.entry import run_command
 from allemande.lab.timers import TCP_RTO_MIN_MS
 from allemande.output_files import write_output
 from allemande.quantities import MISSING, format_seconds, format_size
@@ -278,4 +280,4 @@ def _command(
 
 
 if __name__ == "__main__":
-    typer.run(_command)
+    sys.exit(run_command("bench-scale", _command))

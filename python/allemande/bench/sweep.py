@@ -42,7 +42,8 @@ from allemande.bench.sweep_store import (
 from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload, make_workload
 from allemande.cluster_files import find_cluster_file
-from allemande.errors import AllemandeError, BadInput
+from allemande.entry import run_command
+from allemande.errors import BadInput
 from allemande.lab.timers import Timers, choose_timers
 from allemande.preload import library_path
 from allemande.progress_bar import ConsoleProgress
@@ -377,18 +378,5 @@ def command(
     raise typer.Exit(0 if good else 1)
 
 
-def main() -> int:
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(command)
-    try:
-        app(standalone_mode=True)
-    except AllemandeError as error:
-        print(f"allemande: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command("bench-mpi", command))

@@ -5,19 +5,16 @@ and the commands that run once per rank start quickly. A module offers either `a
 (a group, or one command with settings of its own), or `command`, a function typer understands.
 
 Commands end early with `typer.Exit(code)`, or raise `allemande.errors.BadInput` (exit 2) and
-`Failed` (exit 1): `main` is the one place that turns these into a message without a traceback.
+`Failed` (exit 1): `allemande.entry` turns these into a message without a traceback.
 Everything after `--` reaches a command untouched.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -25,10 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from allemande import __version__
-from allemande.errors import AllemandeError
-
-EXIT_INTERRUPTED = 130
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+from allemande.entry import exit_code_of
 
 # name -> (module, help line), in the order `--help` lists them
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -153,40 +147,7 @@ def allemande(
     """Faster MPI_Alltoall on networks that congest."""
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up is not to be cut short
-    raise SystemExit(128 + number)
-
-
-@contextlib.contextmanager
-def _cleaning_up_when_told_to_end() -> Iterator[None]:
-    """Ends by an exception, as Ctrl-C does: labs, processes and temporary files go."""
-    changed = [one for one in ENDING_SIGNALS if signal.getsignal(one) is signal.SIG_DFL]
-    for number in changed:
-        signal.signal(number, _end)
-    try:
-        yield
-    finally:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code (0 done, 1 failed, 2 bad input)."""
-    try:
-        with _cleaning_up_when_told_to_end():
-            get_command(app).main(
-                args=list(sys.argv[1:] if arguments is None else arguments), prog_name="allemande"
-            )
-    except AllemandeError as error:
-        sys.stdout.flush()
-        print(f"allemande: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-    except SystemExit as stop:
-        if isinstance(stop.code, str):
-            print(stop.code, file=sys.stderr)
-            return 1
-        return stop.code or 0
-    return 0
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return exit_code_of("allemande", lambda: get_command(app).main(given, prog_name="allemande"))

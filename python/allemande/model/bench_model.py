@@ -20,7 +20,7 @@ from rich.table import Table
 from allemande.bench.emitted_rules import check, table_of
 from allemande.bench.rules_verdict import RulesRow, verdict
 from allemande.bench.runner import Effort
-from allemande.errors import AllemandeError
+from allemande.entry import exit_code_of
 from allemande.model import measured_choices
 from allemande.model.accuracy import (
     HEADINGS,
@@ -153,18 +153,13 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     return held and not any(one.misses() for one in summaries)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def _main() -> int:
+    parser = argparse.ArgumentParser(prog="bench-model", description=__doc__)
     parser.add_argument("--all", action="store_true", help="all clusters and libraries (hours)")
     parser.add_argument("--no-lab", action="store_true", help="against the simulator alone")
     arguments = parser.parse_args()
-    try:
-        held = _run(Console(width=150), arguments.all, not arguments.no_lab)
-    except AllemandeError as error:
-        print(f"\nbench-model: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0 if held else 1
+    return 0 if _run(Console(width=150), arguments.all, not arguments.no_lab) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code_of("bench-model", lambda: sys.exit(_main())))

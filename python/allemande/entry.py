@@ -1,0 +1,66 @@
+"""How every command ends: by an exit code, with a message and no traceback, cleaned up.
+
+`allemande` and the programs behind the benchmarks' make targets all start here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import typer
+
+from allemande.errors import AllemandeError
+
+EXIT_INTERRUPTED = 130
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up is not to be cut short
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def _cleaning_up_when_told_to_end() -> Iterator[None]:
+    """Ends by an exception, as Ctrl-C does: labs, processes and temporary files go."""
+    changed = [one for one in ENDING_SIGNALS if signal.getsignal(one) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def exit_code_of(name: str, body: Callable[[], object]) -> int:
+    """Carries out `body`: 0 done, 1 failed, 2 bad input, 130 Ctrl-C, or what it exits with.
+
+    Messages begin with `name`.
+    """
+    try:
+        with _cleaning_up_when_told_to_end():
+            body()
+    except AllemandeError as error:
+        sys.stdout.flush()
+        print(f"{name}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            print(stop.code, file=sys.stderr)
+            return 1
+        return stop.code or 0
+    return 0
+
+
+def run_command(name: str, command: Callable[..., object]) -> int:
+    """The exit code of a function that typer understands, with the arguments of this process."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(command)
+    return exit_code_of(name, lambda: app(prog_name=name))
