@@ -1,6 +1,6 @@
 """How every command ends: by an exit code, with a message and no traceback, cleaned up.
 
-`allemande` and the programs behind the benchmarks' make targets all start here.
+`allemande` and the Python programs behind the benchmarks' make targets start here.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def _cleaning_up_when_told_to_end() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def exit_code_of(name: str, body: Callable[[], object]) -> int:
-    """Carries out `body`: 0 done, 1 failed, 2 bad input, 130 Ctrl-C, or what it exits with.
+def exit_code_of(name: str, body: Callable[[], int | None]) -> int:
+    """Carries out `body`: 0 done, 1 failed, 2 bad input, 130 Ctrl-C, or what it returns.
 
     Messages begin with `name`.
     """
     try:
         with _cleaning_up_when_told_to_end():
-            body()
+            return body() or 0
     except AllemandeError as error:
         sys.stdout.flush()
         print(f"{name}: {error}", file=sys.stderr)
@@ -56,11 +56,14 @@ def exit_code_of(name: str, body: Callable[[], object]) -> int:
             print(stop.code, file=sys.stderr)
             return 1
         return stop.code or 0
-    return 0
 
 
 def run_command(name: str, command: Callable[..., object]) -> int:
     """The exit code of a function that typer understands, with the arguments of this process."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(command)
-    return exit_code_of(name, lambda: app(prog_name=name))
+
+    def body() -> None:
+        app(prog_name=name)
+
+    return exit_code_of(name, body)

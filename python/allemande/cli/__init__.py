@@ -150,4 +150,8 @@ def allemande(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code (0 done, 1 failed, 2 bad input)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return exit_code_of("allemande", lambda: get_command(app).main(given, prog_name="allemande"))
+
+    def body() -> None:
+        get_command(app).main(given, prog_name="allemande")
+
+    return exit_code_of("allemande", body)

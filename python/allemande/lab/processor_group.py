@@ -4,7 +4,7 @@ Launchers start every host's processes in a session of its own (hydra every rank
 gives each session a group (autogroup, man sched(7)). On Linux 6.18 a process that waits busily and
 yields, alone in its group on a processor, keeps that processor for seconds, up to minutes, before
 all others (ADR 53). In a control group of its own (man cgroups(7)) nothing gets such groups. The
-relay of long links is in it as well: beside ranks of another group it did not get its turn.
+relay of long links is in it as well: outside the group it stood still for up to 52 s.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def _hierarchy() -> Path | None:
     return None
 
 
-def members_file() -> Path | None:
-    """Where a process id is written to join the group, which is there afterwards.
+def make() -> Path | None:
+    """The folder of the group; its `cgroup.procs` takes the ids of processes that are to join it.
 
-    None: nothing can be done, or nothing is to be done.
+    None: no group may be made here, or this process is in one already.
     """
     root = _hierarchy()
     if root is None:
@@ -55,13 +55,13 @@ def members_file() -> Path | None:
         group.mkdir(exist_ok=True)
     except OSError:  # not root, or a container that may not
         return None
-    return group / "cgroup.procs"
+    return group
 
 
 def entering() -> list[str]:
     """What stands before a command that is to run in the group; nothing where there is none."""
-    members = members_file()
-    return [] if members is None else ["sh", "-c", JOIN, str(members)]
+    group = make()
+    return [] if group is None else ["sh", "-c", JOIN, str(group / "cgroup.procs")]
 
 
 def remove() -> None:

@@ -123,7 +123,7 @@ class Lab:
         try:
             _write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
             process = _start(directory)
-            group = processor_group.members_file() if network.delayed_links() else None
+            group = processor_group.make() if network.delayed_links() else None
             plan |= {
                 "directory": str(directory),
                 "sample_period_s": sample_period_s,

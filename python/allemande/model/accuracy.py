@@ -110,17 +110,17 @@ class Choice:
 
 @dataclass(frozen=True)
 class ChoiceTarget:
-    """How many choices have to be `NEAR` the best, and how far off one may be at most."""
+    """The least part of choices within `NEAR` of the best, and how far off one may be at most."""
 
     near_part: float
     far: float
 
 
-NEAR = 0.05
+NEAR = 0.05  # of the best time
 
 
 def near_part(found: Sequence[Choice]) -> float:
-    """The part of the choices that are `NEAR` the best."""
+    """The part of the choices that are within `NEAR` of the best."""
     return sum(one.off <= NEAR for one in found) / len(found)
 
 

@@ -40,8 +40,15 @@ def _with_ways(profile: Profile) -> Profile:
             return ""
         if one.members not in ways:
             ways[one.members] = own_candidates(profile.cluster, one.members, library_of(profile))
-        same = (way for way in ways[one.members] if way.candidate == one.candidate)
-        return next((_family(way.key) for way in same if way.takes(one.bytes)), "")
+        same = [
+            way.key
+            for way in ways[one.members]
+            if way.candidate == one.candidate and way.takes(one.bytes)
+        ]
+        if len(same) > 1:  # grids of several shapes: the one that pays, else the first
+            usual = _core.usual_way(profile.cluster, list(one.members), one.bytes)
+            same = [usual] if usual in same else same
+        return _family(same[0]) if same else ""
 
     samples = tuple(
         replace(one, way=one.way or way_of(one.candidate) or way_at_size(one))

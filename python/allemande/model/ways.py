@@ -13,7 +13,7 @@ from allemande.topology import Cluster
 OUR_PREFIX = "allemande+"
 LIBRARY_WAY = "library"
 COMBINING = "combine"  # the option's name for phases that combine blocks
-BY_SIZE = (COMBINING, "multi-site", "auto", "native")  # small blocks go another way than large ones
+SEVERAL_WAYS = (COMBINING, "multi-site", "auto", "native")  # values that do not name one way
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def way_of(candidate: str) -> str:
         return LIBRARY_WAY if not options else ""
     words = options.split(",")
     chosen = [word.partition("=")[2] for word in words if word.startswith("algorithm=")]
-    if len(words) != 1 or len(chosen) != 1 or chosen[0] in BY_SIZE:
+    if len(words) != 1 or len(chosen) != 1 or chosen[0] in SEVERAL_WAYS:
         return ""
     return f"udp {chosen[0]}"
 

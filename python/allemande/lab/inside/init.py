@@ -40,6 +40,7 @@ from .relay import Relay
 TOOLS = ("ip", "bridge", "tc")
 UP_TIMEOUT_S = 60
 ENDED_WITHIN_S = 2
+JOIN_ATTEMPTS = 3
 
 
 def _say(message: dict[str, Any]) -> None:
@@ -230,6 +231,18 @@ class Sampler:
         self.due = time.monotonic() + self.period_s
 
 
+def _join(group: Path, pid: int) -> None:
+    """Puts the process into the control group, which whoever left it last may just have removed."""
+    for _ in range(JOIN_ATTEMPTS):
+        try:
+            group.mkdir(exist_ok=True)
+            (group / "cgroup.procs").write_text(str(pid))
+            return
+        except OSError as error:
+            failed = error
+    print(f"the relay is not in {group}, and may stand still: {failed}", file=sys.stderr)
+
+
 def _build(plan: dict[str, Any]) -> list[Holder]:
     """All namespaces at once, then the links between them, then each namespace's own settings."""
     directory = Path(plan["directory"])
@@ -237,8 +250,7 @@ def _build(plan: dict[str, Any]) -> list[Holder]:
     for holder in holders:
         holder.wait()
         if "relay" in holder.entry and plan["group"] is not None:
-            with contextlib.suppress(OSError):  # then it is one of those beside the group
-                Path(plan["group"]).write_text(str(holder.pid))
+            _join(Path(plan["group"]), holder.pid)
     # "{0}" in a command is the process that holds the first namespace's, and so on.
     pids = [holder.pid for holder in holders]
     last = holders[-1]
