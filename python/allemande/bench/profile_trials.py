@@ -1,6 +1,6 @@
 """Do trials begin well with a profile? The first calls of jobs, and the way they settle on.
 
-Run as `python -m allemande.bench.profile_trials`: on each cluster every way is timed (`SURVEYED`)
+Run as `python -m allemande.bench.profile_trials`: on each cluster every way is timed
 and a profile is made of that. Then jobs with trials and this profile make `--calls` calls of each
 size, each with a decision file of its own. What the first `FIRST` calls took is compared with the
 last `SETTLED` calls of the same job. The last line is the verdict; exit code 1 where a figure is
@@ -31,6 +31,7 @@ from allemande.entry import run_command
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.model.fits import with_fits
+from allemande.model.measured_choices import candidates_of
 from allemande.model.profile import save_profile
 from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
@@ -42,11 +43,6 @@ SETTLED = 20
 LONGEST_S = 600.0  # of all calls of one size: all that are asked for are made
 FIRST_MAX = 1.05  # times the settled way
 SAME_MIN = 0.85  # part of the classes whose first way is the one they settle on
-SURVEYED = (
-    "{library},{library}:pairwise,{library}:linear,{library}:bruck,"
-    "allemande+{library}:algorithm=sync-shuffle,allemande+{library}:algorithm=pairwise,"
-    "allemande+{library}:algorithm=combine"
-)
 
 
 @dataclass(frozen=True)
@@ -111,7 +107,7 @@ def _profile(
     cluster: str, library: str, scale: float, sizes: Sequence[int], effort: Effort, path: Path
 ) -> None:
     """Writes a profile of the cluster as the lab builds it, with samples of every way."""
-    compared = _compare(cluster, scale, sizes, SURVEYED.format(library=library), effort)
+    compared = _compare(cluster, scale, sizes, ",".join(candidates_of(library)), effort)
     known = load_cluster(cluster).scaled(scale)
     text = json.dumps([figure.as_json() for figure in compared.figures])
     samples = bench_samples(text, cluster, [host.name for host in known.hosts])

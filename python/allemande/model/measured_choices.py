@@ -1,5 +1,5 @@
 """First choices against the lab: what a plan takes at sizes of which its profile has no sample,
-beside the fastest of all that a library and allemande can do there."""
+beside the fastest of a library's algorithms and five of ours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from allemande.errors import Failed
 from allemande.model.accuracy import Choice, ChoiceTarget
 from allemande.model.lab_samples import SCALE, Bed
 from allemande.model.predict import Predictions
@@ -44,7 +45,7 @@ GROUPS = (
 )
 
 
-def _candidates_of(library: str) -> list[str]:
+def candidates_of(library: str) -> list[str]:
     """The library's algorithms, one by one, and all of ours."""
     stock = [f"{library}{one}" for one in STOCK[library]]
     return stock + [f"{OUR_PREFIX}{library}:algorithm={one}" for one in OURS]
@@ -59,6 +60,8 @@ def choices_of(
         times = {
             one.candidate: float(np.median(one.times_s)) for one in measured if one.bytes == size
         }
+        if not times:
+            raise Failed(f"{where}: nothing that counts was measured at {size} bytes")
         chosen = next(row.candidate for row in predictions.rows(size) if row.candidate in times)
         best = min(times, key=lambda name: times[name])
         found.append(Choice(where, size, chosen, best, times[chosen] / times[best] - 1))
@@ -69,7 +72,7 @@ def measured_choices(bed: Bed, name: str, library: str, tell: Watcher) -> list[C
     """On one cluster, under one library."""
     cluster = load_cluster(name)
     hosts = [host.name for host in cluster.hosts]
-    against = ",".join(_candidates_of(library))
+    against = ",".join(candidates_of(library))
     found = []
     for group in GROUPS:
         tell(f"measuring all ways of {library} on {name}, scale {group.scale:g}")
