@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ class Bed:
         names = against.split(",")
         key = f"{cluster.name}-{hosts}-{scale:g}-{re.sub('[:=]', '_', names[0])}"
         if len(names) > 1:
-            key += f"-and-{len(names) - 1}"
+            key += f"-and-{len(names) - 1}-{zlib.crc32(against.encode()):08x}"
         path = self.folder / f"{key}-{'_'.join(str(size) for size in sizes)}.json"
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
