@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from allemande.bench.defaults import SCALE
 from allemande.model.accuracy import (
     HEADINGS,
     Choice,
@@ -18,7 +19,7 @@ from allemande.model.accuracy import (
     summarise,
 )
 from allemande.model.lab_accuracy import OWN_GROUPS, predicted_own, predicted_stock
-from allemande.model.lab_samples import SCALE, Bed, first_hosts
+from allemande.model.lab_samples import Bed, first_hosts
 from allemande.model.measured_choices import choices_of, measured_choices
 from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Sample
@@ -99,37 +100,13 @@ def test_a_cluster_of_the_first_hosts_keeps_their_links() -> None:
     assert [switch.name for switch in one.switches] == ["leaf0"]
 
 
-class KnownBed(Bed):
-    """Exchanges take twice what Proposition 1 of 003 says, among 32 hosts three times."""
+class FakeBed(Bed):
+    """Takes what `times_s` says, of the candidate so many places behind the first."""
 
-    def samples(
-        self,
-        cluster: Cluster,
-        hosts: int,
-        against: str,
-        sizes: Sequence[int],
-        scale: float = SCALE,
-    ) -> list[Sample]:
-        members = tuple(host.name for host in cluster.hosts[:hosts])
-        times = 1 if hosts == 2 else 3 if hosts == 32 else 2
-        least = {size: (hosts - 1) * (1e-4 + size * 8e-7) for size in sizes}
-        spread = (0.9 * times, times, 1.1 * times)
-        return [
-            Sample(against, size, tuple(part * least[size] for part in spread), members)
-            for size in sizes
-        ]
-
-
-def test_the_signature_is_judged_where_it_is_as_saturated_as_among_eight(tmp_path: Path) -> None:
-    result = predicted_stock(KnownBed(tmp_path, 1, 1), "tam-8x4", "openmpi:pairwise")
-    assert [one.row.ranks for one in result.eq5] == [24] * 4 + [32] * 4
-    assert [one.row.ranks for one in result.saturated] == [24] * 4
-    assert max(one.error for one in result.saturated) < 0.01
-    assert result.spread == pytest.approx(0.1)
-
-
-class OrderedBed(Bed):
-    """The first candidate takes twice what the links allow, the next three times, and so on."""
+    def times_s(
+        self, cluster: Cluster, members: list[str], place: int, size: int
+    ) -> tuple[float, ...]:
+        raise NotImplementedError
 
     def samples(
         self,
@@ -140,12 +117,41 @@ class OrderedBed(Bed):
         scale: float = SCALE,
     ) -> list[Sample]:
         members = [host.name for host in cluster.hosts[:hosts]]
-        limits = {size: cluster.scaled(scale).limit_seconds(members, size) for size in sizes}
+        scaled = cluster.scaled(scale)
         return [
-            Sample(name, size, (times * limits[size],), tuple(members))
-            for times, name in enumerate(against.split(","), 2)
+            Sample(name, size, self.times_s(scaled, members, place, size), tuple(members))
+            for place, name in enumerate(against.split(","))
             for size in sizes
         ]
+
+
+class KnownBed(FakeBed):
+    """Exchanges take twice what Proposition 1 of 003 says, among 32 hosts three times."""
+
+    def times_s(
+        self, cluster: Cluster, members: list[str], place: int, size: int
+    ) -> tuple[float, ...]:
+        hosts = len(members)
+        times = 1 if hosts == 2 else 3 if hosts == 32 else 2
+        least = (hosts - 1) * (1e-4 + size * 8e-7)
+        return tuple(part * least for part in (0.9 * times, times, 1.1 * times))
+
+
+class OrderedBed(FakeBed):
+    """The first candidate takes twice what the links allow, the next three times, and so on."""
+
+    def times_s(
+        self, cluster: Cluster, members: list[str], place: int, size: int
+    ) -> tuple[float, ...]:
+        return ((place + 2) * cluster.limit_seconds(members, size),)
+
+
+def test_the_signature_is_judged_where_it_is_as_saturated_as_among_eight(tmp_path: Path) -> None:
+    result = predicted_stock(KnownBed(tmp_path, 1, 1), "tam-8x4", "openmpi:pairwise")
+    assert [one.row.ranks for one in result.eq5] == [24] * 4 + [32] * 4
+    assert [one.row.ranks for one in result.saturated] == [24] * 4
+    assert max(one.error for one in result.saturated) < 0.01
+    assert result.spread == pytest.approx(0.1)
 
 
 def test_our_ways_are_predicted_where_they_were_not_sampled(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Do trials begin well with a profile? The first calls of jobs, and the way they settle on.
 
-Run as `python -m allemande.bench.profile_trials`: on each cluster every way is timed
-and a profile is made of that. Then jobs with trials and this profile make `--calls` calls of each
-size, each with a decision file of its own. What the first `FIRST` calls took is compared with the
-last `SETTLED` calls of the same job. The last line is the verdict; exit code 1 where a figure is
-missed. What lies in the folder of --output is not measured again.
+Run as `python -m allemande.bench.profile_trials`: on each cluster every way is timed and a
+profile is made of that. Then jobs with trials and this profile make `--calls` calls of each size,
+each with a decision file of its own. What the first `FIRST` calls took is compared with the last
+`SETTLED` calls of the same job. The last line is the verdict; exit code 1 where a figure is missed.
+What lies in the folder of --output is not measured again.
 """
 
 from __future__ import annotations

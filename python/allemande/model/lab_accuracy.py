@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from allemande.bench.defaults import SCALE
 from allemande.model.accuracy import Comparison, Summary, Target, summarise
-from allemande.model.lab_samples import SCALE, Bed
+from allemande.model.lab_samples import Bed
 from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Sample
 from allemande.model.samples import profile_of
 from allemande.model.signature_fit import PointToPoint, fit_signature, proposition_1
 from allemande.model.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
+from allemande.model.ways import our_candidate
+from allemande.stock_algorithms import OPENMPI
 from allemande.topology import Cluster, load_cluster
 
 STOCK = ("openmpi:pairwise", "mpich:pairwise")
-OURS = "allemande+openmpi:algorithm={}"
 SIZES = (10_000, 25_000, 50_000, 100_000)
 PING_SIZES = (10_000, 100_000)
 SAMPLE_CLUSTERS = ("oversubscribed-8x4",)
@@ -89,30 +91,47 @@ class OwnGroup:
 
     what: str
     scale: float
-    known: tuple[int, ...]  # sampled among SEEN_OF_OWN
-    held_out: tuple[int, ...]
+    known: tuple[int, ...]  # bytes, sampled among SEEN_OF_OWN
+    held_out: tuple[int, ...]  # bytes
     algorithms: tuple[str, ...]
     target: Target
 
 
-SEEN_OF_OWN = (16, 32)  # hosts; 24 are predicted
+SEEN_OF_OWN = (16, 32)  # hosts
+PREDICTED_OF_OWN = 24  # at all sizes; the others at those held out
 # Small blocks at scales at which links, not processors, take the time.
 OWN_GROUPS = (
     OwnGroup(
-        *("shuffles, from 10 KB", SCALE, (10_000, 50_000, 100_000), (25_000,), SHUFFLES),
-        Target(0.02, 0.06, 0.15),
+        what="shuffles, from 10 KB",
+        scale=SCALE,
+        known=(10_000, 50_000, 100_000),
+        held_out=(25_000,),
+        algorithms=SHUFFLES,
+        target=Target(0.02, 0.06, 0.15),
     ),
     OwnGroup(
-        *("rounds, from 10 KB", SCALE, (10_000, 50_000, 100_000), (25_000,), ROUNDS),
-        Target(0.05, 0.15, 0.15),
+        what="rounds, from 10 KB",
+        scale=SCALE,
+        known=(10_000, 50_000, 100_000),
+        held_out=(25_000,),
+        algorithms=ROUNDS,
+        target=Target(0.05, 0.15, 0.15),
     ),
     OwnGroup(
-        *("ours at 1 KB", SCALE / 2, (500, 2_000), (1_000,), SHUFFLES + ROUNDS),
-        Target(0.10, 0.30),
+        what="ours at 1 KB",
+        scale=SCALE / 2,
+        known=(500, 2_000),
+        held_out=(1_000,),
+        algorithms=SHUFFLES + ROUNDS,
+        target=Target(0.10, 0.30),
     ),
     OwnGroup(
-        *("ours below 1 KB", SCALE / 10, (100, 700), (300,), SHUFFLES + ROUNDS),
-        Target(0.10, 0.30),
+        what="ours below 1 KB",
+        scale=SCALE / 10,
+        known=(100, 700),
+        held_out=(300,),
+        algorithms=SHUFFLES + ROUNDS,
+        target=Target(0.10, 0.30),
     ),
 )
 
@@ -121,10 +140,10 @@ def predicted_own(bed: Bed, name: str, group: OwnGroup) -> Iterator[Comparison]:
     """Our ways at sizes and numbers of hosts of which there is no sample, call by call."""
     cluster = load_cluster(name)
     sizes = sorted((*group.known, *group.held_out))
-    against = ",".join(OURS.format(one) for one in group.algorithms)
+    against = ",".join(our_candidate(OPENMPI, one) for one in group.algorithms)
     found = {
         hosts: bed.samples(cluster, hosts, against, sizes, group.scale)
-        for hosts in (*SEEN_OF_OWN, 24)
+        for hosts in (*SEEN_OF_OWN, PREDICTED_OF_OWN)
     }
     known = [one for hosts in SEEN_OF_OWN for one in found[hosts] if one.bytes in group.known]
     profile = profile_of(cluster.scaled(group.scale), known)

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from allemande.bench.defaults import SCALE
 from allemande.errors import Failed
 from allemande.model.profile import Sample
 from allemande.model.samples import bench_samples
 from allemande.topology import Cluster, compress_hostlist, parse_cluster
-
-SCALE = 0.1
 
 
 def first_hosts(cluster: Cluster, count: int) -> Cluster:

@@ -9,29 +9,27 @@ from itertools import chain
 
 import numpy as np
 
+from allemande.bench.sweep_store import SCALES
 from allemande.errors import Failed
 from allemande.model.accuracy import Choice, ChoiceTarget
-from allemande.model.lab_samples import SCALE, Bed
+from allemande.model.lab_samples import Bed
 from allemande.model.predict import Predictions
 from allemande.model.profile import Sample
 from allemande.model.samples import profile_of
 from allemande.model.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
-from allemande.model.ways import COMBINING, OUR_PREFIX
-from allemande.stock_algorithms import MPICH, OPENMPI
+from allemande.model.ways import COMBINING, our_candidate
+from allemande.stock_algorithms import MPICH, MPICH_NAMES, OPENMPI, OPENMPI_NUMBERS
 from allemande.topology import load_cluster
 
 TARGET = ChoiceTarget(near_part=0.90, far=0.25)
 CLUSTERS = ("tam-16x1", "tam-8x4", "oversubscribed-8x4")  # of `make bench-mpi`
-STOCK = {
-    OPENMPI: ("", ":linear", ":pairwise", ":linear-sync", ":bruck"),
-    MPICH: ("", ":scattered", ":pairwise", ":bruck"),
-}
+STOCK = {OPENMPI: OPENMPI_NUMBERS, MPICH: MPICH_NAMES}
 OURS = (*SHUFFLES, *ROUNDS, COMBINING)
 
 
 @dataclass(frozen=True)
 class SizeGroup:
-    """Sizes of one scale, those of `make bench-mpi`."""
+    """Sizes of `make bench-mpi` that it measures at one scale."""
 
     scale: float
     known: tuple[int, ...]
@@ -39,16 +37,16 @@ class SizeGroup:
 
 
 GROUPS = (
-    SizeGroup(SCALE / 10, (64, 200, 800), (100, 400)),
-    SizeGroup(SCALE / 2, (1_000, 4_096, 10_000), (2_048, 8_192)),
-    SizeGroup(SCALE, (16_384, 65_536), (30_000, 50_000)),
+    SizeGroup(SCALES[0], (64, 200, 800), (100, 400)),
+    SizeGroup(SCALES[1], (1_000, 4_096, 10_000), (2_048, 8_192)),
+    SizeGroup(SCALES[2], (16_384, 65_536), (30_000, 50_000)),
 )
 
 
 def candidates_of(library: str) -> list[str]:
-    """The library's algorithms, one by one, and all of ours."""
-    stock = [f"{library}{one}" for one in STOCK[library]]
-    return stock + [f"{OUR_PREFIX}{library}:algorithm={one}" for one in OURS]
+    """The library's own choice, its algorithms one by one, and ours."""
+    stock = [f"{library}:{one}" for one in STOCK[library]]
+    return [library, *stock, *(our_candidate(library, one) for one in OURS)]
 
 
 def choices_of(

@@ -14,6 +14,7 @@ from typing import Any
 from allemande import __version__
 from allemande.errors import BadInput
 from allemande.model.profile import Network, Profile, Sample
+from allemande.model.ways import our_candidate
 from allemande.topology import Cluster
 
 # What the simulator carries out is our own protocol over UDP, whatever library would preload it.
@@ -71,7 +72,7 @@ def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
 
 def simulated_candidate(algorithm: str) -> str:
     """What `bench` would call this algorithm of ours: allemande+openmpi:algorithm=pairwise."""
-    return f"allemande+{SIMULATED_LIBRARY}:algorithm={algorithm}"
+    return our_candidate(SIMULATED_LIBRARY, algorithm)
 
 
 def simulated_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:

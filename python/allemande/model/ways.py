@@ -27,6 +27,11 @@ class OwnCandidate:
     takes: Callable[[int], bool]  # whether the algorithm goes this way for blocks of so many bytes
 
 
+def our_candidate(library: str, algorithm: str) -> str:
+    """What `bench` calls allemande over this library with this value of the option `algorithm`."""
+    return f"{OUR_PREFIX}{library}:algorithm={algorithm}"
+
+
 def library_of(profile: Profile) -> str:
     """openmpi or mpich, as candidates name it."""
     return "mpich" if profile.network.mpi.lower().startswith("mpich") else "openmpi"
@@ -44,7 +49,7 @@ def own_candidates(
     """All that allemande may take among these hosts, one rank each."""
     return tuple(
         OwnCandidate(
-            candidate=f"{OUR_PREFIX}{library}:algorithm={_option_of(way.algorithm)}",
+            candidate=our_candidate(library, _option_of(way.algorithm)),
             algorithm=way.algorithm,
             key=way.key,
             course=way.course,
