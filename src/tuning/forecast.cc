@@ -16,6 +16,9 @@ constexpr std::uint32_t kCourseHostsMax = 256;
 // smaller blocks it counts for more.
 constexpr std::uint64_t kByLinksBytesMin = 8 << 10;
 
+// Our own ways begin with it.
+constexpr std::string_view kUdp = "udp ";
+
 // "udp grid:8x4@balanced" -> "udp grid:8x4": how partners are permuted makes no other way.
 std::string_view family_of(std::string_view key) { return key.substr(0, key.find('@')); }
 
@@ -32,7 +35,6 @@ std::string_view library_name(std::string_view mpi) {
 }  // namespace
 
 std::vector<std::string> candidates_of(std::string_view key, std::string_view mpi) {
-  constexpr std::string_view kUdp = "udp ";
   const std::string library(library_name(mpi));
   if (key.starts_with(kUdp)) {
     const std::string algorithm(family_of(key.substr(kUdp.size())));
@@ -99,9 +101,11 @@ Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
   return {nanos(found->time_s), nanos(found->low_s), nanos(found->high_s), measured};
 }
 
-// By which the profile knows the way. Candidates first: a profile may hold what was measured with
-// several MPI libraries, each of which is `library`.
+// By which the profile knows the way. One of ours first by itself: what `bench` calls
+// algorithm=multi-site is another way for small blocks. The library's by candidates first: a profile
+// may hold what was measured with several MPI libraries, each of which is `library`.
 std::string Forecast::name_of(std::string_view key) const {
+  if (key.starts_with(kUdp) && predictor_.speaks_of(key)) return std::string(key);
   for (const std::string& name : candidates_of(key, profile_.mpi)) {
     if (predictor_.speaks_of(name)) return name;
   }

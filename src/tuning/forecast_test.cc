@@ -109,6 +109,27 @@ times_s = [0.002, 0.002, 0.002]
   EXPECT_FALSE(forecast.of("udp bruck:2", 100).known());
 }
 
+TEST(Forecast, TwoWaysThatBenchGivesOneNameAreForeseenApart) {
+  const auto known = profile(R"(
+[[sample]]
+candidate = "allemande+openmpi:algorithm=multi-site"
+way = "udp multi-site-combined"
+hosts = 4
+bytes = 100
+times_s = [0.002, 0.002, 0.002]
+[[sample]]
+candidate = "allemande+openmpi:algorithm=multi-site"
+way = "udp multi-site"
+hosts = 4
+bytes = 1000
+times_s = [0.009, 0.009, 0.009]
+)");
+  const Forecast forecast(known, kHosts);
+  EXPECT_EQ(forecast.of("udp multi-site-combined", 100).time, 2 * base::kMillisecond);
+  EXPECT_EQ(forecast.of("udp multi-site", 1000).time, 9 * base::kMillisecond);
+  EXPECT_NE(forecast.of("udp multi-site", 100).time, 2 * base::kMillisecond);
+}
+
 TEST(Forecast, CoversHostsOfTheProfile) {
   const auto known = profile("");
   EXPECT_TRUE(Forecast::covers(known, kHosts));
