@@ -185,6 +185,8 @@ def test_a_choice_is_off_by_what_it_takes_longer() -> None:
         Sample("openmpi", 2000, (1e-3,), tuple(hosts)),
         Sample(ours, 2000, (5e-3, 1.5e-3, 1.4e-3), tuple(hosts)),
     ]
-    (choice,) = choices_of("here", predictions, measured, [2000])
+    candidates = ["openmpi", ours, "openmpi:bruck"]
+    (choice,) = choices_of("here", predictions, measured, [2000], candidates)
     assert (choice.chosen, choice.best) == (ours, "openmpi")
     assert choice.off == pytest.approx(0.5)
+    assert choice.left_out == ("openmpi:bruck",)

@@ -106,6 +106,7 @@ class Choice:
     chosen: str
     best: str
     off: float  # time of the chosen over that of the best, less 1
+    left_out: tuple[str, ...] = ()  # candidates that were timed, but with no figure that counts
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
@@ -89,6 +92,11 @@ def _print_choices(
                 f"{one.off:.0%} off",
                 highlight=False,
             )
+        if one.left_out:
+            console.print(
+                f"  {one.where}, {one.size} B: no figure that counts of {', '.join(one.left_out)}",
+                highlight=False,
+            )
     return not missed
 
 
@@ -112,47 +120,72 @@ def _print_rules(console: Console, rows: list[RulesRow]) -> bool:
     return good
 
 
-def _run(console: Console, everything: bool, with_lab: bool) -> bool:
-    """Whether every figure is held."""
+@contextmanager
+def _telling() -> Iterator[Watcher]:
+    """One line says what is under way. It is gone before anything else is said."""
 
-    def tell(what: str) -> None:
+    def show(what: str) -> None:
         print(f"\r{what:<{TOLD_WIDTH}}", end="", file=sys.stderr, flush=True)
 
-    found: list[Comparison] = []
+    try:
+        yield show
+    finally:
+        show("")
+        print("\r", end="", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """All that was compared."""
+
+    compared: list[Comparison]
+    summaries: list[Summary]
+    choices: list[Choice]  # simulated, of one site
+    between_sites: list[Choice]
+    measured: list[Choice]  # in the lab
+    rules: list[RulesRow] | None  # None: without the lab
+
+
+def _find(everything: bool, with_lab: bool, tell: Watcher) -> _Found:
     compared, summaries = held_out(tell)
-    found += compared
     choices = first_choices(NETWORKS, tell)
     between_sites = first_choices_between_sites(NETWORKS_WITH_SITES, tell)
     measured: list[Choice] = []
-    rules: list[RulesRow] = []
+    rules = None
     if with_lab:
         bed = Bed(FOLDER, calls=5 if everything else 3, rounds=3 if everything else 2)
-        compared, more = lab(bed, everything, tell)
-        found += compared
+        in_lab, more = lab(bed, everything, tell)
+        compared += in_lab
         summaries += more
         for name in measured_choices.CLUSTERS if everything else ():
             for library in LIBRARIES:
                 measured += measured_choices.measured_choices(bed, name, library, tell)
         rules = _emitted_rules(everything, tell)
-    print("\r" + " " * TOLD_WIDTH + "\r", end="", file=sys.stderr)
-    _print_summaries(console, "Accuracy of predictions", summaries)
+    return _Found(compared, summaries, choices, between_sites, measured, rules)
+
+
+def _run(console: Console, everything: bool, with_lab: bool) -> bool:
+    """Whether every figure is held."""
+    with _telling() as tell:
+        found = _find(everything, with_lab, tell)
+    _print_summaries(console, "Accuracy of predictions", found.summaries)
     held = _print_choices(
-        console, f"simulated, {NETWORKS} networks x 3 sizes", choices, SIMULATED_CHOICES
+        console, f"simulated, {NETWORKS} networks x 3 sizes", found.choices, SIMULATED_CHOICES
     )
     held &= _print_choices(
         console,
         f"simulated, {NETWORKS_WITH_SITES} networks of several sites",
-        between_sites,
+        found.between_sites,
         SIMULATED_CHOICES,
     )
-    if measured:
+    if found.measured:
         held &= _print_choices(
-            console, "lab, sizes without a sample", measured, measured_choices.TARGET
+            console, "lab, sizes without a sample", found.measured, measured_choices.TARGET
         )
-    if with_lab:
-        held &= _print_rules(console, rules)
-    print(last_line(found))
-    return held and not any(one.misses() for one in summaries)
+    if found.rules is not None:
+        held &= _print_rules(console, found.rules)
+    print(last_line(found.compared))
+    return held and not any(one.misses() for one in found.summaries)
 
 
 def _main() -> int:

@@ -65,7 +65,8 @@ class Bed:
         key = f"{cluster.name}-{hosts}-{scale:g}-{re.sub('[:=]', '_', names[0])}"
         if len(names) > 1:
             key += f"-and-{len(names) - 1}-{zlib.crc32(against.encode()):08x}"
-        path = self.folder / f"{key}-{'_'.join(str(size) for size in sizes)}.json"
+        effort = f"{self.rounds}x{self.calls}"
+        path = self.folder / f"{key}-{'_'.join(str(size) for size in sizes)}-{effort}.json"
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             file = self.folder / f"{part.name}.toml"

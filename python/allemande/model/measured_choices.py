@@ -50,9 +50,16 @@ def candidates_of(library: str) -> list[str]:
 
 
 def choices_of(
-    where: str, predictions: Predictions, measured: Sequence[Sample], sizes: Sequence[int]
+    where: str,
+    predictions: Predictions,
+    measured: Sequence[Sample],
+    sizes: Sequence[int],
+    candidates: Sequence[str],
 ) -> list[Choice]:
-    """The plan's first of those that were measured, against the fastest, by medians."""
+    """The plan's first of those that were measured, against the fastest, by medians.
+
+    `candidates`: of which there should be a sample at each size.
+    """
     found = []
     for size in sizes:
         times = {
@@ -62,7 +69,8 @@ def choices_of(
             raise Failed(f"{where}: nothing that counts was measured at {size} bytes")
         chosen = next(row.candidate for row in predictions.rows(size) if row.candidate in times)
         best = min(times, key=lambda name: times[name])
-        found.append(Choice(where, size, chosen, best, times[chosen] / times[best] - 1))
+        left_out = tuple(name for name in candidates if name not in times)
+        found.append(Choice(where, size, chosen, best, times[chosen] / times[best] - 1, left_out))
     return found
 
 
@@ -70,14 +78,15 @@ def measured_choices(bed: Bed, name: str, library: str, tell: Watcher) -> list[C
     """On one cluster, under one library."""
     cluster = load_cluster(name)
     hosts = [host.name for host in cluster.hosts]
-    against = ",".join(candidates_of(library))
+    candidates = candidates_of(library)
     found = []
     for group in GROUPS:
         tell(f"measuring all ways of {library} on {name}, scale {group.scale:g}")
         sizes = sorted(chain(group.known, group.held_out))
-        samples = bed.samples(cluster, len(hosts), against, sizes, group.scale)
+        samples = bed.samples(cluster, len(hosts), ",".join(candidates), sizes, group.scale)
         known = [one for one in samples if one.bytes in group.known]
         profile = profile_of(cluster.scaled(group.scale), known, mpi=library)
         predictions = Predictions(profile, hosts)
-        found += choices_of(f"{name}, {library}", predictions, samples, group.held_out)
+        where = f"{name}, {library}"
+        found += choices_of(where, predictions, samples, group.held_out, candidates)
     return found

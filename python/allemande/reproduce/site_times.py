@@ -20,6 +20,8 @@ from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
 from allemande.reproduce.kept_measurement import begin_kept, compare_on, read_kept, write_kept
 
+LONGEST_S = 1200.0  # of the calls of one size: all that an experiment asks for are made
+
 
 @dataclass(frozen=True)
 class SitePoint:
@@ -87,7 +89,13 @@ def _measure_run(
     experiment: Experiment, run: Mapping[str, Any], scale: float, timers: str, kept: dict[str, Any]
 ) -> list[SitePoint]:
     cluster = find_experiment_cluster(experiment, run["cluster"])
-    effort = Effort(rounds=1, warmup=int(run["warmup"]), calls=int(run["calls"]), seconds=0)
+    effort = Effort(
+        rounds=1,
+        warmup=int(run["warmup"]),
+        calls=int(run["calls"]),
+        seconds=0,
+        seconds_max=LONGEST_S,
+    )
     sizes = [int(size) for size in run["sizes"]]
     compared = compare_on(cluster, scale, sizes, run["candidate"], effort, timers)
     if compared.failed:
