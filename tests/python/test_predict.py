@@ -169,6 +169,28 @@ def test_samples_are_of_the_way_that_was_taken_at_their_size(
         assert (round(row.time_s, 9), row.basis) == (1.0, "measured")
 
 
+def test_a_sample_of_combined_blocks_is_of_the_shape_that_pays() -> None:
+    text = """
+format = 1
+name = "one-switch"
+[[switch]]
+name = "s"
+[[host]]
+name = "h[0-143]"
+[[link]]
+from = "h[0-143]"
+to = "s"
+rate_mbit_s = 1000
+queue_down_packets = 45
+"""
+    cluster = parse_cluster(text, "one-switch")
+    hosts = tuple(host.name for host in cluster.hosts)
+    candidate = simulated_candidate("combine")
+    profile = profile_of(cluster, [Sample(candidate, size, (1.0, 1.0), hosts) for size in (8, 100)])
+    ways = {one.bytes: one.way for one in with_fits(profile).samples}
+    assert ways == {8: "udp grid:6x4x6", 100: "udp grid:12x12"}
+
+
 def test_the_command_writes_an_array(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", path, "--hosts", "16", "--size", "50000", "--json", "-"]) == 0
     rows = json.loads(capsys.readouterr().out)
