@@ -24,6 +24,8 @@ from allemande.lab.network import LATENCY_US_MIN, load_network
 from allemande.topology import load_cluster
 
 DELAY_S = 0.005 / SCALE  # as it lasts in the lab
+FRAME_BYTES = 1514
+FRAME_PAYLOAD_BYTES = 1448
 
 # All hosts are one machine with one clock: a datagram says when it was sent, and the kernel when
 # it came.
@@ -101,6 +103,15 @@ def one_way_ns(lab: Lab, sender: str, receiver: str, count: int, pause_s: float)
 
 
 @pytest.mark.parametrize(("sender", "receiver"), [("h0", "h3"), ("h2", "h1")])
+def crossed(lab: Lab, argv: list[str], algorithm: str) -> list[int]:
+    """Bytes that the program sends over the long link, one way and the other."""
+    before = lab.stats()
+    done = run_preloaded(lab, argv, algorithm=algorithm)
+    assert " wrong 0 " in done.stdout
+    ports = lab.stats().since(before).ports
+    return [port.sent_bytes for port in ports if {port.node, port.peer} == {"rennes", "nancy"}]
+
+
 def test_what_crosses_comes_whole_and_as_much_later(lab: Lab, sender: str, receiver: str) -> None:
     took = one_way_ns(lab, sender, receiver, 40, 0.002)
     assert min(took) >= DELAY_S * 1e9 - 100_000
@@ -195,6 +206,22 @@ def test_an_exchange_between_sites_is_right_and_keeps_the_bound(
         assert figure["fraction_of_bound"] == pytest.approx(bound_s / figure["median_s"])
         # The shapers let a frame pass before its time.
         assert 0 < figure["fraction_of_bound"] < 1.05
+
+
+@pytest.mark.parametrize("algorithm", ["multi-site", "local-group"])
+def test_every_byte_crosses_the_long_link_once(
+    two_sites: Path, tmp_path: Path, algorithm: str
+) -> None:
+    program = build(tmp_path, "alltoall")
+    sizes = (1_000, 201_000)
+    with Lab.boot(two_sites, scale=SCALE) as lab:
+        sent = [crossed(lab, [str(program), str(size)], algorithm) for size in sizes]
+    blocks = 2 * 2
+    payload = blocks * (sizes[1] - sizes[0])
+    least = payload * FRAME_BYTES / FRAME_PAYLOAD_BYTES
+    assert [len(both_ways) for both_ways in sent] == [2, 2]
+    for small, large in zip(*sent, strict=True):
+        assert payload <= large - small <= 1.05 * least
 
 
 def test_sites_are_found_by_round_trips(registry_base: Path, tmp_path: Path) -> None:
