@@ -3,18 +3,21 @@ measured is kept."""
 
 from __future__ import annotations
 
+import json
 import re
-import subprocess
-import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from allemande.bench.candidates import parse_candidates
+from allemande.bench.comparison import compare
 from allemande.bench.defaults import SCALE
+from allemande.bench.runner import Effort
 from allemande.errors import Failed
 from allemande.model.profile import Sample
 from allemande.model.samples import bench_samples
+from allemande.output_files import write_output
 from allemande.topology import Cluster, compress_hostlist, parse_cluster
 
 
@@ -71,17 +74,15 @@ class Bed:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = self.folder / f"{part.name}.toml"
             file.write_text(part.to_toml(), encoding="utf-8")
-            fresh = path.with_suffix(".new")
-            command = (
-                *(sys.executable, "-m", "allemande", "bench", "--lab", str(file)),
-                *("--scale", f"{scale:g}", "--sizes", ",".join(map(str, sizes))),
-                *("--against", against, "--rounds", str(self.rounds), "--calls", str(self.calls)),
-                *("--json", str(fresh)),
+            candidates = parse_candidates(names)
+            how = Effort(rounds=self.rounds, calls=self.calls)
+            compared = compare(str(file), scale, list(sizes), candidates, how)
+            if compared.failed:
+                why = "; ".join(compared.warnings) or "not measured"
+                raise Failed(f"{part.name}, {against}: {why}")
+            write_output(
+                str(path), json.dumps([figure.as_json() for figure in compared.figures], indent=1)
             )
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0 or not fresh.exists():
-                raise Failed(f"allemande bench failed: {done.stderr[-400:]}")
-            fresh.rename(path)
         return path.read_text(encoding="utf-8")
 
     def samples(
