@@ -102,7 +102,6 @@ def one_way_ns(lab: Lab, sender: str, receiver: str, count: int, pause_s: float)
     return [int(took) for _, took in rows]
 
 
-@pytest.mark.parametrize(("sender", "receiver"), [("h0", "h3"), ("h2", "h1")])
 def crossed(lab: Lab, argv: list[str], algorithm: str) -> list[int]:
     """Bytes that the program sends over the long link, one way and the other."""
     before = lab.stats()
@@ -112,6 +111,7 @@ def crossed(lab: Lab, argv: list[str], algorithm: str) -> list[int]:
     return [port.sent_bytes for port in ports if {port.node, port.peer} == {"rennes", "nancy"}]
 
 
+@pytest.mark.parametrize(("sender", "receiver"), [("h0", "h3"), ("h2", "h1")])
 def test_what_crosses_comes_whole_and_as_much_later(lab: Lab, sender: str, receiver: str) -> None:
     took = one_way_ns(lab, sender, receiver, 40, 0.002)
     assert min(took) >= DELAY_S * 1e9 - 100_000
