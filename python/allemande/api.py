@@ -195,6 +195,18 @@ def _spelled(value: object) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
+def _check_sites(sites: object, ranks: int) -> None:
+    if not isinstance(sites, (list, tuple)):
+        return
+    for count in sites:
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise BadInput(f"sites has {count!r}; expected numbers of ranks above 0")
+    if sum(sites) != ranks:
+        raise BadInput(
+            f"sites has {sum(sites)} ranks at {len(sites)} sites; expected all {ranks} of comm"
+        )
+
+
 def _check_comm(comm: Any) -> None:
     mpi = _mpi()
     if not isinstance(comm, mpi.Comm):
@@ -220,11 +232,16 @@ def attach(comm: Any, **options: object) -> None:
     They are those of docs/options.md (`cluster="net.toml", window_packets=40`) and come before
     environment and configuration file. With `transport="udp"` a communicator on which UDP does not
     work is an error; otherwise its exchanges are left to the MPI library, with a warning.
+    `sites=[30, 30]` says how many of its ranks are at each site, in their order.
+
+    Raises BadInput for options that are none, for sites that are not those of all ranks, and if
+    `comm` has an exchange already.
     """
     _check_comm(comm)
     _close_freed()
     if _find(comm) is not None:
         raise BadInput("comm has its exchange already; call allemande.attach before the first one")
+    _check_sites(options.get("sites"), comm.Get_size())
     _make(comm, options)
 
 

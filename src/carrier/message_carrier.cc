@@ -8,14 +8,18 @@ namespace {
 // Each phase on a lane of its own. MPI knows ranks: what the plan says by peer is said by rank.
 class MessagePhases final : public execute::Carrier {
  public:
-  MessagePhases(PointToPoint& messages, const plan::Plan& plan, const io::MessageFlow& flow)
-      : messages_(messages), plan_(plan), flow_(flow) {
-    for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) lanes_.push_back(phase);
+  MessagePhases(PointToPoint& messages, const plan::Plan& plan,
+                const MessageCarrier::FlowOf& flow_of)
+      : messages_(messages), plan_(plan) {
+    for (const plan::Phase& phase : plan.phases) {
+      lanes_.push_back(lanes_.size());
+      flows_.push_back(flow_of(phase));
+    }
     by_rank_.resize(plan.phases.size());
   }
 
   base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
-    return messages_.start(phase, by_rank(phase, exchange), flow_);
+    return messages_.start(phase, by_rank(phase, exchange), flows_[phase]);
   }
   void make_ready(std::size_t phase, base::PeerId peer) override {
     messages_.make_ready(phase, plan_.phases[phase].rank_of(peer).value);
@@ -68,38 +72,45 @@ class MessagePhases final : public execute::Carrier {
 
   PointToPoint& messages_;
   const plan::Plan& plan_;
-  io::MessageFlow flow_;
   std::vector<std::size_t> lanes_;
+  std::vector<io::MessageFlow> flows_;  // by phase
   std::vector<ByRank> by_rank_;  // by phase
 };
 
 }  // namespace
 
-MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, const io::MessageFlow& flow)
+MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of)
     : execution(std::move(plan)),
-      carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow)) {}
+      carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow_of)) {}
+
+io::MessageFlow MessageCarrier::few_at_a_time(const plan::Phase& /*phase*/) {
+  return PointToPoint::kFew;
+}
 
 MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                               const io::MessageFlow& flow, std::optional<plan::Plan> of_one_size)
+                               const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
     : messages_(std::move(messages)),
-      any_size_(*messages_, std::move(plan), flow),
+      any_size_(*messages_, std::move(plan), flow_of),
       ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
-  if (of_one_size) {
-    one_size_ = std::make_unique<Way>(*messages_, *std::move(of_one_size), flow);
-  }
+  if (!between_sites) return;
+  const auto& phases = between_sites->phases;
+  forwards_ = !std::all_of(phases.begin(), phases.end(),
+                           [](const plan::Phase& phase) { return phase.direct(); });
+  between_sites_ = std::make_unique<Way>(*messages_, *std::move(between_sites), flow_of);
 }
 
 // What messages are put together in may have to live on.
 MessageCarrier::~MessageCarrier() {
   if (messages_->ended()) return;
   for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
-  messages_->keep(std::shared_ptr<const void>(std::move(one_size_)));
+  messages_->keep(std::shared_ptr<const void>(std::move(between_sites_)));
 }
 
 base::Status MessageCarrier::run(const transport::ConstBlocks& send,
                                  const transport::MutableBlocks& recv,
                                  const execute::Amounts& amounts) {
-  Way& way = one_size_ && amounts.uniform() ? *one_size_ : any_size_;
+  const bool between = between_sites_ && (amounts.uniform() || !forwards_);
+  Way& way = between ? *between_sites_ : any_size_;
   return way.execution.run(*way.carrier, send, recv, amounts);
 }
 
@@ -107,9 +118,9 @@ MessageCarrier::Way& MessageCarrier::way_of(plan::MessageOrder order) {
   auto& way = ways_[static_cast<std::size_t>(order)];
   if (!way) {
     const std::uint32_t ranks = plan().ranks;
-    const bool all = order == plan::MessageOrder::kAll;
+    const std::uint32_t sends = order == plan::MessageOrder::kAll ? ranks : PointToPoint::kFew;
     way = std::make_unique<Way>(*messages_, plan::plan_of(order, ranks, plan().self),
-                                all ? ranks : PointToPoint::kFew);
+                                [sends](const plan::Phase&) { return io::MessageFlow(sends); });
   }
   return *way;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,11 +18,13 @@ namespace alm::carrier {
 
 class MessageCarrier {
  public:
-  // `plan` takes blocks of any size, in this flow. `of_one_size`: another one, for blocks of which
-  // all have one size.
+  using FlowOf = std::function<io::MessageFlow(const plan::Phase&)>;
+  // `plan` takes blocks of any size. `between_sites`: another one, which is taken instead: for
+  // blocks of which all have one size, or, where it forwards nothing, for all. `flow_of`: of the
+  // phases of both.
   MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                 const io::MessageFlow& flow = PointToPoint::kFew,
-                 std::optional<plan::Plan> of_one_size = std::nullopt);
+                 const FlowOf& flow_of = few_at_a_time,
+                 std::optional<plan::Plan> between_sites = std::nullopt);
   ~MessageCarrier();
   MessageCarrier(const MessageCarrier&) = delete;
   MessageCarrier& operator=(const MessageCarrier&) = delete;
@@ -45,15 +48,17 @@ class MessageCarrier {
 
  private:
   struct Way {
-    Way(PointToPoint& messages, plan::Plan plan, const io::MessageFlow& flow);
+    Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of);
     execute::Execution execution;
     std::unique_ptr<execute::Carrier> carrier;
   };
+  static io::MessageFlow few_at_a_time(const plan::Phase& phase);
   Way& way_of(plan::MessageOrder order);
 
   std::unique_ptr<PointToPoint> messages_;
   Way any_size_;
-  std::unique_ptr<Way> one_size_;
+  std::unique_ptr<Way> between_sites_;
+  bool forwards_ = false;                   // between sites
   std::vector<std::unique_ptr<Way>> ways_;  // by MessageOrder, made when first taken
 };
 

@@ -175,6 +175,32 @@ base::Status UdpCarrier::run_combining(std::size_t index, const transport::Const
   return executions_[index].run(*carriers_[index], send, recv, amounts);
 }
 
+// Who hands blocks of others on would have to know their size.
+std::optional<std::size_t> UdpCarrier::find_site_plan() const {
+  const auto found = std::find_if(plans_.begin(), plans_.end(), [](const plan::Plan& plan) {
+    return std::all_of(plan.phases.begin(), plan.phases.end(), [](const plan::Phase& phase) {
+      return phase.reach != plan::Reach::kAny && phase.direct();
+    });
+  });
+  if (found == plans_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - plans_.begin());
+}
+
+const plan::Plan* UdpCarrier::site_plan() const {
+  const auto index = find_site_plan();
+  return index ? &plans_[*index] : nullptr;
+}
+
+base::Status UdpCarrier::run_between_sites(const transport::Exchange& exchange,
+                                           execute::Execution* stepped) {
+  const std::size_t index = *find_site_plan();
+  execute::Amounts amounts;
+  amounts.sends = exchange.send.size;
+  amounts.receives = exchange.recv.size;
+  execute::Execution& execution = stepped != nullptr ? *stepped : executions_[index];
+  return execution.run(*carriers_[index], exchange.send, exchange.recv, amounts);
+}
+
 void UdpCarrier::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
   driver_.begin(sets_, call, elsewhere);
 }

@@ -76,6 +76,13 @@ class UdpCarrier {
   base::Status run_combining(std::size_t index, const transport::ConstBlocks& send,
                              const transport::MutableBlocks& recv, const execute::Amounts& amounts);
 
+  // By which blocks of any size go between sites, near and far ones in phases of their own; null:
+  // there is no such plan. Equal on all members.
+  const plan::Plan* site_plan() const;
+  // By it. `stepped`: the same plan with steps.
+  base::Status run_between_sites(const transport::Exchange& exchange,
+                                 execute::Execution* stepped = nullptr);
+
   // The members' calls on all their exchanges are numbered alike. In this one `elsewhere` bytes go
   // to each by other means, or it enters exchanges.
   void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
@@ -95,6 +102,7 @@ class UdpCarrier {
 
  private:
   base::Status run_on(std::uint16_t set, transport::Exchange exchange, base::Nanos deadline);
+  std::optional<std::size_t> find_site_plan() const;
 
   io::Driver& driver_;
   std::uint32_t members_;

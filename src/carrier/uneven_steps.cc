@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kPlanBytes = 64 << 10;
 // The small exchange is a hundredth of one in which a member carries this much.
 constexpr std::uint64_t kLargeBytes = 1 << 20;
+constexpr std::uint64_t kHundred = 100;
 constexpr std::uint32_t kDoublingsSmall = 6;
 constexpr std::uint32_t kDoublingsMedium = 3;
 // Of what the fullest member carries, this part may go into telling everybody all counts.
@@ -39,7 +40,14 @@ UnevenSteps::UnevenSteps(UdpCarrier& carrier, Network network)
     : carrier_(carrier),
       network_(std::move(network)),
       known_(carrier.members()),
-      allowance_(matrix_cost()) {}
+      allowance_(matrix_cost()) {
+  if (network_.cluster == nullptr) return;
+  const double latency_us =
+      topology::latency_seconds(*network_.cluster, network_.hosts) * base::kSecond /
+      base::kMicrosecond;
+  latency_bytes_ = static_cast<std::uint64_t>(latency_us / network_.packet_time_us *
+                                              carrier_.config().datagram_bytes);
+}
 
 // To each member.
 std::uint64_t UnevenSteps::matrix_cost() const {
@@ -52,8 +60,9 @@ std::uint64_t UnevenSteps::load_of(std::span<const std::uint64_t> send,
   return std::max(sum_without(send, self), sum_without(recv, self));
 }
 
-std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t without_news) {
-  if (load >= kLargeBytes) return 0;
+std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t without_news,
+                                         std::uint64_t latency_bytes) {
+  if (load >= std::max(kLargeBytes, kHundred * latency_bytes)) return 0;
   const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
   return (std::uint64_t{1} << std::min(without_news, doublings)) - 1;
 }
@@ -89,7 +98,7 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
   known_ = std::move(all);
   const bool small = load_ < kPlanBytes;  // then news need not be followed
   without_news_ = news && !small ? 0 : without_news_ + 1;
-  wait_ = calls_between(load_, without_news_);
+  wait_ = calls_between(load_, without_news_, latency_bytes_);
   if (small) {
     has_steps_ = false;
     least_time_ = 0;
@@ -122,6 +131,7 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
   least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
   const bool pays = plan::uneven_pays(matrix, members);
   has_steps_ = pays || network_.paths;
+  stepped_sites_.reset();
   if (!has_steps_) return;
   stepped_ = carrier_.plan().rounds();
   if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
@@ -134,9 +144,23 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
        .packet_bytes = carrier_.packet_bytes(),
        .grain_packets = carrier_.config().grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
+  if (const plan::Plan* sites = carrier_.site_plan()) {
+    plan::Plan stepped = *sites;
+    plan::set_steps(stepped, made);
+    stepped_sites_.emplace(std::move(stepped));
+  }
   stepped_.trains = std::move(made.send);
   stepped_.arrivals = std::move(made.recv);
   stepped_.steps = made.steps;
+}
+
+base::Status UnevenSteps::run(transport::Exchange exchange) {
+  if (carrier_.site_plan() != nullptr) {
+    const bool stepped = planned_ && stepped_sites_;
+    return carrier_.run_between_sites(exchange, stepped ? &*stepped_sites_ : nullptr);
+  }
+  exchange.rounds = &rounds();
+  return carrier_.run(exchange);
 }
 
 const base::Rounds& UnevenSteps::rounds() const {

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "carrier/udp_carrier.h"
+#include "execute/execution.h"
 #include "topology/cluster.h"
 
 namespace alm::carrier {
@@ -43,12 +44,15 @@ class UnevenSteps {
   // The carrier and the cluster must live as long as this.
   UnevenSteps(UdpCarrier& carrier, Network network);
 
-  // Collective over its members, before every exchange: bytes to and from each member. Afterwards
-  // rounds() are those to take. `wants_steps`, the same on all members, says for a load() whether
+  // Collective over its members, before every exchange: bytes to and from each member. `wants_steps`, the same on all members, says for a load() whether
   // this exchange will take them.
   using WantsSteps = std::function<bool(std::uint64_t load)>;
   base::Status prepare(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
                        const WantsSteps& wants_steps = {});
+  // The exchange that was prepared: in the steps made for it, else in the usual rounds. Between
+  // sites near and far blocks go apart.
+  base::Status run(transport::Exchange exchange);
+  // Those that run() takes where hosts are at one site.
   const base::Rounds& rounds() const;
 
   // What the fullest member has to carry, as last agreed on.
@@ -62,8 +66,10 @@ class UnevenSteps {
   static std::uint64_t load_of(std::span<const std::uint64_t> send,
                                std::span<const std::uint64_t> recv, std::uint32_t self);
   // After an agreement at which the fullest member carried `load` bytes, for the n-th time in a row
-  // without news: so many calls go by until the next one.
-  static std::uint64_t calls_between(std::uint64_t load, std::uint32_t without_news);
+  // without news: so many calls go by until the next one. `latency_bytes`: what a host's link
+  // carries in the latency of the network, which the small exchange waits for.
+  static std::uint64_t calls_between(std::uint64_t load, std::uint32_t without_news,
+                                     std::uint64_t latency_bytes = 0);
 
  private:
   struct Told {
@@ -78,6 +84,7 @@ class UnevenSteps {
 
   UdpCarrier& carrier_;
   Network network_;
+  std::uint64_t latency_bytes_ = 0;
 
   std::vector<Told> known_;  // [member], of the latest agreement
   std::uint64_t load_ = 0;
@@ -90,6 +97,7 @@ class UnevenSteps {
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
   base::Rounds stepped_;  // the rounds of the carrier, and the steps, or paths, or both
+  std::optional<execute::Execution> stepped_sites_;  // the carrier's site plan, with the steps
 };
 
 }  // namespace alm::carrier

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -34,12 +35,24 @@ plan::Plan plan_of(std::uint32_t self) {
   return plan::make_plan({.ranks = kMembers, .self = {self}}).value();
 }
 
+plan::Plan site_plan_of(std::uint32_t self, const std::vector<std::uint32_t>& sites) {
+  plan::Request request;
+  request.ranks = kMembers;
+  request.self = {self};
+  request.algorithm = plan::Algorithm::kMultiSite;
+  request.site_of = sites;
+  return plan::make_plan(request).value();
+}
+
 using Matrix = std::vector<std::uint64_t>;  // [from * kMembers + to]
 
 // Four members in this process, each on a thread of its own while they exchange.
 class UnevenStepsTest : public testing::Test {
  protected:
-  UnevenStepsTest()
+  using PlanSets = std::vector<std::vector<std::uint16_t>>;  // [phase][member]
+
+  // `sites`: of each member; empty: all at one.
+  explicit UnevenStepsTest(const std::vector<std::uint32_t>& sites = {})
       : cluster_(star()), hosts_{{0}, {1}, {2}, {3}}, tuning_(plan::tune(cluster_, hosts_)) {
     std::vector<std::uint16_t> sets;
     for (std::uint32_t i = 0; i < kMembers; ++i) {
@@ -49,7 +62,16 @@ class UnevenStepsTest : public testing::Test {
       drivers_.push_back(io::Driver::create(io::Endpoint::open(options).value()).value());
       sets.push_back(drivers_.back()->reserve_set());
     }
+    std::vector<PlanSets> of_plans;
+    if (!sites.empty()) {
+      PlanSets& of_phases = of_plans.emplace_back(2);  // near and far
+      for (auto& of_phase : of_phases) {
+        for (const auto& driver : drivers_) of_phase.push_back(driver->reserve_set());
+      }
+    }
     for (std::uint32_t i = 0; i < kMembers; ++i) {
+      std::vector<plan::Plan> plans;
+      if (!sites.empty()) plans.push_back(site_plan_of(i, sites));
       io::PeerSet peers;
       peers.identity = {{1, 2}, i, sets[i], sets};
       peers.config.datagram_bytes = 1472;
@@ -58,8 +80,8 @@ class UnevenStepsTest : public testing::Test {
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
       carriers_.push_back(std::make_unique<UdpCarrier>(
-          *drivers_[i], std::move(peers), plan_of(i), std::vector<plan::Plan>{},
-          std::span<const std::vector<std::vector<std::uint16_t>>>{}, UdpCarrier::Shared{},
+          *drivers_[i], std::move(peers), plan_of(i), std::move(plans), of_plans,
+          UdpCarrier::Shared{},
           UdpCarrier::Hooks{[] {}, [](const std::string&) {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
           *carriers_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
@@ -83,6 +105,35 @@ class UnevenStepsTest : public testing::Test {
     std::uint32_t planned = 0;
     for (const auto& one : members_) planned += one->planned() ? 1 : 0;
     return planned;
+  }
+  // One exchange of these bytes; whether everything came as it was sent.
+  bool exchange(const Matrix& bytes) {
+    std::vector<std::thread> threads;
+    std::vector<char> right(kMembers);
+    for (std::uint32_t self = 0; self < kMembers; ++self) {
+      threads.emplace_back([&, self] { right[self] = exchange_of(self, bytes) ? 1 : 0; });
+    }
+    for (auto& thread : threads) thread.join();
+    return std::count(right.begin(), right.end(), 1) == kMembers;
+  }
+  bool exchange_of(std::uint32_t self, const Matrix& bytes) {
+    std::vector<std::uint64_t> send_size, recv_size, send_at, recv_at;
+    std::vector<std::byte> send, expected;
+    for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
+      send_size.push_back(bytes[self * kMembers + peer]);
+      recv_size.push_back(bytes[peer * kMembers + self]);
+      send_at.push_back(send.size());
+      recv_at.push_back(expected.size());
+      send.insert(send.end(), send_size.back(), std::byte(10 * self + peer));
+      // A member's own block is left alone.
+      expected.insert(expected.end(), recv_size.back(),
+                      peer == self ? std::byte{} : std::byte(10 * peer + self));
+    }
+    std::vector<std::byte> recv(expected.size());
+    transport::Exchange exchange;
+    exchange.send = {send.data(), 0, 0, send_at, send_size};
+    exchange.recv = {recv.data(), 0, 0, recv_at, recv_size};
+    return members_[self]->run(exchange).ok() && recv == expected;
   }
   std::uint64_t sent() const { return carriers_[0]->counters().data_sent; }
 
@@ -157,11 +208,40 @@ TEST_F(UnevenStepsTest, StepsAreNotTakenForOtherCounts) {
   EXPECT_EQ(prepare(other), kMembers) << "agreed on anew";
 }
 
+class UnevenStepsOfSites : public UnevenStepsTest {
+ protected:
+  UnevenStepsOfSites() : UnevenStepsTest({0, 1, 0, 1}) {}
+};
+
+TEST_F(UnevenStepsOfSites, NearAndFarBlocksGoApartInTheStepsMade) {
+  for (const auto& carrier : carriers_) ASSERT_NE(carrier->site_plan(), nullptr);
+  for (const std::uint64_t bytes : {50'000u, 50'000u, 90'000u, 10u}) {
+    const std::uint32_t planned = prepare(hot(bytes));
+    EXPECT_EQ(planned, bytes < 1'000 ? 0 : kMembers);
+    EXPECT_TRUE(exchange(hot(bytes))) << bytes;
+  }
+  EXPECT_EQ(prepare(even(500'000)), 0u);
+  EXPECT_TRUE(exchange(even(500'000)));
+}
+
+TEST_F(UnevenStepsTest, ExchangesGoInTheStepsMade) {
+  for (const auto& carrier : carriers_) ASSERT_EQ(carrier->site_plan(), nullptr);
+  EXPECT_EQ(prepare(hot(50'000)), kMembers);
+  EXPECT_TRUE(exchange(hot(50'000)));
+}
+
 TEST(CallsBetween, GrowWhereThereIsNoNewsAndNotForLargeExchanges) {
   EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 9), 0u);
   EXPECT_EQ(UnevenSteps::calls_between(100 << 10, 0), 0u);
   EXPECT_EQ(UnevenSteps::calls_between(100 << 10, 9), 7u);
   EXPECT_EQ(UnevenSteps::calls_between(100, 9), 63u);
+}
+
+TEST(CallsBetween, AreMoreWhereAnAgreementWaitsForALatency) {
+  constexpr std::uint64_t kLatencyBytes = 625'000;  // 5 ms at 1 Gbit/s
+  EXPECT_EQ(UnevenSteps::calls_between(100 << 20, 9, kLatencyBytes), 0u);
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 9, kLatencyBytes), 7u);
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 0, kLatencyBytes), 0u);
 }
 
 }  // namespace

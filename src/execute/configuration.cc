@@ -59,7 +59,8 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
 }
 
 // Some packets for each of many peers; losses tell when it is too much.
-void configure_far(transport::Config& config) {
+void configure_far(transport::Config& config, base::Nanos round_trip) {
+  config.round_trip = round_trip;
   config.window_packets = std::max(config.window_packets, kUnknownFarWindow);
   config.burst_packets = 0;
   set_span(config);

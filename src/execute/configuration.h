@@ -20,7 +20,7 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
 
 // The same for a phase between sites. What was asked for is for those within a site.
 void configure_far(transport::Config& config, const plan::FarTuning& tuning);
-// Where nothing is known of the network.
-void configure_far(transport::Config& config);
+// Where no cluster file tells of the network. `round_trip`: as measured; 0: it was not.
+void configure_far(transport::Config& config, base::Nanos round_trip = 0);
 
 }  // namespace alm::execute

@@ -31,5 +31,11 @@ TEST(Configuration, AnUnknownRoundTripGetsTheWindowOfAnUnknownNetwork) {
   EXPECT_EQ(without_latency.window_packets, unknown.window_packets);
 }
 
+TEST(Configuration, ARoundTripThatWasMeasuredIsWaitedFor) {
+  transport::Config config;
+  configure_far(config, 10 * base::kMillisecond);
+  EXPECT_EQ(config.round_trip, 10 * base::kMillisecond);
+}
+
 }  // namespace
 }  // namespace alm::execute

@@ -110,11 +110,7 @@ std::string BringUp::join(std::string_view refusal) {
   if (knows_sites(job_.options)) {
     if (const auto found = find_sites(); !found) return found.error().message;
   } else if (may_take_sites(job_.options)) {
-    // Without names of hosts, which a job without sites would exchange in vain. Where nothing says
-    // what the sites are, or there is one, there are others to choose from.
-    auto found = sites_of_hosts(members_.placement, members_.host_names,
-                                {job_.options.sites, {}, job_.cluster_or_null(), members_.hosts});
-    if (found) take_sites(std::move(found).value());
+    take_known_sites();
   }
   const auto planned = ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
   return planned ? std::string() : planned.error().message;

@@ -80,6 +80,7 @@ class BringUp {
   base::Status gather_part(const PeerRecord& mine);
   base::Status gather_names(const PeerRecord& mine);
   base::Status find_sites();
+  void take_known_sites();
   base::Result<HostSites> measure_sites();
   void take_sites(HostSites found);
   base::Status gather_sockets(const PeerRecord& mine);

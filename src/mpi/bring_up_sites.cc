@@ -57,8 +57,27 @@ base::Status BringUp::find_sites() {
     found = std::move(measured);
   }
   if (!found) return found.error();
+  if (const auto several = found.value().several(); !several) return several;
   take_sites(std::move(found).value());
   return {};
+}
+
+// Without names of hosts, which a job without sites would exchange in vain. Where nothing says what
+// the sites are, or there is one, there are other algorithms to choose from.
+void BringUp::take_known_sites() {
+  const std::string_view option = job_.options.sites;
+  auto found = sites_of_hosts(members_.placement, members_.host_names,
+                              {option, {}, job_.cluster_or_null(), members_.hosts});
+  if (found) {
+    if (found.value().several()) take_sites(std::move(found).value());
+    return;
+  }
+  // Counts are for communicators of so many ranks.
+  const bool meant = option.find('=') != std::string_view::npos ||
+                     members_.ranks == job_.records.size();
+  if (members_.self == 0 && !option.empty() && meant) {
+    job_.warn_once(found.error().message + "; sites are not looked at");
+  }
 }
 
 // Collective: all ranks come to the same.
@@ -110,6 +129,7 @@ base::Result<HostSites> BringUp::measure_sites() {
   auto found = sites_by_latency(round_trips, names);
   if (!found) return found.error();
   if (members_.self == 0) job_.log.info(text_of(found.value(), names));
+  members_.far_round_trip = found.value().farthest;
   return std::move(found).value().sites;
 }
 

@@ -15,6 +15,8 @@
 namespace alm::mpi {
 namespace {
 
+constexpr std::uint32_t kUsualMtuBytes = 1500;
+
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
   transport::Exchange exchange;
   exchange.send.base = staging.send();
@@ -54,8 +56,9 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
     const io::Driver& driver) const {
   if (members_.sites.empty()) return {};
   if (!job_.cluster) {
-    return [](const plan::Phase& phase, transport::Config& config) {
-      if (phase.reach == plan::Reach::kFar) execute::configure_far(config);
+    const base::Nanos round_trip = members_.far_round_trip;
+    return [round_trip](const plan::Phase& phase, transport::Config& config) {
+      if (phase.reach == plan::Reach::kFar) execute::configure_far(config, round_trip);
     };
   }
   const auto tuner =
@@ -173,8 +176,11 @@ base::Status Courier::open_messages() {
       comm_, [this](std::uint32_t rank) { return members_.name_of(rank); },
       job_.options.time_scale);
   if (!made) return made.error();
+  const auto flow_of = [&](const plan::Phase& phase) {
+    return phase.reach == plan::Reach::kFar ? far_message_flow(phase) : message_flow();
+  };
   messages_ = std::make_unique<carrier::MessageCarrier>(
-      std::move(made).value(), ways_.message_plan(), message_flow(), ways_.site_message_plan());
+      std::move(made).value(), ways_.message_plan(), flow_of, ways_.site_message_plan());
   return {};
 }
 
@@ -196,6 +202,26 @@ io::MessageFlow Courier::message_flow() const {
   auto flow =
       io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes, carrier::PointToPoint::kFew);
   flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
+  return flow;
+}
+
+// What is on its way for a latency must not use up a window that is made for a site.
+io::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
+  transport::Config far;
+  const std::uint32_t sharers = members_.placement.most();
+  if (members_.tuning && sharers == 1) {
+    const plan::FarTuner tuner(*job_.cluster, members_.hosts, members_.sites);
+    execute::configure_far(far, tuner.tune(phase, tuner.equal_load(phase)));
+    // Half of what the transport allows, which paces: about a round trip of this rank's part.
+    far.window_packets = std::max(1u, far.window_packets / 2);
+  } else {
+    execute::configure_far(far, members_.far_round_trip);
+  }
+  const std::uint32_t mtu_bytes = members_.tuning ? members_.tuning->mtu_bytes : kUsualMtuBytes;
+  auto flow = io::MessageFlow::of_packets(std::max(1u, far.window_packets / sharers), mtu_bytes,
+                                          carrier::PointToPoint::kFew);
+  if (members_.tuning) flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
+  flow.patience = std::max(flow.patience, far.round_trip);
   return flow;
 }
 
@@ -297,7 +323,8 @@ base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
   if (host_) {
     return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
   }
-  if (uneven_steps_) exchange.rounds = &uneven_steps_->rounds();
+  if (uneven_steps_) return uneven_steps_->run(exchange);
+  if (udp_ && carrier_->site_plan() != nullptr) return carrier_->run_between_sites(exchange);
   return in_rounds(exchange);
 }
 

@@ -95,6 +95,7 @@ class Courier {
   void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);
   io::MessageFlow message_flow() const;
+  io::MessageFlow far_message_flow(const plan::Phase& phase) const;
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   void note(std::optional<std::uint64_t> elsewhere);

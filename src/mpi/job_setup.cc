@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mpi/settings.h"
+#include "mpi/sites.h"
 
 namespace alm::mpi {
 namespace {
@@ -61,6 +62,7 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
     return base::bad_input(fmt::format("ALLEMANDE_SITE: `{}` is longer than {} bytes",
                                        job.options.site, kHostNameBytes - 1));
   }
+  if (auto possible = check_sites(job.options.sites); !possible) return possible;
 
   const auto text = read_cluster(job, settings.unreadable);
   if (!text) return text.error();

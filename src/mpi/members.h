@@ -25,6 +25,7 @@ struct Members {
   plan::LeafOf leaves;               // of the hosts
   std::vector<std::uint32_t> sites;  // [host]; empty: the algorithm knows none
   std::vector<std::string> site_names;
+  base::Nanos far_round_trip = 0;      // between sites at most, as measured; 0: it was not
   std::optional<plan::Tuning> tuning;  // by the cluster file
   std::uint32_t leaders = 1;           // of each host, its first ranks
   FoundWays ways;                      // to the hosts, on their leaders

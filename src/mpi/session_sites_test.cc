@@ -98,5 +98,23 @@ TEST_F(SessionSitesByOption, RanksOfOneSiteHaveNoUseForThem) {
   EXPECT_THAT(ends[0].logged, testing::Not(Contains(HasSubstr("multi-site"))));
 }
 
+TEST_F(SessionSitesByOption, WhatDoesNotFitTheJobIsSaid) {
+  options = {"trials=off", "peer_timeout_s=20", "sites=1,4"};
+  FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, 20'000); });
+  for (const End& end : ends) EXPECT_TRUE(end.good && end.accelerating);
+  EXPECT_THAT(ends[0].logged,
+              Contains(HasSubstr("ALLEMANDE_SITES=1,4 does not add up to the 3 ranks of this "
+                                 "communicator; sites are not looked at")));
+}
+
+TEST_F(SessionSitesByOption, WhatIsNoListIsRefusedBeforeTheFirstCall) {
+  options = {"peer_timeout_s=20", "sites=a=h0/b=h[0-2]"};
+  FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, 20'000); });
+  for (const End& end : ends) EXPECT_TRUE(end.good && !end.accelerating);
+  EXPECT_THAT(ends[0].logged, Contains(HasSubstr("host h0 is named at `a` and at `b`")));
+}
+
 }  // namespace
 }  // namespace alm::mpi

@@ -110,7 +110,7 @@ base::Result<SitesByLatency> sites_by_latency(std::span<const base::Nanos> round
     return base::bad_input(fmt::format("round trips between hosts, {} to {}, show no sites",
                                        text(sorted.front()), text(sorted.back())));
   }
-  SitesByLatency found{.sites = {}, .near = gap->near, .far = gap->far};
+  SitesByLatency found{.sites = {}, .near = gap->near, .far = gap->far, .farthest = sorted.back()};
   found.sites.of = joined(latencies, gap->near);
   for (std::size_t a = 0; a < latencies.hosts(); ++a) {
     for (std::size_t b = a + 1; b < latencies.hosts(); ++b) {

@@ -25,6 +25,7 @@ struct SitesByLatency {
   HostSites sites;
   base::Nanos near = 0;  // the longest round trip within a site
   base::Nanos far = 0;   // the shortest between two
+  base::Nanos farthest = 0;
 };
 
 // `round_trips`: [from * hosts + to]; 0: not known. Of two hosts the shorter one of both ways

@@ -55,6 +55,7 @@ TEST_F(SiteLatency, HostsThatAreNearEachOtherAreAtOneSite) {
     EXPECT_THAT(found.value().sites.names, ElementsAre("site 0", "site 1", "site 2"));
     EXPECT_LE(found.value().near, 120 * kUs);
     EXPECT_GE(found.value().far, 10'000 * kUs);
+    EXPECT_GE(found.value().farthest, found.value().far);
   }
 }
 

@@ -1,21 +1,21 @@
 #include "mpi/sites.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 
 namespace alm::mpi {
 namespace {
 
 constexpr std::string_view kTooFew = "the algorithm is for several sites";
 
-// [rank] "site 0", "site 1", ... by the counts.
-base::Result<std::vector<std::string>> by_counts(std::string_view counts, std::size_t ranks) {
-  std::vector<std::string> names;
-  std::string_view rest = counts;
-  for (std::uint32_t site = 0;; ++site) {
+base::Result<std::vector<std::uint32_t>> parse_counts(std::string_view counts) {
+  std::vector<std::uint32_t> found;
+  for (std::string_view rest = counts;;) {
     std::uint32_t count = 0;
     const auto [end, wrong] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
     const auto used = static_cast<std::size_t>(end - rest.data());
@@ -25,22 +25,32 @@ base::Result<std::vector<std::string>> by_counts(std::string_view counts, std::s
           "30,30, or hosts, as in rennes=h[0-29]/nancy=h[30-59]",
           counts));
     }
-    if (names.size() + count > ranks) break;
-    names.insert(names.end(), count, fmt::format("site {}", site));
-    if (used == rest.size()) {
-      if (names.size() == ranks) return names;
-      break;
-    }
+    found.push_back(count);
+    if (used == rest.size()) return found;
     rest.remove_prefix(used + 1);
   }
-  return base::bad_input(fmt::format(
-      "ALLEMANDE_SITES={} does not add up to the {} ranks of this communicator", counts, ranks));
 }
 
-// [rank] its site, by the hosts of each.
-base::Result<std::vector<std::string>> by_hosts(std::string_view sites,
-                                                std::span<const std::string> host_names) {
-  std::map<std::string, std::string, std::less<>> site_of;
+// [rank] "site 0", "site 1", ... by the counts.
+base::Result<std::vector<std::string>> by_counts(std::string_view text, std::size_t ranks) {
+  const auto counts = parse_counts(text);
+  if (!counts) return counts.error();
+  const auto& all = counts.value();
+  if (std::accumulate(all.begin(), all.end(), std::uint64_t{0}) != ranks) {
+    return base::bad_input(fmt::format(
+        "ALLEMANDE_SITES={} does not add up to the {} ranks of this communicator", text, ranks));
+  }
+  std::vector<std::string> names;
+  for (std::size_t site = 0; site < all.size(); ++site) {
+    names.insert(names.end(), all[site], fmt::format("site {}", site));
+  }
+  return names;
+}
+
+using SiteOfHost = std::map<std::string, std::string, std::less<>>;
+
+base::Result<SiteOfHost> parse_hosts(std::string_view sites) {
+  SiteOfHost site_of;
   for (std::string_view rest = sites; !rest.empty();) {
     const std::string_view one = rest.substr(0, rest.find('/'));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
@@ -62,6 +72,15 @@ base::Result<std::vector<std::string>> by_hosts(std::string_view sites,
                       host, known->second, name));
     }
   }
+  return site_of;
+}
+
+// [rank] its site, by the hosts of each.
+base::Result<std::vector<std::string>> by_hosts(std::string_view sites,
+                                                std::span<const std::string> host_names) {
+  const auto parsed = parse_hosts(sites);
+  if (!parsed) return parsed.error();
+  const SiteOfHost& site_of = parsed.value();
   std::vector<std::string> of_rank;
   for (std::size_t rank = 0; rank < host_names.size(); ++rank) {
     const auto found = site_of.find(host_names[rank]);
@@ -75,9 +94,11 @@ base::Result<std::vector<std::string>> by_hosts(std::string_view sites,
   return of_rank;
 }
 
+bool names_hosts(std::string_view sites) { return sites.find('=') != std::string_view::npos; }
+
 base::Result<std::vector<std::string>> by_option(std::string_view sites,
                                                  std::span<const std::string> host_names) {
-  if (sites.find('=') != std::string_view::npos) return by_hosts(sites, host_names);
+  if (names_hosts(sites)) return by_hosts(sites, host_names);
   return by_counts(sites, host_names.size());
 }
 
@@ -88,12 +109,20 @@ bool some_are_named(const SitesSaid& said) {
 
 base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
                                                 std::span<const std::string> host_names) {
+  std::vector<std::string> valid;
+  if (said.cluster != nullptr) valid = topology::sites(*said.cluster).names;
   for (std::size_t rank = 0; rank < said.names.size(); ++rank) {
-    if (!said.names[rank].empty()) continue;
-    return base::bad_input(
-        fmt::format("ALLEMANDE_SITE is not set on {} (rank {}), but on other hosts; expected the "
-                    "name of its site",
-                    host_names[rank], rank));
+    const std::string& name = said.names[rank];
+    if (name.empty()) {
+      return base::bad_input(
+          fmt::format("ALLEMANDE_SITE is not set on {} (rank {}), but on other hosts; expected the "
+                      "name of its site",
+                      host_names[rank], rank));
+    }
+    if (valid.empty() || std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
+    return base::bad_input(fmt::format(
+        "ALLEMANDE_SITE=`{}` on {} (rank {}) is no site of the cluster file; expected one of {}",
+        name, host_names[rank], rank, fmt::join(valid, ", ")));
   }
   return std::vector<std::string>(said.names.begin(), said.names.end());
 }
@@ -142,11 +171,22 @@ base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
     out.of.push_back(known->second);
     if (fresh) out.names.push_back(site);
   }
-  if (numbers.size() < 2) {
-    return base::bad_input(
-        fmt::format("{}, and all hosts are at `{}`", kTooFew, numbers.begin()->first));
-  }
   return out;
+}
+
+base::Status HostSites::several() const {
+  if (names.size() > 1) return {};
+  return base::bad_input(fmt::format("{}, and all hosts are at `{}`", kTooFew, names.front()));
+}
+
+base::Status check_sites(std::string_view sites) {
+  if (sites.empty()) return {};
+  if (names_hosts(sites)) {
+    const auto parsed = parse_hosts(sites);
+    return parsed ? base::Status() : base::Status(parsed.error());
+  }
+  const auto parsed = parse_counts(sites);
+  return parsed ? base::Status() : base::Status(parsed.error());
 }
 
 }  // namespace alm::mpi

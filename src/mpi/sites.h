@@ -26,14 +26,21 @@ struct SitesSaid {
 struct HostSites {
   std::vector<std::uint32_t> of;   // [host], numbered in the order of their first hosts
   std::vector<std::string> names;  // [site]
+
+  // "the algorithm is for several sites, and all hosts are at `rennes`" where there is one.
+  base::Status several() const;
 };
+
+// What is wrong with the option `sites` in any job (kBadInput): it is no list, or a host is named
+// twice.
+base::Status check_sites(std::string_view sites);
 
 // Whether anything is said, right or wrong.
 bool says_sites(const SitesSaid& said);
 
 // Errors (kBadInput) name the rank, the host or the site that is in the way: counts that do not add
-// up, a host at two sites, a site without hosts, a host of which nothing is said, fewer than two
-// sites.
+// up, a host at two sites, a host of which nothing is said, a site that the cluster file does not
+// know. Sites of which no host is in this communicator are left out.
 base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
                                        std::span<const std::string> host_names,
                                        const SitesSaid& said);

@@ -19,7 +19,9 @@ class Sites : public testing::Test {
   auto find(const SitesSaid& said) const { return sites_of_hosts(placement_, host_names_, said); }
   std::string error(const SitesSaid& said) const {
     const auto found = find(said);
-    return found ? "none" : found.error().message;
+    if (!found) return found.error().message;
+    const auto several = found.value().several();
+    return several ? "none" : several.error().message;
   }
 
   std::vector<std::string> host_names_ = {"h0", "h0", "h1", "h1", "h2", "h2", "h3", "h3"};
@@ -70,6 +72,19 @@ TEST_F(Sites, ByTheClusterFile) {
   cluster.switches[0].site = "a";
   cluster.switches[1].site = "b";
   EXPECT_THAT(find({.cluster = &cluster, .hosts = hosts}).value().of, ElementsAre(0, 0, 1, 1));
+  std::vector<std::string> names = {"b", "b", "b", "b", "a", "a", "a", "a"};
+  EXPECT_EQ(error({.names = names, .cluster = &cluster, .hosts = hosts}), "none");
+  names[2] = names[3] = "bb";
+  EXPECT_THAT(error({.names = names, .cluster = &cluster, .hosts = hosts}),
+              HasSubstr("ALLEMANDE_SITE=`bb` on h1 (rank 2) is no site of the cluster file; "
+                        "expected one of a, b"));
+}
+
+TEST_F(Sites, AnOptionThatIsWrongInAnyJob) {
+  for (const char* good : {"", "30,30", "a=h[0-1]/b=h9"}) EXPECT_TRUE(check_sites(good)) << good;
+  for (const char* wrong : {"4,x", "0,8", "a=h[0-", "a=h0/b=h[0-1]"}) {
+    EXPECT_FALSE(check_sites(wrong)) << wrong;
+  }
 }
 
 }  // namespace

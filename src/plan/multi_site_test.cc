@@ -38,7 +38,7 @@ std::uint64_t pairs_apart(const Request& request) {
   return pairs;
 }
 
-TEST(MultiSite, EveryBlockCrossesOnceForAnySitesAndOrders) {
+TEST(MultiSite, EveryBlockCrossesOnceForAnySitesOrdersAndAlgorithms) {
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   for (int i = 0; i < 1000; ++i) {
@@ -55,6 +55,14 @@ TEST(MultiSite, EveryBlockCrossesOnceForAnySitesAndOrders) {
       if (!combined) {
         ASSERT_EQ(proof.crossings.front().messages, pairs);
       }
+    }
+    request.combined = false;
+    for (const auto algorithm :
+         {Algorithm::kLocalGroup, Algorithm::kLocalGroupSimple, Algorithm::kCoordinator}) {
+      request.algorithm = algorithm;
+      const Proof proof = prove(plans_of(request), {request.site_of});
+      ASSERT_EQ(proof.wrong, "") << "case " << i << ", " << name_of(algorithm);
+      ASSERT_EQ(proof.crossings.front().blocks, pairs) << "case " << i << name_of(algorithm);
     }
   }
 }

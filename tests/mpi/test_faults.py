@@ -62,7 +62,7 @@ SITES = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": "rennes=h[0-2]/
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["multi-site", "local-group"])
+@pytest.mark.parametrize("algorithm", ["multi-site", "local-group", "coordinator"])
 def test_a_site_that_disappears_is_named_with_a_host_of_it(
     own_bench: Bench, algorithm: str
 ) -> None:

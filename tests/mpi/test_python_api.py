@@ -73,7 +73,7 @@ def test_without_mpi4py_the_error_says_how_to_get_it() -> None:
     assert "pip install mpi4py" in done.stderr
 
 
-@pytest.mark.parametrize("case", ["equal", "vector", "progress"])
+@pytest.mark.parametrize("case", ["equal", "vector", "progress", "sites"])
 def test_ranks_in_a_cluster_exchange(shared_lab: Lab, mpi: str, case: str) -> None:
     argv = [sys.executable, str(PROGRAM), case]
     check(shared_lab.mpi_command(mpi, None, argv, env=settings(mpi)))

@@ -134,3 +134,20 @@ def test_without_sites_calls_pass_through_and_say_why(bench: Bench) -> None:
     assert done.stats["exchanges"] == 0
     (warning,) = (line for line in done.warnings if "nothing says where the hosts are" in line)
     assert re.search("round trips between hosts, [^ ]+ ms to [^ ]+ ms, show no sites", warning)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("1,2", "ALLEMANDE_SITES=1,2 does not add up to the 6 ranks of this communicator"),
+        ("a=h0/b=h[1-4]", "h5 (rank 5) is at none of the sites; expected all hosts of the job"),
+        ("a=h[0-2]/b=h[2-5]", "host h2 is named at `a` and at `b`; expected each host once"),
+        ("a=/b=h[0-5]", "`a=` says no site and its hosts"),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["auto", "multi-site"])
+def test_sites_that_cannot_be_are_named(bench: Bench, algorithm: str, said: str, told: str) -> None:
+    env = {"ALLEMANDE_ALGORITHM": algorithm, "ALLEMANDE_SITES": said}
+    done = bench.run("repeat", "2", "3000", env=env)
+    done.check()
+    assert any(told in line for line in done.warnings), done.warnings

@@ -38,12 +38,21 @@ def test_local_group_comes_near_its_best_case(cluster: str) -> None:
     sites = load_cluster(cluster).sites()
     largest = max(sites.count(site) for site in sites)
     others = len(sites) - largest
-    for size in (8192, 65536):
+    for size in (1024, 8192, 65536):
         result = run(cluster, "local-group", size)
         # Of the larger site every host sends its own site's and the other sites' blocks on.
         blocks = largest - 1 + others * (largest - 1) / largest
         local_s = blocks * size * FRAME / LOCAL_BYTES
         assert result.time_s <= (local_s + result.limit_s + result.latency_s) / 0.95, size
+
+
+@pytest.mark.parametrize("cluster", GRIDS)
+def test_nothing_crosses_twice_by_any_algorithm_between_sites(cluster: str) -> None:
+    for algorithm in ("grid", "coordinator", "sync-shuffle"):
+        run(cluster, algorithm, 64)
+    # Bruck's algorithm knows no places: blocks come by other sites.
+    bruck = simulate(cluster, "bruck", 64).crossings
+    assert bruck is not None and 1.1 < bruck["site"] < 1.3
 
 
 def test_the_order_of_ranks_does_not_matter() -> None:

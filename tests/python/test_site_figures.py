@@ -114,13 +114,13 @@ def kept_times(seconds: dict[tuple[str, str], Any], sizes: Sequence[int]) -> Kep
 def test_parameters_are_fitted_on_one_site_alone() -> None:
     alpha, beta, gamma = 1e-4, 8e-9, 1.5
     site = _core.Signature(alpha, beta, gamma)
-    link_beta = 8e-6 / 2700 * load_cluster("grid-8-8-8").framed_bytes(1472) / 1448
-    two = _core.TwoSites(8, 8, site, 5e-3, beta, link_beta)
+    link_beta = 8e-6 / 10_000 * load_cluster("grid-30-30").framed_bytes(1472) / 1448
+    two = _core.TwoSites(30, 30, site, 5e-3, beta, link_beta)
     kept = kept_times(
         {
             ("pair", SHUFFLE): lambda m: alpha + beta * m,
             ("far", MULTI_SITE): lambda m: 5e-3 + beta * m,
-            ("site", SHUFFLE): lambda m: 7 * (alpha + gamma * beta * m),
+            ("site", SHUFFLE): lambda m: 29 * (alpha + gamma * beta * m),
             ("grid", LOCAL_GROUP): two.local_group_overlapped_s,
             ("grid", MULTI_SITE): two.multi_site_s,
         },

@@ -63,13 +63,20 @@ std::vector<std::uint32_t> draw_shape(Draw& draw, Algorithm algorithm, std::uint
   return {};
 }
 
+bool knows_sites(Algorithm algorithm) {
+  return algorithm == Algorithm::kLocalGroup || algorithm == Algorithm::kCoordinator ||
+         algorithm == Algorithm::kMultiSite;
+}
+
 // Where a host has several ranks every plan of the hosts has several phases; elsewhere those that
 // combine have.
 plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
   // Bruck's messages are those of which some may leave while others of their phase wait.
   constexpr Algorithm kCombining[] = {Algorithm::kGrid,        Algorithm::kBruck,
                                       Algorithm::kBruck,       Algorithm::kOneWayBruck,
-                                      Algorithm::kOneWayBruck, Algorithm::kRecursiveDoubling};
+                                      Algorithm::kOneWayBruck, Algorithm::kRecursiveDoubling,
+                                      Algorithm::kLocalGroup,  Algorithm::kCoordinator,
+                                      Algorithm::kMultiSite};
   constexpr Algorithm kDirect[] = {Algorithm::kDirect, Algorithm::kPairwise,
                                    Algorithm::kGroupShuffle, Algorithm::kSyncShuffle};
   while (true) {
@@ -80,6 +87,13 @@ plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
     request.algorithm = direct ? kDirect[draw.below(std::size(kDirect))]
                                : kCombining[draw.below(std::size(kCombining))];
     request.shape = draw_shape(draw, request.algorithm, request.ranks);
+    if (knows_sites(request.algorithm)) {
+      const std::uint64_t sites = 2 + draw.below(4);
+      for (std::uint32_t host = 0; host < request.ranks; ++host) {
+        request.site_of.push_back(static_cast<std::uint32_t>(draw.below(sites)));
+      }
+      request.combined = request.algorithm == Algorithm::kMultiSite && draw.below(2) == 0;
+    }
     if (draw.below(3) == 0) {
       request.leaf_of.emplace_back();
       for (std::uint32_t host = 0; host < request.ranks; ++host) {

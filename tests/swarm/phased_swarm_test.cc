@@ -50,8 +50,8 @@ TEST(PhasedScenarios, AreOfAllKinds) {
     phases.insert(scenario.plan_of(0).phases.size());
     for (const PhasedExchange& exchange : scenario.exchanges) sizes.insert(exchange.sizes);
   }
-  EXPECT_EQ(alone.size(), 4u);
-  EXPECT_EQ(over_hosts.size(), 8u);
+  EXPECT_EQ(alone.size(), 7u);
+  EXPECT_EQ(over_hosts.size(), 11u);
   EXPECT_EQ(sizes.size(), 3u);
   EXPECT_TRUE(unequal);
   EXPECT_TRUE(phases.contains(2) && phases.contains(3) && phases.contains(4) && phases.contains(5));

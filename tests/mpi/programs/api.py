@@ -121,7 +121,13 @@ def progress() -> None:
 
 
 def options() -> None:
-    for wrong, says in ({"windw": 3}, "windw"), ({"omega": "x"}, "`x` is not valid"):
+    for wrong, says in (
+        ({"windw": 3}, "windw"),
+        ({"omega": "x"}, "`x` is not valid"),
+        ({"sites": [1, WORLD.size]}, f"{WORLD.size + 1} ranks at 2 sites; expected all"),
+        ({"sites": [0, WORLD.size]}, "expected numbers of ranks above 0"),
+        ({"sites": "1,x"}, "`1,x` is no list of ranks of sites"),
+    ):
         try:
             allemande.attach(WORLD, **wrong)
             raise AssertionError("attached")
@@ -134,6 +140,14 @@ def options() -> None:
         raise AssertionError("attached twice")
     except BadInput as error:
         assert "already" in str(error)
+
+
+def sites() -> None:
+    """Two sites, whatever the network: blocks of any size arrive."""
+    allemande.attach(WORLD, algorithm="multi-site", transport="udp", sites=[1, WORLD.size - 1])
+    for items in (1, 5000):
+        compare(WORLD, np.arange(float(WORLD.size * items)) + 1000 * WORLD.rank, items)
+    vector()
 
 
 def arguments() -> None:
@@ -200,7 +214,8 @@ def mismatch() -> None:
 
 if __name__ == "__main__":
     {case.__name__: case for case in (
-        equal, vector, communicators, threads, progress, options, arguments, switched_off, mismatch
+        equal, vector, communicators, threads, progress, options, sites, arguments, switched_off,
+        mismatch,
     )}[sys.argv[1]]()  # fmt: skip
     WORLD.Barrier()
     if WORLD.rank == 0:
