@@ -319,6 +319,12 @@ static void sites_body(struct rank* rank) {
   CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
   CHECK_SAYS(exchange, "sites has 1 ranks at 1 sites, expected all 4");
   alm_exchange_destroy(exchange);
+  const uint32_t with_none[] = {4, 0};
+  config.sites = with_none;
+  config.site_count = 2;
+  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
+  CHECK_SAYS(exchange, "config->sites[1] is 0, expected ranks at each site");
+  alm_exchange_destroy(exchange);
   /* A program that was built before there were sites. */
   config.struct_size = offsetof(alm_exchange_config, sites);
   config.options = NULL;
