@@ -1,8 +1,10 @@
 // Plans of every algorithm over messages, those of the options and those of none.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "carrier/message_carrier.h"
 #include "mpi/communicator_test_ranks.h"
@@ -47,6 +49,32 @@ TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM
   }
+}
+
+TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
+  FakeJob job(kRanks);
+  run_ranks(job, [&](FakeMpiOps& ops, std::uint32_t rank) {
+    plan::Request request;
+    request.ranks = kRanks;
+    request.self = base::Rank{rank};
+    auto plan = plan::make_plan(request);
+    request.algorithm = plan::Algorithm::kMultiSite;
+    for (std::uint32_t one = 0; one < kRanks; ++one) request.site_of.push_back(one % 3);
+    auto between_sites = plan::make_plan(request);
+    ASSERT_TRUE(plan && between_sites);
+    auto messages = ops.make_point_to_point(
+        FakeJob::kWorld, [](std::uint32_t) { return std::string("rank"); }, 1);
+    ASSERT_TRUE(messages);
+    std::vector<plan::Reach> asked;
+    const auto flow_of = [&](const plan::Phase& phase) {
+      asked.push_back(phase.reach);
+      return io::MessageFlow(carrier::PointToPoint::kFew);
+    };
+    const carrier::MessageCarrier carrier(std::move(messages).value(), std::move(plan).value(),
+                                          flow_of, std::move(between_sites).value());
+    EXPECT_THAT(asked, testing::UnorderedElementsAre(plan::Reach::kAny, plan::Reach::kNear,
+                                                     plan::Reach::kFar));
+  });
 }
 
 }  // namespace
