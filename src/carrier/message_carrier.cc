@@ -74,7 +74,7 @@ class MessagePhases final : public execute::Carrier {
   const plan::Plan& plan_;
   std::vector<std::size_t> lanes_;
   std::vector<io::MessageFlow> flows_;  // by phase
-  std::vector<ByRank> by_rank_;  // by phase
+  std::vector<ByRank> by_rank_;         // by phase
 };
 
 }  // namespace

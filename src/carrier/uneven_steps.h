@@ -44,8 +44,8 @@ class UnevenSteps {
   // The carrier and the cluster must live as long as this.
   UnevenSteps(UdpCarrier& carrier, Network network);
 
-  // Collective over its members, before every exchange: bytes to and from each member. `wants_steps`, the same on all members, says for a load() whether
-  // this exchange will take them.
+  // Collective over its members, before every exchange: bytes to and from each member.
+  // `wants_steps`, the same on all members, says for a load() whether this exchange will take them.
   using WantsSteps = std::function<bool(std::uint64_t load)>;
   base::Status prepare(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
                        const WantsSteps& wants_steps = {});

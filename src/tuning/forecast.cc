@@ -102,8 +102,8 @@ Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
 }
 
 // By which the profile knows the way. One of ours first by itself: what `bench` calls
-// algorithm=multi-site is another way for small blocks. The library's by candidates first: a profile
-// may hold what was measured with several MPI libraries, each of which is `library`.
+// algorithm=multi-site is another way for small blocks. The library's by candidates first: a
+// profile may hold what was measured with several MPI libraries, each of which is `library`.
 std::string Forecast::name_of(std::string_view key) const {
   if (key.starts_with(kUdp) && predictor_.speaks_of(key)) return std::string(key);
   for (const std::string& name : candidates_of(key, profile_.mpi)) {

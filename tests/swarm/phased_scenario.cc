@@ -72,11 +72,10 @@ bool knows_sites(Algorithm algorithm) {
 // combine have.
 plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
   // Bruck's messages are those of which some may leave while others of their phase wait.
-  constexpr Algorithm kCombining[] = {Algorithm::kGrid,        Algorithm::kBruck,
-                                      Algorithm::kBruck,       Algorithm::kOneWayBruck,
-                                      Algorithm::kOneWayBruck, Algorithm::kRecursiveDoubling,
-                                      Algorithm::kLocalGroup,  Algorithm::kCoordinator,
-                                      Algorithm::kMultiSite};
+  constexpr Algorithm kCombining[] = {
+      Algorithm::kGrid,        Algorithm::kBruck,       Algorithm::kBruck,
+      Algorithm::kOneWayBruck, Algorithm::kOneWayBruck, Algorithm::kRecursiveDoubling,
+      Algorithm::kLocalGroup,  Algorithm::kCoordinator, Algorithm::kMultiSite};
   constexpr Algorithm kDirect[] = {Algorithm::kDirect, Algorithm::kPairwise,
                                    Algorithm::kGroupShuffle, Algorithm::kSyncShuffle};
   while (true) {
