@@ -12,6 +12,7 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from typing import Any
 
 from allemande import _core
@@ -199,7 +200,7 @@ def _check_sites(sites: object, ranks: int) -> None:
     if not isinstance(sites, (list, tuple)):
         return
     for count in sites:
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
             raise BadInput(f"sites has {count!r}; expected numbers of ranks above 0")
     if sum(sites) != ranks:
         raise BadInput(

@@ -164,9 +164,13 @@ base::Status UdpCarrier::gather(std::span<const std::byte> mine, std::span<std::
 }
 
 std::optional<std::size_t> UdpCarrier::choose_combining(std::uint64_t bytes) const {
-  // What ranks at different sites send differs: they would not come to the same.
-  const bool alike = !plans_.empty() && plans_.front().phases.front().reach == plan::Reach::kAny;
-  return alike ? plan::choose_combining(plans_, bytes, packet_bytes()) : std::nullopt;
+  // What ranks at different sites send differs: they would not come to the same. Plans that know
+  // sites stand behind the others.
+  const auto sites = std::find_if(plans_.begin(), plans_.end(), [](const plan::Plan& plan) {
+    return plan.phases.front().reach != plan::Reach::kAny;
+  });
+  const auto alike = std::span(plans_).first(static_cast<std::size_t>(sites - plans_.begin()));
+  return plan::choose_combining(alike, bytes, packet_bytes());
 }
 
 base::Status UdpCarrier::run_combining(std::size_t index, const transport::ConstBlocks& send,
@@ -193,6 +197,8 @@ const plan::Plan* UdpCarrier::site_plan() const {
 
 base::Status UdpCarrier::run_between_sites(const transport::Exchange& exchange,
                                            execute::Execution* stepped) {
+  // Its phases have partners only; the plan for large blocks tells of this member's own, too.
+  if (exchange.send.size_of(self_) != exchange.recv.size_of(self_)) return run(exchange);
   const std::size_t index = *find_site_plan();
   execute::Amounts amounts;
   amounts.sends = exchange.send.size;

@@ -41,7 +41,7 @@ UnevenSteps::UnevenSteps(UdpCarrier& carrier, Network network)
       network_(std::move(network)),
       known_(carrier.members()),
       allowance_(matrix_cost()) {
-  if (network_.cluster == nullptr) return;
+  if (network_.cluster == nullptr || carrier_.site_plan() == nullptr) return;
   const double latency_us = topology::latency_seconds(*network_.cluster, network_.hosts) *
                             base::kSecond / base::kMicrosecond;
   latency_bytes_ = static_cast<std::uint64_t>(latency_us / network_.packet_time_us *

@@ -35,13 +35,20 @@ plan::Plan plan_of(std::uint32_t self) {
   return plan::make_plan({.ranks = kMembers, .self = {self}}).value();
 }
 
-plan::Plan site_plan_of(std::uint32_t self, const std::vector<std::uint32_t>& sites) {
-  plan::Request request;
-  request.ranks = kMembers;
-  request.self = {self};
-  request.algorithm = plan::Algorithm::kMultiSite;
-  request.site_of = sites;
-  return plan::make_plan(request).value();
+// As for `auto`: one that knows no sites, and then those that do.
+std::vector<plan::Plan> plans_between(std::uint32_t self, const std::vector<std::uint32_t>& sites) {
+  std::vector<plan::Plan> plans;
+  for (const auto algorithm :
+       {plan::Algorithm::kGrid, plan::Algorithm::kMultiSite, plan::Algorithm::kCoordinator}) {
+    plan::Request request;
+    request.ranks = kMembers;
+    request.self = {self};
+    request.algorithm = algorithm;
+    if (algorithm == plan::Algorithm::kGrid) request.shape = {2, 2};
+    request.site_of = sites;
+    plans.push_back(plan::make_plan(request).value());
+  }
+  return plans;
 }
 
 using Matrix = std::vector<std::uint64_t>;  // [from * kMembers + to]
@@ -64,14 +71,16 @@ class UnevenStepsTest : public testing::Test {
     }
     std::vector<PlanSets> of_plans;
     if (!sites.empty()) {
-      PlanSets& of_phases = of_plans.emplace_back(2);  // near and far
-      for (auto& of_phase : of_phases) {
-        for (const auto& driver : drivers_) of_phase.push_back(driver->reserve_set());
+      for (const plan::Plan& plan : plans_between(0, sites)) {
+        for (auto& of_phase : of_plans.emplace_back(plan.phases.size())) {
+          for (const auto& driver : drivers_) of_phase.push_back(driver->reserve_set());
+        }
       }
     }
+    plain_sets_ = sets;
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       std::vector<plan::Plan> plans;
-      if (!sites.empty()) plans.push_back(site_plan_of(i, sites));
+      if (!sites.empty()) plans = plans_between(i, sites);
       io::PeerSet peers;
       peers.identity = {{1, 2}, i, sets[i], sets};
       peers.config.datagram_bytes = 1472;
@@ -134,12 +143,17 @@ class UnevenStepsTest : public testing::Test {
     exchange.recv = {recv.data(), 0, 0, recv_at, recv_size};
     return members_[self]->run(exchange).ok() && recv == expected;
   }
+  // Outside the phases of other plans.
+  std::uint64_t sent_plain(std::uint32_t self) const {
+    return drivers_[self]->counters(plain_sets_[self]).data_sent;
+  }
   std::uint64_t sent() const { return carriers_[0]->counters().data_sent; }
 
   topology::Cluster cluster_;
   std::vector<base::HostId> hosts_;
   plan::Tuning tuning_;
   std::vector<std::unique_ptr<io::Driver>> drivers_;
+  std::vector<std::uint16_t> plain_sets_;  // [member]
   std::vector<std::unique_ptr<UdpCarrier>> carriers_;
   std::vector<std::unique_ptr<UnevenSteps>> members_;
 };
@@ -212,15 +226,48 @@ class UnevenStepsOfSites : public UnevenStepsTest {
   UnevenStepsOfSites() : UnevenStepsTest({0, 1, 0, 1}) {}
 };
 
-TEST_F(UnevenStepsOfSites, NearAndFarBlocksGoApartInTheStepsMade) {
+TEST_F(UnevenStepsOfSites, NearAndFarBlocksGoApart) {
   for (const auto& carrier : carriers_) ASSERT_NE(carrier->site_plan(), nullptr);
   for (const std::uint64_t bytes : {50'000u, 50'000u, 90'000u, 10u}) {
     const std::uint32_t planned = prepare(hot(bytes));
     EXPECT_EQ(planned, bytes < 1'000 ? 0 : kMembers);
+    const auto before = sent_plain(1);
     EXPECT_TRUE(exchange(hot(bytes))) << bytes;
+    EXPECT_EQ(sent_plain(1), before) << bytes;
   }
-  EXPECT_EQ(prepare(even(500'000)), 0u);
-  EXPECT_TRUE(exchange(even(500'000)));
+}
+
+// What members at different sites would send by plans that know sites differs.
+TEST_F(UnevenStepsOfSites, MembersGatherByTheSamePlan) {
+  for (const std::size_t bytes : {1u, 40u, 700u}) {
+    std::vector<std::thread> threads;
+    std::vector<char> right(kMembers);
+    for (std::uint32_t self = 0; self < kMembers; ++self) {
+      threads.emplace_back([&, self] {
+        const std::vector<std::byte> mine(bytes, std::byte(self));
+        std::vector<std::byte> all(kMembers * bytes), expected;
+        for (std::uint32_t from = 0; from < kMembers; ++from) {
+          expected.insert(expected.end(), bytes, std::byte(from));
+        }
+        right[self] = carriers_[self]->gather(mine, all).ok() && all == expected ? 1 : 0;
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(std::count(right.begin(), right.end(), 1), kMembers) << bytes;
+  }
+}
+
+TEST_F(UnevenStepsOfSites, AMembersOwnBlockHasOneSize) {
+  const std::vector<std::uint64_t> send(kMembers, 10), at = {0, 10, 20, 30};
+  std::vector<std::uint64_t> recv = send;
+  recv[1] = 9;
+  std::vector<std::byte> from(40), to(40);
+  transport::Exchange exchange;
+  exchange.send = {from.data(), 0, 0, at, send};
+  exchange.recv = {to.data(), 0, 0, at, recv};
+  const auto done = carriers_[1]->run_between_sites(exchange);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, base::ErrorCode::kBadInput) << done.error().message;
 }
 
 TEST_F(UnevenStepsTest, ExchangesGoInTheStepsMade) {

@@ -205,6 +205,12 @@ io::MessageFlow Courier::message_flow() const {
   return flow;
 }
 
+base::Nanos Courier::far_round_trip() const {
+  if (members_.far_round_trip > 0 || !job_.cluster) return members_.far_round_trip;
+  const double latency_s = topology::latency_seconds(*job_.cluster, members_.hosts);
+  return static_cast<base::Nanos>(2 * latency_s * base::kSecond);
+}
+
 // What is on its way for a latency must not use up a window that is made for a site.
 io::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
   transport::Config far;
@@ -215,7 +221,7 @@ io::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
     // Half of what the transport allows, which paces: about a round trip of this rank's part.
     far.window_packets = std::max(1u, far.window_packets / 2);
   } else {
-    execute::configure_far(far, members_.far_round_trip);
+    execute::configure_far(far, far_round_trip());
   }
   const std::uint32_t mtu_bytes = members_.tuning ? members_.tuning->mtu_bytes : kUsualMtuBytes;
   auto flow = io::MessageFlow::of_packets(std::max(1u, far.window_packets / sharers), mtu_bytes,

@@ -96,6 +96,7 @@ class Courier {
   base::Status in_rounds(transport::Exchange exchange);
   io::MessageFlow message_flow() const;
   io::MessageFlow far_message_flow(const plan::Phase& phase) const;
+  base::Nanos far_round_trip() const;
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   void note(std::optional<std::uint64_t> elsewhere);

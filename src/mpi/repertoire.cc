@@ -168,6 +168,11 @@ tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
 }
 
 tuning::Way Repertoire::blocks_way() const {
+  const bool direct = site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite;
+  const bool over_udp = carrier_ == tuning::Carrier::kUdp && !combining_.empty();
+  if (over_udp && direct && !members_.placement.shared()) {
+    return tuning::phased_way(site_plans_);
+  }
   const bool shares = sharing(carrier::kSharedBytesMin) == tuning::Sharing::kFixed;
   return shares ? tuning::kSharedWay : tuning::Way{};
 }

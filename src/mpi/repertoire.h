@@ -40,7 +40,8 @@ class Repertoire {
 
   const plan::Plan& plan_of_hosts() const { return plan_; }         // of hosts, over UDP
   const plan::Plan& message_plan() const { return message_plan_; }  // of ranks
-  // Of ranks, for blocks of one size, where the option names a way between sites.
+  // Of ranks, where the option names a way between sites; for blocks of one size if it forwards
+  // any.
   const std::optional<plan::Plan>& site_message_plan() const { return site_message_plan_; }
   std::span<const plan::Plan> combining() const { return combining_; }  // of hosts
   std::size_t phases() const;  // of all plans in phases together

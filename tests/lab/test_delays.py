@@ -213,7 +213,7 @@ def test_every_byte_crosses_the_long_link_once(
     two_sites: Path, tmp_path: Path, algorithm: str
 ) -> None:
     program = build(tmp_path, "alltoall")
-    sizes = (1_000, 201_000)
+    sizes = (1_000, 601_000)
     with Lab.boot(two_sites, scale=SCALE) as lab:
         sent = [crossed(lab, [str(program), str(size)], algorithm) for size in sizes]
     blocks = 2 * 2
