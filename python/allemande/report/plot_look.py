@@ -42,17 +42,30 @@ def save(canvas: Canvas, kind: str) -> bytes:
 
 
 def share_legend(canvas: Canvas, title: str, columns: int | None = None) -> None:
-    """One for all panels, below them: inside it would hide points."""
+    """One for all panels, below them: inside it would hide points.
+
+    It has fewer columns than `columns`, and the title is smaller, where they would be cut off.
+    """
     entries: dict[str, Any] = {}
     for axes in canvas.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    canvas.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=columns or min(len(entries), 3 if len(canvas.axes) == 1 else 8),
-        frameon=False,
-        fontsize=9,
-    )
-    canvas.suptitle(title, x=0.01, ha="left", fontsize=12)
+    wanted = columns or min(len(entries), 3 if len(canvas.axes) == 1 else 8)
+    for ncols in range(max(1, wanted), 0, -1):
+        legend = canvas.legend(
+            list(entries.values()),
+            list(entries),
+            loc="outside lower center",
+            ncols=ncols,
+            frameon=False,
+            fontsize=9,
+        )
+        canvas.draw_without_rendering()
+        if ncols == 1 or legend.get_window_extent().width <= canvas.bbox.width:
+            break
+        legend.remove()
+    for size in range(12, 8, -1):
+        shown = canvas.suptitle(title, x=0.01, ha="left", fontsize=size)
+        canvas.draw_without_rendering()
+        if shown.get_window_extent().x1 <= canvas.bbox.width:
+            break

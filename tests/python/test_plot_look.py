@@ -1,0 +1,38 @@
+"""Plots that people look at: nothing is cut off."""
+
+from __future__ import annotations
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+from allemande.report.plot_look import STYLE, share_legend
+
+
+@pytest.mark.parametrize(
+    ("label", "title", "columns", "size"),
+    [
+        ("a", "short", 3, 12),
+        ("a label of which no two fit beside each other on the canvas", "short", 1, 12),
+        (
+            "a",
+            "a title that is too long for its usual size, but of which smaller letters fit",
+            3,
+            11,
+        ),
+    ],
+)
+def test_legend_and_title_fit_the_canvas(label: str, title: str, columns: int, size: int) -> None:
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained")
+        axes = canvas.subplots()
+        for number in range(4):
+            axes.plot([0, 1], [number, number], label=f"{label} {number}")
+        share_legend(canvas, title)
+        canvas.draw_without_rendering()
+    (legend,) = canvas.legends
+    assert legend.get_window_extent().width <= canvas.bbox.width
+    assert len({text.get_window_extent().x0 for text in legend.get_texts()}) == columns
+    (shown,) = (text for text in canvas.texts if text.get_text() == title)
+    assert shown.get_fontsize() == size
+    assert shown.get_window_extent().x1 <= canvas.bbox.width
