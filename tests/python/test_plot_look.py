@@ -31,5 +31,5 @@ def test_legend_and_title_fit_the_canvas(label: str, title: str, columns: int) -
     assert legend.get_window_extent().width <= canvas.bbox.width
     assert len({text.get_window_extent().x0 for text in legend.get_texts()}) == columns
     (shown,) = (text for text in canvas.texts if text.get_text() == title)
-    assert (shown.get_fontsize() < 12) == (title == LONG)
+    assert (float(shown.get_fontsize()) < 12) == (title == LONG)
     assert shown.get_window_extent().x1 <= canvas.bbox.width
