@@ -157,6 +157,13 @@ static void busy_body(struct rank* rank) {
 
 /* ---- what can go wrong ---------------------------------------------------------------- */
 
+static void refuses(const alm_exchange_config* config, int code, const char* text) {
+  alm_exchange* exchange = NULL;
+  CHECK(alm_exchange_create(config, &exchange) == code);
+  CHECK_SAYS(exchange, text);
+  alm_exchange_destroy(exchange);
+}
+
 static void arguments_body(struct rank* rank) {
   alm_exchange* exchange = NULL;
   alm_exchange_config config = rank_config(rank);
@@ -168,9 +175,7 @@ static void arguments_body(struct rank* rank) {
   CHECK_SAYS(exchange, "config is NULL");
   alm_exchange_destroy(exchange);
   config.struct_size = 3;
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
-  CHECK_SAYS(exchange, "ALM_EXCHANGE_CONFIG_INIT");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_ARGUMENT, "ALM_EXCHANGE_CONFIG_INIT");
   config = rank_config(rank);
   config.ranks = 0;
   CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
@@ -180,14 +185,10 @@ static void arguments_body(struct rank* rank) {
   alm_exchange_destroy(exchange);
   config = rank_config(rank);
   config.self = config.ranks;
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
-  CHECK_SAYS(exchange, "self is 2, expected 0 to 1");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_ARGUMENT, "self is 2, expected 0 to 1");
   config = rank_config(rank);
   config.allgather = NULL;
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
-  CHECK_SAYS(exchange, "allgather is NULL");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_ARGUMENT, "allgather is NULL");
 
   exchange = rank_exchange(rank);
   CHECK(alm_exchange_alltoall(NULL, buffer, buffer, 1) == ALM_ERROR_ARGUMENT);
@@ -225,12 +226,9 @@ static void arguments_body(struct rank* rank) {
 
 static void expect_create(struct rank* rank, const char* const* options, int code,
                           const char* text) {
-  alm_exchange* exchange = NULL;
   alm_exchange_config config = rank_config(rank);
   config.options = options;
-  CHECK(alm_exchange_create(&config, &exchange) == code);
-  CHECK_SAYS(exchange, text);
-  alm_exchange_destroy(exchange);
+  refuses(&config, code, text);
 }
 
 static void options_body(struct rank* rank) {
@@ -262,15 +260,12 @@ static void bootstrap_body(struct rank* rank) {
   for (int failing = 0; failing < 3; ++failing) {
     rank->silent_from = failing;
     rank->calls = 0;
-    CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_BOOTSTRAP);
-    CHECK_SAYS(exchange, "allgather returned 17");
-    alm_exchange_destroy(exchange);
+    refuses(&config, ALM_ERROR_BOOTSTRAP, "allgather returned 17");
   }
   rank->silent_from = -1;
   config.self = 1 - config.self; /* not the order of the allgather */
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_BOOTSTRAP);
-  CHECK_SAYS(exchange, "place 0 of the allgather holds the contribution of rank 1 of 2");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_BOOTSTRAP,
+          "place 0 of the allgather holds the contribution of rank 1 of 2");
 }
 
 static void cluster_body(struct rank* rank) {
@@ -294,9 +289,7 @@ static void cluster_body(struct rank* rank) {
   equal_blocks(exchange, 50, 2, 0);
   alm_exchange_destroy(exchange);
   config.host = "elsewhere";
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_UNAVAILABLE);
-  CHECK_SAYS(exchange, "does not name host elsewhere");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_UNAVAILABLE, "does not name host elsewhere");
   unlink(path);
 }
 
@@ -316,15 +309,11 @@ static void sites_body(struct rank* rank) {
   equal_blocks(exchange, 5, 2, 0);
   alm_exchange_destroy(exchange);
   config.site_count = 1;
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
-  CHECK_SAYS(exchange, "sites has 1 ranks at 1 sites, expected all 4");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_ARGUMENT, "sites has 1 ranks at 1 sites, expected all 4");
   const uint32_t with_none[] = {4, 0};
   config.sites = with_none;
   config.site_count = 2;
-  CHECK(alm_exchange_create(&config, &exchange) == ALM_ERROR_ARGUMENT);
-  CHECK_SAYS(exchange, "config->sites[1] is 0, expected ranks at each site");
-  alm_exchange_destroy(exchange);
+  refuses(&config, ALM_ERROR_ARGUMENT, "config->sites[1] is 0, expected ranks at each site");
   /* A program that was built before there were sites. */
   config.struct_size = offsetof(alm_exchange_config, sites);
   config.options = NULL;
