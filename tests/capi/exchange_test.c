@@ -255,7 +255,6 @@ static void options_body(struct rank* rank) {
 }
 
 static void bootstrap_body(struct rank* rank) {
-  alm_exchange* exchange = NULL;
   alm_exchange_config config = rank_config(rank);
   for (int failing = 0; failing < 3; ++failing) {
     rank->silent_from = failing;
