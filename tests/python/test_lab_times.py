@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from allemande.bench import comparison
 from allemande.bench.comparison import Comparison
 from allemande.bench.figures import Figure
 from allemande.bench.setting import describe_setting
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
-from allemande.reproduce import kept_measurement, lab_runs, lab_times
+from allemande.reproduce import lab_runs, lab_times
 from allemande.topology import load_cluster
 
 
@@ -48,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         setting = describe_setting(load_cluster(file), scale, "cubic", ["Open MPI v5.0.11, x"])
         return Comparison(figures, setting, [], failed=False)
 
-    monkeypatch.setattr(kept_measurement, "compare", measured)
+    monkeypatch.setattr(comparison, "compare", measured)
     return counts
 
 

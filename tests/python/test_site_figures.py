@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from allemande import _core
+from allemande.bench import comparison
 from allemande.bench.candidates import Candidate, parse_candidates
 from allemande.bench.comparison import Comparison
 from allemande.bench.crossings import with_crossings
@@ -17,7 +18,7 @@ from allemande.bench.figures import Figure
 from allemande.bench.setting import describe_setting
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
-from allemande.reproduce import kept_measurement, lab_runs
+from allemande.reproduce import lab_runs
 from allemande.reproduce.kinds import run
 from allemande.reproduce.site_example import make_example
 from allemande.reproduce.site_forecast import site_forecast_of_lab
@@ -163,7 +164,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         setting = describe_setting(load_cluster(file), scale, "cubic", ["Open MPI v5.0.11, x"])
         return Comparison(figures, setting, [], failed=False)
 
-    monkeypatch.setattr(kept_measurement, "compare", measured)
+    monkeypatch.setattr(comparison, "compare", measured)
     return calls
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from allemande.bench.background import Flow, describe_flows, find_flows, parse_background, run_flows
-from allemande.bench.candidates import Candidate
+from allemande.bench.candidates import Candidate, parse_candidates
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions
 from allemande.bench.crossings import with_crossings
 from allemande.bench.defaults import CONGESTION_CONTROL
@@ -197,3 +197,20 @@ def compare(
         failed=wrong or unmeasured or bool(outcome.failures),
         timelines=timelines,
     )
+
+
+def compare_on(
+    cluster: Cluster,
+    scale: float,
+    sizes: Sequence[int],
+    against: str,
+    effort: Effort,
+    timers: str | None = None,
+) -> Comparison:
+    """Candidates of MPI_Alltoall, separated by commas, on a network that need not be a file. Needs
+    root."""
+    with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
+        file = Path(folder) / f"{cluster.name}.toml"
+        file.write_text(cluster.to_toml(), encoding="utf-8")
+        candidates = parse_candidates([against])
+        return compare(str(file), scale, list(sizes), candidates, effort, timers=timers)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import compare
+from allemande.bench.comparison import compare_on
 from allemande.bench.defaults import SCALE
 from allemande.bench.runner import Effort
 from allemande.errors import Failed
@@ -72,11 +71,8 @@ class Bed:
         path = self.folder / f"{key}-{'_'.join(str(size) for size in sizes)}-{effort}.json"
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = self.folder / f"{part.name}.toml"
-            file.write_text(part.to_toml(), encoding="utf-8")
-            candidates = parse_candidates(names)
             how = Effort(rounds=self.rounds, calls=self.calls)
-            compared = compare(str(file), scale, list(sizes), candidates, how)
+            compared = compare_on(part, scale, sizes, against, how)
             if compared.failed:
                 why = "; ".join(compared.warnings) or "not measured"
                 raise Failed(f"{part.name}, {against}: {why}")

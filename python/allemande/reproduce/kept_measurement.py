@@ -7,16 +7,10 @@ The file holds `how` it was measured, `measured` (when and where), `versions` an
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import Comparison, compare
-from allemande.bench.runner import Effort
 from allemande.errors import BadInput
-from allemande.topology import Cluster
 
 
 def read_kept(path: Path) -> dict[str, Any]:
@@ -43,19 +37,3 @@ def begin_kept(path: Path, how: dict[str, Any]) -> dict[str, Any]:
 
 def write_kept(path: Path, kept: dict[str, Any]) -> None:
     path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
-def compare_on(
-    cluster: Cluster,
-    scale: float,
-    sizes: Sequence[int],
-    candidate: str,
-    effort: Effort,
-    timers: str,
-) -> Comparison:
-    """One candidate of MPI_Alltoall on a network that need not be a file. Needs root."""
-    with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
-        file = Path(folder) / f"{cluster.name}.toml"
-        file.write_text(cluster.to_toml(), encoding="utf-8")
-        candidates = parse_candidates([candidate], "alltoall")
-        return compare(str(file), scale, list(sizes), candidates, effort, timers=timers)

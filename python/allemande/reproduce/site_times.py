@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from allemande.bench.comparison import compare_on
 from allemande.bench.runner import Effort
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
-from allemande.reproduce.kept_measurement import begin_kept, compare_on, read_kept, write_kept
+from allemande.reproduce.kept_measurement import begin_kept, read_kept, write_kept
 
 LONGEST_S = 1200.0  # of the calls of one size: all that an experiment asks for are made
 
