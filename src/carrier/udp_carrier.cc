@@ -37,6 +37,17 @@ transport::Config shared_by(std::uint32_t parts, transport::Config config) {
   return config;
 }
 
+// Who hands blocks of others on would have to know their size.
+std::optional<std::size_t> find_site_plan(std::span<const plan::Plan> plans) {
+  const auto found = std::find_if(plans.begin(), plans.end(), [](const plan::Plan& plan) {
+    return std::all_of(plan.phases.begin(), plan.phases.end(), [](const plan::Phase& phase) {
+      return phase.reach != plan::Reach::kAny && phase.direct();
+    });
+  });
+  if (found == plans.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - plans.begin());
+}
+
 // The phases of one plan, each over a set of peers of its own.
 class UdpPhases final : public execute::Carrier {
  public:
@@ -76,6 +87,7 @@ UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
       config_(peers.config),
       plan_(std::move(plan)),
       plans_(std::move(combining)),
+      site_plan_(find_site_plan(plans_)),
       hooks_(std::move(hooks)) {
   peers.family = set_;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
@@ -179,32 +191,17 @@ base::Status UdpCarrier::run_combining(std::size_t index, const transport::Const
   return executions_[index].run(*carriers_[index], send, recv, amounts);
 }
 
-// Who hands blocks of others on would have to know their size.
-std::optional<std::size_t> UdpCarrier::find_site_plan() const {
-  const auto found = std::find_if(plans_.begin(), plans_.end(), [](const plan::Plan& plan) {
-    return std::all_of(plan.phases.begin(), plan.phases.end(), [](const plan::Phase& phase) {
-      return phase.reach != plan::Reach::kAny && phase.direct();
-    });
-  });
-  if (found == plans_.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - plans_.begin());
-}
-
-const plan::Plan* UdpCarrier::site_plan() const {
-  const auto index = find_site_plan();
-  return index ? &plans_[*index] : nullptr;
-}
-
-base::Status UdpCarrier::run_between_sites(const transport::Exchange& exchange,
-                                           execute::Execution* stepped) {
-  // Its phases have partners only; the plan for large blocks tells of this member's own, too.
-  if (exchange.send.size_of(self_) != exchange.recv.size_of(self_)) return run(exchange);
-  const std::size_t index = *find_site_plan();
+base::Status UdpCarrier::run_blocks(const transport::Exchange& exchange,
+                                    execute::Execution* stepped) {
+  // The site plan's phases have partners only; the plan for large blocks tells of this member's own
+  // block, too.
+  const bool own_agrees = exchange.send.size_of(self_) == exchange.recv.size_of(self_);
+  if (!site_plan_ || !own_agrees) return run(exchange);
   execute::Amounts amounts;
   amounts.sends = exchange.send.size;
   amounts.receives = exchange.recv.size;
-  execute::Execution& execution = stepped != nullptr ? *stepped : executions_[index];
-  return execution.run(*carriers_[index], exchange.send, exchange.recv, amounts);
+  execute::Execution& execution = stepped != nullptr ? *stepped : executions_[*site_plan_];
+  return execution.run(*carriers_[*site_plan_], exchange.send, exchange.recv, amounts);
 }
 
 void UdpCarrier::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {

@@ -78,10 +78,10 @@ class UdpCarrier {
 
   // By which blocks of any size go between sites, near and far ones in phases of their own; null:
   // there is no such plan. Equal on all members.
-  const plan::Plan* site_plan() const;
-  // By it. `stepped`: the same plan with steps.
-  base::Status run_between_sites(const transport::Exchange& exchange,
-                                 execute::Execution* stepped = nullptr);
+  const plan::Plan* site_plan() const { return site_plan_ ? &plans_[*site_plan_] : nullptr; }
+  // By it, else as run(). `stepped`: the same plan with steps.
+  base::Status run_blocks(const transport::Exchange& exchange,
+                          execute::Execution* stepped = nullptr);
 
   // The members' calls on all their exchanges are numbered alike. In this one `elsewhere` bytes go
   // to each by other means, or it enters exchanges.
@@ -102,7 +102,6 @@ class UdpCarrier {
 
  private:
   base::Status run_on(std::uint16_t set, transport::Exchange exchange, base::Nanos deadline);
-  std::optional<std::size_t> find_site_plan() const;
 
   io::Driver& driver_;
   std::uint32_t members_;
@@ -113,6 +112,7 @@ class UdpCarrier {
   transport::Config config_;
   plan::Plan plan_;
   std::vector<plan::Plan> plans_;                            // that combine
+  std::optional<std::size_t> site_plan_;                     // of them
   std::vector<execute::Execution> executions_;               // of them
   std::vector<std::unique_ptr<execute::Carrier>> carriers_;  // of their phases
   Hooks hooks_;

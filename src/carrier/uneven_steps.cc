@@ -154,12 +154,9 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
 }
 
 base::Status UnevenSteps::run(transport::Exchange exchange) {
-  if (carrier_.site_plan() != nullptr) {
-    const bool stepped = planned_ && stepped_sites_;
-    return carrier_.run_between_sites(exchange, stepped ? &*stepped_sites_ : nullptr);
-  }
+  const bool stepped = planned_ && stepped_sites_;
   exchange.rounds = &rounds();
-  return carrier_.run(exchange);
+  return carrier_.run_blocks(exchange, stepped ? &*stepped_sites_ : nullptr);
 }
 
 const base::Rounds& UnevenSteps::rounds() const {

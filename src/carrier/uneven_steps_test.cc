@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <thread>
 
@@ -96,33 +97,35 @@ class UnevenStepsTest : public testing::Test {
     }
   }
 
-  // What each member has agreed on for an exchange of these bytes: how many take steps.
-  std::uint32_t prepare(const Matrix& bytes, const UnevenSteps::WantsSteps& wants_steps = {}) {
+  // `body` of every member, on a thread of its own.
+  template <class Body>
+  void on_all(const Body& body) {
     std::vector<std::thread> threads;
     for (std::uint32_t self = 0; self < kMembers; ++self) {
-      threads.emplace_back([&, self] {
-        std::vector<std::uint64_t> send(kMembers), recv(kMembers);
-        for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
-          send[peer] = bytes[self * kMembers + peer];
-          recv[peer] = bytes[peer * kMembers + self];
-        }
-        EXPECT_TRUE(members_[self]->prepare(send, recv, wants_steps).ok());
-      });
+      threads.emplace_back([&body, self] { body(self); });
     }
     for (auto& thread : threads) thread.join();
+  }
+
+  // What each member has agreed on for an exchange of these bytes: how many take steps.
+  std::uint32_t prepare(const Matrix& bytes, const UnevenSteps::WantsSteps& wants_steps = {}) {
+    on_all([&](std::uint32_t self) {
+      std::vector<std::uint64_t> send(kMembers), recv(kMembers);
+      for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
+        send[peer] = bytes[self * kMembers + peer];
+        recv[peer] = bytes[peer * kMembers + self];
+      }
+      EXPECT_TRUE(members_[self]->prepare(send, recv, wants_steps).ok());
+    });
     std::uint32_t planned = 0;
     for (const auto& one : members_) planned += one->planned() ? 1 : 0;
     return planned;
   }
   // One exchange of these bytes; whether everything came as it was sent.
   bool exchange(const Matrix& bytes) {
-    std::vector<std::thread> threads;
-    std::vector<char> right(kMembers);
-    for (std::uint32_t self = 0; self < kMembers; ++self) {
-      threads.emplace_back([&, self] { right[self] = exchange_of(self, bytes) ? 1 : 0; });
-    }
-    for (auto& thread : threads) thread.join();
-    return std::count(right.begin(), right.end(), 1) == kMembers;
+    std::array<bool, kMembers> right{};
+    on_all([&](std::uint32_t self) { right[self] = exchange_of(self, bytes); });
+    return std::count(right.begin(), right.end(), true) == kMembers;
   }
   bool exchange_of(std::uint32_t self, const Matrix& bytes) {
     std::vector<std::uint64_t> send_size, recv_size, send_at, recv_at;
@@ -240,20 +243,16 @@ TEST_F(UnevenStepsOfSites, NearAndFarBlocksGoApart) {
 // What members at different sites would send by plans that know sites differs.
 TEST_F(UnevenStepsOfSites, MembersGatherByTheSamePlan) {
   for (const std::size_t bytes : {1u, 40u, 700u}) {
-    std::vector<std::thread> threads;
-    std::vector<char> right(kMembers);
-    for (std::uint32_t self = 0; self < kMembers; ++self) {
-      threads.emplace_back([&, self] {
-        const std::vector<std::byte> mine(bytes, std::byte(self));
-        std::vector<std::byte> all(kMembers * bytes), expected;
-        for (std::uint32_t from = 0; from < kMembers; ++from) {
-          expected.insert(expected.end(), bytes, std::byte(from));
-        }
-        right[self] = carriers_[self]->gather(mine, all).ok() && all == expected ? 1 : 0;
-      });
-    }
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(std::count(right.begin(), right.end(), 1), kMembers) << bytes;
+    std::array<bool, kMembers> right{};
+    on_all([&](std::uint32_t self) {
+      const std::vector<std::byte> mine(bytes, std::byte(self));
+      std::vector<std::byte> all(kMembers * bytes), expected;
+      for (std::uint32_t from = 0; from < kMembers; ++from) {
+        expected.insert(expected.end(), bytes, std::byte(from));
+      }
+      right[self] = carriers_[self]->gather(mine, all).ok() && all == expected;
+    });
+    EXPECT_EQ(std::count(right.begin(), right.end(), true), kMembers) << bytes;
   }
 }
 
@@ -265,7 +264,7 @@ TEST_F(UnevenStepsOfSites, AMembersOwnBlockHasOneSize) {
   transport::Exchange exchange;
   exchange.send = {from.data(), 0, 0, at, send};
   exchange.recv = {to.data(), 0, 0, at, recv};
-  const auto done = carriers_[1]->run_between_sites(exchange);
+  const auto done = carriers_[1]->run_blocks(exchange);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, base::ErrorCode::kBadInput) << done.error().message;
 }

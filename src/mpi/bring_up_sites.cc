@@ -73,8 +73,7 @@ void BringUp::take_known_sites() {
     return;
   }
   // Counts are for communicators of so many ranks.
-  const bool meant =
-      option.find('=') != std::string_view::npos || members_.ranks == job_.records.size();
+  const bool meant = names_hosts(option) || members_.ranks == job_.records.size();
   if (members_.self == 0 && !option.empty() && meant) {
     job_.warn_once(found.error().message + "; sites are not looked at");
   }

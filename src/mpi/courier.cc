@@ -330,7 +330,7 @@ base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
     return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
   }
   if (uneven_steps_) return uneven_steps_->run(exchange);
-  if (udp_ && carrier_->site_plan() != nullptr) return carrier_->run_between_sites(exchange);
+  if (udp_) return carrier_->run_blocks(exchange);
   return in_rounds(exchange);
 }
 

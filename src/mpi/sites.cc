@@ -94,8 +94,6 @@ base::Result<std::vector<std::string>> by_hosts(std::string_view sites,
   return of_rank;
 }
 
-bool names_hosts(std::string_view sites) { return sites.find('=') != std::string_view::npos; }
-
 base::Result<std::vector<std::string>> by_option(std::string_view sites,
                                                  std::span<const std::string> host_names) {
   if (names_hosts(sites)) return by_hosts(sites, host_names);
@@ -128,6 +126,8 @@ base::Result<std::vector<std::string>> by_names(const SitesSaid& said,
 }
 
 }  // namespace
+
+bool names_hosts(std::string_view sites) { return sites.find('=') != std::string_view::npos; }
 
 bool says_sites(const SitesSaid& said) {
   return !said.sites.empty() || some_are_named(said) ||
@@ -182,11 +182,11 @@ base::Status HostSites::several() const {
 base::Status check_sites(std::string_view sites) {
   if (sites.empty()) return {};
   if (names_hosts(sites)) {
-    const auto parsed = parse_hosts(sites);
-    return parsed ? base::Status() : base::Status(parsed.error());
+    if (const auto parsed = parse_hosts(sites); !parsed) return parsed.error();
+  } else if (const auto parsed = parse_counts(sites); !parsed) {
+    return parsed.error();
   }
-  const auto parsed = parse_counts(sites);
-  return parsed ? base::Status() : base::Status(parsed.error());
+  return {};
 }
 
 }  // namespace alm::mpi

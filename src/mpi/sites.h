@@ -31,6 +31,9 @@ struct HostSites {
   base::Status several() const;
 };
 
+// Whether the option `sites` names the hosts of each site, and does not count their ranks.
+bool names_hosts(std::string_view sites);
+
 // What is wrong with the option `sites` in any job (kBadInput): it is no list, or a host is named
 // twice.
 base::Status check_sites(std::string_view sites);

@@ -86,7 +86,7 @@ void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves, const pla
       course.value().window_packets = tuning->window_packets;
       course.value().burst_packets = tuning->burst_packets;
     }
-    courses_.insert_or_assign("udp " + plan.identity, std::move(course).value());
+    courses_.insert_or_assign(std::string(kUdp) + plan.identity, std::move(course).value());
   }
 }
 
