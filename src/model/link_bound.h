@@ -21,6 +21,9 @@ class LinkBound {
   LinkBound(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
             std::uint32_t header_bytes = 0);
 
+  // Whether one way leads from each node to each other: else rounds are known by cuts alone.
+  bool is_tree() const { return tree_; }
+
   // Payload of a full packet.
   std::uint32_t packet_bytes() const { return payload_; }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "model/library_rounds.h"
 #include "model/structural.h"
 
 namespace alm::model {
@@ -186,9 +187,10 @@ std::optional<Prediction> Predictor::State::from_samples(std::string_view key, s
   return std::nullopt;
 }
 
-// Ours beside 003 Eq 5: the time keeps its ratio to what the links allow. That knows from how many
-// hosts on uplinks are the limit, which a signature does not. Between two numbers of hosts the
-// ratio is drawn straight over the logarithm, beyond them it is that of the nearest.
+// Ours beside 003 Eq 5: the time keeps its ratio to what the links allow, or to what they need for
+// the rounds of the way where these are known. That knows from how many hosts on uplinks are the
+// limit, which a signature does not. Between two numbers of hosts the ratio is drawn straight over
+// the logarithm, beyond them it is that of the nearest.
 std::optional<Prediction> Predictor::State::from_other_hosts(std::string_view key,
                                                              std::uint64_t bytes) const {
   if (!links) return std::nullopt;
@@ -197,8 +199,10 @@ std::optional<Prediction> Predictor::State::from_other_hosts(std::string_view ke
   const double p = ranks();
   const auto ratio_of = [&](const Group& group) {
     const LinkBound theirs(*profile.cluster, ids_of(*group.members));
-    const auto limit = [&](std::uint64_t size) { return theirs.complete_seconds(size); };
-    return group.ratio(bytes, limit, kSigmaOfLibrary);
+    const double longer =
+        rounds_over_complete(key, theirs, static_cast<std::uint32_t>(group.members->size()));
+    const auto needed = [&](std::uint64_t size) { return longer * theirs.complete_seconds(size); };
+    return group.ratio(bytes, needed, kSigmaOfLibrary);
   };
   const Group* below = nullptr;
   const Group* above = nullptr;
@@ -216,7 +220,8 @@ std::optional<Prediction> Predictor::State::from_other_hosts(std::string_view ke
     ratio.sigma += kSigmaPerHosts * octaves(p, nearest.ranks());
   }
   inside = inside && ratio.inside;
-  return around(links->complete_seconds(bytes) * std::exp(ratio.log), ratio.sigma,
+  const double needed = rounds_over_complete(key, *links, ranks()) * links->complete_seconds(bytes);
+  return around(needed * std::exp(ratio.log), ratio.sigma,
                 inside ? Basis::kFitted : Basis::kExtrapolated);
 }
 
