@@ -93,9 +93,7 @@ MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Pla
       any_size_(*messages_, std::move(plan), flow_of),
       ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
   if (!between_sites) return;
-  const auto& phases = between_sites->phases;
-  forwards_ = !std::all_of(phases.begin(), phases.end(),
-                           [](const plan::Phase& phase) { return phase.direct(); });
+  forwards_ = between_sites->forwards();
   between_sites_ = std::make_unique<Way>(*messages_, *std::move(between_sites), flow_of);
 }
 

@@ -37,12 +37,13 @@ transport::Config shared_by(std::uint32_t parts, transport::Config config) {
   return config;
 }
 
-// Who hands blocks of others on would have to know their size.
+// That which goes between sites and takes blocks of any size.
 std::optional<std::size_t> find_site_plan(std::span<const plan::Plan> plans) {
   const auto found = std::find_if(plans.begin(), plans.end(), [](const plan::Plan& plan) {
-    return std::all_of(plan.phases.begin(), plan.phases.end(), [](const plan::Phase& phase) {
-      return phase.reach != plan::Reach::kAny && phase.direct();
-    });
+    const bool parted =
+        std::none_of(plan.phases.begin(), plan.phases.end(),
+                     [](const plan::Phase& phase) { return phase.reach == plan::Reach::kAny; });
+    return parted && !plan.forwards();
   });
   if (found == plans.end()) return std::nullopt;
   return static_cast<std::size_t>(found - plans.begin());

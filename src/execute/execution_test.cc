@@ -18,7 +18,7 @@ using plan::Plan;
 using Matrix = std::vector<std::uint64_t>;  // bytes, [origin * ranks + destination]
 
 constexpr Algorithm kAll[] = {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) Algorithm::enumerator,
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) Algorithm::enumerator,
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM
 };

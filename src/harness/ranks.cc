@@ -16,11 +16,6 @@ namespace {
 constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of a core, about
 constexpr std::uint64_t kPacketsMax = kLabelResent - 1;    // of a block; labels hold their numbers
 
-bool forwards(const plan::Plan& plan) {
-  return std::any_of(plan.phases.begin(), plan.phases.end(),
-                     [](const plan::Phase& phase) { return !phase.direct(); });
-}
-
 // Of the message that comes from a peer in a phase.
 std::uint64_t bytes_from(const execute::Course& course, std::size_t phase, base::PeerId peer) {
   const auto uniform = course.uniform_bytes(phase);
@@ -80,8 +75,8 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
   host_of_.push_back(host);
   auto plan = request.plan(rank);
   if (!plan) return plan.error();
-  const bool knows_all = forwards(plan.value()) && request.bytes_of;
-  if (bytes_in_ && forwards(plan.value())) {
+  const bool knows_all = plan.value().forwards() && request.bytes_of;
+  if (bytes_in_ && plan.value().forwards()) {
     return base::bad_input("steps that differ need a plan that sends every block itself");
   }
   Rank& made =

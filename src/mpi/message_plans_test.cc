@@ -44,7 +44,7 @@ void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
 
 TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
   for (const std::uint64_t bytes : {1, 100, 5000}) {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) \
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) \
   expect_blocks_to_arrive(plan::Algorithm::enumerator, bytes);
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM

@@ -38,9 +38,8 @@ std::vector<plan::Plan> make_phased(const base::Options& options, const plan::Le
 }
 
 bool knows_sites(const base::Options& options) {
-  return options.algorithm == plan::name_of(plan::Algorithm::kLocalGroup) ||
-         options.algorithm == plan::name_of(plan::Algorithm::kCoordinator) ||
-         options.algorithm == plan::name_of(plan::Algorithm::kMultiSite);
+  const auto algorithm = plan::parse_algorithm(options.algorithm);
+  return algorithm && plan::knows_sites(algorithm.value());
 }
 
 bool may_take_sites(const base::Options& options) { return options.algorithm == kAutomatic; }

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using Shape = std::vector<std::uint32_t>;
 
 constexpr Algorithm kAll[] = {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) Algorithm::enumerator,
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) Algorithm::enumerator,
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM
 };

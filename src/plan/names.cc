@@ -16,21 +16,24 @@ using Name = std::pair<T, std::string_view>;
 
 // What may stand after the name and a colon.
 enum class Shape { kNone, kNumber, kNumbers };
+enum class Knows { kRanks, kSites };
 
 struct Entry {
   Algorithm algorithm;
   std::string_view name;
   Shape shape;
+  Knows knows;
 };
 
 constexpr Entry kEntries[] = {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) {Algorithm::enumerator, name, shape},
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) \
+  {Algorithm::enumerator, name, shape, knows},
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM
 };
 
 constexpr Name<Algorithm> kAlgorithms[] = {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) {Algorithm::enumerator, name},
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) {Algorithm::enumerator, name},
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM
 };
@@ -90,6 +93,10 @@ base::Result<Permutation> parse_permutation(std::string_view name) {
 
 std::string_view name_of(Algorithm algorithm) {
   return find_name<Algorithm>(kAlgorithms, algorithm);
+}
+
+bool knows_sites(Algorithm algorithm) {
+  return kEntries[static_cast<std::size_t>(algorithm)].knows == Knows::kSites;
 }
 
 std::string_view name_of(Permutation permutation) {

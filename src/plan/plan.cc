@@ -12,8 +12,8 @@ using Maker = base::Status (*)(const Request& request, Plan& plan);
 
 Maker maker_of(Algorithm algorithm) {
   switch (algorithm) {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) \
-  case Algorithm::enumerator:                         \
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) \
+  case Algorithm::enumerator:                                \
     return maker;
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM

@@ -7,6 +7,7 @@
 // several: a message then holds blocks of other ranks, too, which came in earlier phases.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -21,7 +22,7 @@
 namespace alm::plan {
 
 enum class Algorithm : std::uint8_t {
-#define ALM_ALGORITHM(enumerator, name, maker, shape) enumerator,
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) enumerator,
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM
 };
@@ -113,6 +114,11 @@ struct Plan {
 
   // Of a plan with one direct phase.
   const base::Rounds& rounds() const { return phases.front().rounds; }
+  // Whether ranks hand on blocks of others, of which they would have to know the size.
+  bool forwards() const {
+    return std::any_of(phases.begin(), phases.end(),
+                       [](const Phase& phase) { return !phase.direct(); });
+  }
 };
 
 // Errors (kBadInput): no ranks, a rank out of range, positions that do not nest, a shape that does
@@ -138,6 +144,8 @@ base::Result<Algorithm> parse_algorithm(std::string_view name);
 base::Result<Permutation> parse_permutation(std::string_view name);
 std::string_view name_of(Algorithm algorithm);      // "sync-shuffle", ...
 std::string_view name_of(Permutation permutation);  // "balanced", ...
+// Whether a request for it has to say the site of each rank.
+bool knows_sites(Algorithm algorithm);
 // "8x4"
 std::string text_of_shape(std::span<const std::uint32_t> shape);
 // "grid 8 x 4", "sync-shuffle (balanced)": for people.

@@ -11,7 +11,7 @@
 
 namespace alm::plan {
 
-#define ALM_ALGORITHM(enumerator, name, maker, shape) \
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) \
   base::Status maker(const Request& request, Plan& plan);
 #include "plan/algorithms.def"
 #undef ALM_ALGORITHM

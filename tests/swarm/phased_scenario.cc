@@ -63,11 +63,6 @@ std::vector<std::uint32_t> draw_shape(Draw& draw, Algorithm algorithm, std::uint
   return {};
 }
 
-bool knows_sites(Algorithm algorithm) {
-  return algorithm == Algorithm::kLocalGroup || algorithm == Algorithm::kCoordinator ||
-         algorithm == Algorithm::kMultiSite;
-}
-
 // Where a host has several ranks every plan of the hosts has several phases; elsewhere those that
 // combine have.
 plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
@@ -86,7 +81,7 @@ plan::Request draw_request(Draw& draw, const plan::Placement& placement) {
     request.algorithm = direct ? kDirect[draw.below(std::size(kDirect))]
                                : kCombining[draw.below(std::size(kCombining))];
     request.shape = draw_shape(draw, request.algorithm, request.ranks);
-    if (knows_sites(request.algorithm)) {
+    if (plan::knows_sites(request.algorithm)) {
       const std::uint64_t sites = 2 + draw.below(4);
       for (std::uint32_t host = 0; host < request.ranks; ++host) {
         request.site_of.push_back(static_cast<std::uint32_t>(draw.below(sites)));
