@@ -127,6 +127,7 @@ def test_blocks_of_conf_and_of_scontrol(tmp_path: Path) -> None:
         ("SwitchName=s0 Nodes=n0\nSwitchName=s1 Switches=s2", "'s2' below 's1' is not described"),
         ("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1", "nothing joins 'n0' and 'n1'"),
         ("SwitchName=s0 Nodes=n0\nBlockName=b0 Nodes=n1", "switches and blocks at once"),
+        ("SwitchName=s0 Nodes=n0 Level=top", ":1: Level=top is no number"),
         ("LinkSpeed=1", "neither switch nor block"),
         ("", "no host is in it"),
     ],
@@ -145,6 +146,7 @@ def test_what_slurm_files_lack_is_told(text: str, message: str, tmp_path: Path) 
         (",rate_mbit_s=fast", "expected Mbit/s, from the hosts' links upwards"),
         (",rate_mbit_s=0", "is out of range; expected a number above 0"),
         (",rate_mbit_s=1,queue_packets=many", "queue_packets 'many'"),
+        (",rate_mbit_s=1,queue_packets=2.7", "queue_packets=2.7 is no whole number"),
     ],
 )
 def test_bad_options_of_an_import_are_refused(options: str, message: str) -> None:

@@ -66,7 +66,7 @@ def test_a_plan_becomes_the_schedule_of_our_fastest_way(
         (("--emit", "goal"), "--emit and --output belong together"),
         (("--emit", "goal", "-o", "-"), "a schedule has one size, and the plan 2"),
         (("--emit", "mpich-selection", "-o", "-"), "no times of mpich in it"),
-        (("--emit", "xml", "-o", "-", "--size", "1000"), "'xml' holds no schedule"),
+        (("--emit", "xml", "-o", "-", "--size", "1000"), "no format is called 'xml'"),
     ],
 )
 def test_what_a_plan_cannot_be_is_told(

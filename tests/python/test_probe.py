@@ -98,6 +98,22 @@ def test_finds_rates_leaves_and_buffers(name: str, core: int) -> None:
     assert abs(tune(again, None).window_packets - window) <= 1
 
 
+def test_far_uplinks_spoil_no_rate_and_are_in_the_cluster_file() -> None:
+    """200 us at the hosts and 2 ms above: two receivers of a host are 4 ms apart."""
+    text = tree([8, 8], 412.0)
+    marks = ("rate_mbit_s = 100", "rate_mbit_s = 100\nlatency_us = 200")
+    text = text.replace(*marks).replace("rate_up_mbit_s", "latency_us = 2000\nrate_up_mbit_s")
+    found = Course(SimulatedBed.of_text(text), Wishes(repeat=16)).run()
+    assert [one.value for one in found.up] == pytest.approx([1e8] * 16, rel=0.02)
+    links = parse_cluster(cluster_text(found), "probed").links
+    assert {link.latency_us for link in links if link.to == "core"} == {2000}
+    assert {link.latency_us for link in links if link.to != "core"} == {200}
+
+
+def test_no_latency_is_told_where_frames_pass_at_once() -> None:
+    assert "latency_us" not in cluster_text(probed("tam-8x2-u412", as_lab=True))
+
+
 @pytest.mark.parametrize(
     ("sizes", "uplink"),
     [([8, 8], 412), ([9, 4, 3], 250), ([4, 4, 8], 412), ([5, 3], 412), ([7, 5, 2], 130)],

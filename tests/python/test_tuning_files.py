@@ -413,6 +413,14 @@ def test_rows_are_an_array_or_the_ranking_of_a_plan(tmp_path: Path) -> None:
             read_rows(path)
 
 
+def test_rows_beside_the_traffic_of_others_do_not_count() -> None:
+    quiet, loud = rows("openmpi", ("", 1.0), (":pairwise", 0.5))
+    times = times_of([quiet, loud | {"background": "flows:4"}], "openmpi", None, "bench.json")
+    assert list(times[8, 1000]) == ["openmpi"]
+    with pytest.raises(BadInput, match=r"`size` is 1000\.7; expected whole bytes"):
+        times_of([quiet | {"size": 1000.7}], "openmpi", None, "bench.json")
+
+
 # ---- the command, and bench ----------------------------------------------------------------------
 
 
@@ -430,6 +438,11 @@ def test_the_command_writes_file_and_settings(
     assert capsys.readouterr().out.splitlines() == settings
     assert (tmp_path / "rules.env").read_text().splitlines() == settings
     assert openmpi_rules.read(out.read_text(), "rules").find(8, 1000) is not None
+    times.write_text(json.dumps(rows("openmpi", (":pairwise", 0.5))))
+    assert main(["emit", "openmpi-rules", "--times", str(times), "-o", str(out)]) == 0
+    assert "has no time of openmpi's own choice at 1 KB" in capsys.readouterr().err
+    assert main(["emit", "openmpi-rules", "--times", str(times), "--algorithm", "grid"]) == 2
+    assert "--algorithm says nothing for openmpi-rules" in capsys.readouterr().err
     assert main(["emit", "openmpi-rules"]) == 2
     assert "expected --times FILE" in capsys.readouterr().err
     assert main(["emit", "rules"]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -278,6 +279,23 @@ def test_msccl_that_is_wrong_is_refused(old: str, new: str, message: str) -> Non
         msccl.read(text.replace(old, new, 1), "file")
 
 
+def test_gpus_that_only_send_at_first_are_found() -> None:
+    """MSCCL holds few chunks between two GPUs: both would wait for room for ever."""
+    step = (
+        '<step s="{}" type="{}" srcbuf="i" srcoff="{}" dstbuf="o" dstoff="{}" cnt="1" depid="-1" '
+        'deps="-1" hasdep="0"/>'
+    )
+    kinds = ("s", "s", "r", "r")
+    gpus = "".join(
+        f'<gpu id="{rank}"><tb id="0" send="{1 - rank}" recv="{1 - rank}" chan="0">'
+        + "".join(step.format(place, kind, 1 - rank, rank) for place, kind in enumerate(kinds))
+        + "</tb></gpu>"
+        for rank in range(2)
+    )
+    with pytest.raises(BadInput, match="wait"):
+        msccl.read(f'<algo ngpus="2" nchunksperloop="2">{gpus}</algo>', "file")
+
+
 # ---- htsim ---------------------------------------------------------------------------------------
 
 
@@ -338,6 +356,7 @@ def test_the_command_writes_schedules(capsys: pytest.CaptureFixture[str]) -> Non
         (("--ranks", "4", "--size", "1,2"), "a schedule has one size"),
         (("--ranks", "4", "--algorithm", "ring"), "expected one of"),
         (("--ranks", "70000"), "out of range"),
+        (("--ranks", "4", "--times", "bench.json"), "--times says nothing for json"),
     ],
 )
 def test_the_command_refuses_what_no_schedule_is(
@@ -345,3 +364,11 @@ def test_the_command_refuses_what_no_schedule_is(
 ) -> None:
     assert main(["emit", "json", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_is_refused_leaves_an_older_file_as_it_is(tmp_path: Path) -> None:
+    out = tmp_path / "exchange.xml"
+    assert main(["emit", "msccl", "--ranks", "8", "-o", str(out)]) == 0
+    before = out.read_text()
+    assert main(["emit", "msccl", "--ranks", "300", "-o", str(out)]) == 2
+    assert out.read_text() == before

@@ -12,9 +12,12 @@ from allemande.output_files import STDOUT, check_outputs
 
 SCHEDULES = "Schedules: json, goal, msccl, htsim"
 TUNING = "Tuning files: openmpi-rules, mpich-selection"
+OF_SCHEDULES = ("algorithm", "size", "cluster", "permutation", "contention_aware", "overhead_ns")
+OF_TUNING = ("times", "mpi_version", "libmpi")
 
 
 def command(
+    context: typer.Context,
     format_name: Annotated[
         str,
         typer.Argument(
@@ -100,10 +103,12 @@ def command(
     """
     from allemande.formats import emit
 
-    if format_name not in emit.FORMATS:
-        raise BadInput(
-            f"no format is called {format_name!r}; expected one of {', '.join(emit.FORMATS)}"
-        )
+    emit.check_format(format_name)
+    of_others = OF_SCHEDULES if format_name in emit.TUNING_FORMATS else OF_TUNING
+    for name in of_others:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise BadInput(f"--{name.replace('_', '-')} says nothing for {format_name}")
     check_outputs({"--output": output})
     if format_name in emit.TUNING_FORMATS:
         if times is None:

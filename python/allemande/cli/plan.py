@@ -72,6 +72,7 @@ def command(
 
     from allemande.model import plan_output
     from allemande.model.planning import make_plan
+    from allemande.model.predict import doubts
     from allemande.model.profile import load_profile
     from allemande.model.samples import with_measured
     from allemande.quantities import parse_sizes
@@ -86,6 +87,8 @@ def command(
     if measured is not None:
         loaded = with_measured(loaded, measured, loaded.first_hosts(count))
     made = make_plan(loaded, count, parse_sizes(size))
+    for doubt in doubts(loaded):
+        typer.echo(f"allemande: {doubt}", err=True)
     emitted = None
     if emit is not None and output is not None:
         from allemande.model.plan_emission import emit_plan

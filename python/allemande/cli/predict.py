@@ -65,7 +65,7 @@ def command(
     from rich.console import Console
 
     from allemande.model import prediction_output
-    from allemande.model.predict import left_out, nothing_known, predict
+    from allemande.model.predict import doubts, left_out, nothing_known, predict
     from allemande.model.profile import load_profile
     from allemande.quantities import parse_sizes
 
@@ -96,7 +96,7 @@ def command(
                     f"{', '.join(sorted(known))}"
                 )
         rows = [row for row in rows if row.candidate in wanted]
-    for why in unknown.values():
+    for why in (*unknown.values(), *doubts(loaded)):
         typer.echo(f"allemande: {why}", err=True)
     prediction_output.print_rows(Console(stderr=STDOUT in (json, csv), width=160), rows)
     write_output(json, prediction_output.to_json(rows))

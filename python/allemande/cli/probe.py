@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allemande.cli.shared_options import JsonArrayFile
 from allemande.errors import BadInput, Failed
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -68,7 +67,10 @@ def command(
         str | None,
         typer.Option(metavar="FILE", help="Write the network as a cluster file; '-' is stdout."),
     ] = None,
-    json: JsonArrayFile = None,
+    json: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write what was found as a JSON object; '-' is stdout."),
+    ] = None,
     plot: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw what the figures were made from: .svg or .png."),
@@ -91,7 +93,7 @@ def command(
         str | None,
         typer.Option(
             metavar="CLUSTER",
-            help="Measure a simulated network: a cluster file or a ready-made name.",
+            help="Measure a simulated network: whatever `allemande simulate` takes.",
             rich_help_panel=SIMULATOR,
         ),
     ] = None,

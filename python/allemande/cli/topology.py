@@ -34,7 +34,7 @@ def command(
         ),
     ] = None,
     price: Annotated[
-        bool, typer.Option("--price", help="Show what it costs, by the file's [price] table.")
+        bool, typer.Option("--price", help="Show what it costs, by the file's \\[price] table.")
     ] = False,
     lid_tables: Annotated[
         str | None,

@@ -1,8 +1,8 @@
 """Choices out of measured or predicted times: the fastest candidate of a library at each point.
 
 The rows are those of `allemande bench --json` and `allemande predict --json`: `candidate`, `ranks`,
-`size` and `median_s` or `time_s`. Rows of other collectives, of uneven traffic, void ones and those
-of other libraries are passed over.
+`size` and `median_s` or `time_s`. Rows of other collectives, of uneven traffic, void ones, those of
+other libraries and those beside background traffic or other jobs are passed over.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_sto
 # Below this gain a rule is not worth having: the library keeps its own choice.
 GAIN_MIN = 0.02
 
+# Marks of rows that were timed beside others' traffic, or on a network with a fault.
+_OF_OTHERS = ("background", "cold", "slow", "half_rate")
+
 Times = dict[tuple[int, int], dict[str, float]]  # (ranks, bytes per pair) -> candidate -> seconds
 
 
@@ -33,6 +36,8 @@ def _time_of(row: Mapping[str, Any], collective: str = "alltoall") -> float | No
         and value > 0
         and not row.get("void")
         and not row.get("wrong_bytes")
+        and row.get("jobs", 1) == 1
+        and not any(row.get(key) for key in _OF_OTHERS)
         and row.get("collective", "alltoall") == collective
         and (collective == "alltoallv" or row.get("matrix") is None)
     )
@@ -52,7 +57,10 @@ def times_of(rows: Sequence[Any], library: str, ranks: int | None, source: str) 
         number = row.get("ranks", ranks)
         if not isinstance(number, int):
             raise _no_ranks(source)
-        point = times.setdefault((number, int(row["size"])), {})
+        size = row["size"]
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise BadInput(f"{source}: `size` is {size!r:.40}; expected whole bytes, 1 or more")
+        point = times.setdefault((number, size), {})
         name = str(found)
         point[name] = min(value, point.get(name, math.inf))
     if not times:

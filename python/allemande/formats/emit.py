@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from allemande.formats.schedule import Schedule
 from allemande.formats.tuning_table import Choices, make_table
 from allemande.lab.mpi_launch import installation
 from allemande.output_files import STDOUT
+from allemande.quantities import format_size
 from allemande.stock_algorithms import MPICH, OPENMPI
 
 # The format's name -> the library it is for
@@ -45,9 +46,15 @@ class Emitted:
     notes: tuple[str, ...] = ()
 
     def write(self, path: Path) -> None:
-        """The file, and the variables beside it as `FILE.env`."""
+        """The file, and the variables beside it as `FILE.env`.
+
+        What the format cannot say is refused before a file that is there is touched.
+        """
+        pieces = iter(self.pieces)
+        first = next(pieces, "")
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(self.pieces)
+            file.write(first)
+            file.writelines(pieces)
         if self.settings:
             text = "".join(f"{name}={value}\n" for name, value in self.settings.items())
             settings_file(path).write_text(text, encoding="utf-8")
@@ -150,13 +157,27 @@ def tuning_of_rows(
 
     `ranks` is for rows that do not say how many; `source` names the rows in messages.
     """
+    times = times_of(rows, TUNING_FORMATS[format_name], ranks, source)
     choices = choices_of_rows(format_name, rows, source, ranks=ranks, libmpi=libmpi)
     alltoallv = None
     if TUNING_FORMATS[format_name] == OPENMPI:
         alltoallv = choose_alltoallv(rows, ranks, source)
-    return tuning(
+    emitted = tuning(
         format_name, choices, path, mpi_version=mpi_version, libmpi=libmpi, alltoallv=alltoallv
     )
+    library = TUNING_FORMATS[format_name]
+    unknown = sorted(size for (_, size), found in times.items() if library not in found)
+    if not unknown:
+        return emitted
+    sizes = ", ".join(format_size(size) for size in dict.fromkeys(unknown))
+    note = f"{source} has no time of {library}'s own choice at {sizes}: it may be the faster one"
+    return replace(emitted, notes=(*emitted.notes, note))
+
+
+def check_format(name: str) -> None:
+    """Raises BadInput unless it is one of FORMATS."""
+    if name not in FORMATS:
+        raise BadInput(f"no format is called {name!r}; expected one of {', '.join(FORMATS)}")
 
 
 def schedule(format_name: str, made: Schedule, overhead_ns: int = 0) -> Emitted:

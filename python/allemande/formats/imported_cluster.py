@@ -167,6 +167,8 @@ def build(network: Network, source: Source) -> Cluster:
     levels = _check(network, source)
     rate = _rate_of(network, source)
     queue = source.number("queue_packets")
+    if queue is not None and not queue.is_integer():
+        raise BadInput(f"queue_packets={queue:g} is no whole number; expected packets, such as 45")
     packets = network.queue_packets if queue is None else int(queue)
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", source.path.stem).lstrip("-")[:63] or source.kind
     lines = ["format = 1", f"name = {json.dumps(name)}"]

@@ -2,11 +2,13 @@
 
 A thread block serves one peer each way. The one for distance d sends d ranks on and receives from d
 ranks back, so both ends agree on its channel, (d-1) // 32, as at most 32 peers may share one. Its
-steps stand in the order of the rounds; in a round sends come first. A send of a later round waits
-for what its rank has sent and received in the round before: `depid` and `deps` name the thread
-block and the step, `hasdep` marks steps that others wait for, and a `nop` holds every such wait but
-the last. A block that is forwarded lies in the scratch buffer and waits for the step that brought
-it. Packets are MSCCL's affair: that they alternate inside a round cannot be said.
+steps stand in the order of the rounds; in a round sends and receives alternate, a send first: few
+chunks fit between two GPUs (`IN_FLIGHT`), and who only sent would wait for ever for others that do
+the same. A send of a later round waits for what its rank has sent and received in the round before:
+`depid` and `deps` name the thread block and the step, `hasdep` marks steps that others wait for,
+and a `nop` holds every such wait but the last. A block that is forwarded lies in the scratch buffer
+and waits for the step that brought it. Packets are MSCCL's affair: that they alternate inside a
+round cannot be said.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 
 from allemande.errors import BadInput
 from allemande.formats.schedule import Block, Message, Phase, Schedule
@@ -25,6 +28,9 @@ THREAD_BLOCKS_MAX = 216
 PEERS_MAX = 32  # of a channel
 STEPS_MAX = 256  # of a thread block
 CHANNELS_MAX = 32
+# Chunks between two GPUs of a channel. MSCCL has two, NCCL's 8 steps by 4 of a chunk. What ends
+# with one ends with any number.
+IN_FLIGHT = 1
 
 Where = tuple[str, int]  # buffer (i, o or s) and chunk
 Place = tuple[int, int]  # thread block and step
@@ -95,16 +101,23 @@ class _Gpu:
     def _add_phase(self, phase: Phase, peers: list[_Gpu]) -> None:
         ended: dict[int, int] = {}  # the last step of each thread block in the round before
         for round_ in phase.rounds:
-            begun: dict[int, int] = {}
+            parts: dict[int, list[Iterator[None]]] = {}
             for message in round_.send:
                 number = self._of_distance((message.peer - self._rank) % self._ranks)
-                begun[number] = self._add_sends(number, message, ended, peers[message.peer])
+                sends = self._sends(number, message, ended, peers[message.peer])
+                parts.setdefault(number, []).append(sends)
             for message in round_.receive:
                 number = self._of_distance((self._rank - message.peer) % self._ranks)
-                begun[number] = self._add_receives(number, message)
-            ended = begun or ended
+                parts.setdefault(number, []).append(self._receives(number, message))
+            for both in parts.values():
+                for _ in zip_longest(*both):
+                    pass
+            ended = {number: len(self.blocks[number].steps) - 1 for number in parts} or ended
 
-    def _add_sends(self, number: int, message: Message, ended: dict[int, int], peer: _Gpu) -> int:
+    def _sends(
+        self, number: int, message: Message, ended: dict[int, int], peer: _Gpu
+    ) -> Iterator[None]:
+        """Adds one send each time."""
         block = self.blocks[number]
         block.send = message.peer
         waits = {(other, step) for other, step in ended.items() if other != number}
@@ -116,9 +129,10 @@ class _Gpu:
                     waits.add(self._held[each])
             self._add(block, _Step("s", source, peer.where(each)), sorted(waits))
             waits = set()
-        return len(block.steps) - 1
+            yield
 
-    def _add_receives(self, number: int, message: Message) -> int:
+    def _receives(self, number: int, message: Message) -> Iterator[None]:
+        """Adds one receive each time."""
         block = self.blocks[number]
         block.receive = message.peer
         for each in message.blocks:
@@ -127,7 +141,7 @@ class _Gpu:
             self._add(block, _Step("r", source, target), [])
             if target[0] == "s":
                 self._held[each] = (number, len(block.steps) - 1)
-        return len(block.steps) - 1
+            yield
 
     def _add(self, block: _ThreadBlock, step: _Step, waits: list[Place]) -> None:
         for other, number in waits:
@@ -271,13 +285,19 @@ class _Reader:
             raise self.wrong(f"`hasdep` marks {sorted(marked ^ awaited)[0]} wrongly")
 
     def join(self) -> None:
-        """The n-th send on a channel is what the n-th receive at its other end gets."""
+        """The n-th send on a channel is what the n-th receive at its other end gets.
+
+        A send waits for the receive that makes room for it.
+        """
         for key in set(self._sends) | set(self._receives):
             if len(self._sends[key]) != len(self._receives[key]):
                 raise self.wrong(f"GPU {key[0]} does not send GPU {key[1]} what that one receives")
-            for sent, received in zip(self._sends[key], self._receives[key], strict=True):
+            receives = self._receives[key]
+            for number, (sent, received) in enumerate(zip(self._sends[key], receives, strict=True)):
                 self.before[received].append(sent)
                 self.sent_by[received] = sent
+                if number >= IN_FLIGHT:
+                    self.before[sent].append(receives[number - IN_FLIGHT])
 
     def carry_out(self, order: list[_Node], ranks: int) -> None:
         """Moves every chunk; BadInput where one is missing in the end."""

@@ -105,7 +105,10 @@ def _add_line(tree: Tree, found: Mapping[str, str], where: str) -> None:
         name = found["switchname"]
         if name in tree.nodes:
             raise BadInput(f"{where}: switch {name!r} stands twice; expected each once")
-        repeats = int(found.get("level", "0") or "0") > 0
+        level = found.get("level") or "0"
+        if not level.isdecimal():
+            raise BadInput(f"{where}: Level={level} is no number; expected 0 for a leaf, or more")
+        repeats = int(level) > 0
         nodes = "" if repeats else found.get("nodes", "")
         tree.nodes[name] = _names(nodes, where) if nodes else []
         switches = found.get("switches", "")
@@ -155,7 +158,9 @@ def _parse_yaml(text: str, source: str, wanted: str | None) -> Tree:
     where = f"{source}: topology {entry.get('topology')}"
     tree = Tree()
     kinds = [kind for kind in ("tree", "block") if kind in entry]
-    if len(kinds) != 1:
+    if len(kinds) > 1:
+        raise BadInput(f"{where} has tree and block; expected one of them")
+    if not kinds:
         others = ", ".join(key for key in entry if key not in ("topology", "cluster_default"))
         raise BadInput(
             f"{where} is {others or 'empty'}, which says nothing of switches; expected tree or "

@@ -14,7 +14,7 @@ from allemande.topology import Tuning, tune
 
 @dataclass(frozen=True)
 class Plan:
-    """The ranking at each size, the fastest first, and what the transport is tuned with."""
+    """The ranking at each size, as Predictions.rows has it, and what tunes the transport."""
 
     hosts: int
     rows: tuple[Row, ...]  # by size
@@ -24,12 +24,11 @@ class Plan:
     saturates_from: int | None = None
 
     def best(self) -> dict[int, Row]:
-        """The fastest of each size."""
-        fastest: dict[int, Row] = {}
+        """The first of each size's ranking."""
+        first: dict[int, Row] = {}
         for row in self.rows:
-            if row.size not in fastest or row.time_s < fastest[row.size].time_s:
-                fastest[row.size] = row
-        return fastest
+            first.setdefault(row.size, row)
+        return first
 
     def is_certain(self, size: int) -> bool:
         """Whether the fastest's interval ends before that of any other way begins."""

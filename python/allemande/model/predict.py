@@ -11,7 +11,7 @@ from allemande import _core
 from allemande.errors import BadInput
 from allemande.model.fits import refused_signatures, with_fits
 from allemande.model.growth import doubt, grown
-from allemande.model.profile import Profile, format_profile
+from allemande.model.profile import UNDETERMINED, Profile, format_profile
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, library_of, own_candidates
 
 COLUMNS = (
@@ -161,6 +161,17 @@ def left_out(profile: Profile, rows: Sequence[Row], asked: int) -> dict[str, str
     told = Counter(row.candidate for row in rows)
     refused = refused_signatures(profile)
     return {name: why for name, why in refused.items() if told[name] < asked}
+
+
+def doubts(profile: Profile) -> list[str]:
+    """What of the network is not known, so that times of ways without a sample may be longer."""
+    if profile.cluster is None or profile.found.get("leaf_groups") != UNDETERMINED:
+        return []
+    return [
+        "the prober could not tell which hosts share a leaf: all count as if they hung on one "
+        "switch, and ways without a sample may take longer where links between switches are slow "
+        "or far"
+    ]
 
 
 def nothing_known(profile: Profile, source: str) -> BadInput:

@@ -15,10 +15,12 @@ from allemande import __version__
 from allemande.errors import BadInput
 from allemande.model.profile import Network, Profile, Sample
 from allemande.model.ways import our_candidate
+from allemande.quantities import format_seconds, format_size
 from allemande.topology import Cluster
 
 # What the simulator carries out is our own protocol over UDP, whatever library would preload it.
 SIMULATED_LIBRARY = "openmpi"
+LIMITS_ALIKE = 0.1  # of two measurements of one network
 
 
 def _entries(text: str, name: str) -> list[dict[str, Any]]:
@@ -38,11 +40,18 @@ def _field(entry: Mapping[str, Any], key: str, kind: type | tuple[type, ...], na
     return value
 
 
+def _times(values: Sequence[Any], name: str) -> tuple[float, ...]:
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+        raise BadInput(f"{name}: `times_s` of an entry are no numbers; expected what --json wrote")
+    return tuple(float(one) for one in values)
+
+
 def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
     """What `allemande bench --json` measured among `members`, one rank each.
 
     Void figures and those with wrong bytes, uneven blocks, several ranks per host, several jobs or
-    background flows say nothing of a plain exchange and are left out.
+    background flows say nothing of a plain exchange and are left out. Raises BadInput for what is
+    no such file, and for figures of another number of ranks.
     """
     samples = []
     for entry in _entries(text, name):
@@ -58,11 +67,14 @@ def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
         )
         if not plain or not times or entry.get("void") or entry.get("wrong_bytes"):
             continue
+        ranks = entry.get("ranks", len(members))
+        if ranks != len(members):
+            raise BadInput(f"{name}: measured among {ranks} ranks; expected {len(members)}")
         samples.append(
             Sample(
                 candidate=candidate,
                 bytes=size,
-                times_s=tuple(float(one) for one in times),
+                times_s=_times(times, name),
                 members=tuple(members),
                 timeouts=entry.get("tcp_timeouts"),
             )
@@ -110,15 +122,36 @@ def profile_of(
     return Profile(network=network, cluster=cluster, samples=tuple(samples))
 
 
+def _check_network(text: str, path: str, profile: Profile, members: Sequence[str]) -> None:
+    """Raises BadInput where the links allow something else there: it is another network."""
+    if profile.cluster is None:
+        return
+    for entry in _entries(text, path):
+        limit_s, size = entry.get("limit_s"), entry.get("size")
+        if not isinstance(limit_s, int | float) or not isinstance(size, int):
+            continue
+        expected_s = profile.cluster.limit_seconds(list(members), size)
+        if abs(limit_s / expected_s - 1) > LIMITS_ALIKE:
+            raise BadInput(
+                f"{path}: measured on another network, whose links allow "
+                f"{format_seconds(limit_s)} for {format_size(size)}; those of the profile allow "
+                f"{format_seconds(expected_s)}: expected times of the network that was probed"
+            )
+
+
 def with_measured(profile: Profile, path: str, members: Sequence[str]) -> Profile:
-    """The profile and what `bench` measured: its samples take the place of those of the profile."""
+    """The profile and what `bench` measured: its samples take the place of those of the profile.
+
+    Raises BadInput for a file that cannot be read, of another number of ranks or another network.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise BadInput(
-            f"{path}: {error.strerror or error}; expected what bench --json wrote"
+            f"{path}: {getattr(error, 'strerror', None) or error}; expected what bench --json wrote"
         ) from None
     measured = bench_samples(text, path, members)
+    _check_network(text, path, profile, members)
     if not measured:
         raise BadInput(
             f"{path} holds no figure of a plain MPI_Alltoall that counts; expected what `allemande "

@@ -7,17 +7,19 @@ that are alike are written as one. What is not known is left out, and has the fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from allemande.probe.network_findings import UNDETERMINED, Findings
+from allemande.probe.network_findings import ACROSS, LEAF, UNDETERMINED, Findings
 from allemande.probe.overload import MEASURED, PortFinding
 from allemande.topology import compress_hostlist
 
 RATE_ALIKE = 0.02
 BUFFER_ALIKE = 0.1
 MEGA = 1e6
+LINK_HEADER_BYTES = 14  # of cluster files that say nothing else
+LATENCY_SHARE_MIN = 0.05  # of what a full packet takes by the links' rates; less is not told apart
 ONE_SWITCH = "switch0"
 CORE = "core"
 
@@ -29,6 +31,7 @@ class _Link:
     queue_up: int | None
     queue_down: int | None
     to: str
+    latency_us: float = 0
 
 
 def _pooled(values: Sequence[float | None], alike: float) -> list[float | None]:
@@ -113,6 +116,62 @@ def _uplinks(found: Findings, leaves: Sequence[Sequence[int]]) -> list[_Link]:
     return links
 
 
+def _passing_s(found: Findings, frame_bits: float, rates_mbit_s: Sequence[float]) -> float:
+    """What a full packet takes from host to host over these links, by their rates alone."""
+    switches = ["leaf", "core", "leaf"] if len(rates_mbit_s) > 2 else ["leaf"]
+    kinds = ["", *(found.answers.get(f"{one}_switching", UNDETERMINED) for one in switches)]
+    head = tail = 0.0
+    for kind, rate in zip(kinds, rates_mbit_s, strict=True):
+        start = head if kind == "cut-through" else tail
+        tail = max(tail, start + frame_bits / (rate * MEGA))
+        head = start
+    return tail
+
+
+def _typical(rates: Sequence[float]) -> float:
+    return float(np.median(rates))
+
+
+def _with_latencies(
+    found: Findings, hosts: Sequence[_Link], uplinks: Sequence[_Link]
+) -> tuple[list[_Link], list[_Link]]:
+    """Links with what packets take beyond their rates: L (002), shared by the links of the way.
+
+    L is known by level only: links of one kind have one latency, the switches' and the kernels'
+    included. What is within LATENCY_SHARE_MIN of the rates' part is none.
+    """
+    measured = {one.level: one.estimate.value for one in found.quantities if one.name == "latency"}
+    frame_bits = 8.0 * (found.mtu_bytes + LINK_HEADER_BYTES)
+    ends = [
+        _typical([one.up_mbit_s for one in hosts]),
+        _typical([one.down_mbit_s for one in hosts]),
+    ]
+
+    def beyond_s(level: str, rates: list[float]) -> float | None:
+        if level not in measured:
+            return None
+        passing_s = _passing_s(found, frame_bits, rates)
+        beyond = measured[level] - passing_s
+        return beyond if beyond > LATENCY_SHARE_MIN * passing_s else 0.0
+
+    near_s = beyond_s(LEAF, ends)
+    far_s = None
+    if uplinks:
+        between = [
+            _typical([one.up_mbit_s for one in uplinks]),
+            _typical([one.down_mbit_s for one in uplinks]),
+        ]
+        far_s = beyond_s(ACROSS, [ends[0], *between, ends[1]])
+    if near_s is None:  # no leaf has two hosts: four links alike
+        near_s = (far_s or 0.0) / 2
+    rest_s = max(0.0, (far_s or 0.0) - near_s)
+
+    def each(links: Sequence[_Link], way_s: float) -> list[_Link]:
+        return [replace(one, latency_us=float(f"{way_s / 2 * MEGA:.3g}")) for one in links]
+
+    return each(hosts, near_s), each(uplinks, rest_s)
+
+
 def _link_tables(names: Sequence[str], links: Sequence[_Link]) -> list[str]:
     """Neighbours that are alike share a table."""
     tables: list[str] = []
@@ -134,6 +193,8 @@ def _link_tables(names: Sequence[str], links: Sequence[_Link]) -> list[str]:
                 f"rate_up_mbit_s = {link.up_mbit_s:g}",
                 f"rate_down_mbit_s = {link.down_mbit_s:g}",
             ]
+        if link.latency_us > 0:
+            lines.append(f"latency_us = {link.latency_us:g}")
         if link.queue_up is not None:
             lines.append(f"queue_up_packets = {link.queue_up}")
         if link.queue_down is not None:
@@ -182,7 +243,9 @@ def cluster_text(found: Findings, name: str = "probed") -> str:
     for switch in [*switches, *([CORE] if several else [])]:
         text += "\n" + _switch_table(switch, found) + "\n"
     links = _host_links(found, lambda r: leaf_name(number_of[r]) if several else ONE_SWITCH)
+    uplinks = _uplinks(found, leaves) if several and leaves is not None else []
+    links, uplinks = _with_latencies(found, links, uplinks)
     tables = _link_tables([names[rank] for rank in order], [links[rank] for rank in order])
-    if several and leaves is not None:
-        tables += _link_tables(switches, _uplinks(found, leaves))
+    if uplinks:
+        tables += _link_tables(switches, uplinks)
     return text + "".join("\n" + table + "\n" for table in tables)

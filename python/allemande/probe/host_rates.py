@@ -16,7 +16,7 @@ from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate, spread
 from allemande.probe.packet_flows import Experiment, Flow
 from allemande.probe.queueing import PARTS, busy_bit_s
-from allemande.probe.record import Record
+from allemande.probe.record import Record, Seconds
 
 RECEIVERS = 2
 AT_ONCE = 8  # one host of so many
@@ -32,6 +32,8 @@ LONE_FRAMES = 8
 # A round trip crosses the host's link and at least one other, twice each.
 ROUND_TRIP_FRAMES = 1.5
 
+Receivers = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 
 def _flows(senders: Iterable[int], ranks: int, packets: int, datagram: int) -> list[Flow]:
     flows = []
@@ -43,6 +45,28 @@ def _flows(senders: Iterable[int], ranks: int, packets: int, datagram: int) -> l
     return flows
 
 
+def _farther_s(came: Seconds, receiver: Receivers) -> Seconds:
+    """By how much later each packet came for its receiver being farther away than the nearest.
+
+    Packets to two receivers alternate. One to the farther that follows one to the nearer comes a
+    frame's time and the difference later, one to the nearer a frame's time less the difference.
+    Distances that differ by less than a frame's time count as one.
+    """
+    ends = np.unique(receiver)
+    none = np.zeros_like(came)
+    if len(ends) != RECEIVERS:
+        return none
+    gaps, second = np.diff(came), receiver == ends[1]
+    out, back = gaps[~second[:-1] & second[1:]], gaps[second[:-1] & ~second[1:]]
+    if not out.size or not back.size:
+        return none
+    difference_s = float(np.median(out) - np.median(back)) / 2
+    frame_s = float(np.median(out) + np.median(back)) / 2
+    if abs(difference_s) < frame_s:
+        return none
+    return np.where(second == (difference_s > 0), abs(difference_s), 0.0)
+
+
 def _rates(record: Record, sender: int, bits: float) -> list[float]:
     """Of the times in which the sender's link was busy; empty: too little came.
 
@@ -52,7 +76,10 @@ def _rates(record: Record, sender: int, bits: float) -> list[float]:
     sent = np.concatenate([t.sent_s for t in own])
     order = np.argsort(sent, kind="stable")
     sent, came = sent[order], np.concatenate([t.arrived_s for t in own])[order]
-    sent, came = sent[~np.isnan(came)], came[~np.isnan(came)]
+    receiver = np.concatenate([np.full(t.sent_s.size, t.flow.receiver) for t in own])[order]
+    there = ~np.isnan(came)
+    sent, came, receiver = sent[there], came[there], receiver[there]
+    came = came - _farther_s(came, receiver)
     waited = np.concatenate([[False], sent[1:] <= came[:-1]]) if came.size else np.zeros(0, bool)
     return busy_bit_s(came, waited, bits)
 

@@ -10,6 +10,7 @@ from allemande import _core
 from allemande.cluster_files import find_cluster_file
 from allemande.probe.packet_flows import Experiment
 from allemande.probe.record import Record
+from allemande.simulation.networks import as_cluster_file
 from allemande.topology import parse_cluster
 
 IP_UDP_BYTES = 28
@@ -20,8 +21,10 @@ class SimulatedBed:
     """`options` are those of the simulator (docs/simulator.md) that tell of network and hosts."""
 
     def __init__(self, cluster: str | Path, options: Mapping[str, Any] | None = None) -> None:
-        path = find_cluster_file(str(cluster))
-        self._init(path.read_text(encoding="utf-8"), str(path), dict(options or {}))
+        with as_cluster_file(str(cluster)) as name:
+            path = find_cluster_file(name)
+            text = path.read_text(encoding="utf-8")
+        self._init(text, str(path), dict(options or {}))
 
     @classmethod
     def of_text(cls, text: str, options: Mapping[str, Any] | None = None) -> SimulatedBed:

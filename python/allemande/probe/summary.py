@@ -10,7 +10,7 @@ import numpy as np
 
 from allemande.probe.cluster_output import CORE, MEGA, leaf_name
 from allemande.probe.estimate import Estimate
-from allemande.probe.network_findings import Findings
+from allemande.probe.network_findings import ACROSS, LEAF, Findings
 from allemande.probe.overload import MEASURED, PortFinding
 from allemande.topology import compress_hostlist
 
@@ -107,11 +107,18 @@ def to_json(found: Findings) -> str:
         ports += [_port(leaf_name(k), CORE, up), _port(CORE, leaf_name(k), down)]
     result = {
         "hosts": list(found.hosts),
+        "mpi": found.mpi,
         "time_scale": found.time_scale,
         "simulated": found.simulated,
         "up_mbit_s": [_estimate(one, 1 / MEGA) for one in found.up],
         "leaves": None if leaves is None else [[found.hosts[r] for r in leaf] for leaf in leaves],
+        "leaves_undetermined": found.groups.reason if leaves is None else None,
+        "leaf_pool_packets": found.leaf_pool_packets,
         "ports": ports,
+        "flows": {
+            level: [{"flows": count, "mbit_s": bit_s / MEGA} for count, bit_s in curve]
+            for level, curve in ((LEAF, found.local), (ACROSS, found.across))
+        },
         "found": found.answers,
         "parameters": [
             {
@@ -122,6 +129,15 @@ def to_json(found: Findings) -> str:
                 **(_estimate(one.estimate) or {}),
             }
             for one in found.quantities
+        ],
+        "samples": [
+            {
+                "candidate": one.candidate,
+                "hosts": [found.hosts[rank] for rank in one.members],
+                "bytes": one.bytes,
+                "times_s": list(one.times_s),
+            }
+            for one in found.samples
         ],
         "spent_s": found.spent_s,
     }
