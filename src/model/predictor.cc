@@ -280,11 +280,13 @@ std::uint32_t Predictor::ranks() const { return state_->ranks(); }
 
 std::optional<Prediction> Predictor::predict(std::string_view key, std::uint64_t bytes,
                                              const Course* course) const {
-  if (auto known = state_->from_samples(key, bytes, course)) return known;
+  const auto sampled = state_->from_samples(key, bytes, course);
+  if (sampled && (state_->links || sampled->basis == Basis::kMeasured)) return sampled;
   if (!course) {
     if (auto known = state_->from_other_hosts(key, bytes)) return known;
   }
   if (auto known = state_->from_fits(key, bytes, course)) return known;
+  if (sampled) return sampled;  // no network and no fit: straight between two sizes
   if (!course || !state_->ours) return std::nullopt;
   const Expected said = expected(demand_of(*course, *state_->ours, bytes), *course);
   return around(said.seconds, said.sigma, Basis::kExtrapolated);

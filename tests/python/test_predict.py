@@ -336,6 +336,66 @@ def test_what_was_measured_outranks_predictions(profile: Profile, tmp_path: Path
     assert choice["time_s"] == pytest.approx(1.05e-3)
 
 
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"ranks": 8}, "measured among 8 ranks; expected 16"),
+        ({"limit_s": 1e-6}, "measured on another network, whose links allow 1 µs for 10 KB"),
+        ({"times_s": ["x"]}, "`times_s` of an entry are no numbers"),
+    ],
+)
+def test_what_was_measured_elsewhere_is_refused(
+    entry: dict[str, object],
+    message: str,
+    path: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bench = tmp_path / "bench.json"
+    bench.write_text(
+        json.dumps([{"candidate": "openmpi:linear", "size": 10_000, "times_s": [1e-3]} | entry])
+    )
+    assert main(["plan", path, "--size", "10000", "--measured", str(bench)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_plan_takes_the_first_of_its_ranking(profile: Profile) -> None:
+    """Not the shortest time: a forecast that is a little shorter is not trusted."""
+    made = make_plan(profile, 16, [10_000])
+    first = row("a", 1, 1.0)
+    assert replace(made, rows=(first, row("b", 1, 0.95))).best() == {1: first}
+
+
+def test_leaves_that_could_not_be_told_are_a_doubt(
+    profile: Profile, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.toml"
+    save_profile(replace(profile, found={"leaf_groups": "undetermined"}), path)
+    for command in ("predict", "plan"):
+        assert main([command, str(path), "--size", "10000"]) == 0
+        assert "could not tell which hosts share a leaf" in capsys.readouterr().err
+
+
+def test_without_a_network_the_signature_tells_what_lies_between_sizes() -> None:
+    """003 Eq 5: 15 (alpha + m beta gamma + delta from 8 KB on)."""
+    hosts = tuple(f"h{rank}" for rank in range(16))
+
+    def exact_s(size: int) -> float:
+        return 15 * (1e-4 + size * 8.2e-8 * 1.2 + (4e-4 if size >= 8_000 else 0))
+
+    samples = tuple(
+        Sample("openmpi:pairwise", size, (exact_s(size),), hosts)
+        for size in (1000, 4000, 8000, 40_000, 100_000)
+    )
+    made = Profile(
+        network=Network(hosts=hosts, version="1"), samples=samples, parameters=LINK_PARAMETERS
+    )
+    (found,) = predict(made, [16], [20_000])
+    assert found.time_s == pytest.approx(exact_s(20_000), rel=0.01)
+    (measured,) = predict(made, [16], [4000])
+    assert measured.basis == "measured"
+
+
 def test_a_plan_says_when_others_may_be_as_fast(profile: Profile) -> None:
     made = make_plan(profile, 16, [10_000])
     assert not replace(made, rows=(row("a", 1, 1.0), row("b", 1, 1.5))).is_certain(1)

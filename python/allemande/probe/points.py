@@ -45,9 +45,14 @@ class Pair:
 
 
 def choose_pairs(leaves: Sequence[Sequence[int]] | None, ranks: int) -> list[Pair]:
-    """Some pairs of each level. Where leaves are unknown all count as of one."""
+    """Some pairs of each level.
+
+    Where leaves are unknown all count as of one, and the pairs are those whose ranks are far apart:
+    more of them are on two leaves than of neighbours.
+    """
     if leaves is None:
-        return [Pair(k, k + 1, LEAF) for k in range(0, min(2 * PAIRS, ranks - 1), 2)]
+        apart = ranks // 2
+        return [Pair(k, k + apart, LEAF) for k in range(min(PAIRS, apart))]
     near = [Pair(leaf[0], leaf[1], LEAF) for leaf in leaves if len(leaf) > 1]
     far = [
         Pair(one[-1], other[-1], ACROSS)
