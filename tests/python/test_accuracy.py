@@ -22,6 +22,7 @@ from allemande.model.lab_accuracy import OWN_GROUPS, predicted_own, predicted_st
 from allemande.model.lab_samples import Bed, first_hosts
 from allemande.model.measured_choices import choices_of, measured_choices
 from allemande.model.predict import Predictions, Row
+from allemande.model.probed_networks import probed
 from allemande.model.profile import Sample
 from allemande.model.random_networks import HOSTS_MAX, random_network
 from allemande.model.random_sites import random_sites, random_size
@@ -61,6 +62,11 @@ def test_first_choices_are_near_the_best() -> None:
     assert len(said) == 3
     assert all(one.off >= 0 for one in found)
     assert sum(one.off <= 0.05 for one in found) >= 8
+
+
+def test_first_choices_out_of_probed_files_are_near_the_best() -> None:
+    found = first_choices(3, lambda _: None, probed)
+    assert sum(0 <= one.off <= 0.05 for one in found) == 9
 
 
 def test_random_sites_are_the_same_for_a_seed() -> None:

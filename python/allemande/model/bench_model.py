@@ -38,6 +38,7 @@ from allemande.model.accuracy import (
 )
 from allemande.model.lab_accuracy import lab
 from allemande.model.lab_samples import Bed
+from allemande.model.probed_networks import probed
 from allemande.model.simulated_accuracy import (
     Watcher,
     first_choices,
@@ -141,6 +142,7 @@ class _Found:
     compared: list[Comparison]
     summaries: list[Summary]
     choices: list[Choice]  # simulated, of one site
+    of_probed: list[Choice]  # the same networks as the prober finds them
     between_sites: list[Choice]
     measured: list[Choice]  # in the lab
     rules: list[RulesRow] | None  # None: without the lab
@@ -149,6 +151,7 @@ class _Found:
 def _find(everything: bool, with_lab: bool, tell: Watcher) -> _Found:
     compared, summaries = held_out(tell)
     choices = first_choices(NETWORKS, tell)
+    of_probed = first_choices(NETWORKS, tell, probed)
     between_sites = first_choices_between_sites(NETWORKS_WITH_SITES, tell)
     measured: list[Choice] = []
     rules = None
@@ -161,7 +164,7 @@ def _find(everything: bool, with_lab: bool, tell: Watcher) -> _Found:
             for library in LIBRARIES:
                 measured += measured_choices.measured_choices(bed, name, library, tell)
         rules = _emitted_rules(everything, tell)
-    return _Found(compared, summaries, choices, between_sites, measured, rules)
+    return _Found(compared, summaries, choices, of_probed, between_sites, measured, rules)
 
 
 def _run(console: Console, everything: bool, with_lab: bool) -> bool:
@@ -171,6 +174,12 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     _print_summaries(console, "Accuracy of predictions", found.summaries)
     held = _print_choices(
         console, f"simulated, {NETWORKS} networks x 3 sizes", found.choices, SIMULATED_CHOICES
+    )
+    held &= _print_choices(
+        console,
+        "simulated, the same networks as the prober finds them",
+        found.of_probed,
+        SIMULATED_CHOICES,
     )
     held &= _print_choices(
         console,

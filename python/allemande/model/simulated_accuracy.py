@@ -110,11 +110,12 @@ def held_out(tell: Watcher) -> tuple[list[Comparison], list[Summary]]:
     return found, summaries
 
 
-def _choice(where: str, predictions: Predictions, cluster: Cluster, size: int) -> Choice:
-    """The plan's first without a sample, against all ways of ours."""
-    hosts = list(predictions.members)
-    chosen = predictions.rows(size)[0].way
-    ways = {way.key: way.algorithm for way in predictions.own if way.takes(size)}
+def _choice_of(where: str, plan: Predictions, cluster: Cluster, size: int) -> Choice:
+    """The plan's first without a sample, against all ways of ours on this cluster, simulated."""
+    hosts = list(plan.members)
+    chosen = plan.rows(size)[0].way
+    ways = {way.key: way.algorithm for way in plan.own if way.key == chosen}
+    ways |= {way.key: way.algorithm for way in _predictions(cluster).own if way.takes(size)}
     times: dict[str, float] = {}
     for key in sorted(ways, key=lambda key: key != chosen):
         try:  # longer than the best so far does not matter
@@ -131,17 +132,19 @@ def _predictions(cluster: Cluster) -> Predictions:
     return Predictions(profile_of(cluster, simulated=True), hosts)
 
 
-def first_choices(networks: int, tell: Watcher) -> list[Choice]:
-    """The first of the plan of each network, which is known as a prober finds it, without a sample
-    of any way; sizes small, middle and large."""
+def first_choices(
+    networks: int, tell: Watcher, known_as: Callable[[Cluster], Predictions] | None = None
+) -> list[Choice]:
+    """The first of the plan of each network, without a sample of any way; sizes small, middle and
+    large. `known_as`: what the plan knows of a network; None: all that its file says."""
     found: list[Choice] = []
     for seed in range(networks):
         tell(f"choosing on network {seed + 1} of {networks}")
         cluster = random_network(seed)
-        predictions = _predictions(cluster)
+        plan = (known_as or _predictions)(cluster)
         for index, sizes in enumerate(CHOICE_SIZES):
             size = sizes[(seed + index) % len(sizes)]
-            found.append(_choice(f"network {seed}", predictions, cluster, size))
+            found.append(_choice_of(f"network {seed}", plan, cluster, size))
     return found
 
 
@@ -152,5 +155,5 @@ def first_choices_between_sites(networks: int, tell: Watcher) -> list[Choice]:
         tell(f"choosing on network {seed + 1} of {networks} with sites")
         cluster = random_sites(seed)
         where = f"network {seed}"
-        found.append(_choice(where, _predictions(cluster), cluster, random_size(seed)))
+        found.append(_choice_of(where, _predictions(cluster), cluster, random_size(seed)))
     return found
