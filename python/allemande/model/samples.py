@@ -124,7 +124,7 @@ def profile_of(
 
 def _check_network(text: str, path: str, profile: Profile, members: Sequence[str]) -> None:
     """Raises BadInput where the links allow something else there: it is another network."""
-    if profile.cluster is None:
+    if profile.cluster is None or not profile.cluster.is_tree():  # there the limit is a flow's
         return
     for entry in _entries(text, path):
         limit_s, size = entry.get("limit_s"), entry.get("size")
