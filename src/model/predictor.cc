@@ -155,7 +155,17 @@ struct Predictor::State {
   std::optional<Prediction> from_fits(std::string_view key, std::uint64_t bytes,
                                       const Course* course) const;
   double fitted_s(const Fit& fit, std::uint64_t bytes, const Course* course) const;
+  // A signature fitted to samples of as many hosts alone: it knows better what lies between two
+  // sizes than a straight line, which knows of no network. Fits of several numbers of hosts do not.
+  bool has_own_signature(std::string_view key) const;
 };
+
+bool Predictor::State::has_own_signature(std::string_view key) const {
+  return std::any_of(profile.fits.begin(), profile.fits.end(), [&](const Fit& fit) {
+    return fit.kind == FitKind::kSignature && fit.hosts_least == ranks() &&
+           fit.hosts_most == ranks() && same_way(fit.candidate, fit.way, key);
+  });
+}
 
 std::vector<Group> Predictor::State::groups_of(std::string_view key) const {
   std::vector<Group> groups;
@@ -281,12 +291,12 @@ std::uint32_t Predictor::ranks() const { return state_->ranks(); }
 std::optional<Prediction> Predictor::predict(std::string_view key, std::uint64_t bytes,
                                              const Course* course) const {
   const auto sampled = state_->from_samples(key, bytes, course);
-  if (sampled && (state_->links || sampled->basis == Basis::kMeasured)) return sampled;
+  const bool measured = sampled && sampled->basis == Basis::kMeasured;
+  if (sampled && (state_->links || measured || !state_->has_own_signature(key))) return sampled;
   if (!course) {
     if (auto known = state_->from_other_hosts(key, bytes)) return known;
   }
   if (auto known = state_->from_fits(key, bytes, course)) return known;
-  if (sampled) return sampled;  // no network and no fit: straight between two sizes
   if (!course || !state_->ours) return std::nullopt;
   const Expected said = expected(demand_of(*course, *state_->ours, bytes), *course);
   return around(said.seconds, said.sigma, Basis::kExtrapolated);

@@ -373,7 +373,18 @@ def test_leaves_that_could_not_be_told_are_a_doubt(
     save_profile(replace(profile, found={"leaf_groups": "undetermined"}), path)
     for command in ("predict", "plan"):
         assert main([command, str(path), "--size", "10000"]) == 0
-        assert "could not tell which hosts share a leaf" in capsys.readouterr().err
+        assert "not know which hosts share a leaf" in capsys.readouterr().err
+
+
+def test_unknown_leaves_leave_more_open(profile: Profile) -> None:
+    """Of what is extrapolated; what was measured or fitted is as sure as ever."""
+    unknown = replace(profile, found={"leaf_groups": "undetermined"})
+    known = {one.candidate: one for one in predict(profile, [16], [10_000])}
+    found = predict(unknown, [16], [10_000])
+    assert {one.basis for one in found} == {"measured", "extrapolated"}
+    for one in found:
+        wider = 1.4 if one.basis == "extrapolated" else 1.0
+        assert one.high_s == pytest.approx(wider * known[one.candidate].high_s)
 
 
 def test_without_a_network_the_signature_tells_what_lies_between_sizes() -> None:

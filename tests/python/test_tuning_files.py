@@ -440,7 +440,7 @@ def test_the_command_writes_file_and_settings(
     assert openmpi_rules.read(out.read_text(), "rules").find(8, 1000) is not None
     times.write_text(json.dumps(rows("openmpi", (":pairwise", 0.5))))
     assert main(["emit", "openmpi-rules", "--times", str(times), "-o", str(out)]) == 0
-    assert "has no time of openmpi's own choice at 1 KB" in capsys.readouterr().err
+    assert "has no time of openmpi's own choice at 1 KB among 8 ranks" in capsys.readouterr().err
     assert main(["emit", "openmpi-rules", "--times", str(times), "--algorithm", "grid"]) == 2
     assert "--algorithm says nothing for openmpi-rules" in capsys.readouterr().err
     assert main(["emit", "openmpi-rules"]) == 2

@@ -12,8 +12,15 @@ from allemande.output_files import STDOUT, check_outputs
 
 SCHEDULES = "Schedules: json, goal, msccl, htsim"
 TUNING = "Tuning files: openmpi-rules, mpich-selection"
-OF_SCHEDULES = ("algorithm", "size", "cluster", "permutation", "contention_aware", "overhead_ns")
-OF_TUNING = ("times", "mpi_version", "libmpi")
+_SCHEDULE = frozenset(("algorithm", "size", "cluster", "permutation", "contention_aware"))
+# Options that say something, by format; --ranks and --output do for all.
+OPTIONS = {
+    "openmpi-rules": {"times", "mpi_version"},
+    "mpich-selection": {"times", "libmpi"},
+    "goal": _SCHEDULE | {"overhead_ns"},
+    **dict.fromkeys(("json", "msccl", "htsim"), _SCHEDULE),
+}
+SPELLED = {"contention_aware": "contention-aware and --plain"}
 
 
 def command(
@@ -104,11 +111,11 @@ def command(
     from allemande.formats import emit
 
     emit.check_format(format_name)
-    of_others = OF_SCHEDULES if format_name in emit.TUNING_FORMATS else OF_TUNING
-    for name in of_others:
+    for name in frozenset.union(*map(frozenset, OPTIONS.values())) - OPTIONS[format_name]:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise BadInput(f"--{name.replace('_', '-')} says nothing for {format_name}")
+            spelled = SPELLED.get(name, name.replace("_", "-"))
+            raise BadInput(f"--{spelled} says nothing for {format_name}")
     check_outputs({"--output": output})
     if format_name in emit.TUNING_FORMATS:
         if times is None:

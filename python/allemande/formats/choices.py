@@ -65,8 +65,8 @@ def times_of(rows: Sequence[Any], library: str, ranks: int | None, source: str) 
         point[name] = min(value, point.get(name, math.inf))
     if not times:
         raise BadInput(
-            f"{source}: no times of {library} in it; expected candidates such as "
-            f"{library} and {library}:pairwise"
+            f"{source}: no times of {library} in it that count; expected candidates such as "
+            f"{library} and {library}:pairwise, neither void nor beside other jobs or traffic"
         )
     return times
 

@@ -166,11 +166,11 @@ def tuning_of_rows(
         format_name, choices, path, mpi_version=mpi_version, libmpi=libmpi, alltoallv=alltoallv
     )
     library = TUNING_FORMATS[format_name]
-    unknown = sorted(size for (_, size), found in times.items() if library not in found)
+    unknown = sorted(point for point, found in times.items() if library not in found)
     if not unknown:
         return emitted
-    sizes = ", ".join(format_size(size) for size in dict.fromkeys(unknown))
-    note = f"{source} has no time of {library}'s own choice at {sizes}: it may be the faster one"
+    points = ", ".join(f"{format_size(size)} among {number} ranks" for number, size in unknown)
+    note = f"{source} has no time of {library}'s own choice at {points}: it may be the faster one"
     return replace(emitted, notes=(*emitted.notes, note))
 
 

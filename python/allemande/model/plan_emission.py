@@ -34,7 +34,7 @@ def _overhead_ns(profile: Profile) -> int:
 def emit_plan(
     plan: Plan, profile: Profile, format_name: str, path: Path, libmpi: str | None = None
 ) -> emit.Emitted:
-    """A tuning file of the libraries' fastest algorithms, or the schedule of our fastest way.
+    """A tuning file of the libraries' fastest algorithms, or the schedule of our first way.
 
     The file is to lie at `path`. Raises BadInput for a plan without candidates of the library, with
     several sizes where a schedule is asked for, and for formats that are unknown.

@@ -170,10 +170,11 @@ def left_out(profile: Profile, rows: Sequence[Row], asked: int) -> dict[str, str
 
 def doubts(profile: Profile) -> list[str]:
     """What of the network is not known, so that times of ways without a sample may be longer."""
-    if profile.cluster is None or profile.found.get("leaf_groups") != UNDETERMINED:
+    few = len(profile.network.hosts) < 3  # what two hosts take does not hang on leaves
+    if few or profile.cluster is None or profile.found.get("leaf_groups") != UNDETERMINED:
         return []
     return [
-        "the prober could not tell which hosts share a leaf: all count as if they hung on one "
+        "the profile does not know which hosts share a leaf: all count as if they hung on one "
         "switch, and ways without a sample may take longer where links between switches are slow "
         "or far"
     ]

@@ -6,14 +6,14 @@ A profile made of them serves models, tests and `allemande plan --measured` as a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from allemande import __version__
 from allemande.errors import BadInput
-from allemande.model.profile import Network, Profile, Sample
+from allemande.model.profile import UNDETERMINED, Network, Profile, Sample
 from allemande.model.ways import our_candidate
 from allemande.quantities import format_seconds, format_size
 from allemande.topology import Cluster
@@ -21,6 +21,7 @@ from allemande.topology import Cluster
 # What the simulator carries out is our own protocol over UDP, whatever library would preload it.
 SIMULATED_LIBRARY = "openmpi"
 LIMITS_ALIKE = 0.1  # of two measurements of one network
+LIMITS_SIZE_MIN = 1000  # bytes
 
 
 def _entries(text: str, name: str) -> list[dict[str, Any]]:
@@ -46,6 +47,24 @@ def _times(values: Sequence[Any], name: str) -> tuple[float, ...]:
     return tuple(float(one) for one in values)
 
 
+def _plain_entries(text: str, name: str) -> Iterator[dict[str, Any]]:
+    """What counts of a plain exchange, checked."""
+    for entry in _entries(text, name):
+        _field(entry, "candidate", str, name)
+        times = _field(entry, "times_s", list, name)
+        if _field(entry, "size", int, name) < 1:
+            raise BadInput(f"{name}: `size` is {entry['size']}; expected bytes, 1 or more")
+        plain = (
+            entry.get("collective", "alltoall") == "alltoall"
+            and entry.get("matrix") is None
+            and entry.get("ranks_per_host", 1) == 1
+            and entry.get("jobs", 1) == 1
+            and not any(entry.get(key) for key in ("background", "cold", "slow", "half_rate"))
+        )
+        if plain and times and not entry.get("void") and not entry.get("wrong_bytes"):
+            yield entry
+
+
 def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
     """What `allemande bench --json` measured among `members`, one rank each.
 
@@ -54,27 +73,15 @@ def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
     no such file, and for figures of another number of ranks.
     """
     samples = []
-    for entry in _entries(text, name):
-        candidate = _field(entry, "candidate", str, name)
-        size = _field(entry, "size", int, name)
-        times = _field(entry, "times_s", list, name)
-        plain = (
-            entry.get("collective", "alltoall") == "alltoall"
-            and entry.get("matrix") is None
-            and entry.get("ranks_per_host", 1) == 1
-            and entry.get("jobs", 1) == 1
-            and not any(entry.get(key) for key in ("background", "cold", "slow", "half_rate"))
-        )
-        if not plain or not times or entry.get("void") or entry.get("wrong_bytes"):
-            continue
+    for entry in _plain_entries(text, name):
         ranks = entry.get("ranks", len(members))
         if ranks != len(members):
             raise BadInput(f"{name}: measured among {ranks} ranks; expected {len(members)}")
         samples.append(
             Sample(
-                candidate=candidate,
-                bytes=size,
-                times_s=_times(times, name),
+                candidate=entry["candidate"],
+                bytes=entry["size"],
+                times_s=_times(entry["times_s"], name),
                 members=tuple(members),
                 timeouts=entry.get("tcp_timeouts"),
             )
@@ -123,14 +130,20 @@ def profile_of(
 
 
 def _check_network(text: str, path: str, profile: Profile, members: Sequence[str]) -> None:
-    """Raises BadInput where the links allow something else there: it is another network."""
-    if profile.cluster is None or not profile.cluster.is_tree():  # there the limit is a flow's
+    """Raises BadInput where the links allow something else there: it is another network.
+
+    Nothing is said where the profile knows its network in part, or where it is no tree, whose limit
+    is that of a flow. Of small blocks headers count, which files may give otherwise.
+    """
+    cluster = profile.cluster
+    in_part = profile.found.get("leaf_groups") == UNDETERMINED
+    if cluster is None or in_part or not cluster.is_tree():
         return
-    for entry in _entries(text, path):
-        limit_s, size = entry.get("limit_s"), entry.get("size")
-        if not isinstance(limit_s, int | float) or not isinstance(size, int):
+    for entry in _plain_entries(text, path):
+        limit_s, size = entry.get("limit_s"), entry["size"]
+        if not isinstance(limit_s, int | float) or size < LIMITS_SIZE_MIN:
             continue
-        expected_s = profile.cluster.limit_seconds(list(members), size)
+        expected_s = cluster.limit_seconds(list(members), size)
         if abs(limit_s / expected_s - 1) > LIMITS_ALIKE:
             raise BadInput(
                 f"{path}: measured on another network, whose links allow "

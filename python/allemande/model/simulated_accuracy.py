@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import Any
 
 from allemande.errors import AllemandeError
 from allemande.model.accuracy import Choice, Comparison, Summary, Target, summarise
@@ -14,7 +15,7 @@ from allemande.model.random_networks import random_network
 from allemande.model.random_sites import random_sites, random_size
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.simulation.case import make_case, run_case
-from allemande.topology import Cluster, load_cluster
+from allemande.topology import Cluster, load_cluster, tune
 
 # Those of at least 16 hosts.
 TEN_CLUSTERS = (
@@ -47,8 +48,16 @@ def _simulated(
     size: int,
     members: Sequence[str],
     time_max_s: float = TIME_MAX_S,
+    tuned_for: Cluster | None = None,
 ) -> float:
-    """Raises AllemandeError where it takes longer than `time_max_s`."""
+    """`tuned_for`: what window and grain are made for; None: the cluster itself.
+
+    Raises AllemandeError where it takes longer than `time_max_s`.
+    """
+    options: dict[str, Any] = {}
+    if tuned_for is not None:
+        tuning = tune(tuned_for, list(members))
+        options = {"window_packets": tuning.window_packets, "grain_packets": tuning.grain_packets}
     case = make_case(
         cluster,
         algorithm,
@@ -56,6 +65,7 @@ def _simulated(
         hosts=list(members),
         events_max=EVENTS_MAX,
         time_max_s=time_max_s,
+        **options,
     )
     return run_case(case).time_s
 
@@ -111,20 +121,24 @@ def held_out(tell: Watcher) -> tuple[list[Comparison], list[Summary]]:
 
 
 def _choice_of(where: str, plan: Predictions, cluster: Cluster, size: int) -> Choice:
-    """The plan's first without a sample, against all ways of ours on this cluster, simulated."""
+    """The plan's first without a sample, with the window that follows from what the plan knows,
+    against all ways of ours on this cluster with that which follows from the cluster."""
     hosts = list(plan.members)
     chosen = plan.rows(size)[0].way
     ways = {way.key: way.algorithm for way in plan.own if way.key == chosen}
     ways |= {way.key: way.algorithm for way in _predictions(cluster).own if way.takes(size)}
-    times: dict[str, float] = {}
+    known = plan.profile.cluster
+    taken_s = _simulated(cluster, ways[chosen], size, hosts, tuned_for=known)
+    times = {chosen: taken_s}
     for key in sorted(ways, key=lambda key: key != chosen):
+        if key == chosen and known == cluster:
+            continue
         try:  # longer than the best so far does not matter
-            longest = min(times.values(), default=TIME_MAX_S)
-            times[key] = _simulated(cluster, ways[key], size, hosts, longest)
+            times[key] = _simulated(cluster, ways[key], size, hosts, min(times.values()))
         except AllemandeError:
-            continue  # it collapses: not the best, and it may not be chosen
+            continue  # it collapses: not the best
     best = min(times, key=lambda key: times[key])
-    return Choice(where, size, chosen, best, times.get(chosen, float("inf")) / times[best] - 1)
+    return Choice(where, size, chosen, best, taken_s / times[best] - 1)
 
 
 def _predictions(cluster: Cluster) -> Predictions:

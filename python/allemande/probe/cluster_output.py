@@ -12,13 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from allemande.probe.network_findings import ACROSS, LEAF, UNDETERMINED, Findings
-from allemande.probe.overload import MEASURED, PortFinding
+from allemande.probe.overload import MEASURED, NOT_TRIED, PortFinding
 from allemande.topology import compress_hostlist
 
 RATE_ALIKE = 0.02
 BUFFER_ALIKE = 0.1
 MEGA = 1e6
 LINK_HEADER_BYTES = 14  # of cluster files that say nothing else
+# Of ports that nobody could fill, by architecture: the shallowest of 000, less where ports share
+# what there is (docs/adr/0047). The format's default would be 1000, and a window of that size
+# overflows most switches.
+QUEUE_UNKNOWN = 43
+QUEUE_UNKNOWN_OF = {"input": 10, "shared": 21}
 LATENCY_SHARE_MIN = 0.05  # of what a full packet takes by the links' rates; less is not told apart
 ONE_SWITCH = "switch0"
 CORE = "core"
@@ -57,6 +62,16 @@ def _buffers(findings: Sequence[PortFinding]) -> list[float | None]:
     ]
 
 
+def _cautious(queue: float | None, found: Findings, state: str | None) -> int | None:
+    """What stands in the file of a port: where its queue was not found, or where unknown leaves may
+    hide a port that holds less, at most what is safe. A window is sized from it."""
+    known = None if queue is None else max(1, round(queue))
+    safe = QUEUE_UNKNOWN_OF.get(found.answers.get("leaf_architecture", ""), QUEUE_UNKNOWN)
+    if found.groups.leaves is None:
+        return min(known or safe, safe)
+    return safe if known is None and state == NOT_TRIED else known
+
+
 def _mbit(bit_s: float) -> float:
     """Four digits: no measurement is better."""
     return float(f"{bit_s / MEGA:.4g}")
@@ -81,13 +96,13 @@ def _host_links(found: Findings, leaf_of: Callable[[int], str]) -> list[_Link]:
         # Rates that differ by less than can be told are one rate.
         if abs(sends - takes) <= RATE_ALIKE * sends:
             takes = sends
-        held = queue[rank]
+        state = found.host_ports[rank].state if found.host_ports else None
         links.append(
             _Link(
                 _mbit(sends),
                 _mbit(takes),
                 None,
-                None if held is None else max(1, round(held)),
+                _cautious(queue[rank], found, state),
                 leaf_of(rank),
             )
         )
@@ -111,7 +126,10 @@ def _uplinks(found: Findings, leaves: Sequence[Sequence[int]]) -> list[_Link]:
         rates = [least if bound or rate is None else rate for rate, bound in ways]
         if abs(rates[0] - rates[1]) <= RATE_ALIKE * rates[0]:
             rates[1] = rates[0]
-        queues = [None if q is None else max(1, round(q)) for q in (held_up[k], held_down[k])]
+        queues = [
+            _cautious(held_up[k], found, found.uplinks[k].state),
+            _cautious(held_down[k], found, found.downlinks[k].state),
+        ]
         links.append(_Link(_mbit(rates[0]), _mbit(rates[1]), queues[0], queues[1], CORE))
     return links
 
@@ -128,23 +146,20 @@ def _passing_s(found: Findings, frame_bits: float, rates_mbit_s: Sequence[float]
     return tail
 
 
-def _typical(rates: Sequence[float]) -> float:
-    return float(np.median(rates))
-
-
 def _with_latencies(
     found: Findings, hosts: Sequence[_Link], uplinks: Sequence[_Link]
 ) -> tuple[list[_Link], list[_Link]]:
     """Links with what packets take beyond their rates: L (002), shared by the links of the way.
 
     L is known by level only: links of one kind have one latency, the switches' and the kernels'
-    included. What is within LATENCY_SHARE_MIN of the rates' part is none.
+    included. What is within LATENCY_SHARE_MIN of the rates' part is none. Where rates differ the
+    slowest count: what is beyond them is latency for sure.
     """
     measured = {one.level: one.estimate.value for one in found.quantities if one.name == "latency"}
     frame_bits = 8.0 * (found.mtu_bytes + LINK_HEADER_BYTES)
     ends = [
-        _typical([one.up_mbit_s for one in hosts]),
-        _typical([one.down_mbit_s for one in hosts]),
+        min([one.up_mbit_s for one in hosts]),
+        min([one.down_mbit_s for one in hosts]),
     ]
 
     def beyond_s(level: str, rates: list[float]) -> float | None:
@@ -158,8 +173,8 @@ def _with_latencies(
     far_s = None
     if uplinks:
         between = [
-            _typical([one.up_mbit_s for one in uplinks]),
-            _typical([one.down_mbit_s for one in uplinks]),
+            min([one.up_mbit_s for one in uplinks]),
+            min([one.down_mbit_s for one in uplinks]),
         ]
         far_s = beyond_s(ACROSS, [ends[0], *between, ends[1]])
     if near_s is None:  # no leaf has two hosts: four links alike

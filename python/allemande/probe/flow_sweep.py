@@ -18,6 +18,7 @@ from allemande.probe.queueing import HostLinks
 from allemande.probe.record import Record
 
 FRAMES = 300  # that an exchange lasts, if nothing stands in its way
+TRIPS = 10  # that it lasts at least
 CIRCULATE_MIN = 2
 WARM = 0.2  # of the time, not counted
 Curve = list[tuple[int, float]]  # flows, payload bit/s of all together
@@ -68,7 +69,6 @@ def measure(
 ) -> tuple[Curve, Curve]:
     """Across from `leaf` to `other`, and within `leaf`."""
     frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
-    span_s = FRAMES * frame_s
     curves: list[Curve] = []
     ends = (
         list(zip(leaf, other, strict=False)),
@@ -77,6 +77,7 @@ def measure(
     for pairs in ends:
         trip_s = round_trip_s(bed, [Pair(*pairs[0], "leaf")], frame_s) if pairs else 0.0
         circulate = max(CIRCULATE_MIN, int(trip_s / frame_s))
+        span_s = max(FRAMES * frame_s, TRIPS * trip_s)
         curves.append(
             [
                 (2 * count, _exchange_bit_s(bed, pairs[:count], circulate, span_s))
