@@ -110,6 +110,15 @@ def test_far_uplinks_spoil_no_rate_and_are_in_the_cluster_file() -> None:
     assert {link.latency_us for link in links if link.to != "core"} == {200}
 
 
+def test_fast_links_between_far_leaves_are_probed() -> None:
+    """A train of packets is shorter than its way, 16 ms: all that cannot be told is left out."""
+    text = tree([4, 4], 40_000.0).replace("rate_mbit_s = 100\n", "rate_mbit_s = 10000\n")
+    text = text.replace("rate_up_mbit_s", "latency_us = 8000\nrate_up_mbit_s")
+    found = Course(SimulatedBed.of_text(text), Wishes(repeat=16)).run()
+    assert [one.value for one in found.up] == pytest.approx([1e10] * 8, rel=0.02)
+    assert parse_cluster(cluster_text(found), "probed").links
+
+
 def test_no_latency_is_told_where_frames_pass_at_once() -> None:
     assert "latency_us" not in cluster_text(probed("tam-8x2-u412", as_lab=True))
 

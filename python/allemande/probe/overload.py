@@ -140,11 +140,13 @@ def _full_by_sender(packets: Passage) -> Estimate | None:
 
 def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
     """What one overload tells, and whether a longer one would tell more."""
+    if (
+        packets.lost.all()
+    ):  # or still on their way: the network is farther than the overload is long
+        return PortFinding(NOT_TRIED), False
     found = queue_found(packets)
     last_sent = float(packets.left_s[-1])
-    first_came = float(np.nanmin(packets.came_s)) if not packets.lost.all() else np.nan
-    if np.isnan(first_came):
-        return PortFinding(NOT_TRIED), False
+    first_came = float(np.nanmin(packets.came_s))
     lost = int(packets.lost.sum())
     if lost >= LOSSES_WANTED:
         full = _when_full(found[packets.lost])
