@@ -1,7 +1,8 @@
 """The network as found, as a cluster file.
 
 Where figures of one kind differ by less than their measurement can tell, all get the median: links
-that are alike are written as one. What is not known is left out, and has the format's default.
+that are alike are written as one. What is not known is left out, and has the format's default; but
+queues that are not known count as short ones.
 """
 
 from __future__ import annotations
