@@ -12,7 +12,7 @@ from allemande.output_files import STDOUT, check_outputs
 
 SCHEDULES = "Schedules: json, goal, msccl, htsim"
 TUNING = "Tuning files: openmpi-rules, mpich-selection"
-_SCHEDULE = frozenset(("algorithm", "size", "cluster", "permutation", "contention_aware"))
+_SCHEDULE = {"algorithm", "size", "cluster", "permutation", "contention_aware"}
 # Options that say something, by format; --ranks and --output do for all.
 OPTIONS = {
     "openmpi-rules": {"times", "mpi_version"},
@@ -111,7 +111,7 @@ def command(
     from allemande.formats import emit
 
     emit.check_format(format_name)
-    for name in frozenset.union(*map(frozenset, OPTIONS.values())) - OPTIONS[format_name]:
+    for name in sorted(set().union(*OPTIONS.values()) - OPTIONS[format_name]):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             spelled = SPELLED.get(name, name.replace("_", "-"))

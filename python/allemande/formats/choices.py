@@ -13,14 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from allemande.bench.figure_rows import is_sound
 from allemande.errors import BadInput
 from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_stock
 
 # Below this gain a rule is not worth having: the library keeps its own choice.
 GAIN_MIN = 0.02
-
-# Marks of rows that were timed beside others' traffic, or on a network with a fault.
-_OF_OTHERS = ("background", "cold", "slow", "half_rate")
 
 Times = dict[tuple[int, int], dict[str, float]]  # (ranks, bytes per pair) -> candidate -> seconds
 
@@ -34,10 +32,7 @@ def _time_of(row: Mapping[str, Any], collective: str = "alltoall") -> float | No
     usable = (
         isinstance(value, int | float)
         and value > 0
-        and not row.get("void")
-        and not row.get("wrong_bytes")
-        and row.get("jobs", 1) == 1
-        and not any(row.get(key) for key in _OF_OTHERS)
+        and is_sound(row)
         and row.get("collective", "alltoall") == collective
         and (collective == "alltoallv" or row.get("matrix") is None)
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from allemande.errors import BadInput, Failed
 from allemande.formats import goal, htsim, mpich_selection, msccl, openmpi_rules, plan_json
-from allemande.formats.choices import choose, choose_alltoallv, times_of
+from allemande.formats.choices import Times, choose, choose_alltoallv, times_of
 from allemande.formats.schedule import Schedule
 from allemande.formats.tuning_table import Choices, make_table
 from allemande.lab.mpi_launch import installation
@@ -135,8 +135,11 @@ def choices_of_rows(
     libmpi: str | None = None,
 ) -> dict[tuple[int, int], str]:
     """What rows of times lead to for MPI_Alltoall, in the library the format is for."""
-    library = TUNING_FORMATS[format_name]
-    times = times_of(rows, library, ranks, source)
+    times = times_of(rows, TUNING_FORMATS[format_name], ranks, source)
+    return _choices(TUNING_FORMATS[format_name], times, libmpi)
+
+
+def _choices(library: str, times: Times, libmpi: str | None) -> dict[tuple[int, int], str]:
     if library == OPENMPI:
         return choose(times, library)
     found = mpich_selection.read_library(site_libmpi(libmpi))
@@ -157,15 +160,13 @@ def tuning_of_rows(
 
     `ranks` is for rows that do not say how many; `source` names the rows in messages.
     """
-    times = times_of(rows, TUNING_FORMATS[format_name], ranks, source)
-    choices = choices_of_rows(format_name, rows, source, ranks=ranks, libmpi=libmpi)
-    alltoallv = None
-    if TUNING_FORMATS[format_name] == OPENMPI:
-        alltoallv = choose_alltoallv(rows, ranks, source)
+    library = TUNING_FORMATS[format_name]
+    times = times_of(rows, library, ranks, source)
+    choices = _choices(library, times, libmpi)
+    alltoallv = choose_alltoallv(rows, ranks, source) if library == OPENMPI else None
     emitted = tuning(
         format_name, choices, path, mpi_version=mpi_version, libmpi=libmpi, alltoallv=alltoallv
     )
-    library = TUNING_FORMATS[format_name]
     unknown = sorted(point for point, found in times.items() if library not in found)
     if not unknown:
         return emitted

@@ -11,7 +11,7 @@ from allemande import _core
 from allemande.errors import BadInput
 from allemande.model.fits import refused_signatures, with_fits
 from allemande.model.growth import doubt, grown
-from allemande.model.profile import UNDETERMINED, Profile, format_profile
+from allemande.model.profile import Profile, format_profile
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, library_of, own_candidates
 
 COLUMNS = (
@@ -69,6 +69,7 @@ class Predictions:
         check_members(profile, members)
         self.profile = with_fits(profile)
         self.members = tuple(members)
+        self._in_doubt = bool(doubts(profile))
         checked = _core.parse_profile(format_profile(self.profile), "profile")
         self._predictor = _core.Predictor(checked, list(members))
         self.own: tuple[OwnCandidate, ...] = ()
@@ -104,7 +105,7 @@ class Predictions:
             found = self._predictor.predict(one.key, size, one.course)
             assert found is not None  # a course always tells
             row = self._row(one.candidate, size, found, one.key)
-            if row.basis == "extrapolated" and doubts(self.profile):
+            if row.basis == "extrapolated" and self._in_doubt:
                 row = replace(row, high_s=row.high_s * UNSEEN_LEAVES)
             rows.append(row)
         return rows
@@ -171,7 +172,7 @@ def left_out(profile: Profile, rows: Sequence[Row], asked: int) -> dict[str, str
 def doubts(profile: Profile) -> list[str]:
     """What of the network is not known, so that times of ways without a sample may be longer."""
     few = len(profile.network.hosts) < 3  # what two hosts take does not hang on leaves
-    if few or profile.cluster is None or profile.found.get("leaf_groups") != UNDETERMINED:
+    if few or profile.cluster is None or not profile.leaves_unknown:
         return []
     return [
         "the profile does not know which hosts share a leaf: all count as if they hung on one "

@@ -134,6 +134,11 @@ class Profile:
     samples: tuple[Sample, ...] = ()
     fits: tuple[Fit, ...] = ()
 
+    @property
+    def leaves_unknown(self) -> bool:
+        """Whether a prober looked for the hosts that share a leaf and could not tell."""
+        return self.found.get("leaf_groups") == UNDETERMINED
+
     def first_hosts(self, count: int) -> tuple[str, ...]:
         """The hosts of an exchange of so many; raises BadInput where there are fewer."""
         if not 2 <= count <= len(self.network.hosts):

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from allemande import __version__
+from allemande.bench.figure_rows import is_sound
 from allemande.errors import BadInput
-from allemande.model.profile import UNDETERMINED, Network, Profile, Sample
+from allemande.model.profile import Network, Profile, Sample
 from allemande.model.ways import our_candidate
 from allemande.quantities import format_seconds, format_size
 from allemande.topology import Cluster
@@ -58,10 +59,8 @@ def _plain_entries(text: str, name: str) -> Iterator[dict[str, Any]]:
             entry.get("collective", "alltoall") == "alltoall"
             and entry.get("matrix") is None
             and entry.get("ranks_per_host", 1) == 1
-            and entry.get("jobs", 1) == 1
-            and not any(entry.get(key) for key in ("background", "cold", "slow", "half_rate"))
         )
-        if plain and times and not entry.get("void") and not entry.get("wrong_bytes"):
+        if plain and times and is_sound(entry):
             yield entry
 
 
@@ -72,8 +71,14 @@ def bench_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
     background flows say nothing of a plain exchange and are left out. Raises BadInput for what is
     no such file, and for figures of another number of ranks.
     """
+    return _samples(_plain_entries(text, name), name, members)
+
+
+def _samples(
+    entries: Iterable[Mapping[str, Any]], name: str, members: Sequence[str]
+) -> list[Sample]:
     samples = []
-    for entry in _plain_entries(text, name):
+    for entry in entries:
         ranks = entry.get("ranks", len(members))
         if ranks != len(members):
             raise BadInput(f"{name}: measured among {ranks} ranks; expected {len(members)}")
@@ -129,17 +134,18 @@ def profile_of(
     return Profile(network=network, cluster=cluster, samples=tuple(samples))
 
 
-def _check_network(text: str, path: str, profile: Profile, members: Sequence[str]) -> None:
+def _check_network(
+    entries: Iterable[Mapping[str, Any]], path: str, profile: Profile, members: Sequence[str]
+) -> None:
     """Raises BadInput where the links allow something else there: it is another network.
 
     Nothing is said where the profile knows its network in part, or where it is no tree, whose limit
     is that of a flow. Of small blocks headers count, which files may give otherwise.
     """
     cluster = profile.cluster
-    in_part = profile.found.get("leaf_groups") == UNDETERMINED
-    if cluster is None or in_part or not cluster.is_tree():
+    if cluster is None or profile.leaves_unknown or not cluster.is_tree():
         return
-    for entry in _plain_entries(text, path):
+    for entry in entries:
         limit_s, size = entry.get("limit_s"), entry["size"]
         if not isinstance(limit_s, int | float) or size < LIMITS_SIZE_MIN:
             continue
@@ -163,8 +169,9 @@ def with_measured(profile: Profile, path: str, members: Sequence[str]) -> Profil
         raise BadInput(
             f"{path}: {getattr(error, 'strerror', None) or error}; expected what bench --json wrote"
         ) from None
-    measured = bench_samples(text, path, members)
-    _check_network(text, path, profile, members)
+    entries = list(_plain_entries(text, path))
+    measured = _samples(entries, path, members)
+    _check_network(entries, path, profile, members)
     if not measured:
         raise BadInput(
             f"{path} holds no figure of a plain MPI_Alltoall that counts; expected what `allemande "
