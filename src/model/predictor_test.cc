@@ -7,14 +7,7 @@
 namespace alm::model {
 namespace {
 
-Profile profile_with(const std::string& more) {
-  const std::string text = R"(format = 1
-[network]
-hosts = "h[0-3]"
-version = "1"
-[cluster]
-format = 1
-name = "found"
+constexpr const char* kOneLeaf = R"(
 [[cluster.switch]]
 name = "leaf0"
 [[cluster.host]]
@@ -24,14 +17,21 @@ from = "h[0-3]"
 to = "leaf0"
 rate_mbit_s = 100
 )";
-  auto parsed = parse_profile(text + more, "net.toml");
+
+Profile profile_on(const std::string& hosts, const std::string& network, const std::string& more) {
+  const std::string head = "format = 1\n[network]\nhosts = \"" + hosts +
+                           "\"\nversion = \"1\"\n[cluster]\nformat = 1\nname = \"found\"\n";
+  auto parsed = parse_profile(head + network + more, "net.toml");
   EXPECT_TRUE(parsed) << parsed.error().message;
   return std::move(parsed).value();
 }
 
-std::string sample(int bytes, const std::string& times) {
-  return "[[sample]]\ncandidate = \"openmpi\"\nway = \"library\"\nhosts = 4\nbytes = " +
-         std::to_string(bytes) + "\ntimes_s = " + times + "\n";
+Profile profile_with(const std::string& more) { return profile_on("h[0-3]", kOneLeaf, more); }
+
+std::string sample(int bytes, const std::string& times,
+                   const std::string& of = "candidate = \"openmpi\"\nway = \"library\"\n") {
+  return "[[sample]]\n" + of + "hosts = 4\nbytes = " + std::to_string(bytes) +
+         "\ntimes_s = " + times + "\n";
 }
 
 Course shuffle(std::uint32_t ranks) {
@@ -110,17 +110,9 @@ TEST(Predictor, OtherNumbersOfHostsKeepTheRatioToTheLimit) {
 // Two leaves of four: among eight hosts MPICH's pairwise exchange takes 11 rounds' time where a
 // complete exchange needs 8 (library_rounds_test.cc). Four hosts show nothing of it.
 TEST(Predictor, OtherNumbersOfHostsKeepTheRatioToTheRoundsOfALibrary) {
-  const std::string cluster = R"(format = 1
-[network]
-hosts = "h[0-7]"
-version = "1"
-[cluster]
-format = 1
-name = "found"
+  const std::string two_leaves = R"(
 [[cluster.switch]]
-name = "leaf0"
-[[cluster.switch]]
-name = "leaf1"
+name = "leaf[0-1]"
 [[cluster.host]]
 name = "h[0-7]"
 [[cluster.link]]
@@ -136,17 +128,11 @@ from = "leaf1"
 to = "leaf0"
 rate_mbit_s = 200
 )";
-  const auto with = [&](const std::string& samples) {
-    return std::move(parse_profile(cluster + samples, "net.toml")).value();
-  };
-  const Profile bare = with("");
-  const double at_4 = *Predictor(bare, 4).limit_s(10'000);
-  std::string samples;
-  for (const auto* candidate : {"mpich:pairwise", "mpich:scattered"}) {
-    samples += "[[sample]]\ncandidate = \"" + std::string(candidate) +
-               "\"\nhosts = 4\nbytes = 10000\ntimes_s = [" + std::to_string(2 * at_4) + "]\n";
-  }
-  const Profile profile = with(samples);
+  const Profile bare = profile_on("h[0-7]", two_leaves, "");
+  const std::string time = "[" + std::to_string(2 * *Predictor(bare, 4).limit_s(10'000)) + "]";
+  const Profile profile = profile_on("h[0-7]", two_leaves,
+                                     sample(10'000, time, "candidate = \"mpich:pairwise\"\n") +
+                                         sample(10'000, time, "candidate = \"mpich:scattered\"\n"));
   const Predictor eight(profile, 8);
   const double limit = *eight.limit_s(10'000);
   EXPECT_NEAR(eight.predict("mpich:pairwise", 10'000)->time_s / limit, 2 * 11.0 / 8, 1e-3);

@@ -3,6 +3,7 @@ were held out, and the first choice on networks drawn at random."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -120,25 +121,30 @@ def held_out(tell: Watcher) -> tuple[list[Comparison], list[Summary]]:
     return found, summaries
 
 
-def _choice_of(where: str, plan: Predictions, cluster: Cluster, size: int) -> Choice:
+def _choice_of(where: str, plan: Predictions, truth: Predictions, size: int) -> Choice:
     """The plan's first without a sample, with the window that follows from what the plan knows,
-    against all ways of ours on this cluster with that which follows from the cluster."""
-    hosts = list(plan.members)
+    against all ways of ours with that which follows from the network as it is."""
+    cluster, hosts = truth.profile.cluster, list(truth.members)
+    assert cluster is not None
     chosen = plan.rows(size)[0].way
     ways = {way.key: way.algorithm for way in plan.own if way.key == chosen}
-    ways |= {way.key: way.algorithm for way in _predictions(cluster).own if way.takes(size)}
-    known = plan.profile.cluster
-    taken_s = _simulated(cluster, ways[chosen], size, hosts, tuned_for=known)
-    times = {chosen: taken_s}
-    for key in sorted(ways, key=lambda key: key != chosen):
-        if key == chosen and known == cluster:
-            continue
-        try:  # longer than the best so far does not matter
-            times[key] = _simulated(cluster, ways[key], size, hosts, min(times.values()))
+    ways |= {way.key: way.algorithm for way in truth.own if way.takes(size)}
+
+    def seconds(key: str, longest: float, tuned_for: Cluster | None) -> float:
+        try:
+            return _simulated(cluster, ways[key], size, hosts, longest, tuned_for)
         except AllemandeError:
-            continue  # it collapses: not the best
-    best = min(times, key=lambda key: times[key])
-    return Choice(where, size, chosen, best, taken_s / times[best] - 1)
+            return math.inf  # it collapses, or takes longer than the best so far
+
+    taken_s = seconds(chosen, TIME_MAX_S, plan.profile.cluster)
+    best, best_s = chosen, taken_s
+    for key in ways:
+        if key == chosen and plan is truth:
+            continue
+        time_s = seconds(key, min(best_s, TIME_MAX_S), None)
+        if time_s < best_s:
+            best, best_s = key, time_s
+    return Choice(where, size, chosen, best, taken_s / best_s - 1)
 
 
 def _predictions(cluster: Cluster) -> Predictions:
@@ -155,10 +161,11 @@ def first_choices(
     for seed in range(networks):
         tell(f"choosing on network {seed + 1} of {networks}")
         cluster = random_network(seed)
-        plan = (known_as or _predictions)(cluster)
+        truth = _predictions(cluster)
+        plan = truth if known_as is None else known_as(cluster)
         for index, sizes in enumerate(CHOICE_SIZES):
             size = sizes[(seed + index) % len(sizes)]
-            found.append(_choice_of(f"network {seed}", plan, cluster, size))
+            found.append(_choice_of(f"network {seed}", plan, truth, size))
     return found
 
 
@@ -167,7 +174,6 @@ def first_choices_between_sites(networks: int, tell: Watcher) -> list[Choice]:
     found: list[Choice] = []
     for seed in range(networks):
         tell(f"choosing on network {seed + 1} of {networks} with sites")
-        cluster = random_sites(seed)
-        where = f"network {seed}"
-        found.append(_choice_of(where, _predictions(cluster), cluster, random_size(seed)))
+        truth = _predictions(random_sites(seed))
+        found.append(_choice_of(f"network {seed}", truth, truth, random_size(seed)))
     return found

@@ -158,10 +158,11 @@ def _with_latencies(
     """
     measured = {one.level: one.estimate.value for one in found.quantities if one.name == "latency"}
     frame_bits = 8.0 * (found.mtu_bytes + LINK_HEADER_BYTES)
-    ends = [
-        min([one.up_mbit_s for one in hosts]),
-        min([one.down_mbit_s for one in hosts]),
-    ]
+
+    def slowest(links: Sequence[_Link]) -> list[float]:
+        return [min(one.up_mbit_s for one in links), min(one.down_mbit_s for one in links)]
+
+    up, down = slowest(hosts)
 
     def beyond_s(level: str, rates: list[float]) -> float | None:
         if level not in measured:
@@ -170,14 +171,10 @@ def _with_latencies(
         beyond = measured[level] - passing_s
         return beyond if beyond > LATENCY_SHARE_MIN * passing_s else 0.0
 
-    near_s = beyond_s(LEAF, ends)
+    near_s = beyond_s(LEAF, [up, down])
     far_s = None
     if uplinks:
-        between = [
-            min([one.up_mbit_s for one in uplinks]),
-            min([one.down_mbit_s for one in uplinks]),
-        ]
-        far_s = beyond_s(ACROSS, [ends[0], *between, ends[1]])
+        far_s = beyond_s(ACROSS, [up, *slowest(uplinks), down])
     if near_s is None:  # no leaf has two hosts: four links alike
         near_s = (far_s or 0.0) / 2
     rest_s = max(0.0, (far_s or 0.0) - near_s)

@@ -140,9 +140,7 @@ def _full_by_sender(packets: Passage) -> Estimate | None:
 
 def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
     """What one overload tells, and whether a longer one would tell more."""
-    if (
-        packets.lost.all()
-    ):  # or still on their way: the network is farther than the overload is long
+    if packets.lost.all():  # or still on their way, where that is longer than the overload
         return PortFinding(NOT_TRIED), False
     found = queue_found(packets)
     last_sent = float(packets.left_s[-1])
