@@ -28,6 +28,7 @@ LAYERS: dict[str, set[str]] = {
     "probe": {"wire"},
     "probe/io": {"probe", "transport/io"},
     "sim": {"routing", "topology"},
+    "emulate": {"sim", "routing", "topology"},
     "harness": {"probe", "execute", "plan", "sim", "transport", "wire", "routing", "topology"},
     "tuning": {"plan", "model", "topology"},
     "execute": {"plan", "transport"},

@@ -57,8 +57,9 @@ base::Result<Routes> Routes::make(const topology::Cluster& cluster, Rule rule,
   out.rule_ = rule;
   out.number_ports(cluster);
   Candidates candidates(cluster, settings.dead);
-  if (auto filled = out.fill_tables(cluster, candidates, settings.dead); !filled)
+  if (auto filled = out.fill_tables(cluster, candidates, settings); !filled) {
     return filled.error();
+  }
   switch (rule) {
     case Rule::kEcmp:
     case Rule::kSource:
@@ -106,7 +107,7 @@ void Routes::number_ports(const topology::Cluster& cluster) {
 }
 
 base::Status Routes::fill_tables(const topology::Cluster& cluster, Candidates& candidates,
-                                 const std::vector<bool>& dead) {
+                                 const Settings& settings) {
   const std::vector<std::uint32_t> height = heights(cluster, candidates.adjacency());
   table_.assign(std::size_t{switches_} * hosts_, kNoPort);
   std::vector<bool> with_hosts(switches_, false);
@@ -132,8 +133,8 @@ base::Status Routes::fill_tables(const topology::Cluster& cluster, Candidates& c
     }
     for (std::uint32_t i = 0; i < switches_; ++i) {
       // Up*/down* and dead links may leave a switch without a way; no packet is led there.
-      const bool may_lack = rule_ == Rule::kUpDown || !dead.empty();
-      if (ports[i].empty() && may_lack && !with_hosts[i]) continue;
+      const bool may_lack = rule_ == Rule::kUpDown || !settings.dead.empty();
+      if (ports[i].empty() && (settings.partial || (may_lack && !with_hosts[i]))) continue;
       if (ports[i].empty()) {
         return base::bad_input(fmt::format("no path leads from switch `{}` to host `{}`",
                                            cluster.switches[i].name, cluster.hosts[host].name));
@@ -261,7 +262,9 @@ std::vector<std::uint32_t> Routes::path(std::uint32_t from, std::uint32_t to,
   std::uint32_t flow = enter(from, to, label);
   std::vector<std::uint32_t> ports{host_port_[from]};
   while (end_of_port_[ports.back()] != to) {
-    ports.push_back(next(end_of_port_[ports.back()] - hosts_, to, flow));
+    const std::uint32_t port = next(end_of_port_[ports.back()] - hosts_, to, flow);
+    if (port == kNoPort) return {};
+    ports.push_back(port);
   }
   return ports;
 }

@@ -94,6 +94,7 @@ struct Settings {
   std::vector<std::uint32_t> lid_ports;
   std::vector<GivenWays> given = {};  // kGiven; all other pairs take the way of destination tables
   std::vector<bool> dead;             // links that carry nothing; empty: none
+  bool partial = false;  // hosts may be out of each other's reach; packets end at a switch then
 };
 
 class Routes {
@@ -120,7 +121,7 @@ class Routes {
   // All ports on the paths that the rule picks from, whatever it picks. Of routes port by port:
   // those on shortest paths.
   std::span<const std::uint32_t> choices(std::uint32_t switch_index, std::uint32_t host) const;
-  // Ports of the path from one host to another.
+  // Ports of the path from one host to another; none where no path leads there.
   std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to, std::uint32_t label) const;
   std::uint32_t host_port(std::uint32_t host) const { return host_port_[host]; }
   // Path numbers that differ, from this host to that (kSource, kLid, kGiven); 1 where there is one
@@ -161,7 +162,7 @@ class Routes {
                              std::uint32_t& flow) const;
   void number_ports(const topology::Cluster& cluster);
   base::Status fill_tables(const topology::Cluster& cluster, Candidates& candidates,
-                           const std::vector<bool>& dead);
+                           const Settings& settings);
   void pick_by_destination(const std::vector<std::uint32_t>& height);
   base::Status fill_lids(const topology::Cluster& cluster, const Settings& settings);
   base::Status check_lids(const topology::Cluster& cluster) const;

@@ -149,7 +149,7 @@ class Builder {
       const NodeId from = up ? link.from : link.to;
       const NodeId to = up ? link.to : link.from;
       Simulator::Port port;
-      port.bit_s = bits(up ? link.rate_up_mbit_s : link.rate_down_mbit_s);
+      port.bit_s = port.built_bit_s = bits(up ? link.rate_up_mbit_s : link.rate_down_mbit_s);
       port.latency = static_cast<Picos>(std::llround(link.latency_us * kPicosPerMicro));
       port.queue_limit = up ? link.queue_up_packets : link.queue_down_packets;
       constexpr std::uint32_t kRing = 16;
@@ -262,8 +262,9 @@ class Builder {
     if (options_.rule == routing::Rule::kLeastLoaded) {
       sim_->chosen_.assign(std::size_t{cluster_.host_count()} * cluster_.host_count(), 0);
     }
-    if (options_.reroute_delay == kNever) return;
+    if (options_.reroute_delay == kNever && !options_.changes) return;
     sim_->cluster_ = cluster_;
+    if (options_.reroute_delay == kNever) return;
     for (const Fault& fault : options_.faults) {
       if (fault.kind != Fault::Kind::kLinkDown) continue;
       const Picos known = fault.start + options_.reroute_delay;

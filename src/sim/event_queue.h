@@ -76,6 +76,13 @@ class EventQueue {
             static_cast<EventKind>(item.what >> kKindShift)};
   }
 
+  // Of the event that comes next; kNever: none.
+  Picos next_time() {
+    if (size_ == 0) return kNever;
+    if (at_ == now_.size()) advance();
+    return now_[at_].time;
+  }
+
   // Precondition: not empty.
   Event pop() {
     if (at_ == now_.size()) advance();

@@ -33,13 +33,43 @@ bool Simulator::lost_by_chance(std::uint32_t port) {
 void Simulator::lose(std::uint32_t port, std::uint32_t index) {
   ++dropped_;
   ++stats_[port].dropped;
+  ++stats_[port].lost;
   if (trace_ != nullptr) {
     const Packet& packet = pool_[index];
     trace_->on({now_, now_, now_, port, packet.source, packet.destination, packet.bytes,
                 packet.label, 0, TraceKind::kLost});
   }
   if (ports_[port].credits != kNone) give_credit(port);
+  program_->lost(index);
   pool_.give_back(index);
+}
+
+void Simulator::set_condition(std::uint32_t link, const Condition& condition) {
+  const std::uint32_t up = routing::up_port(link), down = routing::down_port(link);
+  std::erase_if(watches_, [&](const Watch& watch) {
+    const Fault::Kind kind = watch.fault.kind;
+    return (kind == Fault::Kind::kLinkDown || kind == Fault::Kind::kLossyLink) &&
+           watch.fault.port / 2 == link;
+  });
+  if (condition.loss > 0) {
+    Fault fault{.kind = condition.loss < 1 ? Fault::Kind::kLossyLink : Fault::Kind::kLinkDown,
+                .port = up,
+                .start = now_,
+                .part = condition.loss,
+                .seed = options_.seed + link};
+    watches_.push_back({fault, 0});
+  }
+  for (const std::uint32_t id : {up, down}) {
+    Port& port = ports_[id];
+    // What is on the link, or waits in a ring, keeps the time that it was given.
+    const auto bit_s = static_cast<double>(port.built_bit_s) * condition.rate;
+    port.bit_s = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bit_s));
+    port.cached_bytes = 0;
+    port.watched = std::any_of(watches_.begin(), watches_.end(), [&](const Watch& watch) {
+      return watch.fault.kind == Fault::Kind::kBlockPort ? watch.fault.port == id
+                                                         : watch.fault.port / 2 == link;
+    });
+  }
 }
 
 // Blocks that begin with the n-th packet.

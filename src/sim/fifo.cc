@@ -163,7 +163,7 @@ void Simulator::transmit(std::uint32_t out, std::uint32_t fifo) {
   if (packet.in != kNone) give_credit(packet.in);
   count_sent(out, packet.bytes, frame, 0);
   if (trace_ != nullptr) trace_sent(out, index, std::min(tail, start), start, end, queue.count + 1);
-  queue_.push((port.cut_through ? start : end) + port.latency, EventKind::kArrive, out, index);
+  push_arrival(out, index, (port.cut_through ? start : end) + port.latency);
 
   if (queue.host != kNone && hosts_[queue.host].pull_pending &&
       queue.count < options_.host_queue_packets) {

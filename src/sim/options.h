@@ -74,6 +74,8 @@ struct Options {
   routing::Settings routes;
   // So long after a link goes down, or comes back, routes are made anew; kNever: they stay.
   Picos reroute_delay = kNever;
+  std::uint64_t seed = 1;  // of losses on links that get other conditions
+  bool changes = false;    // links get other conditions, or routes are made anew, from outside
   Shaper shaper = Shaper::kSerial;
   Picos shaper_slack = 200 * kPicosPerMicro;  // kTokenBucket: burst = a frame + the rate x this
   std::uint32_t frame_bytes = 1514;           // a full frame

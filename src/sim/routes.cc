@@ -43,25 +43,31 @@ std::uint32_t Simulator::load_of(std::uint32_t id) {
   return load;
 }
 
-// Where no route is left to some host the earlier routes stay, as those of a manager would whose
-// new ones fail.
 void Simulator::reroute() {
-  routing::Settings settings = options_.routes;
-  settings.lid_ports.clear();  // those from outside know nothing of it
-  settings.dead.assign(cluster_.links.size(), false);
+  std::vector<bool> dead(cluster_.links.size());
   for (const Watch& watch : watches_) {
     const Fault& fault = watch.fault;
     if (fault.kind != Fault::Kind::kLinkDown) continue;
     const Picos seen = now_ - options_.reroute_delay;
     if (seen < fault.start || (fault.duration > 0 && seen - fault.start >= fault.duration))
       continue;
-    settings.dead[fault.port / 2] = true;
+    dead[fault.port / 2] = true;
   }
+  (void)reroute_without(dead);
+}
+
+// Where no route is left to some host the earlier routes stay, as those of a manager would whose
+// new ones fail.
+base::Status Simulator::reroute_without(const std::vector<bool>& dead) {
+  routing::Settings settings = options_.routes;
+  settings.lid_ports.clear();  // those from outside know nothing of it
+  settings.dead = dead;
   auto made = routing::Routes::make(cluster_, options_.rule, settings);
   rerouted_.push_back({now_, made.ok()});
-  if (!made) return;
+  if (!made) return made.error();
   made.value().keep_routes_of(routes_);
   routes_ = std::move(made).value();
+  return {};
 }
 
 }  // namespace alm::sim

@@ -10,10 +10,23 @@ constexpr std::uint64_t kProgressEvery = 1 << 17;
 
 }  // namespace
 
-Outcome Simulator::run(Program& program) {
+void Simulator::begin(Program& program) {
   program_ = &program;
   looks_ahead_ = program.outgrows_cache();
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) pull(host);
+}
+
+void Simulator::advance(Picos until) {
+  while (queue_.next_time() <= until) {
+    const Event event = queue_.pop();
+    now_ = event.time;
+    handle(event);
+  }
+  now_ = std::max(now_, until);
+}
+
+Outcome Simulator::run(Program& program) {
+  begin(program);
   std::uint64_t next_progress = kProgressEvery;
   while (!program.done()) {
     if (queue_.empty()) return Outcome::kIdle;
@@ -222,7 +235,21 @@ void Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earliest
   if (start > now_) ring_push(port, start);
   count_sent(out, bytes, frame, port.ring_count);
   if (trace_ != nullptr) trace_sent(out, index, now_, start, end, port.ring_count);
-  queue_.push((port.cut_through ? start : end) + port.latency, EventKind::kArrive, out, index);
+  push_arrival(out, index, (port.cut_through ? start : end) + port.latency);
+}
+
+Simulator::Waiting Simulator::waiting(std::uint32_t id) {
+  Port& port = ports_[id];
+  Waiting out;
+  if (port.ring_count > 0) purge(port);
+  out.packets = out.in_ring = port.ring_count;
+  if (port.output_fifo != kNone) out.packets += fifos_[port.output_fifo].count;
+  if (port.input_fifo != kNone) out.at_input = fifos_[port.input_fifo].count;
+  if (port.busy_until > now_) {
+    const auto left = static_cast<double>(port.busy_until - now_) / kPicosPerSecond;
+    out.bytes = static_cast<std::uint64_t>(left * static_cast<double>(port.bit_s) / 8);
+  }
+  return out;
 }
 
 void Simulator::drop(std::uint32_t port, std::uint32_t index, bool at_input) {
@@ -233,6 +260,7 @@ void Simulator::drop(std::uint32_t port, std::uint32_t index, bool at_input) {
     trace_->on({now_, now_, now_, port, packet.source, packet.destination, packet.bytes,
                 packet.label, ports_[port].ring_count, TraceKind::kDropped});
   }
+  program_->lost(index);
   pool_.give_back(index);
 }
 

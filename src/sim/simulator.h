@@ -8,6 +8,9 @@
 // for a port and are served when it is free, up to three events per hop (fifo.cc).
 //
 // Hosts are pulled: whenever its link takes a packet, a host's program is asked for one.
+//
+// run() goes through all events as fast as it can. Whoever has a clock of its own (src/emulate)
+// takes the same steps with begin() and advance().
 #pragma once
 
 #include <cstdint>
@@ -40,6 +43,10 @@ class Program {
   virtual void timer(std::uint32_t host, Picos now) = 0;
   virtual Picos deadline(std::uint32_t host) const = 0;  // kNever: none
   virtual bool done() const = 0;
+  // A packet that will not arrive: dropped by a queue or lost on a link.
+  virtual void lost(std::uint32_t /*index*/) {}
+  // A packet is on the last link of its way and reaches its host at that time.
+  virtual void due(Picos /*at*/) {}
   // Where this is true, hints: of a packet that will come to a host, maybe, three times as it comes
   // nearer, and of a host that will be pulled. Nothing may change but what the processor has in its
   // cache.
@@ -59,7 +66,8 @@ class Program {
 
 struct alignas(64) PortStats {
   std::uint64_t packets = 0, bytes = 0;
-  std::uint64_t dropped = 0;           // by its queue, or on the link when it was down
+  std::uint64_t dropped = 0;           // by its queue, or on the link
+  std::uint64_t lost = 0;              // of those: on the link
   std::uint32_t queue_high_water = 0;  // packets that waited for it
   Picos busy = 0;
   // Of the input buffer it leads to, in an input-buffered switch.
@@ -76,6 +84,34 @@ class Simulator {
 
   // Until the program is done or nothing is left to happen.
   Outcome run(Program& program);
+
+  // The program's hosts are asked for their first packets.
+  void begin(Program& program);
+  // All that happens up to this time, which it then is.
+  void advance(Picos until);
+  // When something happens next; kNever: nothing will.
+  Picos next_time() { return queue_.next_time(); }
+  // The program has set itself an earlier deadline for this host.
+  void rearm(std::uint32_t host);
+
+  // What a link is like from now on, both ways: it has this part of the rate it was built with and
+  // loses this part of the packets (0: none; 1: it is dead).
+  struct Condition {
+    double rate = 1;
+    double loss = 0;
+  };
+  void set_condition(std::uint32_t link, const Condition& condition);
+  // Routes are made anew without these links. An error, and the earlier routes stay, where they
+  // leave a host without a route to another.
+  base::Status reroute_without(const std::vector<bool>& dead);
+  // Of a port: packets that wait for it, those among them that `stats` counts as sent, those in the
+  // input buffer it leads to, and what of the bytes that `stats` counts is not on the link yet.
+  struct Waiting {
+    std::uint32_t packets = 0, in_ring = 0, at_input = 0;
+    std::uint64_t bytes = 0;
+  };
+  Waiting waiting(std::uint32_t port);
+  std::uint64_t rate_bit_s(std::uint32_t port) const { return ports_[port].bit_s; }
 
   Picos now() const { return now_; }
   std::uint64_t events() const { return queue_.popped(); }
@@ -116,7 +152,7 @@ class Simulator {
 
     bool arbitrating = false;
     bool starved = false;  // waits for credit
-    std::uint64_t bit_s = 0;
+    std::uint64_t bit_s = 0, built_bit_s = 0;
     std::uint32_t from_switch = kNone;  // kNone: a host's
 
     Picos tokens_from = 0, bucket = 0;  // token bucket: empty at that time; its depth as time
@@ -196,7 +232,6 @@ class Simulator {
   void pull(std::uint32_t host);
   bool takes(HostState& host);
   void on_timer(std::uint32_t host);
-  void rearm(std::uint32_t host);
   const HostCosts& costs_of(const HostState& host) const {
     return now_ >= host.slow_from && now_ < host.slow_until ? host.slow : host.costs;
   }
@@ -228,6 +263,11 @@ class Simulator {
     if (depth > stats.queue_high_water) stats.queue_high_water = depth;
   }
   void drop(std::uint32_t port, std::uint32_t index, bool at_input);
+  // A packet on a link, the head or the tail of which arrives at that time.
+  void push_arrival(std::uint32_t port, std::uint32_t index, Picos at) {
+    if (ports_[port].to_host) program_->due(at);
+    queue_.push(at, EventKind::kArrive, port, index);
+  }
   void trace_sent(std::uint32_t port, std::uint32_t index, Picos queued, Picos start, Picos end,
                   std::uint32_t depth);
   // card.cc

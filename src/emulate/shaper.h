@@ -1,0 +1,50 @@
+// Stops a host and lets it go on: what a switch does that holds packets back (pause frames, or
+// credits that are used up). The host's egress is a token bucket; a stopped one gets a rate at
+// which nothing leaves for minutes. So the host's packets wait in its own queue, and its sockets
+// notice.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace alm::emulate {
+
+// A host's device and how its token bucket was made (lab/boot_plan.py, shaping).
+struct Shaped {
+  int process = 0;  // that lives in the host's network namespace
+  std::string device;
+  double rate_mbit_s = 0;
+  std::uint32_t frame_bytes = 0, queue_packets = 0;
+  int overhead_bytes = 0;  // of a frame on the link, beyond Ethernet's header
+};
+
+class Shaper {
+ public:
+  static base::Result<std::unique_ptr<Shaper>> open(const std::vector<Shaped>& hosts);
+  ~Shaper();
+  Shaper(const Shaper&) = delete;
+  Shaper& operator=(const Shaper&) = delete;
+
+  void stop(std::uint32_t number) { change(number, false); }
+  void let_go(std::uint32_t number) { change(number, true); }
+  // Changes that the kernel refused.
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  struct Port {
+    int netlink = -1;
+    std::vector<std::byte> stop, go;  // netlink messages
+  };
+
+  Shaper() = default;
+  void change(std::uint32_t number, bool go);
+
+  std::vector<Port> ports_;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace alm::emulate
