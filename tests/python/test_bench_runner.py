@@ -16,7 +16,7 @@ from allemande.bench.runner import REPEATS_OF_VOID_MAX, Effort, Runner
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
 from allemande.lab.placement import Placement
-from allemande.lab.stats import RelayStats
+from allemande.lab.stats import EmulatorStats
 from allemande.lab.timers import Timers, choose_timers
 from allemande.progress_bar import ConsoleProgress, format_left
 
@@ -57,7 +57,7 @@ class FakeBed:
     def __init__(self, behaviours: Mapping[str, Sequence[str]]) -> None:
         self.behaviours = {name: list(texts) for name, texts in behaviours.items()}
         self.launches: list[tuple[str, str]] = []
-        self.relays: list[RelayStats] = []  # before and after each launch
+        self.emulated: list[EmulatorStats] = []  # before and after each launch
 
     def command(
         self,
@@ -72,8 +72,8 @@ class FakeBed:
         settings = [f"{name}={value}" for name, value in environment.items()]
         return ["env", f"BEHAVIOUR={text}", *settings, sys.executable, "-c", STAND_IN, *program]
 
-    def relay(self) -> RelayStats | None:
-        return self.relays.pop(0) if self.relays else None
+    def emulator_stats(self) -> EmulatorStats | None:
+        return self.emulated.pop(0) if self.emulated else None
 
 
 class Watcher:
