@@ -59,6 +59,13 @@ class Timeline:
     # How TCP connections of all hosts noticed losses (inside.watch.TCP_COUNTERS).
     tcp: Mapping[str, tuple[int, ...]]
 
+    @property
+    def timers(self) -> tuple[int, ...]:
+        """How many of TCP's ran out, of time-outs and of probes for a lost tail: connections that
+        send nothing wait for one of them."""
+        pairs = zip(self.tcp["timeouts"], self.tcp["loss_probes"], strict=True)
+        return tuple(map(sum, pairs))
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -101,7 +101,7 @@ def _plane(number: int) -> tuple[str, str]:
     return f"{IPV4_NETWORK[offset]}/{32 - bits}", f"{IPV6_NETWORK[offset]}/{128 - bits}"
 
 
-def far_end(network: Network, interface: Interface) -> str:
+def _far_end(network: Network, interface: Interface) -> str:
     """The other end of a host's device."""
     return f"e{network.hosts.index(interface.host)}.{interface.number}"
 
@@ -154,7 +154,7 @@ def _links(network: Network, offloads: bool) -> list[str]:
     return [
         f"link add {interface.device} {common} address {interface.mac} "
         f"netns {{{network.hosts.index(interface.host)}}} "
-        f"type veth peer name {far_end(network, interface)} {common}"
+        f"type veth peer name {_far_end(network, interface)} {common}"
         for interface in network.interfaces()
     ]
 
@@ -217,7 +217,7 @@ def make_plan(
         links += launch_network.links(network, len(entries))
         lines = launch_network.bridge_lines(network)
         entries.append({**quiet, "ip": lines, "devices": [], "ports": []})
-    far_ends = [far_end(network, interface) for interface in interfaces]
+    far_ends = [_far_end(network, interface) for interface in interfaces]
     joined: dict[str, Any] = {**quiet, "devices": far_ends, "ip": [], "ports": []}
     if emulator:
         joined["emulator"] = list(emulator)

@@ -27,19 +27,19 @@ def processors_needed(network: Network) -> float:
     return packets_per_s * cost_us * 1e-6
 
 
-def largest_scale(network: Network, processors: int) -> float:
+def _largest_scale(network: Network, processors: int) -> float:
     """That the processors carry, to two significant digits; `network` at full speed."""
     return round_down(SHARE_FOR_PACKETS * processors / processors_needed(network))
 
 
 def default_scale(network: Network, processors: int) -> float:
     """The largest up to full speed."""
-    return min(1.0, largest_scale(network, processors))
+    return min(1.0, _largest_scale(network, processors))
 
 
 def check(network: Network, scale: float, processors: int) -> None:
     """Refuses what is more than that; `network` at full speed."""
-    largest = largest_scale(network, processors)
+    largest = _largest_scale(network, processors)
     if scale > largest:
         needed = processors_needed(network) * scale
         raise BadInput(

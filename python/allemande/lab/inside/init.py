@@ -152,7 +152,7 @@ class Holder:
             os.dup2(null, 0)
             os.dup2(null, 1)
             if "emulator" in self.entry:
-                self._become_emulator(results)
+                self._become_emulator(command["hosts"], results)
         except BaseException as error:
             os.write(results, f"{self.name}: {error}\n".encode())
             os._exit(1)
@@ -161,11 +161,11 @@ class Holder:
         while True:
             signal.pause()
 
-    def _become_emulator(self, results: int) -> None:
+    def _become_emulator(self, hosts: list[int], results: int) -> None:
         """It answers by itself: with an empty line when it is ready, or with what is wrong."""
         os.set_inheritable(results, True)
-        program, *words = self.entry["emulator"]
-        os.execv(program, [program, *words, "--ready", str(results)])
+        words = ["--hosts", ",".join(map(str, hosts)), "--ready", str(results)]
+        os.execv(self.entry["emulator"][0], [*self.entry["emulator"], *words])
 
     def _carry_out(self, command: dict[str, Any]) -> None:
         for tool in TOOLS:
@@ -201,8 +201,10 @@ def _build(plan: dict[str, Any]) -> list[Holder]:
     last = holders[-1]
     last.tell({"ip": [line.format(*pids) for line in plan["links"]], "finish": False})
     last.wait()
+    hosts = [holder.pid for holder in holders if holder.host is not None]
     for holder in holders:
-        holder.tell({**{tool: holder.entry.get(tool, []) for tool in TOOLS}, "finish": True})
+        lines = {tool: holder.entry.get(tool, []) for tool in TOOLS}
+        holder.tell({**lines, "hosts": hosts, "finish": True})
     # The network first: when it fails, every host loses its links and complains of that.
     for holder in reversed(holders):
         holder.settle()
