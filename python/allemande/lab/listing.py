@@ -41,22 +41,18 @@ def print_labs(rows: list[dict[str, Any]]) -> None:
 def print_stats(counted: Stats, every: bool) -> None:
     ports = Table(box=None, pad_edge=False, title="ports", title_justify="left")
     ports.add_column("port", no_wrap=True)
-    buffered = any(port.input_high_water for port in counted.ports)
     for column in ("Mbit/s", "sent", "dropped", "lost", "queue high-water", "of"):
         ports.add_column(column, justify="right", no_wrap=True)
-    if buffered:
-        ports.add_column("input high-water", justify="right", no_wrap=True)
     for port in counted.ports:
         if every or port.sent_packets or port.dropped_packets:
             ports.add_row(
                 f"{port.node} -> {port.peer}",
                 f"{port.rate_mbit_s:g}" if port.rate_mbit_s else "-",
                 f"{port.sent_packets}",
-                f"{port.dropped_packets + port.input_dropped_packets}",
+                f"{port.dropped_packets}",
                 f"{port.lost_packets}",
                 f"{port.queue_high_water}",
                 f"{port.queue_limit_packets}" if port.queue_limit_packets else "-",
-                *([f"{port.input_high_water}"] if buffered else []),
             )
     hosts = Table(box=None, pad_edge=False, title="hosts", title_justify="left")
     hosts.add_column("host", no_wrap=True)

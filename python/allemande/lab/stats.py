@@ -18,9 +18,9 @@ LATE_FRAMES_PART_MAX = 0.01
 class PortStats:
     """The sending end of a link.
 
-    `queue_high_water` of a switch's port is the longest that its queue ever was. The kernel keeps
-    no maximum for a host's: there it is the limit once anything was dropped, else what waits now.
-    `input_…`: of the input buffer that the link leads to, where there is one.
+    What waits and is dropped at a port of an input-buffered switch came in there. The longest queue
+    ever, `queue_high_water`, is exact at switches. Of hosts the kernel keeps no maximum: it is the
+    limit once anything was dropped, else what waits now.
     """
 
     node: str
@@ -34,9 +34,6 @@ class PortStats:
     queue_high_water: int
     lost_packets: int = 0  # by chance, or as the link is dead
     marked_packets: int = 0  # ECN
-    input_dropped_packets: int = 0
-    input_queued_packets: int = 0
-    input_high_water: int = 0
 
 
 @dataclass(frozen=True)
@@ -127,10 +124,8 @@ class Stats:
         ports = []
         for port, row in zip(network.ports(), observed["ports"], strict=True):
             limit = port.queue_packets if shaped else 0
-            if port.node in network.hosts:
-                full = limit if row["dropped_packets"] else 0
-                known = max(row["queue_high_water"], row["queued_packets"], full)
-                row = {**row, "queue_high_water": known}
+            if port.node in network.hosts and row["dropped_packets"]:
+                row = {**row, "queue_high_water": max(limit, row["queued_packets"])}
             ports.append(
                 PortStats(port.node, port.peer, port.rate_mbit_s if shaped else 0, limit, **row)
             )
@@ -153,7 +148,6 @@ class Stats:
                 dropped_packets=now.dropped_packets - then.dropped_packets,
                 lost_packets=now.lost_packets - then.lost_packets,
                 marked_packets=now.marked_packets - then.marked_packets,
-                input_dropped_packets=now.input_dropped_packets - then.input_dropped_packets,
             )
             for now, then in zip(self.ports, earlier.ports, strict=True)
         ]
@@ -177,8 +171,7 @@ class Stats:
 
     @property
     def dropped_packets(self) -> int:
-        """At full queues and buffers."""
-        return sum(port.dropped_packets + port.input_dropped_packets for port in self.ports)
+        return sum(port.dropped_packets for port in self.ports)
 
     @property
     def softnet_dropped(self) -> int:

@@ -36,19 +36,18 @@ TOTAL_NAMES = (
 )
 SEQUENCE = struct.Struct("<Q")
 SEQUENCE_AT = 16
-# Two for each link, in the order of the file: what `from` sends, what `to` sends.
+# Two for each link, in the order of the file: what `from` sends, what `to` sends. Packets sent,
+# bytes sent, packets dropped, lost, dropped at the input, marked; packets in the queue, the most
+# ever, at the input, the most ever. The input is the one that the port leads to.
 PORT = struct.Struct("<6Q4I32x")
 PORT_NAMES = (
     "sent_packets",
     "sent_bytes",
     "dropped_packets",
     "lost_packets",
-    "input_dropped_packets",
     "marked_packets",
     "queued_packets",
     "queue_high_water",
-    "input_queued_packets",
-    "input_high_water",
 )
 
 STILL_WITHIN_S = 1.0
@@ -88,10 +87,18 @@ def decode_totals(content: bytes) -> dict[str, int]:
 
 
 def decode_ports(content: bytes) -> list[dict[str, int]]:
-    return [
-        dict(zip(PORT_NAMES, values, strict=True))
-        for values in PORT.iter_unpack(content[HEADER.size :])
-    ]
+    """A switch's port has a queue for what goes out or a buffer for what comes in: here one row has
+    both."""
+    rows = list(PORT.iter_unpack(content[HEADER.size :]))
+    found = []
+    for port, (sent, sent_bytes, dropped, lost, _, marked, queued, longest, *_) in enumerate(rows):
+        *_, input_dropped, _, _, _, at_input, most_at_input = rows[port ^ 1]
+        values = (
+            *(sent, sent_bytes, dropped + input_dropped, lost, marked),
+            *(queued + at_input, max(longest, most_at_input)),
+        )
+        found.append(dict(zip(PORT_NAMES, values, strict=True)))
+    return found
 
 
 def tell(directory: Path, message: str) -> None:

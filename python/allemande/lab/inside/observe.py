@@ -89,6 +89,7 @@ def _port_counters(ports: list[list[Any]]) -> dict[int, dict[str, int]]:
             "sent_bytes": sent_bytes,
             "dropped_packets": dropped,
             "queued_packets": queued,
+            "queue_high_water": queued,
         }
     return rows
 

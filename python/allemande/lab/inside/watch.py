@@ -161,14 +161,7 @@ class Watch:
             rows = emulator.decode_ports(look.switches)
             for index in self.switch_ports:
                 row = rows[index]
-                yield (
-                    index,
-                    [
-                        row["sent_bytes"],
-                        row["queued_packets"] + row["input_queued_packets"],
-                        row["dropped_packets"] + row["input_dropped_packets"],
-                    ],
-                )
+                yield index, [row["sent_bytes"], row["queued_packets"], row["dropped_packets"]]
 
 
 def _bytes_of(look: Look) -> int:
