@@ -40,7 +40,8 @@ class ControlSocket {
   // A request that has come; `answer` is to follow. False: none.
   bool take(std::string& request);
   void answer(const std::string& text);
-  int descriptor() const { return listening_; }
+  // What is to be waited for: who has connected speaks later.
+  int descriptor() const { return asking_ >= 0 ? asking_ : listening_; }
 
  private:
   ControlSocket() = default;

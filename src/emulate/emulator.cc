@@ -145,7 +145,7 @@ bool Emulator::take_frames() {
     any = true;
     take_frame(*arrival);
   }
-  dirty_ = dirty_ || any;
+  dirty_ = dirty_ || any || network_->held() > 0;
   return any;
 }
 

@@ -93,6 +93,18 @@ def test_kill_of_a_process_inside_ends_the_whole_lab(cluster: Path, nothing_left
     nothing_left()
 
 
+def test_kill_of_the_emulator_ends_the_whole_lab(cluster: Path, nothing_left: Check) -> None:
+    with Lab.boot(cluster, persistent=True) as lab:
+        (emulator,) = (
+            int(folder.name)
+            for folder in processes_of(lab)
+            if name_of_process(folder).startswith("allemande-emul")
+        )
+        os.kill(emulator, signal.SIGKILL)
+        wait_for(lambda: registry.running() == [])
+    nothing_left()
+
+
 def test_interrupt_ends_the_run_and_leaves_nothing(
     cluster: Path, nothing_left: Check, registry_base: Path
 ) -> None:

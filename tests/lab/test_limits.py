@@ -18,6 +18,20 @@ from allemande.lab.network import Link, Network, Switch, load_network
 ALLEMANDE = (sys.executable, "-m", "allemande", "lab")
 
 
+TWO_FAST = """
+format = 1
+name = "fast"
+[[switch]]
+name = "s"
+[[host]]
+name = "h[0-1]"
+[[link]]
+from = "h[0-1]"
+to = "s"
+rate_mbit_s = 100000
+"""
+
+
 def star(hosts: int, mbit_s: float) -> Network:
     names = tuple(f"h{index}" for index in range(hosts))
     links = tuple(Link(name, "s", mbit_s, mbit_s, 1000, 43) for name in names)
@@ -25,12 +39,31 @@ def star(hosts: int, mbit_s: float) -> Network:
 
 
 def test_a_scale_beyond_the_processors_is_refused() -> None:
-    capacity.check(star(32, 30), 0.3, 2)
-    capacity.check(star(60, 10), 0.1, 2)
-    for network, scale in ((star(32, 40), 0.4), (star(60, 20), 0.2)):
-        with pytest.raises(BadInput, match=r"use --scale 0\.\d+ or less, or --force"):
-            capacity.check(network, scale, 2)
-    capacity.check(star(32, 60), 0.6, 4)
+    network = star(32, 100)
+    largest = capacity.default_scale(network, 2)
+    assert 0 < largest < 1
+    capacity.check(network, largest, 2)
+    with pytest.raises(BadInput, match=f"use --scale {largest:g} or less, or --force"):
+        capacity.check(network, 1.1 * largest, 2)
+    assert capacity.default_scale(network, 4) == pytest.approx(2 * largest, rel=0.1)
+    assert capacity.default_scale(star(60, 100), 2) < largest
+    assert capacity.default_scale(star(4, 10), 2) == 1  # never faster than the network
+
+
+def test_where_no_scale_is_given_the_lab_has_the_largest(
+    registry_base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = registry_base / "fast.toml"
+    path.write_text(TWO_FAST)
+    scale = capacity.default_scale(load_network(path), len(os.sched_getaffinity(0)))
+    assert main(["lab", "up", str(path)]) == 0
+    said = capsys.readouterr()
+    assert f"scale {scale:g}: the largest" in said.err and f"scale {scale:g}, timers" in said.out
+    with Lab.attach() as lab:
+        assert lab.scale == scale < 1
+        assert lab.timers.name == "scaled"
+    with Lab.boot(path, shape=False) as lab:
+        assert (lab.scale, lab.notes) == (1, [])
 
 
 def test_the_scale_named_in_the_refusal_passes() -> None:
@@ -48,6 +81,9 @@ def test_bad_command_lines_exit_with_2_and_name_what_is_valid(
 
     text = refused("exec", "h7", "--", "true")
     assert "no host 'h7'" in text and "h0, h1, h2, h3" in text
+    text = refused("exec", "leaf0", "--", "true")
+    assert "'leaf0' is a switch" in text and "h0, h1, h2, h3" in text
+    assert "unshaped" in refused("up", str(cluster), "--offloads")
     assert "-- COMMAND" in refused("exec", "h0")
     assert "-- COMMAND" in refused("run")
     assert "name the CLUSTER" in refused("run", "--scale", "0.1", "--", "true")
@@ -121,17 +157,25 @@ def test_a_host_has_one_to_eight_links(registry_base: Path) -> None:
             Network("odd", network.hosts, network.switches, links).check("odd.toml")
 
 
-def test_what_is_not_emulated_is_noted() -> None:
-    notes = load_network("tam-8x4").notes()
-    assert any("output-queued" in note for note in notes)
-    network = Network(
-        "odd",
-        ("a", "b"),
-        (Switch("s", flow_control="back-pressure"),),
-        (Link("a", "s", 10, 10, 9, 9, latency_us=50), Link("b", "s", 10, 10, 9, 9)),
+def test_a_missing_emulator_is_named(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "EMULATOR", cluster.parent / "nothing")
+    with pytest.raises(Failed, match=r"nothing, which `make build` makes"):
+        Lab.boot(cluster)
+    Lab.boot(cluster, shape=False).close()
+
+
+def test_what_the_emulator_has_against_a_lab_is_said(
+    cluster: Path, registry_base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = registry_base / "emulate"
+    stand_in.write_text(
+        f"#!{sys.executable}\nimport os, sys\nos.write(int(sys.argv[-1]), b'it cannot be\\n')\n"
     )
-    assert any("latencies" in note for note in network.notes())
-    assert any("back-pressure" in note for note in network.notes())
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(preflight, "EMULATOR", stand_in)
+    with pytest.raises(Failed, match="the lab cannot be built: it cannot be"):
+        Lab.boot(cluster)
+    assert not (registry_base / "allemande").exists()
 
 
 def test_destinations_spread_over_parallel_paths() -> None:
@@ -151,9 +195,11 @@ def test_destinations_spread_over_parallel_paths() -> None:
 
 def test_shaping_counts_packets_and_lets_one_frame_through() -> None:
     network = star(2, 10)
-    root, child = boot_plan.shaping(network, network.ports()[1])
-    assert root == ("qdisc add dev p0 root handle 1: tbf rate 10000000bit burst 1764 limit 1514000")
-    assert child == "qdisc add dev p0 parent 1:1 handle 10: pfifo limit 43"
+    root, child = boot_plan.shaping(network, network.ports()[0])
+    assert root == (
+        "qdisc add dev eth0 root handle 1: tbf rate 10000000bit burst 1764 limit 1514000"
+    )
+    assert child == "qdisc add dev eth0 parent 1:1 handle 10: pfifo limit 1000"
     preamble = Network("x", network.hosts, network.switches, network.links, link_header_bytes=38)
     assert "stab overhead 24" in boot_plan.shaping(preamble, preamble.ports()[0])[0]
 

@@ -1,4 +1,4 @@
-"""Labs whose switches are routers: several paths, a hash that picks one, links that fail."""
+"""Labs whose switches route: several paths, a hash that picks one, links that fail."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.flow_limit import flow_limit
-from allemande.lab import Lab, capacity
-from allemande.lab.network import BRIDGES, FORWARDING, load_network
+from allemande.lab import Lab
+from allemande.lab.network import BRIDGES, FORWARDING
 from allemande.lab.stats import PortStats, Stats
 from allemande.simulation.case import simulate
 from allemande.topology import load_cluster
@@ -50,7 +50,7 @@ queue_up_packets = 45
 queue_down_packets = 45
 """
 
-# What hosts and routers say on their own of a port: ICMP's answers, IPv6's reports.
+# What hosts say on their own: ICMP's answers.
 OWN = 6
 
 # From one source port, or from one after the other.
@@ -65,7 +65,7 @@ for turn in range(count):
     senders[turn % ports].sendto(bytes(100), (address, 9))
 """
 
-# Routers answer what has crossed two of them; says who answered how often.
+# Routers answer what ends at the second of them; says who answered how often.
 PROBE = """
 import collections, socket, struct, sys
 IP_RECVERR = 11
@@ -143,30 +143,25 @@ def test_every_probe_is_answered_by_the_router_it_reaches(lab: Lab) -> None:
         check=True,
     )
     answers = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()}
-    spines = {lab.network.switch_ipv4(name) for name in ("spine0", "spine1")}
-    assert set(answers) == spines
+    assert set(answers) == {"198.19.0.3", "198.19.0.4"}  # the third and fourth switch
     assert sum(answers.values()) == 64
 
 
-def test_routes_have_the_timers_of_the_lab_and_routers_a_seed_each(cluster: Path) -> None:
+def test_routes_have_the_timers_of_the_lab(cluster: Path) -> None:
     with Lab.boot(cluster, scale=0.5) as lab:
         routes = lab.exec("h0", ["ip", "route"], capture_output=True, text=True).stdout
-        seeds = [
-            lab.exec(
-                name,
-                ["cat", "/proc/sys/net/ipv4/fib_multipath_hash_seed"],
-                capture_output=True,
-                text=True,
-                check=False,
-            ).stdout
-            for name in ("leaf0", "leaf1")
-        ]
-        hostname = lab.exec("spine1", ["hostname"], capture_output=True, text=True).stdout
     assert "rto_min lock 400ms congctl cubic" in routes
-    assert hostname == "spine1\n"
-    if seeds == ["", ""]:
-        pytest.skip("this kernel hashes with one seed for the whole machine")
-    assert seeds == ["1\n", "2\n"]
+
+
+def test_flows_take_the_same_paths_in_every_lab_of_a_file(cluster: Path) -> None:
+    def loads() -> list[int]:
+        with Lab.boot(cluster) as lab:
+            before = lab.stats()
+            send(lab, "h0", lab.network.ipv4("h3"), 20, ports=20)
+            return over_spines(settled(lab, before))
+
+    first, second = loads(), loads()
+    assert all(abs(one - other) <= OWN for one, other in zip(first, second, strict=True))
 
 
 def test_bridges_stay_to_be_had(cluster: Path) -> None:
@@ -197,10 +192,9 @@ def test_a_slow_link_has_the_rate_it_is_given(lab: Lab) -> None:
     for spine in ("spine0", "spine1"):
         row = port(counted, "leaf0", spine)
         assert row.rate_mbit_s == pytest.approx(0.01)
-        # What the bucket holds passes at once, then 9 packets of 142 bytes a second; as many wait
-        # as the queue has places, no more.
-        assert row.sent_packets < 30 + 9 * elapsed
-        assert 40 <= row.queue_high_water <= 45
+        # 9 packets of 142 bytes a second; as many wait as the queue has places, no more.
+        assert row.sent_packets <= 2 + 9 * elapsed
+        assert row.queue_high_water == 45
         assert row.dropped_packets > 100
     lab.restore("leaf0", "spine0")
     after = lab.stats()
@@ -262,7 +256,7 @@ def test_degrading_refuses_what_it_cannot_do(
     assert lab.stats().degraded == ()
     with pytest.raises(BadInput, match="bridges, routers"):
         Lab.boot(cluster, forwarding="hubs")
-    with Lab.boot(cluster, shape=False) as bare, pytest.raises(BadInput, match="have no rate"):
+    with Lab.boot(cluster, shape=False) as bare, pytest.raises(BadInput, match="cannot get worse"):
         bare.degrade("leaf0", "spine0", rate=0.5)
 
 
@@ -278,13 +272,6 @@ def test_stats_show_what_is_degraded(lab: Lab) -> None:
         {"link": "leaf0:spine1", "rate": 1.0, "loss": 0.25, "withdrawn": False}
     ]
     assert main(["lab", "degrade", "spine1:leaf0", "--restore"]) == 0
-
-
-def test_routers_need_more_of_the_processors_than_bridges() -> None:
-    network = load_network("leaf-spine-4x4")
-    assert capacity.processors_needed(network, routed=True) > capacity.processors_needed(
-        network, routed=False
-    )
 
 
 TWO_NICS = """
@@ -340,7 +327,7 @@ def test_libraries_run_patterns_over_routers(cluster: Path, tmp_path: Path) -> N
     assert [figure["candidate"] for figure in figures] == ["mpich", "allemande+openmpi"]
     simulated = simulate(str(cluster), size=3000, pattern="alltoall-phased")
     for figure in figures:
-        assert figure["wrong_bytes"] == 0 and not figure["void"], figure["void_reason"]
+        assert figure["wrong_bytes"] == 0
         assert len(figure["step_s"]) == len(simulated.step_s or []) == 6
         assert figure["median_s"] == pytest.approx(sum(figure["step_s"]), rel=0.5)
         assert figure["delivered_bytes"] == simulated.delivered_bytes == 4 * 3 * 3000

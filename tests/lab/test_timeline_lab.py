@@ -37,7 +37,7 @@ def test_a_timeline_of_stock_shows_drops(nothing_left: Callable[[], None]) -> No
     assert sum(line.drops) > 0
     assert max(line.queue_fill) > 0.5
     assert max(line.link_use) > 0.2
-    assert min(line.drops) >= 0 and min(line.timeouts) >= 0
+    assert min(line.drops) >= 0 and min(line.timers) >= 0
     assert line.edges_s[0] <= line.period_s and line.edges_s[-1] >= line.seconds
     assert line.processor_part < 1
     nothing_left()

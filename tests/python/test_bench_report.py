@@ -92,7 +92,12 @@ def timeline(candidate: str, seconds: float, *, stalls: bool) -> Timeline:
         queue_fill=use,
         queue_packets=(10,) * 10,
         drops=(7, *(0,) * 9) if stalls else (0,) * 10,
-        timeouts=(*(0,) * 8, 1, 0) if stalls else (0,) * 10,
+        tcp={
+            "timeouts": (*(0,) * 8, 1, 0) if stalls else (0,) * 10,
+            "loss_probes": (0,) * 10,
+            "probe_recoveries": (0,) * 10,
+            "sack_recoveries": (0,) * 10,
+        },
     )
 
 

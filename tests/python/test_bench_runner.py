@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from allemande.bench.runner import REPEATS_OF_VOID_MAX, Effort, Runner
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
 from allemande.lab.placement import Placement
-from allemande.lab.stats import RelayStats
+from allemande.lab.stats import EmulatorStats
 from allemande.lab.timers import Timers, choose_timers
 from allemande.progress_bar import ConsoleProgress, format_left
 
@@ -57,7 +57,7 @@ class FakeBed:
     def __init__(self, behaviours: Mapping[str, Sequence[str]]) -> None:
         self.behaviours = {name: list(texts) for name, texts in behaviours.items()}
         self.launches: list[tuple[str, str]] = []
-        self.relays: list[RelayStats] = []  # before and after each launch
+        self.emulated: list[EmulatorStats] = []  # before and after each launch
 
     def command(
         self,
@@ -72,8 +72,8 @@ class FakeBed:
         settings = [f"{name}={value}" for name, value in environment.items()]
         return ["env", f"BEHAVIOUR={text}", *settings, sys.executable, "-c", STAND_IN, *program]
 
-    def relay(self) -> RelayStats | None:
-        return self.relays.pop(0) if self.relays else None
+    def emulator_stats(self) -> EmulatorStats | None:
+        return self.emulated.pop(0) if self.emulated else None
 
 
 class Watcher:
@@ -103,23 +103,33 @@ def make_runner(
     return Runner(bed, candidates, whole, effort, watcher or Watcher(), timers)
 
 
+def emulated(frames: int, lost: int, late: int, late_ns: int) -> EmulatorStats:
+    counts = {field.name: 0 for field in fields(EmulatorStats)}
+    seen = {"frames_out": frames, "lost_frames": lost, "late_frames": late, "late_ns": late_ns}
+    return EmulatorStats(**{**counts, **seen})
+
+
 @pytest.mark.parametrize(
-    ("lost", "late_ns", "reason"),
-    [(0, 5_000_000, None), (3, 0, "3 packets lost by the lab's relay"), (0, 10**9, "too late")],
+    ("lost", "late", "late_ns", "reason"),
+    [
+        (0, 1, 1_900_000_000, None),
+        (3, 0, 0, "3 frames lost by the lab's emulator"),
+        (0, 2, 0, "2 frames of the lab's emulator too late"),
+        (0, 0, 2_100_000_000, "too late"),
+    ],
 )
-def test_what_the_relay_loses_or_delays_too_long_voids(
-    lost: int, late_ns: int, reason: str | None
+def test_what_the_emulator_loses_or_delivers_too_late_voids(
+    lost: int, late: int, late_ns: int, reason: str | None
 ) -> None:
-    """The latency is 10 ms; 100 packets cross in each launch."""
+    """Calls take 1 s; 100 frames cross in each launch."""
     bed = FakeBed({"mpich": ['{"seconds": 1}']})
     launches = 1 if reason is None else 1 + REPEATS_OF_VOID_MAX
     for launch in range(launches):
-        for more in (0, 1):
-            number = launch + more
-            bed.relays.append(RelayStats(100 * number, lost * number, late_ns * number, 0))
-    runner = make_runner(
-        bed, rounds=1, plan=replace(JobPlan.of(Workload({10: 0.5})), latency_s=0.01)
-    )
+        for number in (launch, launch + 1):
+            bed.emulated.append(
+                emulated(100 * number, lost * number, late * number, late_ns * number)
+            )
+    runner = make_runner(bed, rounds=1)
     (figure,) = runner.run()
     assert len(bed.launches) == launches
     assert figure.void == (reason is not None)

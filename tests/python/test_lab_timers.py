@@ -57,7 +57,7 @@ def test_allemande_takes_what_the_lab_says(scale: float) -> None:
 def test_routes_carry_the_minimum_rto_where_timers_are_scaled() -> None:
     def lines(timers: Timers) -> list[str]:
         plan = make_plan(
-            STAR, shape=True, offloads=False, congestion_control="cubic", timers=timers
+            STAR, emulator=["emulate"], offloads=False, congestion_control="cubic", timers=timers
         )
         (host, *_) = plan["namespaces"]
         assert ("net/ipv4/tcp_comp_sack_delay_ns" in host["optional_settings"]) == (

@@ -22,13 +22,13 @@ from allemande.bench.timeline import (
 )
 from allemande.cluster_files import find_cluster_file
 from allemande.lab.inside import qdisc, watch
-from allemande.lab.inside.watch import Look, Watch, timeouts_in
+from allemande.lab.inside.watch import TCP_COUNTERS, Look, Watch, tcp_counts
 from allemande.lab.lookout import parse_looks
 from allemande.lab.network import load_network
 from allemande.topology import load_cluster
 
-NETSTAT = b"""TcpExt: SyncookiesSent TCPTimeouts TCPLossProbes
-TcpExt: 0 17 4
+NETSTAT = b"""TcpExt: SyncookiesSent TCPTimeouts TCPLossProbes TCPSackRecovery
+TcpExt: 0 17 4 6
 IpExt: InNoRoutes InOctets
 IpExt: 1 2
 """
@@ -54,10 +54,12 @@ DONE = struct.pack("=IHHIIi", 20, qdisc.NLMSG_DONE, 2, 1, 0, 0)
 # ---- parsing -------------------------------------------------------------------------------------
 
 
-def test_timeouts_are_found_by_name_in_their_own_table() -> None:
-    assert timeouts_in(NETSTAT) == 17
-    assert timeouts_in(b"IpExt: InOctets\nIpExt: 3\n") == 0
-    assert timeouts_in(b"") == 0
+def test_what_tcp_noticed_is_found_by_name_in_its_own_table() -> None:
+    found = dict(zip(TCP_COUNTERS, tcp_counts(NETSTAT), strict=True))
+    assert (found["timeouts"], found["loss_probes"], found["sack_recoveries"]) == (17, 4, 6)
+    assert found["probe_recoveries"] == 0  # older kernels do not have all of them
+    assert set(tcp_counts(b"IpExt: TCPTimeouts\nIpExt: 3\n")) == {0}
+    assert set(tcp_counts(b"")) == {0}
 
 
 def test_an_answer_in_several_parts_is_decoded_as_one() -> None:
@@ -80,7 +82,7 @@ def test_reading_goes_on_until_the_kernel_is_done() -> None:
 
 
 def watch_with(looks: list[Look], hosts: int = 2) -> Watch:
-    made = Watch({"holders": [], "watch": {"period_s": 0.01, "ports": [7]}})
+    made = Watch({"holders": [], "shaped": False, "watch": {"period_s": 0.01, "ports": [7]}})
     made.queues = [(socket.socket(), {3: 7})]
     made.queues[0][0].close()
     made.netstats = list(range(hosts))
@@ -90,7 +92,7 @@ def watch_with(looks: list[Look], hosts: int = 2) -> Watch:
 
 def look(time_s: float, sent: int, *hosts: tuple[int, int]) -> Look:
     texts = [(host, NETSTAT.replace(b"17", b"%d" % count)) for host, count in hosts]
-    return Look(time_s, [[queue_message(3, sent, 1, 0) + DONE]], texts)
+    return Look(time_s, [[queue_message(3, sent, 1, 0) + DONE]], b"", texts)
 
 
 def test_an_interval_has_the_looks_around_it_too() -> None:
@@ -104,14 +106,15 @@ def test_an_interval_has_the_looks_around_it_too() -> None:
     ]
     answer = watch_with(looks).between(2.5, 3.5)
     assert answer["times_s"] == [2.0, 3.0, 4.0]
-    assert answer["tcp_timeouts"] == [12, 22, 23]
+    assert answer["tcp"]["timeouts"] == (12, 22, 23)
+    assert answer["tcp"]["loss_probes"] == (8, 8, 8)
     assert answer["ports"] == [{"port": 7, "looks": [[10, 1, 0], [20, 1, 0], [30, 1, 0]]}]
 
 
 def test_who_was_not_asked_yet_has_no_timeouts_to_show() -> None:
     """As where the first looks are not kept any more."""
     looks = [look(1.0, 0, (0, 5)), look(2.0, 0, (1, 90)), look(3.0, 0, (0, 6))]
-    assert watch_with(looks).between(0.0, 9.0)["tcp_timeouts"] == [95, 95, 96]
+    assert watch_with(looks).between(0.0, 9.0)["tcp"]["timeouts"] == (95, 95, 96)
 
 
 def test_many_hosts_are_asked_in_turn_and_all_of_them_at_first() -> None:
@@ -149,8 +152,8 @@ def test_old_looks_go_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -
 
 def answer_of(ports: dict[int, list[list[int]]], times_s: list[float]) -> dict[str, Any]:
     rows = [{"port": index, "looks": looks} for index, looks in ports.items()]
-    timeouts = [5, 5, 6][: len(times_s)]
-    return {"times_s": times_s, "tcp_timeouts": timeouts, "ports": rows, "cpu_s": 0.1}
+    tcp = {"timeouts": [5, 5, 6][: len(times_s)], "loss_probes": [0, 2, 2][: len(times_s)]}
+    return {"times_s": times_s, "tcp": tcp, "ports": rows, "cpu_s": 0.1}
 
 
 def test_the_busiest_level_is_that_of_the_limit_and_leaves_a_switch() -> None:
@@ -190,7 +193,8 @@ def test_use_drops_and_timeouts_are_differences_and_queues_are_not() -> None:
     assert line.queue_fill == pytest.approx((1.0, 0.2))
     assert line.queue_packets == (10, 2)
     assert line.drops == (1, 5)
-    assert line.timeouts == (0, 1)
+    assert line.tcp["timeouts"] == (0, 1)
+    assert line.timers == (2, 1)
     assert line.processor_part == pytest.approx(0.01)
     assert line.as_json()["candidate"] == "openmpi"
 

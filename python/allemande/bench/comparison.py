@@ -22,6 +22,7 @@ from allemande.bench.timeline import Request, Timeline, record_timelines
 from allemande.bench.workload import Workload
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
+from allemande.lab.booting import choose_scale
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
 from allemande.lab.timers import choose_timers
@@ -108,7 +109,7 @@ def _effective_file(cluster_name: str, conditions: Conditions) -> Iterator[Path]
 
 def compare(
     cluster_name: str,
-    scale: float,
+    scale: float | None,
     sizes: Sequence[int],
     candidates: Sequence[Candidate],
     effort: Effort,
@@ -125,11 +126,14 @@ def compare(
     pattern: PatternSpec | None = None,
     start: str | None = None,
 ) -> Comparison:
-    """`cluster_name`: a cluster file or the name of a ready-made cluster. `timers`, `forwarding`:
-    as Lab.boot. `start`: "barrier" or "clock"; None: by the latency of the links.
+    """`cluster_name`: a cluster file or the name of a ready-made cluster. `scale`, `timers`,
+    `forwarding`: as Lab.boot. `start`: "barrier" or "clock"; None: by the latency of the links.
 
     `timeline`: one of the sizes, of which timelines are recorded after the figures.
     """
+    lines: list[str] = []
+    if scale is None:
+        scale, lines = choose_scale(load_network(find_cluster_file(cluster_name)))
     times = choose_timers(timers, scale)
     whole = load_cluster(cluster_name)
     conditions = (options or ConditionOptions()).read(whole)
@@ -152,7 +156,7 @@ def compare(
     for workload in plan.workloads:
         check_memory(workload, available_mebibytes() / len(plan.workloads))
     effort = replace(effort, idle_s=conditions.idle_s(times))
-    lines = [text] if (text := conditions.describe()) else []
+    lines += [text] if (text := conditions.describe()) else []
     if how == CLOCK:
         lines.append("the ranks of a call start by the clock")
     flows: list[Flow] = []

@@ -10,7 +10,7 @@ from allemande.bench.candidates import Candidate
 from allemande.errors import BadInput
 from allemande.lab import Lab
 from allemande.lab.placement import Placement
-from allemande.lab.stats import RelayStats
+from allemande.lab.stats import EmulatorStats
 from allemande.lab.timers import Timers
 from allemande.preload import library_path
 
@@ -50,8 +50,8 @@ class LabBed:
             placement=placement or self._placement,
         )
 
-    def relay(self) -> RelayStats | None:
-        return self.lab.relay()
+    def emulator_stats(self) -> EmulatorStats | None:
+        return self.lab.emulator_stats()
 
 
 @contextmanager
@@ -67,13 +67,11 @@ def open_lab(
     """A lab of its own for one comparison; it ends with the block, however that is left."""
     _check_congestion_control(congestion_control)
     preloads = {c.library: library_path(c.library) for c in candidates if not c.stock}
-    # Nothing but the candidates may use the processors: no periodic look at the queues.
     with Lab.boot(
         cluster_file,
         scale=scale,
         timers=timers.name,
         congestion_control=congestion_control,
         forwarding=forwarding,
-        sample_period_s=0,
     ) as lab:
         yield LabBed(lab, preloads, placement)

@@ -12,8 +12,8 @@ from typing import Any
 VOIDING_COUNTERS = {
     "softnet_drops": "packets dropped by the machine's softnet queue",
     "receive_buffer_drops": "packets dropped at a full socket buffer",
-    "relay_losses": "packets lost by the lab's relay",
-    "relay_late": "packets of the lab's relay too late",
+    "emulator_losses": "frames lost by the lab's emulator",
+    "emulator_late": "frames of the lab's emulator too late",
     # Its hello was late: what was measured is the MPI library's own messages.
     "allemande_fallbacks": "ranks of allemande without UDP",
 }

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Protocol
 
 from allemande.bench.background import RunningFlows
@@ -25,7 +26,7 @@ from allemande.bench.records import (
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
 from allemande.lab.placement import Placement
-from allemande.lab.stats import RelayStats
+from allemande.lab.stats import EmulatorStats
 from allemande.lab.timers import Timers
 
 REPEATS_OF_VOID_MAX = 2
@@ -35,7 +36,6 @@ FAILURES_MAX = 2  # after so many failed launches a candidate is left out of the
 SILENCE_S = 60.0
 SILENCE_LIMITS = 40.0
 INIT_TIMEOUT_S = "120"
-LATE_PART_MAX = 0.02  # of the latency: so late may the relay be on average
 MEETING_BYTES = 4096  # of the file in which jobs and cold ranks meet: bench/bench_meeting.h
 
 
@@ -86,8 +86,8 @@ class Bed(Protocol):
         `placement`: other than usual.
         """
 
-    def relay(self) -> RelayStats | None:
-        """What delays packets on long links, if anything does."""
+    def emulator_stats(self) -> EmulatorStats | None:
+        """Of the process that is the network, where one is."""
 
 
 class Progress(Protocol):
@@ -313,7 +313,7 @@ class Runner:
                 for workload, where in zip(workloads, files, strict=True)
             ]
             start = time.monotonic()
-            before = self._bed.relay()
+            before = self._bed.emulator_stats()
 
             def heard(run: RunRecord) -> None:
                 if run.ranks and candidate.library not in self._launch_s:
@@ -331,22 +331,21 @@ class Runner:
                 add_own_counters(run, where.stats_texts(), candidate.by_messages)
             run = join_jobs(runs, self._plan.same_hosts)
             self._look_at_flows(run)
-            self._look_at_relay(run, before)
+            self._look_at_emulator(run, before)
             if run.mpi_version:
                 self.outcome.mpi_versions[candidate.library] = run.mpi_version
             return run
 
-    def _look_at_relay(self, run: RunRecord, before: RelayStats | None) -> None:
-        """Losses and late packets of a launch count for all of its sizes."""
-        after = self._bed.relay()
+    def _look_at_emulator(self, run: RunRecord, before: EmulatorStats | None) -> None:
+        """Losses and late frames of a launch count for all of its sizes."""
+        after = self._bed.emulator_stats()
         if before is None or after is None:
             return
-        packets = after.packets - before.packets
-        mean_s = 1e-9 * (after.late_ns - before.late_ns) / max(1, packets)
+        passed = after.since(before)
         for record in run.sizes.values():
-            record.count("relay_losses", after.lost_packets - before.lost_packets)
-            if mean_s > LATE_PART_MAX * self._plan.latency_s:
-                record.count("relay_late", packets)
+            record.count("emulator_losses", passed.lost_frames)
+            if passed.is_late(median(record.seconds) if record.seconds else None):
+                record.count("emulator_late", max(1, passed.late_frames))
 
     def _look_at_flows(self, run: RunRecord) -> None:
         if self._flows is None:

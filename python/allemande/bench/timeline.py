@@ -1,4 +1,4 @@
-"""One exchange of each candidate, look by look: use of links, queues, drops and time-outs.
+"""One exchange of each candidate, look by look: use of links, queues, drops, what TCP waited for.
 
 Recorded apart from the figures, in the same lab: a launch of its own per candidate, while a program
 in the lab looks at the switches' queues and at TCP's counters (lab.lookout). Shown is the exchange
@@ -7,7 +7,7 @@ of median length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -56,7 +56,15 @@ class Timeline:
     queue_fill: tuple[float, ...]  # of the fullest queue, at the end of the interval
     queue_packets: tuple[int, ...]  # in the longest
     drops: tuple[int, ...]  # at all ports of switches
-    timeouts: tuple[int, ...]  # TCP's, of all hosts
+    # How TCP connections of all hosts noticed losses (inside.watch.TCP_COUNTERS).
+    tcp: Mapping[str, tuple[int, ...]]
+
+    @property
+    def timers(self) -> tuple[int, ...]:
+        """How many of TCP's ran out, of time-outs and of probes for a lost tail: connections that
+        send nothing wait for one of them."""
+        pairs = zip(self.tcp["timeouts"], self.tcp["loss_probes"], strict=True)
+        return tuple(map(sum, pairs))
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -159,7 +167,10 @@ def make_timeline(
             sum(row.dropped_packets[j] - row.dropped_packets[i] for row in switches)
             for i, j in pairs
         ),
-        timeouts=tuple(looks.tcp_timeouts[j] - looks.tcp_timeouts[i] for i, j in pairs),
+        tcp={
+            name: tuple(counts[j] - counts[i] for i, j in pairs)
+            for name, counts in looks.tcp.items()
+        },
     )
 
 

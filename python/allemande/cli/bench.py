@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SCALE, SIZES
+from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SIZES
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
@@ -82,8 +82,12 @@ def command(
         str, typer.Option(help="block: a host is filled before the next; cyclic: in turn.")
     ] = "block",
     scale: Annotated[
-        float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
-    ] = SCALE,
+        float | None,
+        typer.Option(
+            help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s. Default: the largest "
+            "up to 1 that the processors carry."
+        ),
+    ] = None,
     timers: TimersOption = None,
     sizes: Annotated[
         str | None,
@@ -171,7 +175,7 @@ def command(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="What switches are: bridges (a path per destination) or routers (ECMP); default: "
+            help="Switches forward as bridges (a path per destination) or routers (ECMP); default: "
             "routers where a switch has several shortest paths to a host.",
         ),
     ] = None,
@@ -207,7 +211,8 @@ def command(
     from allemande.matrix import parse_matrix
     from allemande.patterns import parse_pattern
 
-    _check_range("--scale", scale, 1e-4, 1000)
+    if scale is not None:
+        _check_range("--scale", scale, 1e-4, 1000)
     _check_range("--rounds", rounds, 1, 1000)
     _check_range("--calls", calls, 1, 10000)
     _check_range("--seconds", seconds, 0, 3600)

@@ -22,7 +22,7 @@ AFTER_DASHES = "allemande.after_dashes"
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Build and use clusters emulated on this machine, with real shaped links and queues.",
+    help="Build and use clusters on this machine: real hosts on emulated switches and links.",
 )
 
 
@@ -46,7 +46,11 @@ class Netmod(StrEnum):
 
 
 ScaleOption = Annotated[
-    float, typer.Option(help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s.")
+    float | None,
+    typer.Option(
+        help="Every link rate times this; 0.1 makes 100 Mbit/s 10 Mbit/s. Default: the largest up "
+        "to 1 that the processors carry."
+    ),
 ]
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Boot even what the processors cannot carry.")
@@ -55,7 +59,11 @@ UnshapedOption = Annotated[
     bool, typer.Option("--unshaped", help="Links as fast and as deep as the machine makes them.")
 ]
 OffloadsOption = Annotated[
-    bool, typer.Option("--offloads", help="Keep segmentation offloads on: trains cross as one.")
+    bool,
+    typer.Option(
+        "--offloads",
+        help="With --unshaped: keep segmentation offloads on, so that trains cross as one.",
+    ),
 ]
 ControlOption = Annotated[
     str, typer.Option(metavar="NAME", help="TCP congestion control of every connection.")
@@ -64,7 +72,7 @@ ForwardingOption = Annotated[
     str | None,
     typer.Option(
         metavar="KIND",
-        help="What switches are: bridges (a path per destination) or routers (ECMP); default: "
+        help="Switches forward as bridges (a path per destination) or routers (ECMP); default: "
         "routers where a switch has several shortest paths to a host.",
     ),
 ]
@@ -98,7 +106,7 @@ def up(
             help="Cluster file, name of a ready-made cluster, slurm:FILE or ibnetdiscover:FILE."
         ),
     ],
-    scale: ScaleOption = 1.0,
+    scale: ScaleOption = None,
     name: Annotated[
         str | None, typer.Option(help="What to call it; default: the cluster's name.")
     ] = None,
@@ -130,7 +138,8 @@ def up(
     last = lab.hosts[-1]
     typer.echo(
         f"lab {lab.name} is up: {len(lab.hosts)} hosts, {lab.hosts[0]} to {last}, "
-        f"timers {lab.timers.name}" + (", switches route by ECMP" if lab.routed else "")
+        f"scale {lab.scale:g}, timers {lab.timers.name}"
+        + (", switches route by ECMP" if lab.routed else "")
     )
     typer.echo(f"next: allemande lab exec {last} -- ip address; allemande lab down {lab.name}")
 
@@ -206,9 +215,7 @@ def run(
         int | None, typer.Option("-n", help="How many ranks; default: one on every host.")
     ] = None,
     lab: LabOption = None,
-    scale: Annotated[
-        float | None, typer.Option(help="With CLUSTER: every link rate times this; default 1.")
-    ] = None,
+    scale: ScaleOption = None,
     timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
     forwarding: ForwardingOption = None,
@@ -262,7 +269,7 @@ def run(
     with as_cluster_file(cluster) as file:
         booted = Lab.boot(
             file,
-            scale=1.0 if scale is None else scale,
+            scale=scale,
             timers=_timers_name(timers),
             shape=not unshaped,
             offloads=offloads,

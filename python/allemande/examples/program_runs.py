@@ -164,7 +164,6 @@ def compare_in_lab(
             scale=scale,
             timers=timers.name,
             congestion_control=CONGESTION_CONTROL,
-            sample_period_s=0,
         ) as lab,
         progress.status("building") as status,
     ):

@@ -1,10 +1,10 @@
 """Turns a network into what the lab's first process carries out: batches for ip, bridge and tc.
 
-Switches are bridges in one namespace, or routers with a namespace each (lab.routers). Links with a
-latency lead through a namespace of the relay (lab.delays).
+Each host has a namespace. Its devices' other ends, `e0.0` for the first device of the first host,
+are in the emulator's, which is the network; where links are unshaped, a bridge joins them.
 
-Quiet by construction: forwarding and neighbour entries are static, bridges neither learn, flood nor
-snoop, and IPv6 neither solicits routers nor probes for duplicates. What crosses a link is what the
+Quiet by construction: neighbour entries are static, the bridge neither learns, floods nor snoops,
+and IPv6 neither solicits routers nor probes for duplicates. What crosses a link is what the
 programs in the lab send.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from allemande.lab import delays, routers
+from allemande.lab import launch_network
 from allemande.lab.network import (
     IPV4_NETWORK,
     IPV6_NETWORK,
@@ -64,7 +64,7 @@ def _burst_bytes(network: Network, port: Port) -> int:
 
 
 def shaping(network: Network, port: Port) -> list[str]:
-    """A token bucket whose child queue counts packets, as switch ports do."""
+    """Of a host's port: a token bucket whose child queue counts packets, as switch ports do."""
     # The kernel counts 14 bytes of Ethernet header; any other framing is told to it.
     overhead = network.link_header_bytes - 14
     size_table = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
@@ -77,7 +77,7 @@ def shaping(network: Network, port: Port) -> list[str]:
 
 
 def reshaping(network: Network, port: Port, factor: float) -> str:
-    """Another rate for a port that is shaped; what waits there stays.
+    """Another rate for a host's port; what waits there stays.
 
     The kernel passes the shaper's limit on to the child queue, which counts packets.
     """
@@ -101,12 +101,13 @@ def _plane(number: int) -> tuple[str, str]:
     return f"{IPV4_NETWORK[offset]}/{32 - bits}", f"{IPV6_NETWORK[offset]}/{128 - bits}"
 
 
+def _far_end(network: Network, interface: Interface) -> str:
+    """The other end of a host's device."""
+    return f"e{network.hosts.index(interface.host)}.{interface.number}"
+
+
 def _host_ip(
-    network: Network,
-    own: Sequence[Interface],
-    congestion_control: str,
-    timers: Timers,
-    routed: bool,
+    network: Network, own: Sequence[Interface], congestion_control: str, timers: Timers
 ) -> list[str]:
     """Addresses, routes and neighbours of one host; what goes to others' devices of one number
     leaves through its own of this number.
@@ -119,33 +120,18 @@ def _host_ip(
     if timers.factor != 1:
         control += f" rto_min {timers.rto_min_ms}ms"
     lines = ["link set lo up"]
-    # The first device's route has all addresses, those of the other routers too: it comes last,
-    # because a gateway must not be reached through another device.
-    for interface in reversed(own):
+    for interface in own:
         device, ipv4, ipv6 = interface.device, interface.ipv4, interface.ipv6
-        via_ipv4 = via_ipv6 = ""
+        plane_ipv4, plane_ipv6 = _plane(interface.number)
         lines += [
             f"link set {device} multicast off",
             f"addr add {ipv4}/32 dev {device}",
             f"addr add {ipv6}/128 dev {device} nodad",
             f"link set {device} up",
-        ]
-        if routed:
-            gate_ipv4, gate_ipv6, mac = routers.gateway(network, interface)
-            via_ipv4, via_ipv6 = f"via {gate_ipv4} ", f"via {gate_ipv6} "
-            lines += [
-                f"neigh add {address} lladdr {mac} dev {device} nud permanent"
-                for address in (gate_ipv4, gate_ipv6)
-            ]
-        onlink = " onlink" if routed else ""
-        plane_ipv4, plane_ipv6 = _plane(interface.number)
-        lines += [
-            f"route add {plane_ipv4} {via_ipv4}dev {device}{onlink} src {ipv4}{control}",
+            f"route add {plane_ipv4} dev {device} src {ipv4}{control}",
             f"route replace local {ipv4} dev {device} src {ipv4} table local{control}",
-            f"route add {plane_ipv6} {via_ipv6}dev {device}{onlink} src {ipv6}{control}",
+            f"route add {plane_ipv6} dev {device} src {ipv6}{control}",
         ]
-    if routed:
-        return lines
     for other in network.interfaces():
         if other.host != own[0].host:
             device = own[other.number if other.number < len(own) else 0].device
@@ -156,71 +142,37 @@ def _host_ip(
     return lines
 
 
-def _links(
-    network: Network, namespaces: dict[str, int], offloads: bool, routed: bool, relay: int
-) -> list[str]:
-    """`{N}` stands for the process that holds namespace N; they are made from within the last.
+def _links(network: Network, offloads: bool) -> list[str]:
+    """They are made from within the namespace of their far ends; `{N}` stands for the process that
+    holds that of host N.
 
-    One segment at most: what a program hands over as a train leaves its host as packets. What
-    crosses the relay is packets in any case.
+    One segment at most: what a program hands over as a train leaves its host as packets.
     """
-    macs = {interface.egress.index: interface.mac for interface in network.interfaces()}
-    last = max(namespaces.values())
-    delayed = set(network.delayed_links())
-    queues = "numtxqueues 1 numrxqueues 1"
-
-    def end(port: Port) -> str:
-        text = f"{port.device} mtu {network.mtu_bytes} {queues}"
-        if not offloads or port.index // 2 in delayed:
-            text += " gso_max_segs 1"
-        if port.index in macs:
-            text += f" address {macs[port.index]}"
-        elif routed:
-            text += f" address {routers.port_mac(port)}"
-        if namespaces[port.node] != last:
-            text += f" netns {{{namespaces[port.node]}}}"
-        return text
-
-    lines = []
-    for near, far in zip(*[iter(network.ports())] * 2, strict=True):
-        if near.index // 2 not in delayed:
-            lines.append(f"link add {end(near)} type veth peer name {end(far)}")
-            continue
-        for port, inner in zip((near, far), delays.relay_devices(near.index // 2), strict=True):
-            peer = f"{inner} mtu {network.mtu_bytes} {queues} netns {{{relay}}}"
-            lines.append(f"link add {end(port)} type veth peer name {peer}")
-    return lines + (delays.launch_links(network, relay) if delayed else [])
-
-
-def _bridges(network: Network) -> list[str]:
-    """One bridge per switch, then the ports in their places."""
-    bridge_of = {switch.name: f"b{index}" for index, switch in enumerate(network.switches)}
-    lines = []
-    for bridge in bridge_of.values():
-        lines.append(
-            f"link add {bridge} mtu {network.mtu_bytes} type bridge stp_state 0 forward_delay 0 "
-            "mcast_snooping 0"
-        )
-        lines.append(f"link set {bridge} up")
-    for port in network.ports():
-        if port.node in bridge_of:
-            lines.append(f"link set {port.device} master {bridge_of[port.node]}")
-            lines.append(
-                f"link set {port.device} type bridge_slave learning off flood off "
-                "mcast_flood off bcast_flood off"
-            )
-            lines.append(f"link set {port.device} up")
-    return lines
-
-
-def _forwarding(network: Network) -> list[str]:
-    interfaces = network.interfaces()
+    common = f"mtu {network.mtu_bytes} numtxqueues 1 numrxqueues 1"
+    if not offloads:
+        common += " gso_max_segs 1"
     return [
-        f"fdb add {interface.mac} dev {port.device} master static"
-        for towards in network.routes().values()
-        for interface, port in zip(interfaces, towards, strict=True)
-        if port is not None
+        f"link add {interface.device} {common} address {interface.mac} "
+        f"netns {{{network.hosts.index(interface.host)}}} "
+        f"type veth peer name {_far_end(network, interface)} {common}"
+        for interface in network.interfaces()
     ]
+
+
+def _bridge_lines(network: Network, far_ends: Sequence[str]) -> list[str]:
+    """One bridge, then its ports."""
+    lines = [
+        f"link add b0 mtu {network.mtu_bytes} type bridge stp_state 0 forward_delay 0 "
+        "mcast_snooping 0",
+        "link set b0 up",
+    ]
+    for device in far_ends:
+        lines += [
+            f"link set {device} master b0",
+            f"link set {device} type bridge_slave learning off flood off "
+            "mcast_flood off bcast_flood off",
+        ]
+    return lines
 
 
 def hosts_file(network: Network) -> str:
@@ -232,92 +184,65 @@ def hosts_file(network: Network) -> str:
 def make_plan(
     network: Network,
     *,
-    shape: bool,
+    emulator: Sequence[str],
     offloads: bool,
     congestion_control: str,
     timers: Timers,
-    routed: bool = False,
 ) -> dict[str, Any]:
-    """The whole lab as data: the links, and one entry per namespace, the switches' last."""
-    ports = network.ports()
-    delayed = bool(network.delayed_links())
+    """The whole lab as data: the links, and one entry per namespace, that of the network last.
+
+    `emulator`: its command line; nothing: the links are unshaped, and a bridge joins the hosts.
+    """
     interfaces = network.interfaces()
-    switches = [switch.name for switch in network.switches]
-    entries: list[dict[str, Any]] = [
-        {
-            "host": host,
-            "settings": HOST_SETTINGS,
-            "optional_settings": _optional_host_settings(timers),
-            "ip": _host_ip(
-                network,
-                [interface for interface in interfaces if interface.host == host],
-                congestion_control,
-                timers,
-                routed,
-            )
-            + (delays.host_lines(network, host) if delayed else []),
-        }
-        for host in network.hosts
-    ]
-    namespaces = {host: number for number, host in enumerate(network.hosts)}
-    relay = len(entries)
-    if delayed:
+    launches = bool(emulator) and launch_network.is_needed(network)
+    entries: list[dict[str, Any]] = []
+    for host in network.hosts:
+        own = [interface for interface in interfaces if interface.host == host]
+        shapers = [line for one in own for line in shaping(network, one.egress)]
         entries.append(
             {
-                "relay": delays.relay_plan(network),
-                "settings": SWITCH_SETTINGS,
-                "optional_settings": OPTIONAL_SWITCH_SETTINGS,
-                # Routers want both ends of their links up before the rest is done.
-                "devices" if routed else "ip": delays.relay_lines(network),
+                "host": host,
+                "settings": HOST_SETTINGS,
+                "optional_settings": _optional_host_settings(timers),
+                "ip": _host_ip(network, own, congestion_control, timers)
+                + (launch_network.host_lines(network, host) if launches else []),
+                "tc": shapers if emulator else [],
+                "devices": [interface.device for interface in own],
+                "ports": [[interface.egress.index, interface.device] for interface in own],
             }
         )
-    if routed:
-        namespaces |= {name: number for number, name in enumerate(switches, len(entries))}
-        entries += [
-            {
-                "switch": name,
-                "settings": routers.SETTINGS,
-                "optional_settings": routers.optional_settings(network, name),
-                "devices": routers.devices(network, name),
-                "ip": routers.hops(network, name),
-            }
-            for name in switches
-        ]
+    links = _links(network, offloads)
+    quiet = {"settings": SWITCH_SETTINGS, "optional_settings": OPTIONAL_SWITCH_SETTINGS}
+    if launches:
+        links += launch_network.links(network, len(entries))
+        lines = launch_network.bridge_lines(network)
+        entries.append({**quiet, "ip": lines, "devices": [], "ports": []})
+    far_ends = [_far_end(network, interface) for interface in interfaces]
+    joined: dict[str, Any] = {**quiet, "devices": far_ends, "ip": [], "ports": []}
+    if emulator:
+        joined["emulator"] = list(emulator)
     else:
-        namespaces |= dict.fromkeys(switches, len(entries))
-        entries.append(
-            {
-                "settings": SWITCH_SETTINGS,
-                "optional_settings": OPTIONAL_SWITCH_SETTINGS,
-                "ip": _bridges(network),
-                "bridge": _forwarding(network),
-            }
-        )
-    for number, entry in enumerate(entries):
-        own = [port for port in ports if namespaces[port.node] == number]  # none: the relay's
-        entry["tc"] = [line for port in own for line in shaping(network, port)] if shape else []
-        entry["ports"] = [[port.index, port.device] for port in own]
-        if routed and "host" in entry:
-            entry["devices"] = [
-                f"link set {port.device} {what}" for port in own for what in ("multicast off", "up")
-            ]
-    return {
-        "links": _links(network, namespaces, offloads, routed, relay),
-        "namespaces": entries,
-        "port_count": len(ports),
-        "offloads": offloads,
-    }
+        joined["ip"] = _bridge_lines(network, far_ends)
+        joined["bridge"] = [
+            f"fdb add {interface.mac} dev {device} master static"
+            for interface, device in zip(interfaces, far_ends, strict=True)
+        ]
+        joined["ports"] = [
+            [interface.ingress.index, device]
+            for interface, device in zip(interfaces, far_ends, strict=True)
+        ]
+    for device in far_ends:
+        joined["ip"] += [f"link set {device} multicast off", f"link set {device} up"]
+    entries.append(joined)
+    return {"links": links, "namespaces": entries, "offloads": offloads}
 
 
 def holders(plan: Mapping[str, Any], pids: Sequence[int]) -> list[dict[str, Any]]:
-    """What is to be known of the processes that hold the namespaces of a plan, once it is built."""
+    """What is to be known of the processes that hold the namespaces of a plan, once it is built.
+
+    Of the ports they name, the kernel counts what is sent; the emulator counts all others.
+    """
     return [
-        {
-            "host": entry.get("host"),
-            "switch": entry.get("switch"),
-            "relay": "relay" in entry,
-            "pid": pid,
-            "ports": entry["ports"],
-        }
+        {"host": entry.get("host"), "pid": pid, "ports": entry["ports"]}
         for entry, pid in zip(plan["namespaces"], pids, strict=True)
     ]

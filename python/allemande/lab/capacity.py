@@ -8,72 +8,46 @@ import math
 from allemande.errors import BadInput
 from allemande.lab.network import Network
 
-# One packet from one program to another through up to three bridges costs 8 to 20 microseconds; the
-# more hosts share the caches, the more (measured on two processors).
-PACKET_COST_US_MIN = 8.0
-PACKET_COST_US_PER_HOST = 0.2
-PACKET_COST_US_MAX = 20.0
-# Each bridge more costs 0.6 microseconds, and a router 0.3 more than a bridge (measured with 16
-# hosts on two processors: 8.6 through one bridge, 9.9 through three, 9.2 through one router).
-BRIDGES_COUNTED = 3
-BRIDGE_COST_US = 0.6
-ROUTER_EXTRA_US = 0.3
-# A packet that the relay delays costs so much more (measured with 60 hosts on two processors).
-RELAY_COST_US = 8.0
+# One packet from one program through the emulator to another, and more the more hosts share the
+# caches. Assumed, not measured.
+PACKET_COST_US_ASSUMED = 20.0
+PACKET_COST_US_PER_HOST_ASSUMED = 0.2
 # The rest belongs to the programs that are being measured.
 SHARE_FOR_PACKETS = 0.6
 
 
-def _mean_switches(network: Network) -> float:
-    """That a packet crosses, over all pairs of hosts (their first interfaces)."""
-    routes = network.routes()
-    first = {interface.host: interface for interface in network.interfaces()[::-1]}
-    crossed = 0
-    for index, receiver in enumerate(network.hosts):
-        for sender in network.hosts:
-            node = first[sender].egress.peer
-            while sender != receiver and node != receiver:
-                crossed += 1
-                port = routes[node][index]
-                assert port is not None  # a cluster is connected
-                node = port.peer
-    return crossed / max(1, len(network.hosts) * (len(network.hosts) - 1))
-
-
-def processors_needed(network: Network, routed: bool = False) -> float:
+def processors_needed(network: Network) -> float:
     """While every host sends at its links' full rate, in full frames, to all others alike."""
     hosts = set(network.hosts)
     frame_bits = 8 * (network.mtu_bytes + network.link_header_bytes)
     packets_per_s = sum(
         port.rate_mbit_s * 1e6 / frame_bits for port in network.ports() if port.node in hosts
     )
-    cost_us = min(
-        PACKET_COST_US_MIN + PACKET_COST_US_PER_HOST * len(network.hosts), PACKET_COST_US_MAX
-    )
-    switches = _mean_switches(network)
-    cost_us += BRIDGE_COST_US * max(0.0, switches - BRIDGES_COUNTED)
-    if routed:
-        cost_us += ROUTER_EXTRA_US * switches
-    return packets_per_s * cost_us * 1e-6 + _relay_needs(network, packets_per_s, frame_bits)
+    cost_us = PACKET_COST_US_ASSUMED + PACKET_COST_US_PER_HOST_ASSUMED * len(network.hosts)
+    return packets_per_s * cost_us * 1e-6
 
 
-def _relay_needs(network: Network, packets_per_s: float, frame_bits: int) -> float:
-    """With all delayed links busy in both directions, unless hosts cannot send as much."""
-    delayed = [network.links[number] for number in network.delayed_links()]
-    rate_mbit_s = sum(link.rate_up_mbit_s + link.rate_down_mbit_s for link in delayed)
-    return min(rate_mbit_s * 1e6 / frame_bits, packets_per_s * len(delayed)) * RELAY_COST_US * 1e-6
+def _largest_scale(network: Network, processors: int) -> float:
+    """That the processors carry, to two significant digits; `network` at full speed."""
+    return round_down(SHARE_FOR_PACKETS * processors / processors_needed(network))
 
 
-def check(network: Network, scale: float, processors: int, routed: bool = False) -> None:
-    needed = processors_needed(network, routed)
-    budget = SHARE_FOR_PACKETS * processors
-    if needed > budget:
-        largest = scale * budget / needed
+def default_scale(network: Network, processors: int) -> float:
+    """The largest up to full speed."""
+    return min(1.0, _largest_scale(network, processors))
+
+
+def check(network: Network, scale: float, processors: int) -> None:
+    """Refuses what is more than that; `network` at full speed."""
+    largest = _largest_scale(network, processors)
+    if scale > largest:
+        needed = processors_needed(network) * scale
         raise BadInput(
             f"scale {scale:g} is more than this machine carries: {len(network.hosts)} hosts at "
-            f"full rate keep {needed:.1f} processors busy with packets, {budget:.1f} of "
-            f"{processors} are to spare; use --scale {round_down(largest):g} or less, or --force "
-            "(figures taken then tell of the processors, not of the network)"
+            f"full rate keep {needed:.1f} processors busy with packets, "
+            f"{SHARE_FOR_PACKETS * processors:.1f} of {processors} are to spare; use --scale "
+            f"{largest:g} or less, or --force (figures taken then tell of the processors, not of "
+            "the network)"
         )
 
 

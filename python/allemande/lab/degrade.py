@@ -1,12 +1,8 @@
 """Links that get worse while the lab runs: slower, losing packets, or dead.
 
-Each direction of a link is shaped at its sending end and loses packets at its receiving end. A
-slower link gets another rate for its shapers. A link that loses packets gets a classic BPF program
-where they come in: it draws a random number for each and drops it or not. A dead link drops all of
-them: nobody is told, as with a broken cable whose ends stay lit. Routers learn of it when next hops
-are withdrawn, all of them at once.
-
-The kernel's own random numbers decide, so losses are not the same in a second run.
+The emulator is told what becomes of a link, and it does the same to both directions. Packets are
+lost at the receiving end, after their time on the link. A dead link loses all of them: nobody is
+told, as with a broken cable whose ends stay lit. Routers learn of it when it is withdrawn.
 """
 
 from __future__ import annotations
@@ -19,14 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from allemande.errors import BadInput
-from allemande.lab import boot_plan, registry, routers
-from allemande.lab.network import Network, Port
+from allemande.lab import boot_plan, registry
+from allemande.lab.network import Network
 
 FILE = "degraded.json"
-
-# Classic BPF: A = random 32 bits; A >= threshold drops the packet, else other filters decide.
-_LOAD_RANDOM = "32 0 0 4294963256"  # ld [SKF_AD_OFF + SKF_AD_RANDOM]
-_DROP, _GO_ON = "6 0 0 2", "6 0 0 4294967295"  # TC_ACT_SHOT, TC_ACT_UNSPEC
 
 
 @dataclass(frozen=True)
@@ -39,8 +31,6 @@ class Condition:
 
 
 Conditions = Mapping[int, Condition]  # by the link's place in the file; others are as built
-# (node, tool) -> lines for its -batch
-Commands = dict[tuple[str, str], list[str]]
 
 AS_BUILT = Condition()
 
@@ -101,45 +91,31 @@ def withdrawn(before: Conditions, links: Iterable[int]) -> dict[int, Condition]:
     return {**before, **{link: replace(before[link], withdrawn=True) for link in links}}
 
 
-def _loss_lines(device: str, before: float, after: float) -> list[str]:
-    if before == after:
-        return []
-    if after == 0:
-        return [f"qdisc del dev {device} clsact"]
-    threshold = min(round((1 - after) * 2**32), 2**32 - 1)
-    program = f"4,{_LOAD_RANDOM},53 0 1 {threshold},{_DROP},{_GO_ON}"
-    first = [] if before else [f"qdisc add dev {device} clsact"]
-    verb = "replace" if before else "add"
-    return [
-        *first,
-        f"filter {verb} dev {device} ingress pref 1 handle 1 bpf da bytecode '{program}'",
-    ]
-
-
-def commands(network: Network, before: Conditions, after: Conditions, routed: bool) -> Commands:
-    """What has to be carried out where, for links that were so and are to be so."""
-    lines: Commands = {}
-    ports = network.ports()
-
-    def add(port: Port, tool: str, new: list[str]) -> None:
-        if new:
-            lines.setdefault((port.node, tool), []).extend(new)
-
+def messages(before: Conditions, after: Conditions) -> list[str]:
+    """What the emulator is told, for links that were so and are to be so."""
+    lines = []
     for link in sorted({*before, *after}):
         was, becomes = before.get(link, AS_BUILT), after.get(link, AS_BUILT)
-        for port in ports[2 * link : 2 * link + 2]:
-            if was.rate != becomes.rate:
-                add(port, "tc", [boot_plan.reshaping(network, port, becomes.rate)])
-            add(port, "tc", _loss_lines(port.device, was.loss, becomes.loss))
-    if routed:
-        gone_before = {link for link, condition in before.items() if condition.withdrawn}
-        gone_after = {link for link, condition in after.items() if condition.withdrawn}
-        if gone_before != gone_after:
-            for switch in network.switches:
-                known = set(routers.forwarding(network, switch.name, gone_before))
-                new = routers.forwarding(network, switch.name, gone_after)
-                if differing := [line for line in new if line not in known]:
-                    lines[switch.name, "ip"] = differing
+        if (was.rate, was.loss) != (becomes.rate, becomes.loss):
+            lines.append(f"link {link} {becomes.rate:.12g} {becomes.loss:.12g}")
+    if (gone := _withdrawn_links(after)) != _withdrawn_links(before):
+        lines.append("withdrawn " + (",".join(map(str, gone)) or "-"))
+    return lines
+
+
+def _withdrawn_links(conditions: Conditions) -> list[int]:
+    return sorted(link for link, condition in conditions.items() if condition.withdrawn)
+
+
+def shapers(network: Network, before: Conditions, after: Conditions) -> dict[str, list[str]]:
+    """host -> lines for `tc -batch`: a host's own end of a link is shaped in its namespace."""
+    lines: dict[str, list[str]] = {}
+    for interface in network.interfaces():
+        link = interface.egress.index // 2
+        was, becomes = before.get(link, AS_BUILT), after.get(link, AS_BUILT)
+        if was.rate != becomes.rate:
+            line = boot_plan.reshaping(network, interface.egress, becomes.rate)
+            lines.setdefault(interface.host, []).append(line)
     return lines
 
 

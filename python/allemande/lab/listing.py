@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from allemande.lab import registry
-from allemande.lab.stats import Stats
+from allemande.lab.stats import EmulatorStats, Stats
 
 LAB_COLUMNS = ("name", "cluster", "scale", "timers", "hosts", "pid")
 
@@ -41,7 +41,7 @@ def print_labs(rows: list[dict[str, Any]]) -> None:
 def print_stats(counted: Stats, every: bool) -> None:
     ports = Table(box=None, pad_edge=False, title="ports", title_justify="left")
     ports.add_column("port", no_wrap=True)
-    for column in ("Mbit/s", "sent", "dropped", "queue high-water", "of"):
+    for column in ("Mbit/s", "sent", "dropped", "lost", "queue high-water", "of"):
         ports.add_column(column, justify="right", no_wrap=True)
     for port in counted.ports:
         if every or port.sent_packets or port.dropped_packets:
@@ -50,6 +50,7 @@ def print_stats(counted: Stats, every: bool) -> None:
                 f"{port.rate_mbit_s:g}" if port.rate_mbit_s else "-",
                 f"{port.sent_packets}",
                 f"{port.dropped_packets}",
+                f"{port.lost_packets}",
                 f"{port.queue_high_water}",
                 f"{port.queue_limit_packets}" if port.queue_limit_packets else "-",
             )
@@ -92,8 +93,18 @@ def print_stats(counted: Stats, every: bool) -> None:
     for table in (ports, hosts, cpus, *([degraded] if counted.degraded else [])):
         console.print(table)
         console.print()
-    if (relay := counted.relay) is not None:
-        console.print(
-            f"relay: {relay.packets} packets delayed, {relay.lost_packets} lost, late by "
-            f"{relay.late_us_mean:.0f} us on average and {relay.late_ns_max / 1000:.0f} us at most"
-        )
+    if counted.emulator is not None:
+        console.print(_describe_emulator(counted.emulator), soft_wrap=True)
+
+
+def _describe_emulator(counted: EmulatorStats) -> str:
+    text = (
+        f"emulator: {counted.frames_in} frames in, {counted.frames_out} out, "
+        f"{counted.lost_frames} lost by the machine; late by {1e6 * counted.lateness_s:.0f} us on "
+        f"average and {counted.late_ns_max / 1000:.0f} us at most, {counted.late_frames} by more "
+        f"than a frame's time; {counted.cpu_ns / 1e9:.1f} s of a processor, "
+        f"{'before all others' if counted.realtime else 'without real-time priority'}"
+    )
+    if counted.lost_frames or counted.is_late():
+        text += "\nfigures taken meanwhile are void: the machine did not keep up with the network"
+    return text

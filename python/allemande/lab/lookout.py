@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -19,7 +19,7 @@ ENDS_WITHIN_S = 60
 
 @dataclass(frozen=True)
 class PortLooks:
-    """Counters of the kernel since boot, and the queue as it was, at each look."""
+    """Counters since boot, and the queue as it was, at each look."""
 
     port: Port
     sent_bytes: tuple[int, ...]
@@ -30,7 +30,7 @@ class PortLooks:
 @dataclass(frozen=True)
 class Looks:
     times_s: tuple[float, ...]  # CLOCK_MONOTONIC
-    tcp_timeouts: tuple[int, ...]  # of all hosts, since boot
+    tcp: Mapping[str, tuple[int, ...]]  # of all hosts, since boot: watch.TCP_COUNTERS
     ports: tuple[PortLooks, ...]
     processor_part: float  # of one processor that looking took
 
@@ -43,7 +43,7 @@ def parse_looks(answer: dict[str, Any], ports: Collection[Port], watched_s: floa
         rows.append(PortLooks(by_index[entry["port"]], sent, queued, dropped))
     return Looks(
         tuple(answer["times_s"]),
-        tuple(answer["tcp_timeouts"]),
+        {name: tuple(counts) for name, counts in answer["tcp"].items()},
         tuple(rows),
         answer["cpu_s"] / watched_s,
     )

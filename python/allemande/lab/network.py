@@ -1,8 +1,8 @@
 """The network a lab builds: every link end as a port with its rate, queue, device and addresses.
 
-A port is the egress side of one link end: what leaves the node there is shaped to the link's rate
-and waits in a queue counted in packets. A host has a device per link, `eth0`, `eth1`, …; the ports
-of all switches are `p0`, `p1`, ….
+A port is the egress side of one link end: what leaves the node there has the link's rate and waits
+in a queue counted in packets. A host has a device per link, `eth0`, `eth1`, …; ports of switches
+are the emulator's.
 
 The addresses are in 198.18.0.0/15: those of the hosts' first devices in 198.18.0.0/19, those of
 their second ones in 198.18.32.0/19 and so on, those of switches in 198.19.0.0/16.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ IPV4_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
 # A unique local prefix (RFC 4193); exists inside the namespaces only.
 IPV6_NETWORK = ipaddress.IPv6Network("fd00:a11e:3a4d:e::/64")
 
-# What switches are made of.
+# How switches forward.
 BRIDGES, ROUTERS = "bridges", "routers"
 FORWARDING = (BRIDGES, ROUTERS)
 
@@ -32,13 +32,8 @@ HOST_DEVICE = "eth0"
 # How many addresses there are for the hosts' devices of one number, and how many such numbers.
 PLANE_ADDRESSES = 8192
 PLANES_MAX = 8
-# Switches come after all devices of hosts.
-FIRST_SWITCH_ADDRESS = PLANES_MAX * PLANE_ADDRESSES
+# Switches come after all devices of hosts, from 198.19.0.1 on: the emulator answers as them.
 SWITCHES_MAX = 60_000
-
-# The relay is up to 0.2 ms late now and then (docs/adr/0039); a shorter latency than this, as it
-# lasts in the lab, would mostly be that.
-LATENCY_US_MIN = 1000
 
 
 def _host_device(number: int) -> str:
@@ -59,11 +54,6 @@ class Link:
     bidirectional_cap_mbit_s: float = 0
     one_way: bool = False  # nothing goes down
 
-    @property
-    def delayed(self) -> bool:
-        """Whether the lab's relay delays what crosses it."""
-        return self.latency_us >= LATENCY_US_MIN
-
 
 @dataclass(frozen=True)
 class Switch:
@@ -72,13 +62,14 @@ class Switch:
     switching: str = "store-and-forward"
     flow_control: str = "drop"
     buffer_packets: int = 0
+    buffer_alpha: float = 0
     backplane_mbit_s: float = 0
     site: str = ""
 
 
 @dataclass(frozen=True)
 class Port:
-    """The sending end of a link: `node` sends to `peer` through `device`."""
+    """The sending end of a link: `node` sends to `peer`, a host through `device`."""
 
     index: int
     node: str
@@ -149,33 +140,19 @@ class Network:
     def mac(self, host: str) -> str:
         return _host_mac(self._host_index(host), 0)
 
-    def switch_ipv4(self, switch: str) -> str:
-        """What a switch that routes answers as."""
-        return str(IPV4_NETWORK[self._switch_offset(switch)])
-
-    def switch_ipv6(self, switch: str) -> str:
-        return str(IPV6_NETWORK[self._switch_offset(switch)])
-
-    def _switch_offset(self, switch: str) -> int:
-        names = [known.name for known in self.switches]
-        return FIRST_SWITCH_ADDRESS + 1 + names.index(switch)
-
     def ports(self) -> list[Port]:
         """Two per link, in file order: first the `from` end's, then the `to` end's."""
         ports: list[Port] = []
         devices = dict.fromkeys(self.hosts, 0)
-        switch_ports = 0
         for link in self.links:
             for node, peer, rate, queue in (
                 (link.node_from, link.node_to, link.rate_up_mbit_s, link.queue_up_packets),
                 (link.node_to, link.node_from, link.rate_down_mbit_s, link.queue_down_packets),
             ):
+                device = ""
                 if node in devices:
                     device = _host_device(devices[node])
                     devices[node] += 1
-                else:
-                    device = f"p{switch_ports}"
-                    switch_ports += 1
                 ports.append(Port(len(ports), node, peer, device, rate, queue))
         return ports
 
@@ -211,18 +188,17 @@ class Network:
             counts[interface.host] += 1
         return [_host_device(number) for number in range(min(counts.values(), default=0))]
 
-    def ways(self, without: Collection[int] = ()) -> dict[str, list[list[Port]]]:
+    def ways(self) -> dict[str, list[list[Port]]]:
         """switch -> per interface of a host, all ports towards it on shortest paths.
 
-        `without`: links, by their place in the file, that are not there. A switch that does not
-        reach an interface has no port towards it.
+        A switch that does not reach an interface has no port towards it.
         """
         switches = {switch.name for switch in self.switches}
         ports = self.ports()
         ports_of: dict[str, list[Port]] = {name: [] for name in switches}
         for port in ports:
             against = port.index % 2 == 1 and self.links[port.index // 2].one_way
-            if port.node in switches and port.index // 2 not in without and not against:
+            if port.node in switches and not against:
                 ports_of[port.node].append(port)
         neighbours: dict[str, list[str]] = {name: [] for name in switches}  # that send to it
         for name, own in ports_of.items():
@@ -232,7 +208,7 @@ class Network:
         ways: dict[str, list[list[Port]]] = {switch.name: [] for switch in self.switches}
         for interface in self.interfaces():
             last = interface.ingress
-            distance = {} if last.index // 2 in without else {last.node: 0}
+            distance = {last.node: 0}
             frontier = deque(distance)
             while frontier:  # hosts do not forward
                 node = frontier.popleft()
@@ -270,10 +246,6 @@ class Network:
             for switch, found in self.ways().items()
         }
 
-    def delayed_links(self) -> list[int]:
-        """The links whose latency the lab emulates, by their places in the file."""
-        return [number for number, link in enumerate(self.links) if link.delayed]
-
     def links_between(self, one: str, other: str) -> list[int]:
         """The links that join two nodes, by their places in the file."""
         ends = {one, other}
@@ -284,7 +256,7 @@ class Network:
         ]
 
     def check(self, source: str) -> None:
-        """Refuses what namespaces cannot be built from."""
+        """Refuses what a lab cannot be built from."""
         attached = dict.fromkeys(self.hosts, 0)
         for link in self.links:
             for node in (link.node_from, link.node_to):
@@ -305,27 +277,6 @@ class Network:
         if long_names:
             raise BadInput(f"{source}: host name {long_names[0]!r} is longer than 63 characters")
 
-    def notes(self) -> list[str]:
-        """What the file asks for and token buckets in front of bridges or routers do not give."""
-        notes = []
-        if any(0 < link.latency_us < LATENCY_US_MIN for link in self.links):
-            notes.append(
-                f"link latencies that last less than {LATENCY_US_MIN / 1000:g} ms in the lab are "
-                "not emulated"
-            )
-        if any(link.bidirectional_cap_mbit_s for link in self.links):
-            notes.append("bidirectional caps are not emulated: each direction has its own rate")
-        if any(switch.architecture != "output" for switch in self.switches):
-            notes.append(
-                "switches are output-queued with a buffer per port here; input-buffered and "
-                "shared-buffer switches exist in the simulator only"
-            )
-        if any(switch.flow_control != "drop" for switch in self.switches):
-            notes.append("back-pressure between switches is not emulated: full queues drop")
-        if any(switch.backplane_mbit_s for switch in self.switches):
-            notes.append("switch backplanes are not emulated: they carry everything")
-        return notes
-
     def to_toml(self, description: str) -> str:
         """A cluster file of the lab as built, addresses and interfaces filled in."""
         lines = [
@@ -340,9 +291,11 @@ class Network:
         for switch in self.switches:
             lines += ["", "[[switch]]", f'name = "{switch.name}"']
             lines += [f'site = "{switch.site}"'] if switch.site else []
-            # As built, whatever the file asks for (notes): a queue per port and nothing else.
-            lines += ['architecture = "output"', 'switching = "store-and-forward"']
-            lines += ['flow_control = "drop"']
+            lines += [f'architecture = "{switch.architecture}"']
+            lines += [f'switching = "{switch.switching}"']
+            lines += [f'flow_control = "{switch.flow_control}"']
+            for name in ("buffer_packets", "buffer_alpha", "backplane_mbit_s"):
+                lines += [f"{name} = {value:.12g}"] if (value := getattr(switch, name)) else []
         of_host: dict[str, list[Interface]] = {host: [] for host in self.hosts}
         for interface in self.interfaces():
             of_host[interface.host].append(interface)
@@ -357,13 +310,15 @@ class Network:
             lines += [f"rate_down_mbit_s = {link.rate_down_mbit_s:.12g}"]
             lines += [f"queue_up_packets = {link.queue_up_packets}"]
             lines += [f"queue_down_packets = {link.queue_down_packets}"]
-            lines += [f"latency_us = {link.latency_us:.12g}"] if link.delayed else []
+            for name in ("latency_us", "bidirectional_cap_mbit_s"):
+                lines += [f"{name} = {value:.12g}"] if (value := getattr(link, name)) else []
             lines += ["one_way = true"] if link.one_way else []
         return "\n".join(lines) + "\n"
 
 
 def choose_forwarding(name: str | None, network: Network) -> str:
-    """What the lab's switches are: routers where packets have a choice, unless `name` says."""
+    """How the lab's switches forward: as routers where packets have a choice, unless `name` says
+    otherwise."""
     if name is None:
         return ROUTERS if network.has_several_ways() else BRIDGES
     if name not in FORWARDING:
@@ -399,6 +354,7 @@ def load_network(cluster: str | Path) -> Network:
                 switch.switching,
                 switch.flow_control,
                 switch.buffer_packets,
+                switch.buffer_alpha,
                 switch.backplane_mbit_s,
                 switch.site,
             )

@@ -19,6 +19,8 @@ TOOLS = {
     "env": "coreutils",
 }
 
+EMULATOR = Path(__file__).parents[1] / "lib" / "allemande-emulate"
+
 DEFAULT_CONGESTION_CONTROL = "cubic"
 FALLBACK_CONGESTION_CONTROL = "reno"  # never missing, never restricted
 
@@ -37,6 +39,12 @@ def check() -> None:
             f"the lab needs {', '.join(missing)}, not found in PATH; "
             f"install with: apt-get install {packages} (as root), and have /usr/sbin in PATH"
         )
+
+
+def emulator_program() -> Path:
+    if not EMULATOR.exists():
+        raise Failed(f"the lab needs {EMULATOR}, which `make build` makes and wheels contain")
+    return EMULATOR
 
 
 def congestion_control(wanted: str) -> tuple[str, list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -19,31 +18,23 @@ from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
 from allemande.lab import (
     boot_plan,
+    booting,
     capacity,
-    delays,
+    launch_network,
     mpi_launch,
     preflight,
     processor_group,
     registry,
 )
 from allemande.lab import degrade as degradation
-from allemande.lab.inside import observe
-from allemande.lab.inside.relay import read_counters
-from allemande.lab.network import BRIDGES, ROUTERS, Network, choose_forwarding, load_network
+from allemande.lab.inside import emulator, observe
+from allemande.lab.network import HOST_DEVICE, ROUTERS, Network, choose_forwarding, load_network
 from allemande.lab.placement import Placement, hostfile, spread
-from allemande.lab.stats import RelayStats, Stats
+from allemande.lab.stats import EmulatorStats, Stats
 from allemande.lab.timers import Timers, choose_timers
 
-SAMPLE_PERIOD_S = 0.05
-
-# The lab's own processes need the standard library only, and start faster without site-packages.
-_INSIDE = str(Path(__file__).parent)
-_PYTHON = (sys.executable, "-I", "-S", "-c")
-
-
-def _inside_program(module: str) -> list[str]:
-    code = f"import sys; sys.path.insert(0, {_INSIDE!r}); from inside.{module} import main; main()"
-    return [*_PYTHON, code]
+# What runs in a lab of a user without root gives way to the emulator, which may not go ahead.
+BEHIND_THE_EMULATOR = ("nice", "-n", "19")
 
 
 class Lab:
@@ -60,15 +51,13 @@ class Lab:
         self.scale: float = state["scale"]
         self.timers = Timers(**state["timers"])
         self.directory = Path(state["directory"])
-        self.cluster_file = self.directory / "cluster.toml"  # the effective one
+        self.cluster_file = self.directory / booting.CLUSTER_FILE  # the effective one
         self.network: Network = load_network(self.cluster_file)
         self.notes: list[str] = state["notes"]
         self.routed: bool = state["forwarding"] == ROUTERS
-        # Of the hosts, and of the switches where each has a namespace.
+        self._shaped: bool = state["shaped"]
         self._pids = {
-            name: holder["pid"]
-            for holder in state["holders"]
-            if (name := holder["host"] or holder["switch"])
+            holder["host"]: holder["pid"] for holder in state["holders"] if holder["host"]
         }
 
     # ---- life ----------------------------------------------------------------------------------
@@ -78,7 +67,7 @@ class Lab:
         cls,
         cluster: str | Path,
         *,
-        scale: float = 1.0,
+        scale: float | None = None,
         name: str | None = None,
         persistent: bool = False,
         timers: str | None = None,
@@ -86,67 +75,69 @@ class Lab:
         offloads: bool = False,
         congestion_control: str = "cubic",
         forwarding: str | None = None,
-        sample_period_s: float = SAMPLE_PERIOD_S,
         force: bool = False,
     ) -> Lab:
-        """Boots `cluster`, a file or the name of a ready-made one, with every rate times `scale`.
+        """Boots `cluster`, a file or the name of a ready-made one, with every rate times `scale`:
+        the largest up to 1 that the processors carry, if nothing is said.
 
         `timers`: "scaled" or "real"; scaled below scale 1 if nothing is said (lab.timers).
-        `shape=False` leaves the links as fast and as deep as the machine makes them. `offloads`
-        keeps segmentation offloads on. `persistent`: survives this process until `close`.
+        `shape=False` leaves the links as fast and as deep as the machine makes them; `offloads`
+        then keeps segmentation offloads on. `persistent`: survives this process until `close`.
         `forwarding`: "bridges" or "routers"; routers if nothing is said and a switch has several
-        shortest paths to a host.
-        `sample_period_s=0` turns the look at the queues off. `force` skips the processor check.
+        shortest paths to a host. `force` skips the processor check.
         """
-        if not 0 < scale <= 1000:
+        if scale is not None and not 0 < scale <= 1000:
             raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
-        times = choose_timers(timers, scale, shape)
+        if offloads and shape:
+            raise BadInput(
+                "offloads need unshaped links: the lab's switches take packets, not trains of them"
+            )
         preflight.check()
         path = find_cluster_file(os.fspath(cluster)).absolute()
-        network = load_network(path).scaled(scale if shape else 1)
-        network.check(str(path))
-        delays.check(network, str(path))
-        routed = choose_forwarding(forwarding, network) == ROUTERS
-        if shape and not force:
-            capacity.check(network, scale, len(os.sched_getaffinity(0)), routed)
+        full_speed = load_network(path)
+        full_speed.check(str(path))
+        notes: list[str] = []
+        if scale is None:
+            scale, notes = booting.choose_scale(full_speed, shape)
+        elif shape and not force:
+            capacity.check(full_speed, scale, len(os.sched_getaffinity(0)))
+        times = choose_timers(timers, scale, shape)
+        network = full_speed.scaled(scale if shape else 1)
+        launch_network.check(network, str(path))
+        forwarding = choose_forwarding(forwarding, network)
         control, control_notes = preflight.congestion_control(congestion_control)
-        plan = boot_plan.make_plan(
-            network,
-            shape=shape,
-            offloads=offloads,
-            congestion_control=control,
-            timers=times,
-            routed=routed,
-        )
         directory = registry.claim(network.name if name is None else name, exact=name is not None)
         process: subprocess.Popen[bytes] | None = None
         try:
-            _write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
-            process = _start(directory)
-            group = processor_group.make() if network.delayed_links() else None
-            plan |= {
-                "directory": str(directory),
-                "sample_period_s": sample_period_s,
-                "group": None if group is None else str(group),
-            }
-            init, pids = _build(process, plan, directory)
+            booting.write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
+            plan = boot_plan.make_plan(
+                network,
+                emulator=booting.emulator_command(directory, forwarding) if shape else [],
+                offloads=offloads,
+                congestion_control=control,
+                timers=times,
+            )
+            process = booting.start(directory)
+            plan["directory"] = str(directory)
+            init, pids = booting.build(process, plan, directory)
             state: dict[str, Any] = {
                 "name": directory.name,
                 "cluster": str(path),
                 "scale": scale,
                 "timers": asdict(times),
                 "shaped": shape,
-                "forwarding": ROUTERS if routed else BRIDGES,
+                "port_count": 2 * len(network.links),
+                "forwarding": forwarding,
                 "persistent": persistent,
                 "rootless": os.geteuid() != 0,
                 "directory": str(directory),
                 "init": registry.process(init),
                 "holders": boot_plan.holders(plan, pids),
-                "notes": [*network.notes(), *control_notes],
+                "notes": [*notes, *control_notes],
                 # Counted for the whole machine since it started; the lab's part is what came after.
                 "softnet": observe.softnet(),
             }
-            _write_agent(directory, network, pids)
+            booting.write_agent(directory, network, pids)
             registry.write(directory / "state.json", state)
             (directory / "boot.json").unlink()
             if persistent:
@@ -157,7 +148,7 @@ class Lab:
             return cls(state, process)
         except BaseException:
             if process is not None:
-                _end(process)
+                booting.end(process)
             registry.remove(directory)
             raise
 
@@ -170,7 +161,7 @@ class Lab:
         """Ends the lab and everything in it; returns when its processes are gone."""
         registry.kill_and_wait(self._state["init"])
         if self._boot is not None:
-            _end(self._boot)
+            booting.end(self._boot)
             self._boot = None
         registry.remove(self.directory)
 
@@ -233,7 +224,12 @@ class Lab:
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
     ) -> list[str]:
-        """The command line that runs `argv` on `host`, or on a switch that is a router."""
+        """The command line that runs `argv` on `host`."""
+        if host in {switch.name for switch in self.network.switches}:
+            raise BadInput(
+                f"{host!r} is a switch of lab {self.name!r}, where nothing can run; "
+                f"expected one of its hosts: {', '.join(self.hosts)}"
+            )
         if host not in self._pids:
             close = get_close_matches(host, self._pids, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
@@ -248,7 +244,7 @@ class Lab:
             *processor_group.entering(),
             *self._enter(),
             *("nsenter", "-t", str(self._pids[host]), "-m", "-n", "-u", "--"),
-            *(delays.BEHIND_THE_RELAY if self.rootless and self.network.delayed_links() else ()),
+            *(BEHIND_THE_EMULATOR if self.rootless and self._shaped else ()),
             *("env", "--default-signal=INT", "-C", str(cwd or Path.cwd())),
             *(f"{key}={value}" for key, value in settings.items()),
             *argv,
@@ -325,7 +321,7 @@ class Lab:
             cyclic=where.order == "cyclic",
             shared_memory=placement is not None and placement.shares_hosts,
             devices=self.network.common_devices(),
-            launch_device=delays.launch_device(self.network),
+            launch_device=launch_network.device(self.network) if self._shaped else HOST_DEVICE,
         )
         # What the caller sets for the ranks may be meant for the launcher's side as well.
         own = {name: value for name, value in (env or {}).items() if name != "LD_PRELOAD"}
@@ -341,7 +337,7 @@ class Lab:
 
     def inside_command(self, module: str) -> list[str]:
         """The command line that runs one of lab/inside's programs; it dies with its caller."""
-        return [*self._enter(), *_inside_program(module)]
+        return [*self._enter(), *booting.inside_program(module)]
 
     def inside_state(self) -> dict[str, Any]:
         """What such a program needs to know of the lab."""
@@ -359,16 +355,16 @@ class Lab:
     ) -> None:
         """Makes the link between two nodes worse, both ways: `rate` and `loss` as parts of 1.
 
-        `down`: everything sent over it is lost, silently. With `withdraw_ms`, so much later, all
-        routers take their next hops over it away; the call returns after that. What is not named
+        `down`: everything sent over it is lost, silently. With `withdraw_ms`, so much later, no
+        router sends anything over it any more; the call returns after that. What is not named
         stays as it is. Raises BadInput for what is no link of the lab.
         """
         if (rate is None) + (loss is None) + (not down) != 2:
             raise BadInput("expected one of: a rate, a loss, down")
         if rate is not None and not 0 < rate <= 1:
             raise BadInput(f"rate {rate:g}: expected a part of the link's own, above 0 to 1")
-        if rate is not None and not self._state["shaped"]:
-            raise BadInput(f"the links of lab {self.name!r} are not shaped: they have no rate")
+        if not self._shaped:
+            raise BadInput(f"the links of lab {self.name!r} are not shaped: they cannot get worse")
         if loss is not None and not 0 < loss < 1:
             raise BadInput(f"loss {loss:g}: expected a part of the packets, above 0 and below 1")
         if withdraw_ms is not None and not (down and withdraw_ms >= 0):
@@ -384,7 +380,7 @@ class Lab:
             self._change_links(after, degradation.withdrawn(after, links))
 
     def restore(self, one: str, other: str) -> None:
-        """The link as it was built, next hops included."""
+        """The link as it was built, and in use by routers again."""
         links = degradation.find_links(self.network, one, other, self.name)
         before = degradation.read(self.directory)
         self._change_links(before, degradation.changed(before, links, restore=True))
@@ -392,27 +388,30 @@ class Lab:
     def _change_links(self, before: degradation.Conditions, after: degradation.Conditions) -> None:
         if not registry.is_alive(self._state["init"]):
             raise Failed(f"lab {self.name!r} is not running any more")
-        bridges = [
-            holder["pid"]
-            for holder in self._state["holders"]
-            if not (holder["host"] or holder["switch"] or holder["relay"])
-        ]
-        commands = degradation.commands(self.network, before, after, self.routed)
-        for (node, tool), lines in commands.items():
-            pid = self._pids.get(node) or bridges[0]
-            argv = [*self._enter(), "nsenter", "-t", str(pid), "-n", "--", tool, "-batch", "-"]
+        try:
+            for message in degradation.messages(before, after):
+                emulator.tell(self.directory, message)
+        except OSError as error:
+            raise Failed(f"cannot change the links of lab {self.name!r}: {error}") from error
+        for host, lines in degradation.shapers(self.network, before, after).items():
+            nsenter = ["nsenter", "-t", str(self._pids[host]), "-n", "--", "tc", "-batch", "-"]
             done = subprocess.run(
-                argv, input="\n".join(lines) + "\n", text=True, capture_output=True, check=False
+                [*self._enter(), *nsenter],
+                input="\n".join(lines) + "\n",
+                text=True,
+                capture_output=True,
+                check=False,
             )
             if done.returncode != 0:
-                raise Failed(f"cannot change the links of {node}: {tool}: {done.stderr.strip()}")
+                raise Failed(f"cannot change the links of {host}: tc: {done.stderr.strip()}")
         degradation.write(self.directory, after)
 
-    def relay(self) -> RelayStats | None:
-        """What the relay counted, as `stats` has it, at once; None: no link has a latency."""
-        if not self.network.delayed_links():
+    def emulator_stats(self) -> EmulatorStats | None:
+        """What the emulator counted, as `stats` has it, at once; None: links are unshaped."""
+        if not self._shaped:
             return None
-        return RelayStats(**read_counters(self.directory / "relay"))
+        counted = emulator.Counters(self.directory).read()
+        return EmulatorStats(**emulator.decode_totals(counted))
 
     def stats(self) -> Stats:
         """Every counter as it stands; `later.since(earlier)` gives those of a run."""
@@ -430,61 +429,7 @@ class Lab:
             self.name,
             degradation.apply_rates(self.network, conditions),
             json.loads(done.stdout),
-            shaped=bool(self._state["shaped"]),
+            shaped=self._shaped,
             softnet_at_boot=self._state["softnet"],
             degraded=degradation.as_rows(self.network, conditions),
         )
-
-
-def _write_files(directory: Path, network: Network, description: str) -> None:
-    (directory / "tmp").mkdir()
-    (directory / "hosts").write_text(boot_plan.hosts_file(network))
-    (directory / "cluster.toml").write_text(network.to_toml(description))
-
-
-def _write_agent(directory: Path, network: Network, pids: list[int]) -> None:
-    agent = directory / "lab-agent"
-    agent.write_text(mpi_launch.agent_script(dict(zip(network.hosts, pids, strict=False))))
-    agent.chmod(0o755)
-
-
-def _start(directory: Path) -> subprocess.Popen[bytes]:
-    with (directory / "log").open("wb") as log:
-        return subprocess.Popen(
-            _inside_program("init"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C is ours to handle
-        )
-
-
-def _build(
-    process: subprocess.Popen[bytes], plan: dict[str, Any], directory: Path
-) -> tuple[int, list[int]]:
-    """Sends the plan; returns the first process as seen from here, and the holders."""
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(json.dumps(plan).encode() + b"\n")
-    process.stdin.flush()
-    init = 0
-    for line in process.stdout:
-        message = json.loads(line)
-        if "pid" in message:
-            init = message["pid"]
-            process.wait()
-        elif "ready" in message:
-            return init, message["ready"]
-        elif message.get("stage") == "namespaces":
-            raise Failed(preflight.no_namespaces(message["error"]))
-        else:
-            raise Failed(f"the lab cannot be built: {message['error']}")
-    log = (directory / "log").read_text().strip()
-    raise Failed(f"the lab's first process ended while building: {log or 'it left no message'}")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Closing the life line ends what is still alive."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    process.wait()

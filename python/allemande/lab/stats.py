@@ -8,13 +8,19 @@ from typing import Any
 
 from allemande.lab.network import Network
 
+# The emulator may be late by so much: on average, of the time of an exchange; and so many of its
+# frames by more than a frame's time. Beyond that figures tell of the machine.
+LATENESS_PART_MAX = 0.02
+LATE_FRAMES_PART_MAX = 0.01
+
 
 @dataclass(frozen=True)
 class PortStats:
     """The sending end of a link.
 
-    `queue_high_water` is the longest queue known: the limit once anything was dropped (then it is
-    exact), otherwise the longest that a periodic look has seen, a lower bound.
+    What waits and is dropped at a port of an input-buffered switch came in there. The longest queue
+    ever, `queue_high_water`, is exact at switches. Of hosts the kernel keeps no maximum: it is the
+    limit once anything was dropped, else what waits now.
     """
 
     node: str
@@ -26,6 +32,8 @@ class PortStats:
     dropped_packets: int
     queued_packets: int
     queue_high_water: int
+    lost_packets: int = 0  # by chance, or as the link is dead
+    marked_packets: int = 0  # ECN
 
 
 @dataclass(frozen=True)
@@ -50,17 +58,47 @@ class CpuStats:
 
 
 @dataclass(frozen=True)
-class RelayStats:
-    """Of what delays the links that have a latency. `late_ns_max` is since the boot."""
+class EmulatorStats:
+    """Of the process that is the network. Frames are late that reach their host after their time,
+    and `late_frames` those that do so by more than a full frame takes on their last link."""
 
-    packets: int
-    lost_packets: int
-    late_ns: int  # all packets together
-    late_ns_max: int
+    published_ns: int  # CLOCK_MONOTONIC
+    frames_in: int
+    frames_out: int
+    lost_frames: int  # by the machine, not by the network
+    stray_frames: int  # to nobody
+    late_frames: int
+    late_ns: int  # all frames together
+    late_ns_max: int  # since the boot
+    held_frames: int  # in the network now
+    cpu_ns: int
+    wakeups: int
+    answers: int  # of routers, to packets whose TTL ended
+    realtime: int  # 1: it runs before all others
 
     @property
-    def late_us_mean(self) -> float:
-        return self.late_ns / 1000 / max(1, self.packets)
+    def lateness_s(self) -> float:
+        """On average."""
+        return 1e-9 * self.late_ns / max(1, self.frames_out)
+
+    def is_late(self, exchange_s: float | None = None) -> bool:
+        """Whether figures taken meanwhile, of exchanges that took so long, are void."""
+        too_many = self.late_frames > LATE_FRAMES_PART_MAX * self.frames_out
+        return too_many or (
+            exchange_s is not None and self.lateness_s > LATENESS_PART_MAX * exchange_s
+        )
+
+    def since(self, earlier: EmulatorStats) -> EmulatorStats:
+        return replace(
+            self,
+            **{name: getattr(self, name) - getattr(earlier, name) for name in _COUNTED},
+        )
+
+
+_COUNTED = (
+    *("frames_in", "frames_out", "lost_frames", "stray_frames", "late_frames", "late_ns"),
+    *("cpu_ns", "wakeups", "answers"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +108,7 @@ class Stats:
     hosts: tuple[HostStats, ...]
     cpus: tuple[CpuStats, ...]
     degraded: tuple[Mapping[str, Any], ...] = ()  # links that are not as built (lab.degrade)
-    relay: RelayStats | None = None  # None: no link has a latency
+    emulator: EmulatorStats | None = None  # None: links are unshaped
 
     @classmethod
     def from_observation(
@@ -86,18 +124,10 @@ class Stats:
         ports = []
         for port, row in zip(network.ports(), observed["ports"], strict=True):
             limit = port.queue_packets if shaped else 0
+            if port.node in network.hosts and row["dropped_packets"]:
+                row = {**row, "queue_high_water": max(limit, row["queued_packets"])}
             ports.append(
-                PortStats(
-                    port.node,
-                    port.peer,
-                    port.rate_mbit_s if shaped else 0,
-                    limit,
-                    row["sent_packets"],
-                    row["sent_bytes"],
-                    row["dropped_packets"],
-                    row["queued_packets"],
-                    _high_water(row["dropped_packets"], row["queue_seen"], limit),
-                )
+                PortStats(port.node, port.peer, port.rate_mbit_s if shaped else 0, limit, **row)
             )
         hosts = [HostStats(host, **row) for host, row in observed["hosts"].items()]
         at_boot = {row["cpu"]: row for row in softnet_at_boot}
@@ -105,8 +135,8 @@ class Stats:
             _less(CpuStats(**row), CpuStats(**at_boot.get(row["cpu"], row)))
             for row in observed["cpus"]
         ]
-        relay = RelayStats(**observed["relay"]) if "relay" in observed else None
-        return cls(lab, tuple(ports), tuple(hosts), tuple(cpus), tuple(degraded), relay)
+        emulator = EmulatorStats(**observed["emulator"]) if observed["emulator"] else None
+        return cls(lab, tuple(ports), tuple(hosts), tuple(cpus), tuple(degraded), emulator)
 
     def since(self, earlier: Stats) -> Stats:
         """What happened between the two. Queue lengths stay those of now."""
@@ -116,6 +146,8 @@ class Stats:
                 sent_packets=now.sent_packets - then.sent_packets,
                 sent_bytes=now.sent_bytes - then.sent_bytes,
                 dropped_packets=now.dropped_packets - then.dropped_packets,
+                lost_packets=now.lost_packets - then.lost_packets,
+                marked_packets=now.marked_packets - then.marked_packets,
             )
             for now, then in zip(self.ports, earlier.ports, strict=True)
         ]
@@ -132,15 +164,10 @@ class Stats:
             for now, then in zip(self.hosts, earlier.hosts, strict=True)
         ]
         cpus = [_less(now, then) for now, then in zip(self.cpus, earlier.cpus, strict=True)]
-        relay = self.relay
-        if relay is not None and earlier.relay is not None:
-            relay = replace(
-                relay,
-                packets=relay.packets - earlier.relay.packets,
-                lost_packets=relay.lost_packets - earlier.relay.lost_packets,
-                late_ns=relay.late_ns - earlier.relay.late_ns,
-            )
-        return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus), self.degraded, relay)
+        emulator = self.emulator
+        if emulator is not None and earlier.emulator is not None:
+            emulator = emulator.since(earlier.emulator)
+        return Stats(self.lab, tuple(ports), tuple(hosts), tuple(cpus), self.degraded, emulator)
 
     @property
     def dropped_packets(self) -> int:
@@ -165,8 +192,3 @@ def _less(now: CpuStats, then: CpuStats) -> CpuStats:
         now.softnet_dropped - then.softnet_dropped,
         now.softnet_squeezed - then.softnet_squeezed,
     )
-
-
-def _high_water(dropped: int, seen: int, limit: int) -> int:
-    """A queue that dropped was full. One packet more may wait at the shaper itself."""
-    return max(seen, limit) if dropped and limit else seen

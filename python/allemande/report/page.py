@@ -96,7 +96,9 @@ def _timeline_sections(timelines: Sequence[Timeline]) -> str:
         f"this plot alone. Links used: the links that this exchange asks most of, all together "
         f"(level: {escape(first.level)}). Shaded: less than {IDLE_USE:.0%} of them is used "
         "although the call is not over. Fullest queue: of all ports of switches, as "
-        f"seen every {period}; drops and time-outs are the kernel's counts. Looking took up to "
+        f"seen every {period}; drops are counted exactly. TCP timers: time-outs and probes for a "
+        "lost tail, each of which ends a wait of some connection; recoveries begin without a wait, "
+        "by answers to later packets. Looking took up to "
         f"{part:.0%} of one processor."
     )
     plots = "".join(

@@ -1,4 +1,4 @@
-"""One exchange of each candidate over the same time: links, queues, drops and time-outs."""
+"""One exchange of each candidate over the same time: links, queues, drops, TCP's timers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allemande.bench.timeline import Timeline
 from allemande.quantities import format_seconds
 from allemande.report.plot_look import INK, STYLE, save
 
-STRIPS = ("links used", "fullest queue", "drops", "time-outs")
+STRIPS = ("links used", "fullest queue", "drops", "TCP timers")
 STOCK_COLOUR, OUR_COLOUR = "#D55E00", "#0072B2"
 IDLE_COLOUR = "#f3dcd2"
 IDLE_USE = 0.05  # of what the links carry: less is idle
@@ -65,8 +65,19 @@ def describe(timeline: Timeline) -> str:
     return (
         f"{timeline.candidate}: done after {format_seconds(timeline.seconds)}, "
         f"links idle {idle_part(timeline):.0%} of it, "
-        f"{_count(sum(timeline.drops), 'drop')}, {_count(sum(timeline.timeouts), 'time-out')}"
+        f"{_count(sum(timeline.drops), 'drop')}, {_describe_tcp(timeline)}"
     )
+
+
+def _describe_tcp(timeline: Timeline) -> str:
+    """How connections noticed their losses. Idle links wait for the first two."""
+    seen = {name: sum(counts) for name, counts in timeline.tcp.items()}
+    words = _count(seen["timeouts"], "time-out")
+    if seen["loss_probes"]:
+        words += f", {_count(seen['loss_probes'], 'tail loss probe')}"
+    if recoveries := seen["sack_recoveries"] + seen["probe_recoveries"]:
+        words += f", {recoveries:,} {'recovery' if recoveries == 1 else 'recoveries'}"
+    return words
 
 
 def _time_label(seconds: float, _: object) -> str:
@@ -82,7 +93,7 @@ def _name_idle(axes: Axes, timeline: Timeline, longest_s: float) -> None:
 
 def _draw_strip(axes: Axes, timeline: Timeline, strip: int, counts_max: tuple[int, int]) -> None:
     colour = STOCK_COLOUR if timeline.stock else OUR_COLOUR
-    values = (timeline.link_use, timeline.queue_fill, timeline.drops, timeline.timeouts)[strip]
+    values = (timeline.link_use, timeline.queue_fill, timeline.drops, timeline.timers)[strip]
     for begin, end in idle_spans(timeline):
         axes.axvspan(begin, end, color=IDLE_COLOUR, linewidth=0, zorder=0)
     if strip < 2:
@@ -120,7 +131,7 @@ def _draw(timelines: Sequence[Timeline]) -> Canvas:
     longest_s = max(timeline.seconds for timeline in timelines)
     counts_max = (
         max((count for timeline in timelines for count in timeline.drops), default=0),
-        max((count for timeline in timelines for count in timeline.timeouts), default=0),
+        max((count for timeline in timelines for count in timeline.timers), default=0),
     )
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=(WIDTH_INCHES, height), facecolor="white")

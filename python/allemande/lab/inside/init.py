@@ -4,7 +4,8 @@
 
 It starts as an ordinary process, makes the lab's user (when not root), PID, mount and IPC
 namespaces and forks; the child is process 1 in there. A host's namespaces are held by a process
-of its own, a child of process 1. When process 1 ends for whatever reason, even kill -9, the kernel
+of its own, a child of process 1, and so are those of the network: their holder becomes the
+emulator. When process 1 ends for whatever reason, even kill -9, the kernel
 kills all of them and everything started in the lab, and with them go namespaces, links and mounts.
 
 Standard input carries the plan as one line of JSON. After that its end means that whoever booted
@@ -19,28 +20,23 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import mmap
 import os
 import select
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
-import traceback
 from pathlib import Path
 from typing import Any
 
 from . import qdisc
 from . import system_calls as calls
-from .relay import Relay
 
 TOOLS = ("ip", "bridge", "tc")
 UP_TIMEOUT_S = 60
 ENDED_WITHIN_S = 2
-JOIN_ATTEMPTS = 3
 
 
 def _say(message: dict[str, Any]) -> None:
@@ -114,18 +110,16 @@ def _wait_until_up(devices: list[str], in_bridge: bool) -> None:
 
 
 class Holder:
-    """A child that makes the namespaces of a host, of a router or of all bridges, and stays there.
+    """A child that makes the namespaces of a host or of the network, and stays there.
 
-    The plan's entry names its `host` or its `switch`, or has what the `relay` is told; none of
-    them: it has all switches as bridges.
+    The plan's entry names its `host`, or has the command line of the `emulator`.
     """
 
-    def __init__(self, entry: dict[str, Any], offloads: bool, directory: Path) -> None:
-        self.node: str | None = entry.get("host") or entry.get("switch")
-        self.name = self.node or ("the relay" if "relay" in entry else "the switches")
+    def __init__(self, entry: dict[str, Any], offloads: bool) -> None:
+        self.host: str | None = entry.get("host")
+        self.name = self.host or "the network"
         self.entry = entry
         self.offloads = offloads
-        self.directory = directory
         to_child, self.to_child = os.pipe()
         self.from_child, from_child = os.pipe()
         self.pid = os.fork()
@@ -141,8 +135,8 @@ class Holder:
         try:
             calls.set_process_name(self.name)
             calls.unshare(calls.CLONE_NEWNET | calls.CLONE_NEWUTS | calls.CLONE_NEWNS)
-            if self.node is not None:
-                socket.sethostname(self.node)
+            if self.host is not None:
+                socket.sethostname(self.host)
             # /sys/class/net shows the namespace it was mounted in; libraries list devices there.
             calls.mount("sysfs", "/sys", "sysfs", calls.MS_NOSUID | calls.MS_NODEV)
             _apply(self.entry["settings"], optional=False)
@@ -154,38 +148,33 @@ class Holder:
                 finished = command["finish"]
                 if not finished:
                     os.write(results, b"\n")
-            relay = None
-            if "relay" in self.entry:
-                relay = Relay(self.entry["relay"], self.directory / "relay")
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 0)
+            os.dup2(null, 1)
+            if "emulator" in self.entry:
+                self._become_emulator(command["hosts"], results)
         except BaseException as error:
             os.write(results, f"{self.name}: {error}\n".encode())
             os._exit(1)
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
         os.write(results, b"\n")
-        for descriptor in range(3, results + 1):
-            if relay is None or descriptor not in relay.descriptors():
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
-        if relay is not None:
-            try:
-                relay.run()
-            except BaseException:
-                traceback.print_exc()  # into the lab's log; the lab ends with any holder
-                os._exit(1)
+        os.closerange(3, results + 1)
         while True:
             signal.pause()
+
+    def _become_emulator(self, hosts: list[int], results: int) -> None:
+        """It answers by itself: with an empty line when it is ready, or with what is wrong."""
+        os.set_inheritable(results, True)
+        words = ["--hosts", ",".join(map(str, hosts)), "--ready", str(results)]
+        os.execv(self.entry["emulator"][0], [*self.entry["emulator"], *words])
 
     def _carry_out(self, command: dict[str, Any]) -> None:
         for tool in TOOLS:
             _batch(tool, command.get(tool, []))
         if command["finish"]:
             _apply(self.entry["optional_settings"], optional=True)
-            devices = [device for _, device in self.entry["ports"]]
-            for device in devices:
+            for device in self.entry["devices"]:
                 calls.set_offloads(device, self.offloads)
-            _wait_until_up(devices, in_bridge=self.node is None)
+            _wait_until_up(self.entry["devices"], in_bridge="bridge" in self.entry)
 
     def tell(self, command: dict[str, Any]) -> None:
         os.write(self.to_child, json.dumps(command).encode() + b"\n")
@@ -202,69 +191,21 @@ class Holder:
         os.close(self.from_child)
 
 
-class Sampler:
-    """The longest queue seen at each port, looked at every `period_s`.
-
-    Lives in a shared file of one 32-bit number per port, so that others can read it.
-    """
-
-    def __init__(self, path: Path, port_count: int, period_s: float) -> None:
-        self.period_s = period_s
-        self.due = time.monotonic() + period_s
-        self.watched: list[tuple[socket.socket, dict[int, int]]] = []
-        with path.open("w+b") as file:
-            file.truncate(max(4 * port_count, 4))
-            self.file = mmap.mmap(file.fileno(), 0)
-
-    def watch(self, pid: int, ports: list[list[Any]]) -> None:
-        calls.setns(f"/proc/{pid}/ns/net", calls.CLONE_NEWNET)
-        indices = {socket.if_nametoindex(device): index for index, device in ports}
-        self.watched.append((qdisc.open_socket(), indices))
-
-    def sample(self) -> None:
-        for netlink, indices in self.watched:
-            for ifindex, counters in qdisc.dump(netlink).items():
-                if counters.queued_packets and ifindex in indices:
-                    at = 4 * indices[ifindex]
-                    if counters.queued_packets > struct.unpack_from("I", self.file, at)[0]:
-                        struct.pack_into("I", self.file, at, counters.queued_packets)
-        self.due = time.monotonic() + self.period_s
-
-
-def _join(group: Path, pid: int) -> None:
-    """Puts the process into the control group, which whoever left it last may just have removed."""
-    for _ in range(JOIN_ATTEMPTS):
-        try:
-            group.mkdir(exist_ok=True)
-            (group / "cgroup.procs").write_text(str(pid))
-            return
-        except OSError as error:
-            failed = error
-    print(f"the relay is not in {group}, and may stand still: {failed}", file=sys.stderr)
-
-
 def _build(plan: dict[str, Any]) -> list[Holder]:
     """All namespaces at once, then the links between them, then each namespace's own settings."""
-    directory = Path(plan["directory"])
-    holders = [Holder(entry, plan["offloads"], directory) for entry in plan["namespaces"]]
+    holders = [Holder(entry, plan["offloads"]) for entry in plan["namespaces"]]
     for holder in holders:
         holder.wait()
-        if "relay" in holder.entry and plan["group"] is not None:
-            _join(Path(plan["group"]), holder.pid)
     # "{0}" in a command is the process that holds the first namespace's, and so on.
     pids = [holder.pid for holder in holders]
     last = holders[-1]
     last.tell({"ip": [line.format(*pids) for line in plan["links"]], "finish": False})
     last.wait()
-    # Next hops want both ends of their links up.
-    if "devices" in holders[-1].entry:
-        for holder in holders:
-            holder.tell({"ip": holder.entry.get("devices", []), "finish": False})
-        for holder in holders:
-            holder.wait()
+    hosts = [holder.pid for holder in holders if holder.host is not None]
     for holder in holders:
-        holder.tell({**{tool: holder.entry.get(tool, []) for tool in TOOLS}, "finish": True})
-    # The switches first: when they fail, every host loses its link and complains of that.
+        lines = {tool: holder.entry.get(tool, []) for tool in TOOLS}
+        holder.tell({**lines, "hosts": hosts, "finish": True})
+    # The network first: when it fails, every host loses its links and complains of that.
     for holder in reversed(holders):
         holder.settle()
     return holders
@@ -323,7 +264,7 @@ def _remove(directory: Path, inode: int) -> None:
             directory.parent.rmdir()  # unless other labs are in there
 
 
-def _keep(holders: list[Holder], sampler: Sampler | None) -> None:
+def _keep(holders: list[Holder]) -> None:
     """Until the boot's parent is gone or a holder is; returns when the lab should end."""
     held = {holder.pid for holder in holders}
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -335,10 +276,7 @@ def _keep(holders: list[Holder], sampler: Sampler | None) -> None:
     if held.intersection(_reap()):
         return
     while True:
-        timeout = None
-        if sampler is not None:
-            timeout = max(0, (sampler.due - time.monotonic()) * 1000)
-        for descriptor, _ in poll.poll(timeout):
+        for descriptor, _ in poll.poll():
             if descriptor == 0:
                 if _read_line(0) != b"keep\n":
                     return
@@ -347,8 +285,6 @@ def _keep(holders: list[Holder], sampler: Sampler | None) -> None:
                 os.read(wake_read, 4096)
                 if held.intersection(_reap()):
                     return
-        if sampler is not None and time.monotonic() >= sampler.due:
-            sampler.sample()
 
 
 def _first_process(plan: dict[str, Any]) -> None:
@@ -359,17 +295,12 @@ def _first_process(plan: dict[str, Any]) -> None:
         os.chdir("/")
         _private_mounts(directory)
         holders = _build(plan)
-        sampler = None
-        if plan["sample_period_s"] > 0:
-            sampler = Sampler(directory / "high-water", plan["port_count"], plan["sample_period_s"])
-            for holder in holders:
-                sampler.watch(holder.pid, holder.entry["ports"])
         _say({"ready": [holder.pid for holder in holders]})
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 1)
         os.close(null)
         gc.freeze()
-        _keep(holders, sampler)
+        _keep(holders)
     except Exception as error:
         with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
             _say({"error": str(error)})

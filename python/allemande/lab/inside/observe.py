@@ -1,19 +1,19 @@
 """Reads every counter of a lab, from inside: the lab's state as one line of JSON on
 standard input, the counters as one line on standard output.
 
-The counters are those of the kernel since boot; whoever wants those of a run subtracts.
+Hosts' ports are counted by the kernel, those of switches by the emulator, all since the boot;
+whoever wants those of a run subtracts.
 """
 
 from __future__ import annotations
 
 import json
 import socket
-import struct
 import sys
 from pathlib import Path
 from typing import Any
 
-from . import qdisc, relay
+from . import emulator, qdisc
 from . import system_calls as calls
 
 # Columns of /proc/net/softnet_stat, hexadecimal.
@@ -71,11 +71,12 @@ def _device_counters() -> dict[str, tuple[int, int, int]]:
     return counters
 
 
-def _port_counters(ports: list[list[Any]], high_water: bytes) -> list[dict[str, int]]:
+def _port_counters(ports: list[list[Any]]) -> dict[int, dict[str, int]]:
+    """What the kernel counted at devices of the namespace that this process is in."""
     devices = _device_counters()
     with qdisc.open_socket() as netlink:
         queues = qdisc.dump(netlink)
-    rows = []
+    rows = {}
     for index, device in ports:
         sent_bytes, sent_packets, dropped = devices[device]
         queued = 0
@@ -83,39 +84,33 @@ def _port_counters(ports: list[list[Any]], high_water: bytes) -> list[dict[str, 
         if queue is not None:
             sent_bytes, sent_packets = queue.sent_bytes, queue.sent_packets
             dropped, queued = queue.dropped_packets, queue.queued_packets
-        seen = 0
-        if len(high_water) >= 4 * (index + 1):
-            seen = struct.unpack_from("I", high_water, 4 * index)[0]
-        rows.append(
-            {
-                "port": index,
-                "sent_packets": sent_packets,
-                "sent_bytes": sent_bytes,
-                "dropped_packets": dropped,
-                "queued_packets": queued,
-                "queue_seen": max(seen, queued),
-            }
-        )
+        rows[index] = {
+            "sent_packets": sent_packets,
+            "sent_bytes": sent_bytes,
+            "dropped_packets": dropped,
+            "queued_packets": queued,
+            "queue_high_water": queued,
+        }
     return rows
 
 
 def _observe(state: dict[str, Any]) -> dict[str, Any]:
-    path = Path(state["directory"], "high-water")
-    high_water = path.read_bytes() if path.exists() else b""
-    ports: list[dict[str, int]] = []
+    counted: dict[int, dict[str, int]] = {}
     hosts: dict[str, dict[str, int]] = {}
     for holder in state["holders"]:
-        if holder["relay"]:
-            continue
         calls.setns(f"/proc/{holder['pid']}/ns/net", calls.CLONE_NEWNET)
-        ports += _port_counters(holder["ports"], high_water)
+        counted |= _port_counters(holder["ports"])
         if holder["host"] is not None:
             hosts[holder["host"]] = _host_counters()
-    ports.sort(key=lambda row: row["port"])
-    found = {"ports": ports, "hosts": hosts, "cpus": softnet()}
-    if any(holder["relay"] for holder in state["holders"]):
-        found["relay"] = relay.read_counters(Path(state["directory"], "relay"))
-    return found
+    ports = [dict.fromkeys(emulator.PORT_NAMES, 0) for _ in range(state["port_count"])]
+    totals = None
+    if state["shaped"]:
+        content = emulator.Counters(Path(state["directory"])).read()
+        ports = emulator.decode_ports(content)
+        totals = emulator.decode_totals(content)
+    for index, row in counted.items():
+        ports[index] |= row
+    return {"ports": ports, "hosts": hosts, "cpus": softnet(), "emulator": totals}
 
 
 def main() -> None:

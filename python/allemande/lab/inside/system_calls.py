@@ -23,11 +23,6 @@ MS_PRIVATE = 0x40000
 MNT_DETACH = 2
 
 PR_SET_NAME = 15
-PR_SET_TIMERSLACK = 29
-
-SCHED_OTHER = 0
-SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
-TURN_NS = 100_000  # the shortest there is
 
 SIOCETHTOOL = 0x8946
 ETHTOOL_STSO = 0x1F
@@ -85,17 +80,3 @@ def set_offloads(device: str, enabled: bool) -> None:
             value = ctypes.create_string_buffer(struct.pack("II", command, enabled))
             request = struct.pack("16sP16x", device.encode(), ctypes.addressof(value))
             fcntl.ioctl(control, SIOCETHTOOL, request)
-
-
-def wake_precisely() -> None:
-    """Sleeps of this process end when they should, though others want the processors.
-
-    Linux rounds the ends of sleeps to 50 us, and since 6.12 it lets those go first who ask for
-    short turns; neither takes a privilege. Older kernels ignore the second, or refuse it.
-    """
-    _libc.prctl(ctypes.c_int(PR_SET_TIMERSLACK), ctypes.c_ulong(1000), 0, 0, 0)
-    # struct sched_attr: size, policy, flags, nice, priority, turn, deadline, period
-    attributes = struct.pack("IIQiIQQQ", 48, SCHED_OTHER, 0, 0, 0, TURN_NS, 0, 0)
-    number = SCHED_SETATTR.get(os.uname().machine)
-    if number is not None:
-        _libc.syscall(ctypes.c_long(number), 0, ctypes.c_char_p(attributes), 0)

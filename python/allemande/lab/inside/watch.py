@@ -1,4 +1,4 @@
-"""Looks at queues and TCP time-outs every few milliseconds, from inside a lab.
+"""Looks at queues and at what TCP waits for every few milliseconds, from inside a lab.
 
     python watch.py < a line that says what, later one that says when     > the looks of that time
 
@@ -7,8 +7,8 @@ answer is `ready`. The second line is an interval of CLOCK_MONOTONIC, which is t
 processes of the machine; its looks are printed as one line of JSON, and the program ends. It ends
 without a word where standard input ends: whoever asked is gone.
 
-While it looks it keeps what the kernel said as it is, and decodes none of it: what is measured
-meanwhile needs the processors.
+While it looks it keeps what kernel and emulator said as it is, and decodes none of it: what is
+measured meanwhile needs the processors.
 """
 
 from __future__ import annotations
@@ -21,40 +21,54 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from . import qdisc
+from . import emulator, qdisc
 from . import system_calls as calls
 
 KEPT_BYTES_MAX = 300_000_000  # older looks go
 # Time-outs last 200 ms or more: of many hosts each is asked in some of the looks only.
 HOSTS_PER_LOOK = 8
 NETSTAT_BYTES_MAX = 65536
+# How connections noticed losses: by a time-out; by a probe of the tail, which they send after two
+# round trips without an answer; by acknowledgements of later packets.
+TCP_COUNTERS = {
+    "timeouts": b"TCPTimeouts",
+    "loss_probes": b"TCPLossProbes",
+    "probe_recoveries": b"TCPLossProbeRecovery",
+    "sack_recoveries": b"TCPSackRecovery",
+    "fast_retransmits": b"TCPFastRetrans",
+    "slow_start_retransmits": b"TCPSlowStartRetrans",
+}
 
 
 @dataclass(frozen=True)
 class Look:
     time_s: float  # before the first port was read
-    queues: list[list[bytes]]  # of each namespace that is watched
+    queues: list[list[bytes]]  # of each host that is watched
+    switches: bytes  # the emulator's counters, where any are wanted
     hosts: list[tuple[int, bytes]]  # the number of a host and its netstat
 
 
-def timeouts_in(netstat: bytes) -> int:
-    """TCPTimeouts in the text of /proc/net/netstat: a line of names, then a line of values."""
+def tcp_counts(netstat: bytes) -> list[int]:
+    """TCP_COUNTERS in the text of /proc/net/netstat: a line of names, then a line of values."""
+    found: dict[bytes, bytes] = {}
     names: Sequence[bytes] = ()
     for line in netstat.splitlines():
         words = line.split()
-        if names and words[:1] == names[:1] and b"TCPTimeouts" in names:
-            return int(words[names.index(b"TCPTimeouts")])
+        if words[:1] == [b"TcpExt:"] and names[:1] == words[:1]:
+            found = dict(zip(names, words, strict=False))
         names = words
-    return 0
+    return [int(found.get(name, 0)) for name in TCP_COUNTERS.values()]
 
 
 class Watch:
     def __init__(self, state: dict[str, Any]) -> None:
         wanted = set(state["watch"]["ports"])
+        of_hosts: set[int] = set()
         self.period_s: float = state["watch"]["period_s"]
         self.queues: list[tuple[socket.socket, dict[int, int]]] = []
         self.netstats: list[int] = []
@@ -67,16 +81,22 @@ class Watch:
                 for index, device in holder["ports"]
                 if index in wanted
             }
+            of_hosts.update(ports.values())
             if ports:
                 self.queues.append((qdisc.open_socket(), ports))
             if holder["host"] is not None:
                 self.netstats.append(os.open("/proc/self/net/netstat", os.O_RDONLY | os.O_CLOEXEC))
+        self.switch_ports = sorted(wanted - of_hosts)
+        self.counters: emulator.Counters | None = None
+        if self.switch_ports and state["shaped"]:
+            self.counters = emulator.Counters(Path(state["directory"]))
 
     def look(self, turn: int) -> None:
         step = 1 if turn == 0 else max(1, -(-len(self.netstats) // HOSTS_PER_LOOK))
         look = Look(
             time.monotonic(),
             [qdisc.read(netlink) for netlink, _ in self.queues],
+            b"" if self.counters is None else self.counters.read(),
             [
                 (host, os.pread(self.netstats[host], NETSTAT_BYTES_MAX, 0))
                 for host in range(turn % step, len(self.netstats), step)
@@ -104,41 +124,49 @@ class Watch:
     def between(self, begin_s: float, end_s: float) -> dict[str, Any]:
         """The last look before the interval, those in it, and the first one after."""
         looks = list(self.looks)
-        # Until a host is asked it counts as when it is: what it had before is no time-out of ours.
-        known: dict[int, int] = {}
+        # Until a host is asked it counts as when it is: what it had before is none of ours.
+        known: dict[int, list[int]] = {}
         for look in looks[: len(self.netstats)]:
             for host, text in look.hosts:
                 if host not in known:
-                    known[host] = timeouts_in(text)
+                    known[host] = tcp_counts(text)
         times: list[float] = []
-        timeouts: list[int] = []
+        tcp: list[list[int]] = []
         ports: dict[int, list[list[int]]] = {}
         for number, look in enumerate(looks):
             for host, text in look.hosts:
-                known[host] = timeouts_in(text)
+                known[host] = tcp_counts(text)
             following = looks[min(number + 1, len(looks) - 1)].time_s
             previous = looks[max(number - 1, 0)].time_s
             if following < begin_s or previous > end_s:
                 continue
             times.append(look.time_s)
-            timeouts.append(sum(known.values()))
-            for (_, wanted), parts in zip(self.queues, look.queues, strict=True):
-                counted = qdisc.decode(parts)
-                for ifindex, index in wanted.items():
-                    counters = counted[ifindex]
-                    ports.setdefault(index, []).append(
-                        [counters.sent_bytes, counters.queued_packets, counters.dropped_packets]
-                    )
+            tcp.append([sum(counts) for counts in zip(*known.values(), strict=True)])
+            for index, row in self._ports_of(look):
+                ports.setdefault(index, []).append(row)
         return {
             "times_s": times,
-            "tcp_timeouts": timeouts,
+            "tcp": dict(zip(TCP_COUNTERS, zip(*tcp, strict=True), strict=True)),
             "ports": [{"port": index, "looks": rows} for index, rows in sorted(ports.items())],
         }
+
+    def _ports_of(self, look: Look) -> Iterator[tuple[int, list[int]]]:
+        """Of each port what was sent, what waits and what was dropped."""
+        for (_, wanted), parts in zip(self.queues, look.queues, strict=True):
+            counted = qdisc.decode(parts)
+            for ifindex, index in wanted.items():
+                one = counted[ifindex]
+                yield index, [one.sent_bytes, one.queued_packets, one.dropped_packets]
+        if self.counters is not None:
+            rows = emulator.decode_ports(look.switches)
+            for index in self.switch_ports:
+                row = rows[index]
+                yield index, [row["sent_bytes"], row["queued_packets"], row["dropped_packets"]]
 
 
 def _bytes_of(look: Look) -> int:
     parts = sum(len(part) for queue in look.queues for part in queue)
-    return parts + sum(len(text) for _, text in look.hosts)
+    return parts + len(look.switches) + sum(len(text) for _, text in look.hosts)
 
 
 def main() -> None:
