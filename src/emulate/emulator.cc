@@ -74,7 +74,7 @@ base::Result<std::unique_ptr<Emulator>> Emulator::make(const Settings& settings)
   }
   if (auto found = out->find_devices(); !found) return found.error();
 
-  auto network = Network::make(out->cluster_, settings.rule);
+  auto network = Network::make(out->cluster_, settings.rule, settings.output_frames);
   if (!network) return network.error();
   out->network_ = std::move(network).value();
   out->tolerated_ = std::max(kToleratedLeast, out->network_->frame_time_min() / kToleratedParts);

@@ -31,6 +31,7 @@ struct Settings {
   std::string cluster_file;
   std::string directory;  // of the lab: counters and control socket go there
   routing::Rule rule = routing::Rule::kDModK;
+  std::uint32_t output_frames = sim::Options{}.output_frames;  // of input-buffered switches
   bool routers = false;        // switches count down the TTL of what they pass on, and answer
   std::vector<int> processes;  // by host: one in its network namespace
 };

@@ -10,10 +10,12 @@ constexpr std::uint32_t kShortestFrame = 42;  // Ethernet and IPv4 headers and 8
 }  // namespace
 
 base::Result<std::unique_ptr<Network>> Network::make(const topology::Cluster& cluster,
-                                                     routing::Rule rule) {
+                                                     routing::Rule rule,
+                                                     std::uint32_t output_frames) {
   sim::Options options;
   options.rule = rule;
   options.frame_bytes = cluster.framing.mtu_bytes + cluster.framing.link_header_bytes;
+  options.output_frames = output_frames;
   options.changes = true;
   options.routes.partial = true;
   auto simulator = sim::Simulator::make(cluster, options);

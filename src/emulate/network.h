@@ -40,9 +40,10 @@ class Network final : public sim::Program {
   // A host's link takes so many frames before the host has to be stopped.
   static constexpr std::uint32_t kWaitMost = 4, kWaitFew = 1;
 
-  // `cluster`: one host an interface. Errors are kBadInput.
+  // `cluster`: one host an interface. `output_frames`: sim::Options. Errors are kBadInput.
   static base::Result<std::unique_ptr<Network>> make(const topology::Cluster& cluster,
-                                                     routing::Rule rule);
+                                                     routing::Rule rule,
+                                                     std::uint32_t output_frames);
 
   // A frame that its host began to send at that time, or now if time has passed it already.
   void enter(const Entering& frame, Picos at);
