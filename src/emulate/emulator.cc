@@ -19,18 +19,26 @@ namespace {
 
 constexpr Picos kMillisecond = sim::kPicosPerSecond / 1000;
 constexpr Picos kPublishEvery = kMillisecond;
-// Falling asleep and waking up take longer than this: it stays awake for it.
-constexpr Picos kSleepLeast = 8 * sim::kPicosPerMicro;
-// While packets are under way: never looks more often than this, nor less often than that.
-constexpr Picos kLookOften = 40 * sim::kPicosPerMicro;
+// Falling asleep and waking up cost a processor about as much as waiting so long (13 us on a
+// virtual machine): it stays awake for it.
+constexpr Picos kSleepLeast = 12 * sim::kPicosPerMicro;
+// Frames that are due at almost the same time leave together: each may be early or late by this
+// part of a full frame's time, or by this time where that is more.
+constexpr Picos kToleratedParts = 50;
+constexpr Picos kToleratedLeast = 15 * sim::kPicosPerMicro;
+// The ring holds what comes in this time.
 constexpr Picos kLookSeldom = kMillisecond;
+// By so much sleep is cut short at most, since it lasts too long on the average.
+constexpr Picos kOversleptMost = 20 * sim::kPicosPerMicro;
+constexpr Picos kOversleptWeight = 16;
 // Only packets with a TTL below this are asked whether they come to its end.
 constexpr std::uint32_t kTtlFew = 32;
+
+constexpr std::int64_t kNanos = 1'000'000'000;
 
 std::int64_t nanos(clockid_t clock) {
   timespec time{};
   ::clock_gettime(clock, &time);
-  constexpr std::int64_t kNanos = 1'000'000'000;
   return time.tv_sec * kNanos + time.tv_nsec;
 }
 
@@ -42,6 +50,11 @@ Picos Emulator::Clock::now() const {
 
 Picos Emulator::Clock::of_realtime(std::uint64_t ns) const {
   return (static_cast<std::int64_t>(ns) + offset_ns - begin_ns) * sim::kPicosPerNano;
+}
+
+timespec Emulator::Clock::when(Picos time) const {
+  const std::int64_t ns = begin_ns + time / sim::kPicosPerNano;
+  return {ns / kNanos, ns % kNanos};
 }
 
 void Emulator::Clock::adjust() { offset_ns = nanos(CLOCK_MONOTONIC) - nanos(CLOCK_REALTIME); }
@@ -61,9 +74,10 @@ base::Result<std::unique_ptr<Emulator>> Emulator::make(const Settings& settings)
   }
   if (auto found = out->find_devices(); !found) return found.error();
 
-  auto network = Network::make(out->cluster_, settings.rule);
+  auto network = Network::make(out->cluster_, settings.rule, settings.output_frames);
   if (!network) return network.error();
   out->network_ = std::move(network).value();
+  out->tolerated_ = std::max(kToleratedLeast, out->network_->frame_time_min() / kToleratedParts);
   auto ring = FrameRing::open(out->cluster_.framing.mtu_bytes + kEthernetBytes);
   if (!ring) return ring.error();
   out->ring_ = std::move(ring).value();
@@ -225,7 +239,7 @@ void Emulator::deliver(Picos now) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Delivered& done = out[i];
     if (sender_->empty()) now = clock_.now();
-    count_late(now - done.due, network_->last_frame_time(done.to, done.bytes));
+    count_late(now - done.due, network_->frame_time(done.to));
     if (routers_) lower_ttl(ring_->frame(done.id), switches_between(done.from, done.to));
     sender_->add(device_[done.to], ring_->with_header(done.id));
     if (sender_->full()) flush(i + 1);
@@ -326,39 +340,53 @@ void Emulator::publish(Picos now) {
 
 // ---- the loop ----------------------------------------------------------------------------------
 
-void Emulator::sleep(Picos now) {
-  Picos wake = network_->quiet_until();
-  if (!answers_.empty()) wake = std::min(wake, answers_.begin()->first);
-  const bool idle = wake == sim::kNever;
-  if (!idle) {
-    const Picos look = std::clamp(network_->shortest_way(), kLookOften, kLookSeldom);
-    wake = std::min(wake, now + look);
-  } else if (dirty_) {
-    wake = published_ + kPublishEvery;
-  }
-  const Picos left = wake == sim::kNever ? sim::kNever : wake - clock_.now();
-  if (left < kSleepLeast) return;
-  ++counts_.wakeups;
-  constexpr long kNanos = 1'000'000'000;
-  if (!idle) {
-    const std::int64_t at = clock_.begin_ns + wake / sim::kPicosPerNano;
-    const timespec until{at / kNanos, at % kNanos};
-    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+// Where frames come thick it looks at all that came in the time of the shortest way at once; where
+// none came it is woken by the next.
+void Emulator::sleep(bool frames_came) {
+  Picos due = network_->quiet_until();
+  if (!answers_.empty()) due = std::min(due, answers_.begin()->first);
+  const Picos now = clock_.now();
+  if (due == sim::kNever) {
+    wait_for_frames(dirty_ ? published_ + kPublishEvery : sim::kNever);
     return;
   }
+  Picos wake = due;
+  if (frames_came) wake = std::min(wake, now + std::min(network_->shortest_way(), kLookSeldom));
+  wake += tolerated_;
+  if (wake - now < kSleepLeast) return;
+  // Sleep lasts too long on the average: it is cut short by that.
+  wake = std::max(now, wake - overslept_);
+  if (!frames_came) {
+    wait_for_frames(wake);
+  } else {
+    ++counts_.wakeups;
+    const timespec until = clock_.when(wake);
+    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  }
+  const Picos over = clock_.now() - wake;
+  if (over > 0) overslept_ += (std::min(over, kOversleptMost) - overslept_) / kOversleptWeight;
+}
+
+// Until then, or one comes, or somebody has a request.
+void Emulator::wait_for_frames(Picos until) {
+  ++counts_.wakeups;
+  ring_->let_poll();
   std::array<pollfd, 2> watched{pollfd{ring_->descriptor(), POLLIN, 0},
                                 pollfd{control_->descriptor(), POLLIN, 0}};
-  const std::int64_t ns = left == sim::kNever ? 0 : left / sim::kPicosPerNano;
-  const timespec limit{ns / kNanos, ns % kNanos};
-  ::ppoll(watched.data(), watched.size(), left == sim::kNever ? nullptr : &limit, nullptr);
+  timespec limit{};
+  if (until != sim::kNever) {
+    const std::int64_t ns = std::max<Picos>(0, until - clock_.now()) / sim::kPicosPerNano;
+    limit = {ns / kNanos, ns % kNanos};
+  }
+  ::ppoll(watched.data(), watched.size(), until == sim::kNever ? nullptr : &limit, nullptr);
 }
 
 void Emulator::run() {
   clock_.adjust();
   for (;;) {
     const Picos now = clock_.now();
-    take_frames();
-    network_->advance(now);
+    const bool frames_came = take_frames();
+    network_->advance(now, tolerated_);
     deliver(now);
     deliver_answers(now);
     settle();
@@ -367,7 +395,7 @@ void Emulator::run() {
       obey();
     }
     if (network_->held() == 0) obey();
-    sleep(now);
+    sleep(frames_came);
   }
 }
 

@@ -4,8 +4,11 @@
 // Nothing can reach a host sooner than the shortest way takes. So the emulator need not look at
 // every frame when it comes: it wakes when something is due, or once in the time of the shortest
 // way while anything is in the network; and with an empty network when a frame comes. Frames carry
-// the time at which the kernel had them, and enter the network then.
+// the time at which the kernel had them, and enter the network then. Waking up is dear: what is due
+// at almost the same time leaves together.
 #pragma once
+
+#include <time.h>
 
 #include <cstdint>
 #include <map>
@@ -28,6 +31,7 @@ struct Settings {
   std::string cluster_file;
   std::string directory;  // of the lab: counters and control socket go there
   routing::Rule rule = routing::Rule::kDModK;
+  std::uint32_t output_frames = sim::Options{}.output_frames;  // of input-buffered switches
   bool routers = false;        // switches count down the TTL of what they pass on, and answer
   std::vector<int> processes;  // by host: one in its network namespace
 };
@@ -56,12 +60,14 @@ class Emulator {
   void obey();
   std::string carry_out(const std::string& text);
   void publish(Picos now);
-  void sleep(Picos now);
+  void sleep(bool frames_came);
+  void wait_for_frames(Picos until);
   std::uint32_t switches_between(std::uint32_t from, std::uint32_t to);
 
   struct Clock {
     Picos now() const;  // since the start
     Picos of_realtime(std::uint64_t ns) const;
+    timespec when(Picos time) const;
     void adjust();               // to what CLOCK_REALTIME is now
     std::int64_t begin_ns = 0;   // CLOCK_MONOTONIC
     std::int64_t offset_ns = 0;  // CLOCK_MONOTONIC less CLOCK_REALTIME
@@ -91,6 +97,8 @@ class Emulator {
   CountersHeader counts_;
   bool dirty_ = false, deadlocked_ = false;
   Picos published_ = 0;
+  Picos tolerated_ = 0;  // a frame may be early or late by it
+  Picos overslept_ = 0;  // by so much sleep lasts too long, on the average
 };
 
 }  // namespace alm::emulate

@@ -144,6 +144,11 @@ void FrameRing::release(std::uint32_t id) {
   free_.push_back(id);
 }
 
+void FrameRing::let_poll() {
+  const std::uint32_t last = (next_ + places_ - 1) % places_;
+  if (holds_[last] != kFree) move_out(last);
+}
+
 std::uint64_t FrameRing::lost() {
   tpacket_stats stats{};
   socklen_t length = sizeof stats;

@@ -39,6 +39,9 @@ class FrameRing {
   std::span<std::byte> frame(std::uint32_t id) { return with_header(id).subspan(kHeaderBytes); }
   void release(std::uint32_t id);
 
+  // To be called before the socket is polled: to poll(2) a ring has something to read as long as
+  // the frame that came last is not released.
+  void let_poll();
   int descriptor() const { return socket_; }
   // Frames that found the ring full, or did not fit into their place.
   std::uint64_t lost();

@@ -58,6 +58,9 @@ Result<Arguments> parse(int argc, char** argv) {
       case 'f':
         std::from_chars(text.data(), text.data() + text.size(), out.ready);
         break;
+      case 'o':
+        std::from_chars(text.data(), text.data() + text.size(), out.settings.output_frames);
+        break;
       case 'h':
         for (const char* at = text.data(); at < text.data() + text.size(); ++at) {
           int process = 0;

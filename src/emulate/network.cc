@@ -10,10 +10,12 @@ constexpr std::uint32_t kShortestFrame = 42;  // Ethernet and IPv4 headers and 8
 }  // namespace
 
 base::Result<std::unique_ptr<Network>> Network::make(const topology::Cluster& cluster,
-                                                     routing::Rule rule) {
+                                                     routing::Rule rule,
+                                                     std::uint32_t output_frames) {
   sim::Options options;
   options.rule = rule;
   options.frame_bytes = cluster.framing.mtu_bytes + cluster.framing.link_header_bytes;
+  options.output_frames = output_frames;
   options.changes = true;
   options.routes.partial = true;
   auto simulator = sim::Simulator::make(cluster, options);
@@ -21,17 +23,25 @@ base::Result<std::unique_ptr<Network>> Network::make(const topology::Cluster& cl
   std::unique_ptr<Network> out(new Network);
   out->simulator_ = std::move(simulator).value();
   out->hosts_.resize(cluster.host_count());
-  out->shortest_up_ = out->shortest_down_ = sim::kNever;
+  out->shortest_up_ = out->shortest_down_ = out->frame_time_min_ = sim::kNever;
   for (std::uint32_t host = 0; host < cluster.host_count(); ++host) {
     const std::uint32_t up = out->simulator_->routes().host_port(host);
-    const double latency_us = cluster.links[up / 2].latency_us;
-    const auto latency = static_cast<Picos>(latency_us * sim::kPicosPerMicro);
-    const auto way = [&](std::uint32_t port) {
-      return latency + sim::serialization(kShortestFrame, out->simulator_->rate_bit_s(port));
+    const topology::Link& link = cluster.links[up / 2];
+    const auto latency = static_cast<Picos>(link.latency_us * sim::kPicosPerMicro);
+    const auto takes = [&](std::uint32_t port, std::uint32_t bytes) {
+      return sim::serialization(bytes, out->simulator_->rate_bit_s(port));
     };
-    // To a cut-through switch the head alone has to come; then the rest of the way takes longer.
-    out->shortest_up_ = std::min(out->shortest_up_, latency);
-    out->shortest_down_ = std::min(out->shortest_down_, way(routing::reverse(up)));
+    const topology::NodeId first = up % 2 == 0 ? link.to : link.from;
+    // To a cut-through switch the head alone has to come.
+    const bool whole =
+        cluster.is_host(first) || cluster.switches[first.value - cluster.host_count()].switching ==
+                                      topology::Switching::kStoreAndForward;
+    out->shortest_up_ =
+        std::min(out->shortest_up_, latency + (whole ? takes(up, kShortestFrame) : 0));
+    const std::uint32_t down = routing::reverse(up);
+    out->shortest_down_ = std::min(out->shortest_down_, latency + takes(down, kShortestFrame));
+    out->hosts_[host].frame_time = takes(down, options.frame_bytes);
+    out->frame_time_min_ = std::min(out->frame_time_min_, out->hosts_[host].frame_time);
   }
   out->simulator_->begin(*out);
   return out;
@@ -41,11 +51,6 @@ std::uint32_t Network::label(std::uint32_t from, std::uint32_t to, std::uint32_t
   const routing::Rule rule = simulator_->routes().rule();
   if (rule != routing::Rule::kEcmp) return routing::label(rule, from, to, 0);
   return routing::flow_hash(from, to, entropy);
-}
-
-Picos Network::last_frame_time(std::uint32_t to, std::uint32_t bytes) const {
-  const std::uint32_t down = routing::reverse(simulator_->routes().host_port(to));
-  return sim::serialization(bytes, simulator_->rate_bit_s(down));
 }
 
 void Network::enter(const Entering& frame, Picos at) {
@@ -61,16 +66,25 @@ void Network::enter(const Entering& frame, Picos at) {
   }
 }
 
-void Network::advance(Picos now) {
+void Network::advance(Picos now, Picos early) {
   simulator_->advance(now);
-  while (!due_.empty() && due_.top() <= now) due_.pop();
+  while (!due_.empty() && due_.top().at <= now) due_.pop();
+  while (!due_.empty() && due_.top().at <= now + early) {
+    const Due next = due_.top();
+    due_.pop();
+    UnderWay& packet = under_way_[next.index];
+    if (!next.surely) continue;  // it counts when it is there
+    packet.delivered = true;
+    const Entering& frame = packet.frame;
+    delivered_.push_back({frame.id, frame.from, frame.to, frame.bytes, frame.entropy, next.at});
+  }
 }
 
 Picos Network::quiet_until() {
   const Picos next = simulator_->next_time();
   if (next == sim::kNever) return sim::kNever;
   const Picos unknown = next + shortest_down_;
-  return due_.empty() ? unknown : std::min(due_.top(), unknown);
+  return due_.empty() ? unknown : std::min(due_.top().at, unknown);
 }
 
 Picos Network::deadline(std::uint32_t host) const {
@@ -92,20 +106,21 @@ bool Network::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Pack
   packet.flow = label(host, frame.to, frame.entropy);
   packet.label = frame.id;
   if (index >= under_way_.size()) under_way_.resize(index + 1);
-  under_way_[index] = frame;
+  under_way_[index] = {frame};
   return true;
 }
 
-void Network::receive(std::uint32_t host, Picos now, std::uint32_t index,
-                      const sim::Packet& packet) {
-  const Entering& frame = under_way_[index];
-  delivered_.push_back({frame.id, packet.source, host, frame.bytes, frame.entropy, now});
+void Network::receive(std::uint32_t host, Picos now, std::uint32_t index, const sim::Packet&) {
   --held_;
+  const UnderWay& packet = under_way_[index];
+  if (packet.delivered) return;
+  const Entering& frame = packet.frame;
+  delivered_.push_back({frame.id, frame.from, host, frame.bytes, frame.entropy, now});
 }
 
 void Network::lost(std::uint32_t index) {
-  lost_.push_back(under_way_[index].id);
   --held_;
+  if (!under_way_[index].delivered) lost_.push_back(under_way_[index].frame.id);
 }
 
 }  // namespace alm::emulate

@@ -40,14 +40,16 @@ class Network final : public sim::Program {
   // A host's link takes so many frames before the host has to be stopped.
   static constexpr std::uint32_t kWaitMost = 4, kWaitFew = 1;
 
-  // `cluster`: one host an interface. Errors are kBadInput.
+  // `cluster`: one host an interface. `output_frames`: sim::Options. Errors are kBadInput.
   static base::Result<std::unique_ptr<Network>> make(const topology::Cluster& cluster,
-                                                     routing::Rule rule);
+                                                     routing::Rule rule,
+                                                     std::uint32_t output_frames);
 
   // A frame that its host began to send at that time, or now if time has passed it already.
   void enter(const Entering& frame, Picos at);
-  // Everything up to this time happens.
-  void advance(Picos now);
+  // Everything up to this time happens. What surely reaches its host within `early` more is
+  // delivered as well: by then nothing can change it.
+  void advance(Picos now, Picos early = 0);
   // Nothing reaches a host before that, unless more enters; kNever: nothing at all.
   Picos quiet_until();
   // A frame that enters now reaches no host sooner than after this time.
@@ -68,8 +70,10 @@ class Network final : public sim::Program {
   const sim::Simulator& simulator() const { return *simulator_; }
   // What a packet carries on the way from one interface to another by this five-tuple.
   std::uint32_t label(std::uint32_t from, std::uint32_t to, std::uint32_t entropy) const;
-  // What a frame takes on the last link of its way.
-  Picos last_frame_time(std::uint32_t to, std::uint32_t bytes) const;
+  // What a full frame takes on the last link of its way.
+  Picos frame_time(std::uint32_t to) const { return hosts_[to].frame_time; }
+  // The least of them.
+  Picos frame_time_min() const { return frame_time_min_; }
 
   // sim::Program
   bool pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Packet& packet) override;
@@ -79,7 +83,7 @@ class Network final : public sim::Program {
   Picos deadline(std::uint32_t host) const override;
   bool done() const override { return false; }
   void lost(std::uint32_t index) override;
-  void due(Picos at) override { due_.push(at); }
+  void due(Picos at, std::uint32_t index, bool surely) override { due_.push({at, index, surely}); }
 
  private:
   struct Waiting {
@@ -89,19 +93,30 @@ class Network final : public sim::Program {
   struct Host {
     std::deque<Waiting> waiting;
     bool stopped = false;
+    Picos frame_time = 0;
+  };
+  struct UnderWay {
+    Entering frame;
+    bool delivered = false;  // ahead of time
+  };
+  struct Due {
+    Picos at = 0;
+    std::uint32_t index = 0;
+    bool surely = false;
+    friend bool operator>(const Due& a, const Due& b) { return a.at > b.at; }
   };
 
   Network() = default;
 
   std::unique_ptr<sim::Simulator> simulator_;
   std::vector<Host> hosts_;
-  std::vector<Entering> under_way_;  // by index of the simulator's packet
-  std::priority_queue<Picos, std::vector<Picos>, std::greater<>> due_;
+  std::vector<UnderWay> under_way_;  // by index of the simulator's packet
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::vector<Delivered> delivered_;
   std::vector<std::uint32_t> lost_;
   std::vector<Stop> stops_;
   std::uint64_t held_ = 0;
-  Picos shortest_up_ = 0, shortest_down_ = 0;
+  Picos shortest_up_ = 0, shortest_down_ = 0, frame_time_min_ = 0;
 };
 
 }  // namespace alm::emulate

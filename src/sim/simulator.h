@@ -45,8 +45,9 @@ class Program {
   virtual bool done() const = 0;
   // A packet that will not arrive: dropped by a queue or lost on a link.
   virtual void lost(std::uint32_t /*index*/) {}
-  // A packet is on the last link of its way and reaches its host at that time.
-  virtual void due(Picos /*at*/) {}
+  // A packet is on the last link of its way and reaches its host at that time; surely, unless the
+  // link has faults.
+  virtual void due(Picos /*at*/, std::uint32_t /*index*/, bool /*surely*/) {}
   // Where this is true, hints: of a packet that will come to a host, maybe, three times as it comes
   // nearer, and of a host that will be pulled. Nothing may change but what the processor has in its
   // cache.
@@ -265,7 +266,7 @@ class Simulator {
   void drop(std::uint32_t port, std::uint32_t index, bool at_input);
   // A packet on a link, the head or the tail of which arrives at that time.
   void push_arrival(std::uint32_t port, std::uint32_t index, Picos at) {
-    if (ports_[port].to_host) program_->due(at);
+    if (ports_[port].to_host) program_->due(at, index, !ports_[port].watched);
     queue_.push(at, EventKind::kArrive, port, index);
   }
   void trace_sent(std::uint32_t port, std::uint32_t index, Picos queued, Picos start, Picos end,

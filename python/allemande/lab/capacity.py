@@ -10,7 +10,7 @@ from allemande.lab.network import Network
 
 # One packet from one program through the emulator to another, and more the more hosts share the
 # caches. Assumed, not measured.
-PACKET_COST_US_ASSUMED = 20.0
+PACKET_COST_US_ASSUMED = 12.0
 PACKET_COST_US_PER_HOST_ASSUMED = 0.2
 # The rest belongs to the programs that are being measured.
 SHARE_FOR_PACKETS = 0.6
