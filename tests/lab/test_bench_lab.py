@@ -96,11 +96,7 @@ def test_tuning_files_run_beside_the_libraries_own_choice(cluster: Path, tmp_pat
 
 
 def test_a_skewed_alltoallv_is_right_in_both_libraries(cluster: Path) -> None:
-    """The same matrix for all, every byte checked, and our exchange in both libraries.
-
-    A full token bucket lets 1,663 bytes through the slowest link at once: 2 % of what this size
-    puts on it, so that no measured time can be 5 % below the limit.
-    """
+    """The same matrix for all, every byte checked, and our exchange in both libraries."""
     line = ["--collective", "alltoallv", "--matrix", "zipf:1.2", "--seed", "3", "--sizes", "12K"]
     against = "openmpi,mpich,allemande+openmpi,allemande+mpich"
     done = bench(cluster, *line, "--against", against, "--json", "-")
