@@ -104,6 +104,10 @@ class Link:
     def one_way(self) -> bool:
         """Nothing travels down."""
 
+    @property
+    def ecn_packets(self) -> int:
+        """Queue length from which a switch marks packets; 0: never."""
+
     def __repr__(self) -> str: ...
 
 class Bisection:

@@ -171,6 +171,9 @@ void bind_cluster_parts(nb::module_& m) {
           [](const NamedLink& l) { return l.link.bidirectional_cap_mbit_s; }, "0: none.")
       .def_prop_ro(
           "one_way", [](const NamedLink& l) { return l.link.one_way; }, "Nothing travels down.")
+      .def_prop_ro(
+          "ecn_packets", [](const NamedLink& l) { return l.link.ecn_packets; },
+          "Queue length from which a switch marks packets; 0: never.")
       .def("__repr__",
            [](const NamedLink& l) { return fmt::format("Link({}, {})", l.from, l.to); });
   nb::class_<topology::Bisection>(m, "Bisection", "The least cut between two halves of the hosts.")

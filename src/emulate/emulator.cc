@@ -241,6 +241,7 @@ void Emulator::deliver(Picos now) {
     if (sender_->empty()) now = clock_.now();
     count_late(now - done.due, network_->frame_time(done.to));
     if (routers_) lower_ttl(ring_->frame(done.id), switches_between(done.from, done.to));
+    if (done.marked) mark_congestion(ring_->frame(done.id));
     sender_->add(device_[done.to], ring_->with_header(done.id));
     if (sender_->full()) flush(i + 1);
   }
@@ -324,6 +325,7 @@ void Emulator::publish(Picos now) {
     out.dropped_packets = stats.dropped - stats.lost;
     out.lost_packets = stats.lost;
     out.input_dropped = stats.input_dropped;
+    out.marked = stats.marked;
     out.queued_packets = waiting.packets;
     out.queue_high_water = stats.queue_high_water;
     out.input_queued = waiting.at_input;

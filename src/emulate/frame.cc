@@ -34,6 +34,20 @@ int version_of(std::span<const std::byte> frame) {
   return 0;
 }
 
+// Another byte in an IP header, with the checksum that IPv4 has.
+void put_header_byte(std::span<std::byte> frame, std::size_t at, std::uint8_t value) {
+  const std::size_t word = at - (at - kEthernetBytes) % 2;
+  const std::uint32_t before = word_at(frame, word);
+  frame[at] = static_cast<std::byte>(value);
+  if (version_of(frame) != 4) return;
+  // RFC 1624, Eq 3: HC' = ~(~HC + ~m + m').
+  const std::size_t sum_at = kEthernetBytes + 10;
+  std::uint32_t sum = (~word_at(frame, sum_at) & 0xffffu) + (~before & 0xffffu);
+  sum += word_at(frame, word);
+  while (sum >> 16 != 0) sum = (sum & 0xffffu) + (sum >> 16);
+  put_word(frame, sum_at, ~sum);
+}
+
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -88,16 +102,18 @@ void lower_ttl(std::span<std::byte> frame, std::uint32_t by) {
   const int version = version_of(frame);
   if (version == 0) return;
   const std::size_t at = kEthernetBytes + (version == 4 ? 8 : 7);
-  const std::uint32_t ttl = byte_at(frame, at);
-  const std::uint32_t less = std::min(by, ttl);
-  frame[at] = static_cast<std::byte>(ttl - less);
-  if (version == 6) return;
-  // RFC 1624, Eq 3: HC' = ~(~HC + ~m + m').
-  const std::size_t sum_at = kEthernetBytes + 10;
-  std::uint32_t sum = (~word_at(frame, sum_at) & 0xffffu) + (~(ttl << 8) & 0xffffu);
-  sum += (ttl - less) << 8;
-  while (sum >> 16 != 0) sum = (sum & 0xffffu) + (sum >> 16);
-  put_word(frame, sum_at, ~sum);
+  const std::uint8_t ttl = byte_at(frame, at);
+  put_header_byte(frame, at, static_cast<std::uint8_t>(ttl - std::min<std::uint32_t>(by, ttl)));
+}
+
+void mark_congestion(std::span<std::byte> frame) {
+  constexpr std::uint8_t kCodepoint = 0x03;  // in IPv4's; IPv6 has it four bits higher
+  const int version = version_of(frame);
+  if (version == 0) return;
+  const std::size_t at = kEthernetBytes + 1;
+  const std::uint8_t mask = version == 4 ? kCodepoint : kCodepoint << 4;
+  if ((byte_at(frame, at) & mask) == 0) return;
+  put_header_byte(frame, at, byte_at(frame, at) | mask);
 }
 
 std::uint16_t internet_checksum(std::span<const std::byte> data, std::uint32_t sum) {

@@ -25,6 +25,9 @@ std::optional<std::uint32_t> ttl_of(std::span<const std::byte> frame);
 // Takes so many off, the checksum of IPv4 included.
 void lower_ttl(std::span<std::byte> frame, std::uint32_t by);
 
+// Congestion experienced (RFC 3168), where the sender said that it knows of it.
+void mark_congestion(std::span<std::byte> frame);
+
 // RFC 1071, of what is in network byte order.
 std::uint16_t internet_checksum(std::span<const std::byte> data, std::uint32_t sum = 0);
 

@@ -49,6 +49,24 @@ TEST(Frame, ChecksumHoldsWithALowerTtl) {
   }
 }
 
+TEST(Frame, OnlyWhoKnowsOfCongestionIsToldOfIt) {
+  auto frame = udp_frame({});
+  const auto plain = frame;
+  mark_congestion(frame);
+  EXPECT_EQ(frame, plain);
+  for (const std::uint8_t codepoint : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
+    auto knows = plain;
+    knows[kEthernetBytes + 1] = std::byte{codepoint};
+    knows[kEthernetBytes + 10] = knows[kEthernetBytes + 11] = std::byte{0};
+    const std::uint16_t sum = internet_checksum(std::span(knows).subspan(kEthernetBytes, 20));
+    knows[kEthernetBytes + 10] = static_cast<std::byte>(sum >> 8);
+    knows[kEthernetBytes + 11] = static_cast<std::byte>(sum & 0xff);
+    mark_congestion(knows);
+    EXPECT_EQ(knows[kEthernetBytes + 1], std::byte{3});
+    EXPECT_EQ(internet_checksum(std::span(knows).subspan(kEthernetBytes, 20)), 0);
+  }
+}
+
 TEST(Frame, AnyBytesAreRead) {
   sim::Random random(5);
   for (int turn = 0; turn < 20000; ++turn) {
@@ -62,6 +80,7 @@ TEST(Frame, AnyBytesAreRead) {
     (void)entropy_of(bytes);
     const auto ttl = ttl_of(bytes);
     lower_ttl(bytes, 1);
+    mark_congestion(bytes);
     if (ttl && *ttl > 0) {
       EXPECT_EQ(ttl_of(bytes), *ttl - 1);
     }

@@ -75,9 +75,14 @@ void Network::advance(Picos now, Picos early) {
     UnderWay& packet = under_way_[next.index];
     if (!next.surely) continue;  // it counts when it is there
     packet.delivered = true;
-    const Entering& frame = packet.frame;
-    delivered_.push_back({frame.id, frame.from, frame.to, frame.bytes, frame.entropy, next.at});
+    deliver(packet, next.at);
   }
+}
+
+void Network::deliver(const UnderWay& packet, Picos due) {
+  const Entering& frame = packet.frame;
+  delivered_.push_back(
+      {frame.id, frame.from, frame.to, frame.bytes, frame.entropy, packet.marked, due});
 }
 
 Picos Network::quiet_until() {
@@ -110,12 +115,9 @@ bool Network::pull(std::uint32_t host, Picos now, std::uint32_t index, sim::Pack
   return true;
 }
 
-void Network::receive(std::uint32_t host, Picos now, std::uint32_t index, const sim::Packet&) {
+void Network::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Packet&) {
   --held_;
-  const UnderWay& packet = under_way_[index];
-  if (packet.delivered) return;
-  const Entering& frame = packet.frame;
-  delivered_.push_back({frame.id, frame.from, host, frame.bytes, frame.entropy, now});
+  if (!under_way_[index].delivered) deliver(under_way_[index], now);
 }
 
 void Network::lost(std::uint32_t index) {

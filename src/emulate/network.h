@@ -32,6 +32,7 @@ struct Delivered {
   std::uint32_t from = 0, to = 0;
   std::uint32_t bytes = 0;
   std::uint32_t entropy = 0;
+  bool marked = false;  // by a switch: congestion experienced
   Picos due = 0;
 };
 
@@ -83,6 +84,7 @@ class Network final : public sim::Program {
   Picos deadline(std::uint32_t host) const override;
   bool done() const override { return false; }
   void lost(std::uint32_t index) override;
+  void marked(std::uint32_t index) override { under_way_[index].marked = true; }
   void due(Picos at, std::uint32_t index, bool surely) override { due_.push({at, index, surely}); }
 
  private:
@@ -98,7 +100,10 @@ class Network final : public sim::Program {
   struct UnderWay {
     Entering frame;
     bool delivered = false;  // ahead of time
+    bool marked = false;
   };
+  void deliver(const UnderWay& packet, Picos due);
+
   struct Due {
     Picos at = 0;
     std::uint32_t index = 0;

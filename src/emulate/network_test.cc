@@ -120,6 +120,25 @@ TEST(Network, LossBeginsWhenTheQueueIsFull) {
   EXPECT_EQ(network->held(), 0u);
 }
 
+TEST(Network, LongQueuesMarkPackets) {
+  topology::Cluster cluster = two_leaves();
+  for (topology::Link& link : cluster.links) link.ecn_packets = 4;
+  const auto network = make(cluster);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    for (std::uint32_t from = 1; from < 4; ++from) network->enter(frame(3 * i + from, from, 0), 0);
+  }
+  network->advance(kPicosPerSecond);
+  // The three that come at once find 0, 0 and 1 packets waiting, the next three 1, 2 and 3, the last
+  // three 3, 4 and 5.
+  std::uint32_t marked = 0;
+  for (const Delivered& done : network->delivered()) {
+    marked += done.marked;
+    EXPECT_EQ(done.marked, done.id > 7) << done.id;
+  }
+  EXPECT_EQ(marked, 2u);
+  EXPECT_EQ(network->simulator().stats(1).marked, marked);
+}
+
 TEST(Network, LosslessSwitchesStopHostsAndLoseNothing) {
   const auto network = make(two_leaves("flow_control = \"back-pressure\"\n"));
   std::map<std::uint32_t, bool> stopped;

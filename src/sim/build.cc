@@ -166,6 +166,7 @@ class Builder {
                          switch_of(port.to).switching == Switching::kCutThrough;
       if (!cluster_.is_host(from)) {
         port.from_switch = from.value - cluster_.host_count();
+        if (link.ecn_packets > 0) port.mark_at = link.ecn_packets;
         sim_->switches_[port.from_switch].ports.push_back(id);
         port.pooled = sim_->switches_[port.from_switch].pool > 0;
         port.with_fifo = sim_->switches_[port.from_switch].input_buffered;

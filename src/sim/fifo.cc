@@ -26,6 +26,7 @@ void Simulator::enqueue(std::uint32_t fifo, std::uint32_t index) {
   }
   if (pooled != nullptr) ++pooled->waiting;
   if (!input && ports_[at].watched) count_watched(at);
+  if (pooled != nullptr) mark(at, index, queue.count);
   packet.next = kNone;
   if (queue.head == kNone) {
     queue.head = index;

@@ -209,6 +209,7 @@ void Simulator::forward(std::uint32_t out, std::uint32_t index, SwitchState& nod
     drop(out, index, false);
     return;
   }
+  mark(out, index, port.ring_count);
   Picos earliest = now_;
   if (node.backplane_bit_s > 0) {
     earliest = std::max(earliest, node.backplane_until);

@@ -45,6 +45,8 @@ class Program {
   virtual bool done() const = 0;
   // A packet that will not arrive: dropped by a queue or lost on a link.
   virtual void lost(std::uint32_t /*index*/) {}
+  // A packet found a queue as long as that from which its switch marks packets.
+  virtual void marked(std::uint32_t /*index*/) {}
   // A packet is on the last link of its way and reaches its host at that time; surely, unless the
   // link has faults.
   virtual void due(Picos /*at*/, std::uint32_t /*index*/, bool /*surely*/) {}
@@ -69,6 +71,7 @@ struct alignas(64) PortStats {
   std::uint64_t packets = 0, bytes = 0;
   std::uint64_t dropped = 0;           // by its queue, or on the link
   std::uint64_t lost = 0;              // of those: on the link
+  std::uint64_t marked = 0;            // by ECN
   std::uint32_t queue_high_water = 0;  // packets that waited for it
   Picos busy = 0;
   // Of the input buffer it leads to, in an input-buffered switch.
@@ -151,6 +154,7 @@ class Simulator {
     bool watched = false;  // has faults of its own
     bool pooled = false;   // its queue counts against what its switch holds
 
+    std::uint32_t mark_at = UINT32_MAX;  // packets that wait
     bool arbitrating = false;
     bool starved = false;  // waits for credit
     std::uint64_t bit_s = 0, built_bit_s = 0;
@@ -254,6 +258,11 @@ class Simulator {
   void purge(Port& port);
   void ring_push(Port& port, Picos start);
   bool pool_refuses(SwitchState& node, std::uint32_t length);
+  void mark(std::uint32_t port, std::uint32_t index, std::uint32_t length) {
+    if (length < ports_[port].mark_at) return;
+    ++stats_[port].marked;
+    program_->marked(index);
+  }
   void forward(std::uint32_t out, std::uint32_t index, SwitchState& node);
   void send_ring(std::uint32_t out, std::uint32_t index, Picos earliest);
   void count_sent(std::uint32_t port, std::uint32_t bytes, Picos busy, std::uint32_t depth) {

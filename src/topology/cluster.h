@@ -59,6 +59,9 @@ struct Link {
   std::uint32_t queue_down_packets = 0;
   double bidirectional_cap_mbit_s = 0;  // 0: none
   bool one_way = false;                 // nothing travels down; between switches only
+  // A switch marks what finds so many packets in the queue of this link, where senders know ECN
+  // (RFC 3168, DCTCP); 0: nothing.
+  std::uint32_t ecn_packets = 0;
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8

@@ -239,8 +239,8 @@ class Parser {
 
   void read_links(Section& section) {
     section.allow({"from", "to", "rate_mbit_s", "rate_up_mbit_s", "rate_down_mbit_s", "latency_us",
-                   "queue_up_packets", "queue_down_packets", "bidirectional_cap_mbit_s",
-                   "one_way"});
+                   "queue_up_packets", "queue_down_packets", "bidirectional_cap_mbit_s", "one_way",
+                   "ecn_packets"});
     section.need("from", "the names at the lower end, as in h[0-7]");
     section.need("to", "the name at the upper end, as in leaf0");
     Link link;
@@ -253,6 +253,7 @@ class Parser {
     link.bidirectional_cap_mbit_s =
         section.number("bidirectional_cap_mbit_s", kRateOrNone).value_or(0);
     link.one_way = section.flag("one_way").value_or(false);
+    link.ecn_packets = section.integer("ecn_packets", 0, kQueueMaxPackets).value_or(0);
     const std::vector<NodeId> from = nodes(section, "from");
     const std::vector<NodeId> to = nodes(section, "to");
     if (complaints_.any()) return;

@@ -146,7 +146,7 @@ class Writer {
              all[a].queue_up_packets == all[b].queue_up_packets &&
              all[a].queue_down_packets == all[b].queue_down_packets &&
              all[a].bidirectional_cap_mbit_s == all[b].bidirectional_cap_mbit_s &&
-             all[a].one_way == all[b].one_way;
+             all[a].one_way == all[b].one_way && all[a].ecn_packets == all[b].ecn_packets;
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
       const Link& link = all[begin];
@@ -166,6 +166,7 @@ class Writer {
         put("bidirectional_cap_mbit_s = {}\n", link.bidirectional_cap_mbit_s);
       }
       if (link.one_way) put("one_way = true\n");
+      if (link.ecn_packets > 0) put("ecn_packets = {}\n", link.ecn_packets);
     });
   }
 

@@ -53,6 +53,7 @@ class Link:
     latency_us: float = 0
     bidirectional_cap_mbit_s: float = 0
     one_way: bool = False  # nothing goes down
+    ecn_packets: int = 0  # queue length from which a switch marks packets; 0: never
 
 
 @dataclass(frozen=True)
@@ -313,6 +314,7 @@ class Network:
             for name in ("latency_us", "bidirectional_cap_mbit_s"):
                 lines += [f"{name} = {value:.12g}"] if (value := getattr(link, name)) else []
             lines += ["one_way = true"] if link.one_way else []
+            lines += [f"ecn_packets = {link.ecn_packets}"] if link.ecn_packets else []
         return "\n".join(lines) + "\n"
 
 
@@ -371,6 +373,7 @@ def load_network(cluster: str | Path) -> Network:
                 link.latency_us,
                 link.bidirectional_cap_mbit_s,
                 link.one_way,
+                link.ecn_packets,
             )
             for link in read.links
         ),
