@@ -62,6 +62,24 @@ while came < int(sys.argv[1]):
     receiver.settimeout(2)
 print(came)
 """
+# A megabyte over TCP from whoever connects.
+TAKE = """
+import socket
+server = socket.create_server(("", 9001))
+print("ready", flush=True)
+peers = [server.accept()[0] for _ in range(2)]
+for peer in peers:
+    while peer.recv(1 << 20):
+        pass
+peers[0].close(), peers[1].close()
+"""
+GIVE = """
+import socket, sys
+peer = socket.create_connection((sys.argv[1], 9001))
+peer.sendall(bytes(1_000_000))
+peer.shutdown(socket.SHUT_WR)
+peer.recv(1)
+"""
 
 
 @contextmanager
@@ -180,3 +198,16 @@ def test_shared_buffers_and_everything_else_reach_the_effective_file(registry_ba
     for line in ('architecture = "shared"', "buffer_packets = 30", "buffer_alpha = 0.5"):
         assert line in text
     assert row.queue_high_water == 10
+
+
+def test_switches_mark_packets_of_connections_where_the_file_says_so(registry_base: Path) -> None:
+    path = registry_base / "star.toml"
+    path.write_text(STAR.format(switch="") + "ecn_packets = 5\n")  # of h3's link
+    with Lab.boot(path) as lab:
+        with start(lab, "h3", TAKE) as taker:
+            words = [sys.executable, "-c", GIVE, lab.network.ipv4("h3")]
+            givers = [lab.popen(host, words) for host in ("h0", "h1")]
+            assert [giver.wait(60) for giver in givers] == [0, 0]
+            taker.kill()
+        row = port(lab, "s", "h3")
+    assert row.marked_packets > 0

@@ -182,4 +182,6 @@ def half_rate_file(cluster: Cluster, hosts: Sequence[str]) -> str:
         ]
         if link.bidirectional_cap_mbit_s:
             lines += [f"bidirectional_cap_mbit_s = {link.bidirectional_cap_mbit_s * factor:.12g}"]
+        lines += ["one_way = true"] if link.one_way else []
+        lines += [f"ecn_packets = {link.ecn_packets}"] if link.ecn_packets else []
     return "\n".join(lines) + "\n"

@@ -86,6 +86,12 @@ def reshaping(network: Network, port: Port, factor: float) -> str:
     return line[: line.rindex(" limit ")] + f" limit {port.queue_packets}"
 
 
+def _host_settings(network: Network) -> dict[str, str]:
+    """Where switches mark packets, connections ask for it."""
+    asks = any(link.ecn_packets for link in network.links)
+    return {**HOST_SETTINGS, "net/ipv4/tcp_ecn": "1"} if asks else HOST_SETTINGS
+
+
 def _optional_host_settings(timers: Timers) -> dict[str, str]:
     """What older kernels do not have."""
     if timers.factor == 1:
@@ -202,7 +208,7 @@ def make_plan(
         entries.append(
             {
                 "host": host,
-                "settings": HOST_SETTINGS,
+                "settings": _host_settings(network),
                 "optional_settings": _optional_host_settings(timers),
                 "ip": _host_ip(network, own, congestion_control, timers)
                 + (launch_network.host_lines(network, host) if launches else []),
