@@ -111,6 +111,12 @@ bench-trials: build ## what the first calls of a job cost that knows a profile (
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.bench.scale_check
 
+# AGREEMENT="--networks shallow-8x1 --sizes 3000" measures a part; what is in out/lab-agreement is
+# not measured again.
+.PHONY: bench-agreement
+bench-agreement: build ## the lab against the simulator, ten networks (half an hour; fails where they differ)
+	$(python) -m allemande.bench.lab_agreement $(AGREEMENT)
+
 .PHONY: bench-udp
 bench-udp: build ## what the UDP path moves over an unshaped veth pair (needs root)
 	bench/fast_network.sh
