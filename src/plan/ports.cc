@@ -92,7 +92,6 @@ class Ports {
     port.waits = waits_at(from);
     port.fills_up = !never_queues(link, from, to, port.queue);
     port.input_buffered = switch_at(from).architecture == topology::Architecture::kInput;
-    port.uneven = has_uneven_parts(from, to);
     out_.push_back(std::move(port));
   }
 
@@ -151,19 +150,6 @@ class Ports {
         inflow(from, {to, static_cast<std::uint32_t>(&link - cluster_.links.data())});
     return inflow_[from].mbit_s - back.mbit_s <= rate_from(link, from) * (1 + kTolerance) &&
            inflow_[from].links - back.links <= queue;
-  }
-
-  // Whether the upper of two joined switches has different numbers of participants below its links.
-  bool has_uneven_parts(std::uint32_t from, std::uint32_t to) const {
-    const std::uint32_t upper = walk_.parent[from] == to ? to : from;
-    double least = p_, most = 0;
-    for (const Edge& edge : adjacency_[upper]) {
-      const double below = below_[edge.peer];
-      if (walk_.parent[edge.peer] != upper || below == 0) continue;
-      least = std::min(least, below);
-      most = std::max(most, below);
-    }
-    return least < most;
   }
 
   bool waits_at(std::uint32_t node) const {

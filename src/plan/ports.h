@@ -23,8 +23,7 @@ struct Port {
   bool fills_up = true;
   // Of an input-buffered switch the head of the line waits, whichever port it is for.
   bool input_buffered = false;
-  bool uneven = false;  // the parts beyond it are of different sizes
-  bool pool = false;    // the buffer that all ports of a switch share
+  bool pool = false;  // the buffer that all ports of a switch share
 };
 
 // Egress ports of switches. A host's own queue is left out: it stops its sender, it loses nothing.

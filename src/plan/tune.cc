@@ -3,9 +3,7 @@
 // Eq 4: the port with the least B_L / nu gives the window. An uplink that carries all that its
 // switch can take in (d1 * c1 <= c2) never holds more than a packet per input. That port does not
 // count if its queue is as long, unless the switch is input-buffered: there the head of line waits
-// for whichever port, and Eq 4 stands as published. Where the parts beyond an input-buffered port
-// are of different sizes nu is a mean, and steps in which all hosts send come together: their
-// number takes the place of nu.
+// for whichever port, and Eq 4 stands as published.
 //
 // How much is enough. The limit makes a host lambda >= 1 times slower than its link: lambda is the
 // most that c1 * nu / c2 is anywhere, or 1. So L / (lambda g) packets are under way to keep it
@@ -22,8 +20,8 @@
 // of W. Where half of them are early, W/2 wait: W is no more than 2 q of a host port.
 // That much is enough, and is sent in any case. Eq 4 says how much more loses nothing, where no
 // port is the limit: hosts pause, and what others have outstanding bridges that. A port that is the
-// limit counts as above, with what waits there. Where heads of lines wait it is twice what is
-// enough at most, because packets that wait stand in the way of others.
+// limit counts as above, with what waits there. Where heads of lines wait more is not sent, because
+// what waits stands in the way of others.
 //
 // An exchange so small that all of it fits the queues needs no window: n(p-n)/(p-1) of what each
 // rank sends crosses a link, so B_L / nu packets per rank fit, the same figure with the ports that
@@ -64,10 +62,9 @@ constexpr double kWaitingPart = 0.1;  // of those under way
 constexpr double kHostPortPart = 1.0 / 8;
 constexpr double kUplinkPart = 1.0 / 2;
 constexpr double kBurstPart = 2;
-constexpr double kInputBufferedPart = 2;  // of what is enough
-constexpr double kAsBusy = 0.7;           // as the limit: what such a port holds by chance matters
-constexpr double kWorthWarning = 0.95;    // of the bandwidth
-constexpr double kLeast = 2;              // one packet on the way and one that is sent
+constexpr double kAsBusy = 0.7;         // as the limit: what such a port holds by chance matters
+constexpr double kWorthWarning = 0.95;  // of the bandwidth
+constexpr double kLeast = 2;            // one packet on the way and one that is sent
 // Packets of several senders meet at a port by chance. Queues of many places do not fill by that,
 // short ones do where all that may be outstanding fits them exactly (docs/adr/0004).
 constexpr double kShortQueue = 24;
@@ -195,7 +192,7 @@ class Tuner {
     if (loses()) {
       const bool heads_wait = std::any_of(ports_.begin(), ports_.end(),
                                           [](const Port& port) { return port.input_buffered; });
-      if (heads_wait) least = std::min(least, kInputBufferedPart * enough_);
+      if (heads_wait) least = std::min(least, enough_);
       out_.window_packets = std::max(out_.window_packets, packets(least));
       if (eq4() >= out_.window_packets_min) {
         out_.window_packets = std::max(out_.window_packets, out_.window_packets_min);
@@ -233,9 +230,7 @@ class Tuner {
   // What loses nothing at a port.
   double allowed(const Port& port) const {
     if (is_limit(port)) return at_limit(port);
-    const bool at_once = port.input_buffered && port.uneven && !port.waits;
-    return port.queue / (at_once ? port.hosts : port.nu) *
-           (port.queue < kShortQueue ? kPartOfShort : 1);
+    return port.queue / port.nu * (port.queue < kShortQueue ? kPartOfShort : 1);
   }
 
   std::uint32_t eq4() const {

@@ -1,4 +1,5 @@
-// The windows of 000 (section 4, Figures 7-10) and what follows from the same rule elsewhere.
+// The windows of 000 (section 4, Figures 7-10) with acknowledgements counted, and what true
+// switches take.
 #include "plan/tune.h"
 
 #include <gmock/gmock.h>
@@ -44,29 +45,24 @@ TEST(Tune, PublishedWindows) {
   EXPECT_EQ(tune_all(tam(6, 4)).window_with_acks, 4u);
 }
 
-TEST(Tune, WindowsWithAcksOnData) {
-  EXPECT_EQ(tune_all(tam(8, 2)).window_packets, 10u);
-  EXPECT_EQ(tune_all(tam(8, 3)).window_packets, 8u);
-  EXPECT_EQ(tune_all(tam(6, 4)).window_packets, 9u);
+// Eq 4 without acknowledgements would give 10, 8, 9 and 7 packets. 2.2 are under way; of tam-8x4's,
+// 5 packets give 98.2 % of the limit at 200 KB, and with 7 heads of lines wait and some are lost.
+TEST(Tune, InputBufferedSwitchesTakeWhatIsEnough) {
+  for (const auto& [d1, d2] : {std::pair{8u, 2u}, {8u, 3u}, {6u, 4u}, {8u, 4u}}) {
+    EXPECT_EQ(tune_all(tam(d1, d2)).window_packets, 5u) << d1 << " x " << d2;
+  }
   const Tuning tuning = tune_all(tam(8, 4));
-  EXPECT_EQ(tuning.window_packets, 7u);
   EXPECT_NEAR(tuning.nu, 8.0 * 24 / 31, 1e-12);
   EXPECT_EQ(tuning.contended_port, "leaf0 -> core");
+  EXPECT_EQ(tune_all(build_tree(TreeSpec{.groups = {16}})).window_packets, 43u);
+  EXPECT_EQ(tune_all(tam(16, 1)).window_packets, 5u);
 }
 
 TEST(Tune, TheReadyMadeFileAgrees) {
   const auto cluster = topology::load_cluster(ALM_SOURCE_DIR "/clusters/tam-8x4.toml");
   ASSERT_TRUE(cluster.ok());
-  EXPECT_EQ(tune_all(cluster.value()).window_packets, 7u);
+  EXPECT_EQ(tune_all(cluster.value()).window_packets, 4u);  // its switches cut through
   EXPECT_EQ(tune_all(cluster.value()).window_with_acks, 3u);
-}
-
-// 000 Figure 3: 4x4, B_L = 30.
-TEST(Tune, WindowOfFigure3) {
-  EXPECT_EQ(tune_all(input_buffered(
-                         build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_queue_packets = 30})))
-                .window_packets,
-            9u);
 }
 
 TEST(Tune, AnOutputQueuedUplinkThatCarriesEverythingDoesNotCount) {
@@ -152,7 +148,7 @@ TEST(Tune, OnlyParticipantsCount) {
   const std::vector<base::HostId> four = {{0}, {8}, {16}, {24}};
   EXPECT_NEAR(tune(cluster, four).nu, 1.0, 1e-12);
   const std::vector<base::HostId> one_leaf = {{0}, {1}, {2}, {3}};
-  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 10u);
+  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 5u);
   const std::vector<base::HostId> alone = {{3}};
   EXPECT_EQ(tune(cluster, alone).window_packets, 1u);
 }
@@ -162,12 +158,6 @@ TEST(Tune, UnequalLeavesTakeTheWorstPort) {
   const Tuning tuning = tune_all(input_buffered(build_tree(TreeSpec{.groups = {4, 10, 3}})));
   EXPECT_NEAR(tuning.nu, 4.375, 1e-12);
   EXPECT_EQ(tuning.contended_port, "leaf1 -> core");
-}
-
-TEST(Tune, UnequalLeavesMayAllSendAtOnceIntoAnInputBuffer) {
-  // Seven of the hosts below leaf1 or all seven others: 60 / 7, not 60 / 4.375.
-  TreeSpec spec{.groups = {4, 10, 3}, .uplink_queue_packets = 60};
-  EXPECT_EQ(tune_all(input_buffered(build_tree(spec))).window_packets, 8u);
 }
 
 TEST(Tune, DeepTreesTakeTheWorstLevel) {
@@ -184,12 +174,12 @@ TEST(Tune, DeepTreesTakeTheWorstLevel) {
   EXPECT_NEAR(tuning.nu, 8.0 * 16 / 23, 1e-12);
   EXPECT_EQ(tuning.contended_port, "mid0 -> core");
   EXPECT_EQ(tuning.window_with_acks, 8u);
-  EXPECT_EQ(tuning.window_packets, 12u);  // heads of lines wait: not 17, twice what is enough
+  EXPECT_EQ(tuning.window_packets, 6u);  // heads of lines wait: not 17, but what is enough
 }
 
 // 24.8 packets cross the core in a step; all of them lie in one buffer.
 TEST(Tune, ASharedBufferCountsForAllItsPorts) {
-  Cluster cluster = tam(8, 4);
+  Cluster cluster = build_tree(TreeSpec{.groups = {8, 8, 8, 8}});
   cluster.switches.back().buffer_packets = 150;
   const Tuning tuning = tune_all(cluster);
   EXPECT_EQ(tuning.window_packets, 6u);
@@ -269,13 +259,6 @@ TEST(Tune, ShortQueuesMayStopALongWindow) {
   // Seven of 31 peers are on the same leaf, 2,242 us away, the others 4,266 us: 3,809 us on
   // average.
   EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("at most 45 %"));
-}
-
-// Longer windows only put packets before others' heads of lines.
-TEST(Tune, InputBufferedSwitchesTakeTwiceWhatIsEnough) {
-  const Cluster output = build_tree(TreeSpec{.groups = {16}});
-  EXPECT_EQ(tune_all(output).window_packets, 43u);
-  EXPECT_EQ(tune_all(tam(16, 1)).window_packets, 10u);
 }
 
 Tuning on_one_switch(double rate_mbit_s, std::uint32_t queue, std::uint32_t mtu) {
