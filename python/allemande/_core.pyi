@@ -322,7 +322,11 @@ class Tuning:
 
     @property
     def window_packets_min(self) -> int:
-        """A smaller window costs bandwidth."""
+        """What keeps a host busy that sends at full rate: L / g."""
+
+    @property
+    def window_packets_max(self) -> int:
+        """Eq 4: a larger window may lose packets; 0: nothing is lost."""
 
     @property
     def grain_packets(self) -> int:

@@ -194,7 +194,8 @@ class Tuner {
                                           [](const Port& port) { return port.input_buffered; });
       if (heads_wait) least = std::min(least, enough_);
       out_.window_packets = std::max(out_.window_packets, packets(least));
-      if (eq4() >= out_.window_packets_min) {
+      out_.window_packets_max = eq4();
+      if (out_.window_packets_max >= out_.window_packets_min) {
         out_.window_packets = std::max(out_.window_packets, out_.window_packets_min);
       }
     }

@@ -49,7 +49,7 @@ class JobPlan:
     asked: Workload | None = None  # as if all hosts were of one job
     latency_s: float = 0.0  # of the longest way, in the lab
     start: str = BARRIER  # what the ranks of a call begin by
-    bounds_s: Mapping[int, float] = field(default_factory=dict)  # by size, of a job; not of patterns
+    bounds_s: Mapping[int, float] = field(default_factory=dict)  # by size; not of patterns
 
     @staticmethod
     def of(workload: Workload) -> JobPlan:
@@ -91,7 +91,7 @@ def bounds_of(cluster: Cluster, workload: Workload, scale: float) -> dict[int, f
     bounds = {}
     for size, limit_s in workload.limits_s.items():
         rows = _rows(workload, size).tolist()
-        bounds[size] = max(limit_s, bound_s(cluster, workload.hosts, rows, 0.0) / scale)
+        bounds[size] = max(limit_s, bound_s(cluster, list(workload.hosts), rows, 0.0) / scale)
     return bounds
 
 

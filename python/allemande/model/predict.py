@@ -88,7 +88,7 @@ class Predictions:
         limit_s = self.limit_s(size)
         if limit_s is None or self.profile.cluster is None:
             return None
-        return bound_s(self.profile.cluster, self.members, size, limit_s)
+        return bound_s(self.profile.cluster, list(self.members), size, limit_s)
 
     def _row(self, candidate: str, size: int, found: _core.Prediction, way: str = "") -> Row:
         return Row(

@@ -91,10 +91,16 @@ def random_tree(seed: int) -> Cluster:
     text = f'format = 1\nname = "tree-{seed}"\n\n[[host]]\nname = "h[0-{count - 1}]"\n\n'
     names = {1: ("core",), 2: ("leaf", "core"), 3: ("leaf", "middle", "core")}[levels]
     for level, name in enumerate(names):
-        upper_count = 1 if level == levels - 1 else draw.randint(2 ** (levels - 1 - level), min(6, len(lower) // 2))
+        upper_count = (
+            1
+            if level == levels - 1
+            else draw.randint(2 ** (levels - 1 - level), min(6, len(lower) // 2))
+        )
         uppers = [f"{name}{number}" for number in range(upper_count)]
         text += _switches(f"{name}[0-{upper_count - 1}]", waits, draw)
-        text += _level(lower, uppers, _parts(draw, len(lower), upper_count), _Links.drawn(rate, draw))
+        text += _level(
+            lower, uppers, _parts(draw, len(lower), upper_count), _Links.drawn(rate, draw)
+        )
         rate *= len(lower) / upper_count * _between(draw, UPLINK_PART)
         lower = uppers
     return parse_cluster(text, f"random tree {seed}")

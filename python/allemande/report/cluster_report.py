@@ -140,6 +140,7 @@ def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str
             "window_packets": tuning.window_packets,
             "window_with_acks": tuning.window_with_acks,
             "window_packets_min": tuning.window_packets_min,
+            "window_packets_max": tuning.window_packets_max,
             "grain_packets": tuning.grain_packets,
             "nu": tuning.nu,
             "contended_port": tuning.contended_port,
