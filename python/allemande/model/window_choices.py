@@ -92,7 +92,7 @@ class _Network:
 
 
 def is_allowed(tuning: Tuning) -> bool:
-    """Eq 4 leaves room for what is under way: floor(B_L / nu) >= ceil(L / g), or nothing is lost."""
+    """Eq 4 leaves room for what is under way, floor(B_L / nu) >= ceil(L / g), or none is lost."""
     most = tuning.window_packets_max
     return most == 0 or most >= tuning.window_packets_min
 
