@@ -16,8 +16,7 @@ std::vector<base::HostId> all(const Cluster& cluster) {
   return hosts;
 }
 
-double bound(const Cluster& cluster, std::uint64_t bytes,
-             Packing packing = Packing::kPerMessage) {
+double bound(const Cluster& cluster, std::uint64_t bytes, Packing packing = Packing::kPerMessage) {
   return alltoall_bound_seconds(cluster, all(cluster), bytes, packing);
 }
 
@@ -39,13 +38,13 @@ TEST(Bound, OneSwitchStoresTheLastFrame) {
 
 TEST(Bound, ACutThroughSwitchAddsLatencyAlone) {
   const Cluster cluster = build_tree(TreeSpec{.groups = {4}});
-  EXPECT_NEAR(bound(with(cluster, Switching::kCutThrough, 7), 100),
-              at_100(3 * 142) + 14 * kMicro, 1e-15);
+  EXPECT_NEAR(bound(with(cluster, Switching::kCutThrough, 7), 100), at_100(3 * 142) + 14 * kMicro,
+              1e-15);
 }
 
-// The uplinks at 20 Mbit/s are the limit: four messages, a host link before and after them. Those of
-// cut-through switches are ten times as fast as the uplink: its frames begin when their heads are
-// there, and the receiver waits for nothing but their ends.
+// The uplinks at 20 Mbit/s are the limit: four messages, a host link before and after them. Those
+// of cut-through switches are ten times as fast as the uplink: its frames begin when their heads
+// are there, and the receiver waits for nothing but their ends.
 TEST(Bound, OfAnUplink) {
   const Cluster cluster = build_tree(TreeSpec{.groups = {2, 2}, .uplink_mbit_s = 20});
   const double bytes = 4 * 142 * 8 / 20e6;
@@ -60,10 +59,9 @@ TEST(Bound, OfAnUplink) {
 TEST(Bound, CutThroughToASlowerLink) {
   Cluster cluster = with(build_tree(TreeSpec{.groups = {4}}), Switching::kCutThrough, 0);
   for (std::uint32_t host : {1u, 2u, 3u}) cluster.links[host].rate_down_mbit_s = 50;
-  const std::vector<std::uint64_t> traffic{0, 100, 100, 100, 0, 0, 0, 0,
-                                           0, 0,   0,   0,   0, 0, 0, 0};
-  EXPECT_NEAR(traffic_bound_seconds(cluster, all(cluster), traffic),
-              at_100(3 * 142) + at_100(142), 1e-15);
+  const std::vector<std::uint64_t> traffic{0, 100, 100, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_NEAR(traffic_bound_seconds(cluster, all(cluster), traffic), at_100(3 * 142) + at_100(142),
+              1e-15);
 }
 
 // 1,500 bytes are a full packet and a short one, of 28 bytes where a packet holds 1,472. Of

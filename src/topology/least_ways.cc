@@ -3,8 +3,8 @@
 //   store-and-forward (and the sending host)  h' = t + l    t' = t + w + l
 //   cut-through                               h' = h + l    t' = max(t, h + w) + l
 // The time at a receiver is max(h + A, t + B), with A and B built up from the receiver backwards by
-// the same rules; A is minus infinity where nothing goes on before the last bit is there. The least of each of the four over all ways is a lower bound, also where it comes
-// from different ways.
+// the same rules; A is minus infinity where nothing goes on before the last bit is there. The least
+// of each of the four over all ways is a lower bound, also where it comes from different ways.
 #include "topology/least_ways.h"
 
 #include <algorithm>

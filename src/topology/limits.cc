@@ -1,8 +1,8 @@
 // The limit of an exchange: T >= max over directed links of bytes that must cross / rate (reference
 // section 2). With b of n participants below a link, b(n-b) equal messages cross it each way. Where
 // messages differ, what leaves a subtree is what its hosts send less what stays in it, and a
-// message stays in all subtrees that hold the lowest common ancestor of its two ends. The bound of an
-// exchange (bound.h) adds the least ways before and after each link.
+// message stays in all subtrees that hold the lowest common ancestor of its two ends. The bound of
+// an exchange (bound.h) adds the least ways before and after each link.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -92,7 +92,9 @@ struct LeastWay {
     before_s = std::min(before_s, ways.before(link, node));
     after_s = std::min(after_s, ways.after(link, node));
   }
-  double seconds() const { return before_s == kNever || after_s == kNever ? 0 : before_s + after_s; }
+  double seconds() const {
+    return before_s == kNever || after_s == kNever ? 0 : before_s + after_s;
+  }
 };
 
 // Framed bytes that leave and enter a set of hosts.
@@ -380,8 +382,7 @@ class Limits {
             ? compress_hostlist(names)
             : names.front() + " and " + std::to_string(names.size() - 1) + " switches near it";
     if (out > kRateNone) {
-      add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *",
-          trunk_way_.seconds());
+      add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *", trunk_way_.seconds());
     }
     if (in > kRateNone) {
       add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + inside, trunk_way_.seconds());

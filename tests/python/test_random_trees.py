@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ NETWORKS = 60
 EXPECTED = re.compile(r"expect at most (\d+) % of the bandwidth")
 
 
-def run(cluster: Cluster, algorithm: str, size: int, **options: object) -> Result:
+def run(cluster: Cluster, algorithm: str, size: int, **options: Any) -> Result:
     return run_case(make_case(cluster, algorithm, size, **options))
 
 
