@@ -96,6 +96,11 @@ bench-mpi: build ## 1 B to 64 KB on three clusters against every stock algorithm
 bench-model: build ## predictions against the simulator and the lab (25 minutes; MODEL=--all: hours)
 	$(python) -m allemande.model.bench_model $(MODEL)
 
+# WINDOWS="--networks 50 --first 1000" looks at others.
+.PHONY: bench-windows
+bench-windows: build ## tuned windows against the best ones on 500 random networks (half an hour)
+	$(python) -m allemande.model.bench_windows $(WINDOWS)
+
 # RULES="--clusters tam-8x4 --libraries mpich --sizes 100" measures a part; what is in
 # out/emitted-rules is not measured again.
 .PHONY: bench-rules

@@ -242,6 +242,14 @@ class Cluster:
     def traffic_limits(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]]) -> list[LevelLimit]:
         """The same for each level of directed links."""
 
+    def bound_seconds(self, hosts: Sequence[str] | None, bytes: int, combines: bool = False) -> float:
+        """
+        As limit_seconds, with the least ways before and after each link: for small blocks too.
+        """
+
+    def traffic_bound_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]], combines: bool = False) -> float:
+        """The same of traffic_limit_seconds."""
+
     def is_tree(self) -> bool:
         """Whether one path joins any two hosts."""
 
@@ -318,7 +326,11 @@ class Tuning:
 
     @property
     def window_packets_min(self) -> int:
-        """A smaller window costs bandwidth."""
+        """What keeps a host busy that sends at full rate: L / g."""
+
+    @property
+    def window_packets_max(self) -> int:
+        """Eq 4: a larger window may lose packets; 0: nothing is lost."""
 
     @property
     def grain_packets(self) -> int:

@@ -203,6 +203,22 @@ def _flow_s(trunks: _Trunks, demands: NDArray[np.float64]) -> float:
     return float(solved.x[-1])
 
 
+def bound_s(
+    cluster: Cluster,
+    hosts: Sequence[str] | None,
+    amount: Amount,
+    limit_s: float,
+    combines: bool = False,
+) -> float:
+    """The bound of an exchange: its limit, and the least ways before and after the busiest link.
+
+    No way of carrying it takes less. `limit_s`: of the flow, where that is known.
+    """
+    if isinstance(amount, int):
+        return max(limit_s, cluster.bound_seconds(hosts, amount, combines))
+    return max(limit_s, cluster.traffic_bound_seconds(hosts, amount, combines))
+
+
 def flow_limit(
     cluster: Cluster,
     hosts: Sequence[str] | None,

@@ -91,7 +91,9 @@ void bind_plan(nb::module_& m) {
       .def_ro("window_with_acks", &Tuning::window_with_acks,
               "W_g if every packet were acknowledged by one.")
       .def_ro("window_packets_min", &Tuning::window_packets_min,
-              "A smaller window costs bandwidth.")
+              "What keeps a host busy that sends at full rate: L / g.")
+      .def_ro("window_packets_max", &Tuning::window_packets_max,
+              "Eq 4: a larger window may lose packets; 0: nothing is lost.")
       .def_ro("grain_packets", &Tuning::grain_packets, "Train length.")
       .def_ro("host_rate_mbit_s", &Tuning::host_rate_mbit_s, "The slowest host link.")
       .def_ro("packet_time_us", &Tuning::packet_time_us, "One full frame on that link.")

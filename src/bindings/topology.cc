@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "bindings/bindings.h"
+#include "topology/bound.h"
 #include "topology/cluster.h"
 #include "topology/generate.h"
 #include "topology/graph.h"
@@ -285,6 +286,26 @@ void bind_cluster(nb::module_& m) {
                   "matrix: collections.abc.Sequence[collections.abc.Sequence[int]]) -> "
                   "list[LevelLimit]"),
           "The same for each level of directed links.")
+      .def(
+          "bound_seconds",
+          [](const Cluster& c, const HostNames& hosts, std::uint64_t bytes, bool combines) {
+            return topology::alltoall_bound_seconds(c, participants(c, hosts), bytes,
+                                                    packing_of(combines));
+          },
+          "hosts"_a.none(), "bytes"_a, "combines"_a = false,
+          "As limit_seconds, with the least ways before and after each link: for small blocks too.")
+      .def(
+          "traffic_bound_seconds",
+          [](const Cluster& c, const HostNames& hosts, const nb::object& matrix, bool combines) {
+            const auto ranks = participants(c, hosts);
+            return topology::traffic_bound_seconds(
+                c, ranks, read_traffic(matrix, ranks.size(), "matrix"), packing_of(combines));
+          },
+          "hosts"_a.none(), "matrix"_a, "combines"_a = false,
+          nb::sig("def traffic_bound_seconds(self, hosts: collections.abc.Sequence[str] | None, "
+                  "matrix: collections.abc.Sequence[collections.abc.Sequence[int]], combines: bool "
+                  "= False) -> float"),
+          "The same of traffic_limit_seconds.")
       .def("is_tree", topology::is_tree, "Whether one path joins any two hosts.")
       .def(
           "leaf_traffic",

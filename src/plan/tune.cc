@@ -1,30 +1,44 @@
-// Window, grain and their bounds from the cluster file (000 Eq 3 and 4, reference section 3).
+// Window, grain and their bounds from the cluster file (000 Eq 4, reference section 3).
 //
-// Eq 3 for any link: with n of the p participants on one side, n(p-n) packets cross it each way in
-// the p-1 steps of one item, nu = n(p-n)/(p-1) per step; a host link has nu = 1. Each link has two
-// egress queues, one per direction; the port with the least B_L / nu gives the window. A buffer
-// shared by all ports of a switch counts as one port with the sum of their nu.
-// Where c1 * nu > c2 the link is the limit of the exchange: all that its n senders have outstanding
-// gathers there, and n takes the place of nu. So it does at an input-buffered port where the parts
-// beyond are of different sizes: nu is a mean there, and steps in which all n send come together.
-// An uplink that carries all that its switch can take in (d1 * c1 <= c2) never holds more than a
-// packet per input. That port does not count if its queue is as long, unless the switch is
-// input-buffered: there the head of line waits for whichever port, and Eq 4 stands as published.
+// Eq 4: the port with the least B_L / nu gives the window. An uplink that carries all that its
+// switch can take in (d1 * c1 <= c2) never holds more than a packet per input. That port does not
+// count if its queue is as long, unless the switch is input-buffered: there the head of line waits
+// for whichever port, and Eq 4 stands as published.
+//
+// How much is enough. The limit makes a host lambda >= 1 times slower than its link: lambda is the
+// most that c1 * nu / c2 is anywhere, or 1. So L / (lambda g) packets are under way to keep it
+// busy. They are on links, not in queues; only what is outstanding beyond them waits, and it waits
+// where the limit is. A little of it is needed, because packets meet by chance and the port that
+// one of them keeps busy leaves another idle: three, and a tenth of those under way. It may be less
+// where it finds short queues at the ports that are about as busy as the limit:
+// - At host ports it spreads by chance, as the customers of a closed network do over its equal
+//   stations, of which each then holds geometrically many (Gordon and Newell 1967). With a mean of
+//   e, more than q of them wait with e^(-q/e): with e = q/8 once in 3,000 packets.
+// - An uplink holds what all n hosts behind it have beyond those under way, n e. Half of its places
+//   are for that, the others for acknowledgements and for packets that come together.
+// Where links are long and queues short, windows come as bursts, W packets to each host in the time
+// of W. Where half of them are early, W/2 wait: W is no more than 2 q of a host port.
+// That much is enough, and is sent in any case. Eq 4 says how much more loses nothing, where no
+// port is the limit: hosts pause, and what others have outstanding bridges that. A port that is the
+// limit counts as above, with what waits there. Where heads of lines wait more is not sent, because
+// what waits stands in the way of others.
+//
 // An exchange so small that all of it fits the queues needs no window: n(p-n)/(p-1) of what each
 // rank sends crosses a link, so B_L / nu packets per rank fit, the same figure with the ports that
 // cannot fill up left out whatever their switch (an input buffer holds the packets of one host
-// only). A switch that waits instead of dropping loses nothing: there the window keeps packets from
-// standing in each other's way, but is no less than keeps a host busy. Switches joined by several
-// paths: the trunks of one switch are taken to share its traffic evenly.
+// only). A switch that waits instead of dropping loses nothing: what is beyond enough only stands
+// in other packets' way there.
 #include "plan/tune.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <queue>
 #include <utility>
 
+#include "plan/ports.h"
 #include "topology/graph.h"
 
 namespace alm::plan {
@@ -33,7 +47,6 @@ namespace {
 using topology::Adjacency;
 using topology::Cluster;
 using topology::Edge;
-using topology::kNoNode;
 using topology::Link;
 using topology::NodeId;
 
@@ -43,21 +56,26 @@ constexpr std::uint32_t kGsoSegmentsMax = 64;  // UDP_MAX_SEGMENTS
 // microseconds, so that one core keeps up and slower links keep the packet shuffle of the papers.
 constexpr double kTrainUs = 12.112;
 constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter of the queue
-// Where an uplink is the limit, all that is outstanding waits in its queue all the time, and
-// acknowledgements and probes take places there as well. With 8 of 10 places for data (shallow-4x2)
-// every other exchange lost a packet.
-constexpr double kControlPackets = 3;
+// Packets beyond those under way, at the top.
+constexpr double kWaiting = 3;
+constexpr double kWaitingPart = 0.1;  // of those under way
+constexpr double kHostPortPart = 1.0 / 8;
+constexpr double kUplinkPart = 1.0 / 2;
+constexpr double kBurstPart = 2;
+constexpr double kAsBusy = 0.7;         // as the limit: what such a port holds by chance matters
+constexpr double kWorthWarning = 0.95;  // of the bandwidth
+constexpr double kLeast = 2;            // one packet on the way and one that is sent
 // Packets of several senders meet at a port by chance. Queues of many places do not fill by that,
 // short ones do where all that may be outstanding fits them exactly (docs/adr/0004).
 constexpr double kShortQueue = 24;
 constexpr double kPartOfShort = 0.5;
-constexpr std::uint32_t kLeastOfShort = 3;
 // Where nothing is lost. On Myrinets of 16 hosts 4 to 8 packets give 98 % of the limit, 1 packet 74
 // % and 16 packets 88 % on a chain, where heads of lines wait (docs/adr/0035).
-constexpr std::uint32_t kLeastLossless = 8;
+constexpr double kLeastLossless = 4;
 constexpr double kTolerance = 1e-9;  // of rates computed in two ways
 
-std::uint32_t at_least_one(double value) {
+// Whole packets, at least one.
+std::uint32_t packets(double value) {
   constexpr double kMost = 1e9;  // queues are 32-bit counts
   return static_cast<std::uint32_t>(std::clamp(std::floor(value + kTolerance), 1.0, kMost));
 }
@@ -65,24 +83,16 @@ std::uint32_t at_least_one(double value) {
 class Tuner {
  public:
   Tuner(const Cluster& cluster, std::span<const base::HostId> hosts)
-      : cluster_(cluster),
-        adjacency_(cluster),
-        walk_(topology::walk(cluster, adjacency_)),
-        p_(static_cast<double>(hosts.size())),
-        hosts_(hosts),
-        below_(adjacency_.node_count(), 0),
-        inflow_(adjacency_.node_count()) {
-    for (const base::HostId host : hosts) below_[host.value] += 1;
-  }
+      : cluster_(cluster), adjacency_(cluster), hosts_(hosts) {}
 
   Tuning run() {
     out_.mtu_bytes = cluster_.framing.mtu_bytes;
     set_host_rate();
     set_latency();
-    set_window();
+    ports_ = ports_of(cluster_, hosts_, out_.host_rate_mbit_s);
+    if (!ports_.empty()) set_window();
     set_grain();
     out_.burst_packets = std::max(out_.burst_packets, out_.window_packets);
-    if (out_.window_packets < out_.window_packets_min) warn_window();
     return std::move(out_);
   }
 
@@ -102,7 +112,6 @@ class Tuner {
         rate =
             std::max(rate, std::min(rate_from(link, host.value), rate_towards(link, host.value)));
       }
-      fastest_mbit_s_ = std::max(fastest_mbit_s_, rate);
       if (rate > 0 && (out_.host_rate_mbit_s == 0 || rate < out_.host_rate_mbit_s)) {
         out_.host_rate_mbit_s = rate;
       }
@@ -118,8 +127,12 @@ class Tuner {
     return link.latency_us + (cut_through ? 0 : frame_us(rate_from(link, node)));
   }
 
-  // Participant farthest from `start` and how long a frame takes to it.
-  std::pair<std::uint32_t, double> farthest(std::uint32_t start) const {
+  // How long a frame takes from a node to each participant.
+  struct Ways {
+    std::uint32_t farthest = 0;
+    double longest_us = 0, sum_us = 0;
+  };
+  Ways ways_from(std::uint32_t start) const {
     using Entry = std::pair<double, std::uint32_t>;
     std::vector<double> best(adjacency_.node_count(), -1);
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -133,18 +146,23 @@ class Tuner {
         open.push({time + hop_us(node, cluster_.links[edge.link]), edge.peer});
       }
     }
-    std::pair<std::uint32_t, double> out{start, 0};
+    Ways out{start};
     for (const base::HostId host : hosts_) {
-      if (best[host.value] > out.second) out = {host.value, best[host.value]};
+      out.sum_us += std::max(0.0, best[host.value]);
+      if (best[host.value] > out.longest_us) {
+        out.farthest = host.value;
+        out.longest_us = best[host.value];
+      }
     }
     return out;
   }
 
   // Twice to the farthest: in a tree that is the longest way.
   void set_latency() {
-    if (hosts_.empty()) return;
-    const auto [end, time] = farthest(hosts_.front().value);
-    out_.latency_us = std::max(time, farthest(end).second);
+    if (hosts_.size() < 2) return;
+    const Ways one = ways_from(hosts_.front().value), other = ways_from(one.farthest);
+    out_.latency_us = std::max(one.longest_us, other.longest_us);
+    mean_latency_us_ = other.sum_us / static_cast<double>(hosts_.size() - 1);
     if (out_.packet_time_us > 0) {
       out_.window_packets_min = static_cast<std::uint32_t>(
           std::max(1.0, std::ceil(out_.latency_us / out_.packet_time_us - kTolerance)));
@@ -152,154 +170,83 @@ class Tuner {
   }
 
   void set_window() {
-    if (p_ < 2) return;
-    for (auto it = walk_.order.rbegin(); it != walk_.order.rend(); ++it) {
-      if (walk_.parent[*it] != kNoNode) below_[walk_.parent[*it]] += below_[*it];
+    slowdown_ = 1;
+    for (const Port& port : ports_) slowdown_ = std::max(slowdown_, port.load);
+    under_way_ = out_.latency_us / (out_.packet_time_us * slowdown_);
+    enough_ = enough();
+    const Port* contended = nullptr;
+    double least = 0;
+    for (const Port& port : ports_) {
+      if (port.fills_up && !port.waits) limit_burst(port);
+      if (!port.fills_up && !port.input_buffered) continue;
+      const double window = allowed(port);
+      if (contended != nullptr && window >= least) continue;
+      contended = &port;
+      least = window;
     }
-    for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
-      for (const Edge& edge : adjacency_[node]) inflow_[node] += inflow(node, edge);
-    }
-    for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
-      if (!walk_.bridge[node]) continue;
-      const Link& link = cluster_.links[walk_.parent_link[node]];
-      consider(link, node, walk_.parent[node], below_[node], 1);
-      consider(link, walk_.parent[node], node, below_[node], 1);
-    }
-    for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
-      consider_trunks(node);
-      consider_pool(node);
-    }
-  }
-
-  // The links of a switch to others that are on a cycle, hence alternatives to each other.
-  void consider_trunks(std::uint32_t node) {
-    double inside = 0;
-    std::vector<Edge> trunks;
-    for (const Edge& edge : adjacency_[node]) {
-      if (cluster_.is_host(NodeId{edge.peer})) {
-        inside += below_[edge.peer];
-      } else if (!is_bridge(node, edge)) {
-        trunks.push_back(edge);
+    out_.window_packets = packets(enough_);
+    if (contended == nullptr) return;
+    out_.nu = contended->nu;
+    out_.window_with_acks = packets(contended->queue / (2 * contended->nu));
+    out_.contended_port = contended->name;
+    if (loses()) {
+      const bool heads_wait = std::any_of(ports_.begin(), ports_.end(),
+                                          [](const Port& port) { return port.input_buffered; });
+      if (heads_wait) least = std::min(least, enough_);
+      out_.window_packets = std::max(out_.window_packets, packets(least));
+      out_.window_packets_max = eq4();
+      if (out_.window_packets_max >= out_.window_packets_min) {
+        out_.window_packets = std::max(out_.window_packets, out_.window_packets_min);
       }
     }
-    for (const Edge& edge : trunks) {
-      const Link& link = cluster_.links[edge.link];
-      consider(link, node, edge.peer, inside, static_cast<double>(trunks.size()));
-      consider(link, edge.peer, node, inside, static_cast<double>(trunks.size()));
+    warn_window(*contended);
+  }
+
+  bool loses() const {
+    return std::any_of(ports_.begin(), ports_.end(), [](const Port& port) { return !port.waits; });
+  }
+
+  bool is_limit(const Port& port) const { return port.load > 1 + kTolerance; }
+
+  // What is sent in any case. Needs `under_way_`.
+  double enough() const {
+    if (!loses()) return std::max(kLeastLossless, std::ceil(under_way_ * (1 + kWaitingPart) + 1));
+    double waiting = kWaiting + kWaitingPart * under_way_;
+    double most = std::numeric_limits<double>::infinity();
+    for (const Port& port : ports_) {
+      if (port.waits) continue;
+      if (port.to_host) most = std::min(most, kBurstPart * port.queue);
+      if (is_limit(port)) most = std::min(most, std::floor(at_limit(port)));
+      if (port.load < kAsBusy * slowdown_) continue;
+      waiting = std::min(waiting, port.to_host ? kHostPortPart * port.queue
+                                               : kUplinkPart * port.queue / port.hosts);
     }
+    return std::max(kLeast, std::round(std::min(under_way_ + waiting, most)));
   }
 
-  bool is_bridge(std::uint32_t node, const Edge& edge) const {
-    const std::uint32_t child = walk_.parent_link[node] == edge.link ? node : edge.peer;
-    return walk_.parent_link[child] == edge.link && walk_.bridge[child];
+  double at_limit(const Port& port) const {
+    return under_way_ + kUplinkPart * port.queue / port.hosts;
   }
 
-  // What can come into a switch at once: over links with participants behind them.
-  struct Inflow {
-    double mbit_s = 0;
-    std::uint32_t links = 0;
-    Inflow& operator+=(const Inflow& other) {
-      mbit_s += other.mbit_s;
-      links += other.links;
-      return *this;
+  // What loses nothing at a port.
+  double allowed(const Port& port) const {
+    if (is_limit(port)) return at_limit(port);
+    return port.queue / port.nu * (port.queue < kShortQueue ? kPartOfShort : 1);
+  }
+
+  std::uint32_t eq4() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Port& port : ports_) {
+      if (!port.waits && (port.fills_up || port.input_buffered)) {
+        least = std::min(least, port.queue / port.nu);
+      }
     }
-  };
-
-  Inflow inflow(std::uint32_t node, const Edge& edge) const {
-    if (!is_bridge(node, edge)) return {rate_towards(cluster_.links[edge.link], node), 1};
-    const double behind = walk_.parent[edge.peer] == node ? below_[edge.peer] : p_ - below_[node];
-    if (behind <= 0) return {};
-    return {std::min(rate_towards(cluster_.links[edge.link], node), behind * fastest_mbit_s_), 1};
+    return packets(least);
   }
 
-  // Takes at most one packet per input at a time, because it sends as fast as its switch receives.
-  bool never_queues(const Link& link, std::uint32_t from, std::uint32_t to, double queue) const {
-    if (cluster_.is_host(NodeId{to})) return false;
-    const Inflow back =
-        inflow(from, {to, static_cast<std::uint32_t>(&link - cluster_.links.data())});
-    return inflow_[from].mbit_s - back.mbit_s <= rate_from(link, from) * (1 + kTolerance) &&
-           inflow_[from].links - back.links <= queue;
-  }
-
-  // The egress port at `from` towards `to`, on one of `paths` that share what crosses between
-  // `inside` participants and the rest.
-  void consider(const Link& link, std::uint32_t from, std::uint32_t to, double inside,
-                double paths) {
-    if (cluster_.is_host(NodeId{from})) return;  // a host's own queue stops it, it loses nothing
-    const double nu = inside * (p_ - inside) / (p_ - 1) / paths;
-    if (nu <= 0) return;
-    const double queue = link.from.value == from ? link.queue_up_packets : link.queue_down_packets;
-    const bool fills_up = !never_queues(link, from, to, queue);
-    const bool waits = waits_at(from);
-    if (fills_up && !waits) limit_burst(queue, nu);
-    const bool input_buffered = switch_at(from).architecture == topology::Architecture::kInput;
-    if (!fills_up && !input_buffered) return;
-    double rate = rate_from(link, from);
-    if (link.bidirectional_cap_mbit_s > 0) rate = std::min(rate, link.bidirectional_cap_mbit_s / 2);
-    const bool is_limit = nu * out_.host_rate_mbit_s > rate * (1 + kTolerance);
-    const bool at_once = is_limit || (input_buffered && !waits && has_uneven_parts(from, to));
-    const double share = at_once ? std::max(nu, std::min(inside, p_ - inside) / paths) : nu;
-    take(queue, is_limit && !waits ? kControlPackets : 0, nu, share, waits,
-         cluster_.node_name(NodeId{from}) + " -> " + cluster_.node_name(NodeId{to}));
-  }
-
-  // Whether the upper of two joined switches has different numbers of participants below its links.
-  bool has_uneven_parts(std::uint32_t from, std::uint32_t to) const {
-    const std::uint32_t upper = walk_.parent[from] == to ? to : from;
-    double least = p_, most = 0;
-    for (const Edge& edge : adjacency_[upper]) {
-      const double below = below_[edge.peer];
-      if (walk_.parent[edge.peer] != upper || below == 0) continue;
-      least = std::min(least, below);
-      most = std::max(most, below);
-    }
-    return least < most;
-  }
-
-  // Every packet that passes the switch takes a place in its shared buffer.
-  void consider_pool(std::uint32_t node) {
-    if (switch_at(node).buffer_packets == 0) return;
-    double nu = 0;
-    for (const Edge& edge : adjacency_[node]) {
-      if (!is_bridge(node, edge)) continue;
-      const double behind = walk_.parent[edge.peer] == node ? below_[edge.peer] : p_ - below_[node];
-      nu += behind * (p_ - behind) / (p_ - 1);
-    }
-    if (nu <= 0) return;
-    if (!waits_at(node)) limit_burst(switch_at(node).buffer_packets, nu);
-    take(switch_at(node).buffer_packets, 0, nu, nu, waits_at(node),
-         "buffer of " + switch_at(node).name);
-  }
-
-  void limit_burst(double queue, double nu) {
-    const std::uint32_t burst = at_least_one(queue / nu);
+  void limit_burst(const Port& port) {
+    const std::uint32_t burst = packets(port.queue / port.nu);
     if (out_.burst_packets == 0 || burst < out_.burst_packets) out_.burst_packets = burst;
-  }
-
-  bool waits_at(std::uint32_t node) const {
-    return switch_at(node).flow_control == topology::FlowControl::kBackPressure;
-  }
-
-  // Of the queue's places `spare` are not for data. `waits`: it cannot overflow.
-  void take(double queue, double spare, double nu, double share, bool waits,
-            const std::string& port) {
-    std::uint32_t window = at_least_one((queue - spare) / share);
-    if (waits) {
-      window = std::max({window, kLeastLossless, 2 * out_.window_packets_min});
-    } else if (spare == 0 && queue < kShortQueue) {
-      window =
-          std::max(at_least_one(queue / share * kPartOfShort), std::min(window, kLeastOfShort));
-    }
-    if (!out_.contended_port.empty() && window >= out_.window_packets) return;
-    out_.nu = nu;
-    out_.window_packets = window;
-    out_.window_with_acks = at_least_one(queue / (2 * nu));
-    out_.contended_port = port;
-    contended_queue_ = queue;
-  }
-
-  const topology::Switch& switch_at(std::uint32_t node) const {
-    return cluster_.switches[node - cluster_.host_count()];
   }
 
   void set_grain() {
@@ -314,25 +261,26 @@ class Tuner {
     out_.grain_packets = std::min({by_rate, by_window, by_kernel});
   }
 
-  void warn_window() {
+  // By Little's law a host has no more of its bandwidth than its window in the time of a way.
+  void warn_window(const Port& contended) {
+    const double part = out_.window_packets * slowdown_ * out_.packet_time_us / mean_latency_us_;
+    if (part >= kWorthWarning) return;
     out_.warnings.push_back(fmt::format(
-        "window of {} packets (queue of {} packets at {}, nu = {:.2f}) is below the {} packets "
-        "(L/g) that keep a host busy over {:.0f} us: expect at most {:.0f} % of the bandwidth; a "
-        "longer queue there would help",
-        out_.window_packets, contended_queue_, out_.contended_port, out_.nu,
-        out_.window_packets_min, out_.latency_us,
-        100.0 * out_.window_packets / out_.window_packets_min));
+        "window of {} packets (queue of {} packets at {}, nu = {:.2f}) is below the {:.0f} packets "
+        "that keep a host busy over {:.0f} us: expect at most {:.0f} % of the bandwidth; a longer "
+        "queue there would help",
+        out_.window_packets, contended.queue, contended.name, contended.nu, std::ceil(under_way_),
+        out_.latency_us, std::ceil(100 * part)));
   }
 
   const Cluster& cluster_;
   Adjacency adjacency_;
-  topology::Walk walk_;
-  double p_;
   std::span<const base::HostId> hosts_;
-  std::vector<double> below_;   // participants, by node
-  std::vector<Inflow> inflow_;  // by node; of switches
-  double fastest_mbit_s_ = 0;   // of the participants' links
-  double contended_queue_ = 0;
+  std::vector<Port> ports_;
+  double mean_latency_us_ = 0;  // from the host at an end of the longest way
+  double slowdown_ = 1;         // lambda
+  double under_way_ = 0;        // L / (lambda g)
+  double enough_ = 0;
   Tuning out_;
 };
 

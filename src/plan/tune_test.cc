@@ -1,4 +1,5 @@
-// The windows of 000 (section 4, Figures 7-10) and what follows from the same rule elsewhere.
+// The windows of 000 (section 4, Figures 7-10) with acknowledgements counted, and what true
+// switches take.
 #include "plan/tune.h"
 
 #include <gmock/gmock.h>
@@ -44,29 +45,24 @@ TEST(Tune, PublishedWindows) {
   EXPECT_EQ(tune_all(tam(6, 4)).window_with_acks, 4u);
 }
 
-TEST(Tune, WindowsWithAcksOnData) {
-  EXPECT_EQ(tune_all(tam(8, 2)).window_packets, 10u);
-  EXPECT_EQ(tune_all(tam(8, 3)).window_packets, 8u);
-  EXPECT_EQ(tune_all(tam(6, 4)).window_packets, 9u);
+// Eq 4 without acknowledgements would give 10, 8, 9 and 7 packets. 2.2 are under way; of tam-8x4's,
+// 5 packets give 98.2 % of the limit at 200 KB, and with 7 heads of lines wait and some are lost.
+TEST(Tune, InputBufferedSwitchesTakeWhatIsEnough) {
+  for (const auto& [d1, d2] : {std::pair{8u, 2u}, {8u, 3u}, {6u, 4u}, {8u, 4u}}) {
+    EXPECT_EQ(tune_all(tam(d1, d2)).window_packets, 5u) << d1 << " x " << d2;
+  }
   const Tuning tuning = tune_all(tam(8, 4));
-  EXPECT_EQ(tuning.window_packets, 7u);
   EXPECT_NEAR(tuning.nu, 8.0 * 24 / 31, 1e-12);
   EXPECT_EQ(tuning.contended_port, "leaf0 -> core");
+  EXPECT_EQ(tune_all(build_tree(TreeSpec{.groups = {16}})).window_packets, 43u);
+  EXPECT_EQ(tune_all(tam(16, 1)).window_packets, 5u);
 }
 
 TEST(Tune, TheReadyMadeFileAgrees) {
   const auto cluster = topology::load_cluster(ALM_SOURCE_DIR "/clusters/tam-8x4.toml");
   ASSERT_TRUE(cluster.ok());
-  EXPECT_EQ(tune_all(cluster.value()).window_packets, 7u);
+  EXPECT_EQ(tune_all(cluster.value()).window_packets, 4u);  // its switches cut through
   EXPECT_EQ(tune_all(cluster.value()).window_with_acks, 3u);
-}
-
-// 000 Figure 3: 4x4, B_L = 30.
-TEST(Tune, WindowOfFigure3) {
-  EXPECT_EQ(tune_all(input_buffered(
-                         build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_queue_packets = 30})))
-                .window_packets,
-            9u);
 }
 
 TEST(Tune, AnOutputQueuedUplinkThatCarriesEverythingDoesNotCount) {
@@ -77,11 +73,12 @@ TEST(Tune, AnOutputQueuedUplinkThatCarriesEverythingDoesNotCount) {
   EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 7u);
   spec.uplink_mbit_s = 800;
   spec.uplink_queue_packets = 7;  // less than a packet per input
-  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 1u);
+  // 2.2 are under way, and the short queue has room for half a packet of each host beyond them.
+  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 3u);
 }
 
 TEST(Tune, OneSwitchCountsAtTheHostPort) {
-  const Tuning tuning = tune_all(tam(16, 1));
+  const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {16}}));
   EXPECT_EQ(tuning.nu, 1.0);
   EXPECT_EQ(tuning.window_packets, 43u);
   EXPECT_EQ(tuning.window_with_acks, 21u);
@@ -91,20 +88,36 @@ TEST(Tune, OneSwitchCountsAtTheHostPort) {
 TEST(Tune, AnUplinkThatIsTheLimitCountsWithEverybodyBelowIt) {
   const Tuning tuning = tune_all(
       build_tree(TreeSpec{.groups = {8, 8, 8, 8}, .uplink_mbit_s = 500, .core_queue_packets = 45}));
-  EXPECT_EQ(tuning.window_packets, 5u);
+  EXPECT_EQ(tuning.window_packets, 4u);
   EXPECT_EQ(tuning.window_with_acks, 3u);
 }
 
-// Four hosts share ten places: two packets each would leave two for acknowledgements.
-TEST(Tune, AnUplinkThatIsTheLimitHasRoomForAcknowledgements) {
-  for (const auto& [queue, window] : {std::pair{10u, 1u}, {11u, 2u}, {2u, 1u}}) {
+// Four hosts share the places before the uplink; 2.63 packets of each are under way (shallow-4x2).
+// Simulated on true switches, 3 packets give 95 and 97.6 % of the limit at 20 and 100 KB, 2 packets
+// 77 and 78 %, and with 4 some are lost.
+TEST(Tune, AnUplinkThatIsTheLimitHasPlacesForWhatIsNotUnderWay) {
+  for (const auto& [queue, window] : {std::pair{10u, 3u}, {11u, 4u}, {2u, 2u}, {100u, 15u}}) {
     const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
                                                        .uplink_mbit_s = 200,
-                                                       .host_queue_packets = queue,
+                                                       .host_queue_packets = 1000,
                                                        .uplink_queue_packets = queue,
                                                        .core_queue_packets = queue}));
-    EXPECT_EQ(tuning.window_packets, window);
+    EXPECT_EQ(tuning.window_packets, window) << queue;
+    EXPECT_EQ(tuning.window_packets_min, 3u);
+    EXPECT_EQ(tuning.warnings.empty(), queue > 2);
   }
+}
+
+// Eq 4 allows what covers the latency: 40 / 1.07 packets where 10 are under way.
+TEST(Tune, NeverBelowTheLatencyWhereEq4AllowsIt) {
+  Cluster cluster = build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_mbit_s = 100});
+  for (topology::Link& link : cluster.links) {
+    link.latency_us = 300;
+    if (!cluster.is_host(link.from)) link.queue_up_packets = link.queue_down_packets = 48;
+  }
+  const Tuning tuning = tune_all(cluster);
+  EXPECT_EQ(tuning.window_packets_min, 14u);
+  EXPECT_GE(tuning.window_packets, tuning.window_packets_min);
 }
 
 // Half is left for packets that meet there by chance; three packets may always be under way.
@@ -125,8 +138,8 @@ TEST(Tune, ALosslessNetworkKeepsHostsBusy) {
       if (!waits) node.flow_control = topology::FlowControl::kDrop;
     }
     const Tuning tuning = tune_all(cluster);
-    EXPECT_EQ(tuning.window_packets, waits ? 8u : 1u);
-    EXPECT_EQ(tuning.warnings.empty(), waits);
+    EXPECT_EQ(tuning.window_packets, waits ? 4u : 2u);
+    EXPECT_TRUE(tuning.warnings.empty());
   }
 }
 
@@ -135,7 +148,7 @@ TEST(Tune, OnlyParticipantsCount) {
   const std::vector<base::HostId> four = {{0}, {8}, {16}, {24}};
   EXPECT_NEAR(tune(cluster, four).nu, 1.0, 1e-12);
   const std::vector<base::HostId> one_leaf = {{0}, {1}, {2}, {3}};
-  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 43u);
+  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 5u);
   const std::vector<base::HostId> alone = {{3}};
   EXPECT_EQ(tune(cluster, alone).window_packets, 1u);
 }
@@ -145,12 +158,6 @@ TEST(Tune, UnequalLeavesTakeTheWorstPort) {
   const Tuning tuning = tune_all(input_buffered(build_tree(TreeSpec{.groups = {4, 10, 3}})));
   EXPECT_NEAR(tuning.nu, 4.375, 1e-12);
   EXPECT_EQ(tuning.contended_port, "leaf1 -> core");
-}
-
-TEST(Tune, UnequalLeavesMayAllSendAtOnceIntoAnInputBuffer) {
-  // Seven of the hosts below leaf1 or all seven others: 30 / 7, not 30 / 4.375.
-  TreeSpec spec{.groups = {4, 10, 3}, .uplink_queue_packets = 30};
-  EXPECT_EQ(tune_all(input_buffered(build_tree(spec))).window_packets, 4u);
 }
 
 TEST(Tune, DeepTreesTakeTheWorstLevel) {
@@ -166,15 +173,16 @@ TEST(Tune, DeepTreesTakeTheWorstLevel) {
   const Tuning tuning = tune_all(build_tree(root));
   EXPECT_NEAR(tuning.nu, 8.0 * 16 / 23, 1e-12);
   EXPECT_EQ(tuning.contended_port, "mid0 -> core");
-  EXPECT_EQ(tuning.window_packets, 17u);
+  EXPECT_EQ(tuning.window_with_acks, 8u);
+  EXPECT_EQ(tuning.window_packets, 6u);  // heads of lines wait: not 17, but what is enough
 }
 
 // 24.8 packets cross the core in a step; all of them lie in one buffer.
 TEST(Tune, ASharedBufferCountsForAllItsPorts) {
-  Cluster cluster = tam(8, 4);
-  cluster.switches.back().buffer_packets = 100;
+  Cluster cluster = build_tree(TreeSpec{.groups = {8, 8, 8, 8}});
+  cluster.switches.back().buffer_packets = 150;
   const Tuning tuning = tune_all(cluster);
-  EXPECT_EQ(tuning.window_packets, 4u);
+  EXPECT_EQ(tuning.window_packets, 6u);
   EXPECT_EQ(tuning.contended_port, "buffer of core");
 }
 
@@ -233,14 +241,24 @@ TEST(Tune, CutThroughSwitchesDoNotStoreTheFrame) {
   EXPECT_NEAR(tuning.latency_us, tuning.packet_time_us, 1e-9);
 }
 
-TEST(Tune, WarnsWhenTheWindowCannotCoverTheLatency) {
+TEST(Tune, ShortQueuesMayStopALongWindow) {
   Cluster cluster = tam(8, 4);
   for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  EXPECT_EQ(tune_all(cluster).window_packets_min, 36u);  // 4000 us + 2.2 packets of 121 us
+  // Beyond those under way a host port of 43 places holds 5 packets by chance.
+  EXPECT_EQ(tune_all(cluster).window_packets, 41u);
+  EXPECT_TRUE(tune_all(cluster).warnings.empty());
+  for (topology::Link& link : cluster.links) {
+    if (cluster.is_host(link.from)) link.queue_down_packets = 7;
+  }
   const Tuning tuning = tune_all(cluster);
-  EXPECT_EQ(tuning.window_packets_min, 36u);  // 4000 us + 2.2 packets of 121 us
+  EXPECT_EQ(tuning.window_packets, 14u);
   ASSERT_EQ(tuning.warnings.size(), 1u);
-  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("leaf0 -> core"));
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("leaf0 -> h0"));
   EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("below the 36 packets"));
+  // Seven of 31 peers are on the same leaf, 2,242 us away, the others 4,266 us: 3,809 us on
+  // average.
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("at most 45 %"));
 }
 
 Tuning on_one_switch(double rate_mbit_s, std::uint32_t queue, std::uint32_t mtu) {

@@ -1,19 +1,25 @@
 // The limit of an exchange: T >= max over directed links of bytes that must cross / rate (reference
 // section 2). With b of n participants below a link, b(n-b) equal messages cross it each way. Where
 // messages differ, what leaves a subtree is what its hosts send less what stays in it, and a
-// message stays in all subtrees that hold the lowest common ancestor of its two ends.
+// message stays in all subtrees that hold the lowest common ancestor of its two ends. The bound of
+// an exchange (bound.h) adds the least ways before and after each link.
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <map>
+#include <optional>
 
+#include "topology/bound.h"
 #include "topology/graph.h"
 #include "topology/leaf_traffic.h"
+#include "topology/least_ways.h"
 
 namespace alm::topology {
 namespace {
 
 constexpr double kBitsPerByte = 8;
 constexpr double kBitsPerMbit = 1e6;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kWorkMax = 2e7;  // beyond it only single switches are cut around
 
 // Worst of each level, in the order of `Key`.
@@ -54,11 +60,42 @@ double occupied(const Framing& framing, std::uint64_t bytes, Packing packing) {
          static_cast<double>(payload);
 }
 
+// The shortest packet of a message by any protocol whose packets are full but for the last one. Its
+// own headers take some of each: 24 bytes of ours, up to 52 of TCP's.
+std::uint64_t shortest_packet(const Framing& framing, std::uint64_t bytes) {
+  constexpr std::uint32_t kHeadersMax = 64;
+  std::uint64_t least = bytes;
+  for (std::uint32_t headers = 0; headers <= kHeadersMax; ++headers) {
+    const std::uint64_t payload = payload_bytes(framing);
+    if (payload > headers) least = std::min(least, (bytes - 1) % (payload - headers) + 1);
+  }
+  return least;
+}
+
 std::string level_name(std::uint32_t height) {
   if (height == 0) return "host link";
   if (height == 1) return "leaf uplink";
   return "level " + std::to_string(height) + " uplink";
 }
+
+// Who takes part, and the shortest packet there need be.
+struct Parties {
+  std::vector<bool> sends, receives;  // by host
+  std::uint64_t shortest = 1;         // bytes of payload
+  bool any() const { return std::find(sends.begin(), sends.end(), true) != sends.end(); }
+};
+
+// The least ways before and after links that share what crosses them.
+struct LeastWay {
+  double before_s = kNever, after_s = kNever;
+  void join(const LeastWays& ways, std::uint32_t link, std::uint32_t node) {
+    before_s = std::min(before_s, ways.before(link, node));
+    after_s = std::min(after_s, ways.after(link, node));
+  }
+  double seconds() const {
+    return before_s == kNever || after_s == kNever ? 0 : before_s + after_s;
+  }
+};
 
 // Framed bytes that leave and enter a set of hosts.
 struct Crossing {
@@ -72,8 +109,19 @@ class Equal {
         Packing packing)
       : message_(occupied(cluster.framing, bytes, packing)),
         total_(static_cast<double>(hosts.size())),
-        own_(cluster.host_count(), 0) {
+        own_(cluster.host_count(), 0),
+        shortest_(packing == Packing::kShared || bytes == 0
+                      ? 1
+                      : shortest_packet(cluster.framing, bytes)) {
     for (const base::HostId host : hosts) own_[host.value] += 1;
+  }
+
+  Parties parties() const {
+    std::vector<bool> all(own_.size(), false);
+    for (std::size_t host = 0; host < own_.size(); ++host) {
+      all[host] = message_ > 0 && own_[host] > 0 && own_[host] < total_;
+    }
+    return {all, all, shortest_};
   }
 
   void accumulate(const Walk& walk) {
@@ -100,7 +148,8 @@ class Equal {
 
   const double message_, total_;
   std::vector<double> own_;  // by host: participants there
-  double inside_ = 0;        // of the growing set
+  const std::uint64_t shortest_;
+  double inside_ = 0;  // of the growing set
   std::vector<double> below_;
 };
 
@@ -120,6 +169,22 @@ class Traffic {
     std::transform(sum.begin(), sum.end(), framed_.begin(), [&](std::uint64_t message) {
       return occupied(cluster.framing, message, packing);
     });
+    if (packing == Packing::kShared) return;
+    shortest_ = payload_bytes(cluster.framing);
+    for (const std::uint64_t message : sum) {
+      if (message > 0) shortest_ = std::min(shortest_, shortest_packet(cluster.framing, message));
+    }
+  }
+
+  Parties parties() const {
+    Parties out{std::vector<bool>(hosts_, false), std::vector<bool>(hosts_, false), shortest_};
+    for (std::uint32_t from = 0; from < hosts_; ++from) {
+      for (std::uint32_t to = 0; to < hosts_; ++to) {
+        if (framed_[at(from, to)] == 0) continue;
+        out.sends[from] = out.receives[to] = true;
+      }
+    }
+    return out;
   }
 
   void accumulate(const Walk& walk) {
@@ -178,6 +243,7 @@ class Traffic {
 
   const std::uint32_t hosts_;
   std::vector<double> framed_;  // [from host][to host]
+  std::uint64_t shortest_ = 1;
   std::vector<bool> is_inside_;
   Crossing inside_;
   std::vector<Crossing> below_;
@@ -194,7 +260,24 @@ class Limits {
     load_.accumulate(walk_);
   }
 
-  std::vector<LevelLimit> run() {
+  std::vector<LevelLimit> levels() {
+    run();
+    return levels_.take();
+  }
+
+  double bound_seconds() {
+    const Parties parties = load_.parties();
+    if (!parties.any()) return 0;
+    const std::uint64_t frame = framed_bytes(cluster_.framing, parties.shortest);
+    ways_.emplace(cluster_, adjacency_, parties.sends, parties.receives,
+                  static_cast<double>(frame));
+    run();
+    return bound_;
+  }
+
+ private:
+  void run() {
+    if (ways_) find_trunk_way();
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
     }
@@ -208,22 +291,49 @@ class Limits {
     for (std::uint32_t node = first; node < nodes && work <= kWorkMax; ++node) {
       if (has_trunks(node)) add_cuts(node, nodes - first);
     }
-    return levels_.take();
   }
 
- private:
+  void add(Levels::Key key, const std::string& level, double bytes, double rate,
+           const std::string& busiest, double way_seconds) {
+    levels_.add(key, level, bytes, rate, busiest);
+    if (bytes > 0) {
+      bound_ = std::max(bound_, way_seconds + bytes * kBitsPerByte / (rate * kBitsPerMbit));
+    }
+  }
+
+  double way_seconds(std::uint32_t link, std::uint32_t node) const {
+    return ways_ ? ways_->before(link, node) + ways_->after(link, node) : 0;
+  }
+
+  // Every cut between switches is crossed by some of their trunks.
+  void find_trunk_way() {
+    for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
+      for (const Edge& edge : adjacency_[node]) {
+        if (edge.peer < cluster_.host_count() || is_bridge(node, edge)) continue;
+        if (rate_from(cluster_.links[edge.link], node) <= 0) continue;
+        trunk_way_.join(*ways_, edge.link, node);
+      }
+    }
+  }
+
   void add_bridge(std::uint32_t node, Crossing bytes) {
-    const Link& link = cluster_.links[walk_.parent_link[node]];
+    const std::uint32_t index = walk_.parent_link[node], parent = walk_.parent[node];
+    const Link& link = cluster_.links[index];
     const std::uint32_t height = walk_.height[node];
     const std::string& low = cluster_.node_name(NodeId{node});
-    const std::string& high = cluster_.node_name(NodeId{walk_.parent[node]});
+    const std::string& high = cluster_.node_name(NodeId{parent});
     const std::string level = level_name(height);
-    levels_.add({height, 0}, level + " up", bytes.out, rate_from(link, node), low + " -> " + high);
-    levels_.add({height, 1}, level + " down", bytes.in, rate_towards(link, node),
-                high + " -> " + low);
+    add({height, 0}, level + " up", bytes.out, rate_from(link, node), low + " -> " + high,
+        way_seconds(index, node));
+    add({height, 1}, level + " down", bytes.in, rate_towards(link, node), high + " -> " + low,
+        way_seconds(index, parent));
     if (link.bidirectional_cap_mbit_s > 0) {
-      levels_.add({height, 2}, level + " both ways", bytes.out + bytes.in,
-                  link.bidirectional_cap_mbit_s, low + " <-> " + high);
+      LeastWay way;
+      for (const std::uint32_t from : {node, parent}) {
+        if (ways_ && rate_from(link, from) > 0) way.join(*ways_, index, from);
+      }
+      add({height, 2}, level + " both ways", bytes.out + bytes.in, link.bidirectional_cap_mbit_s,
+          low + " <-> " + high, way.seconds());
     }
   }
 
@@ -272,10 +382,10 @@ class Limits {
             ? compress_hostlist(names)
             : names.front() + " and " + std::to_string(names.size() - 1) + " switches near it";
     if (out > kRateNone) {
-      levels_.add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *");
+      add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *", trunk_way_.seconds());
     }
     if (in > kRateNone) {
-      levels_.add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + inside);
+      add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + inside, trunk_way_.seconds());
     }
   }
 
@@ -291,6 +401,9 @@ class Limits {
   const Walk walk_;
   Load load_;
   Levels levels_;
+  std::optional<LeastWays> ways_;  // none: bytes alone
+  LeastWay trunk_way_;
+  double bound_ = 0;
 };
 
 template <class Load>
@@ -335,7 +448,7 @@ std::uint64_t framed_bytes(const Framing& framing, std::uint64_t bytes) {
 
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                         std::uint64_t bytes, Packing packing) {
-  return Limits(cluster, Equal(cluster, hosts, bytes, packing)).run();
+  return Limits(cluster, Equal(cluster, hosts, bytes, packing)).levels();
 }
 
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
@@ -346,7 +459,7 @@ double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::Host
 std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                        std::span<const std::uint64_t> bytes, Packing packing) {
   assert(bytes.size() == hosts.size() * hosts.size());
-  return Limits(cluster, Traffic(cluster, hosts, bytes, packing)).run();
+  return Limits(cluster, Traffic(cluster, hosts, bytes, packing)).levels();
 }
 
 LeafTraffic alltoall_leaf_traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
@@ -363,6 +476,17 @@ LeafTraffic leaf_traffic(const Cluster& cluster, std::span<const base::HostId> h
 double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
                              std::span<const std::uint64_t> bytes, Packing packing) {
   return slowest(traffic_limits(cluster, hosts, bytes, packing));
+}
+
+double alltoall_bound_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
+                              std::uint64_t bytes, Packing packing) {
+  return Limits(cluster, Equal(cluster, hosts, bytes, packing)).bound_seconds();
+}
+
+double traffic_bound_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
+                             std::span<const std::uint64_t> bytes, Packing packing) {
+  assert(bytes.size() == hosts.size() * hosts.size());
+  return Limits(cluster, Traffic(cluster, hosts, bytes, packing)).bound_seconds();
 }
 
 }  // namespace alm::topology

@@ -28,8 +28,9 @@ def test_multi_site_comes_near_the_bound_and_loses_nothing(cluster: str) -> None
         assert result.fraction_of_bound >= least, size
         assert result.dropped == 0
         assert result.latency_s == pytest.approx(5e-3)
-        bound_s = result.limit_s + result.latency_s
-        assert result.fraction_of_bound == pytest.approx(bound_s / result.time_s)
+        # What crosses is the limit here: it has its frame times on the way, too.
+        assert 0 < result.bound_s - (result.limit_s + result.latency_s) < 1e-4
+        assert result.fraction_of_bound == pytest.approx(result.bound_s / result.time_s)
 
 
 @pytest.mark.parametrize("cluster", GRIDS)
@@ -74,7 +75,10 @@ def test_two_ranks_per_host_take_what_their_bytes_take() -> None:
 @pytest.mark.parametrize("matrix", ["zipf:1.2", "block"])
 def test_blocks_of_different_sizes(cluster: str, matrix: str) -> None:
     result = run(cluster, "multi-site", 8192, matrix=matrix, seed=3)
-    assert result.fraction_of_bound >= 0.85
+    assert (result.limit_s + result.latency_s) / result.time_s >= 0.85
+    if matrix != "block":
+        # The busiest link is that of a host, which may receive its own site's blocks last.
+        assert result.limit_s < result.bound_s < result.limit_s + 1e-4
 
 
 def test_losses_between_sites_cost_a_round_trip() -> None:
@@ -120,11 +124,13 @@ def test_algorithms_that_know_sites_need_them() -> None:
     assert "crossings" not in simulate("tam-8x1", "sync-shuffle", 1024).as_json()
 
 
-def test_latency_stands_beside_the_limit() -> None:
+def test_latency_and_bound_stand_beside_the_limit() -> None:
     assert simulate("tam-8x1", "sync-shuffle", 1024).latency_s == 0
     one_site = simulate("grid-30-30", "sync-shuffle", 1024, hosts=["h0", "h1", "h2"])
     assert one_site.latency_s == 0
-    assert one_site.fraction_of_bound == one_site.fraction_of_limit
+    # Two messages leave a host, and the last one has the receiver's link before it.
+    frame_s = 8 * (1024 + 42) / 1e9
+    assert one_site.bound_s == pytest.approx(one_site.limit_s + frame_s)
 
 
 def test_jobs_that_share_the_hosts_have_sites_of_their_own() -> None:

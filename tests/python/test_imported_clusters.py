@@ -323,6 +323,5 @@ def test_labs_get_a_file_for_as_long_as_they_look() -> None:
 def test_simulate_takes_an_import(capsys: pytest.CaptureFixture[str]) -> None:
     text = f"ibnetdiscover:{FIXTURES / 'ibnetdiscover.txt'},port=first"
     assert main(["simulate", text, "--size", "4KB", "--json", "-"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    result = result[0] if isinstance(result, list) else result
+    (result,) = json.loads(capsys.readouterr().out)
     assert (result["hosts"], result["dropped"]) == (5, 0)

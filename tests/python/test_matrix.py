@@ -187,7 +187,7 @@ def test_simulate_takes_a_matrix_and_its_limit(
 ) -> None:
     line = ["simulate", "tam-16x1", "--size", "5000", "--matrix", "zipf:1.2", "--seed", "3"]
     assert main([*line, "--json", "-"]) == 0
-    entry = json.loads(capsys.readouterr().out)
+    (entry,) = json.loads(capsys.readouterr().out)
     assert (entry["matrix"], entry["size"]) == ("zipf:1.2", 5000)
     rows = make("zipf:1.2", ranks=16, mean=5000, seed=3)
     limit_s = load_cluster("tam-16x1").traffic_limit_seconds(None, rows.tolist())
@@ -195,7 +195,7 @@ def test_simulate_takes_a_matrix_and_its_limit(
     path = tmp_path / "m.npy"
     np.save(path, rows)
     assert main(["simulate", "tam-16x1", "--matrix", f"file:{path}", "--json", "-"]) == 0
-    again = json.loads(capsys.readouterr().out)
+    (again,) = json.loads(capsys.readouterr().out)
     assert (again["size"], again["time_s"]) == (5000, entry["time_s"])
 
 

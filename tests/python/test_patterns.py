@@ -144,7 +144,7 @@ def test_patterns_from_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     words = ["simulate", "ib-144", "--hosts", "h[0-7]", "--pattern", "allreduce", "--size", "8KiB"]
     assert main([*words, "--json", str(path)]) == 0
-    written = json.loads(path.read_text())
+    (written,) = json.loads(path.read_text())
     assert (written["hosts"], written["pattern"], len(written["step_s"])) == (8, "allreduce", 14)
     assert written["delivered_bytes"] == 14 * 8192
 

@@ -134,5 +134,6 @@ def test_simulations_are_held_to_the_flow() -> None:
 
 def test_json_shows_every_port_that_was_used(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "leaf-spine:4x4x4", "--size", "4KB", "--json", "-"]) == 0
-    ports = json.loads(capsys.readouterr().out)["ports"]
+    (result,) = json.loads(capsys.readouterr().out)
+    ports = result["ports"]
     assert len(ports) == 2 * (16 + 16)

@@ -61,10 +61,10 @@ def without_cpu(result: Result) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["packet", "flow"])
-def test_json_is_one_object_with_every_key(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_an_array_with_every_key(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["tam-8x4-u412", "--algorithm", "sync-shuffle", "--size", "10000", "--mode", mode]
     assert main(["simulate", *arguments, "--json", "-"]) == 0
-    entry = json.loads(capsys.readouterr().out)
+    (entry,) = json.loads(capsys.readouterr().out)
     assert [key for key in JSON_KEYS if key not in entry] == []
     assert (entry["algorithm"], entry["hosts"], entry["size"]) == ("sync-shuffle", 32, 10_000)
     assert entry["fraction_of_limit"] == pytest.approx(entry["limit_s"] / entry["time_s"])
@@ -371,7 +371,7 @@ def test_jobs_on_split_hosts_share_uplinks_only() -> None:
 def test_background_flows_are_those_of_the_lab(capsys: pytest.CaptureFixture[str]) -> None:
     words = "simulate oversubscribed-8x4 --size 5000 --exchanges 6 --background full --json -"
     assert main(words.split()) == 0
-    found = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(capsys.readouterr().out)
     assert [(flow["from"], flow["to"]) for flow in found["background"]] == [
         ("h0", "h15"),
         ("h8", "h23"),

@@ -135,7 +135,7 @@ def test_a_cluster_with_loops_has_no_hierarchy() -> None:
 def test_tuning_follows_the_cluster() -> None:
     tuning = tune(load_cluster("tam-8x4"))
     assert tuning.nu == pytest.approx(24 * 8 / 31)
-    assert (tuning.window_packets, tuning.window_with_acks) == (7, 3)
+    assert (tuning.window_packets, tuning.window_with_acks) == (4, 3)
 
 
 @pytest.mark.parametrize("path", sorted((FIXTURES / "bad").glob("*.toml")), ids=lambda p: p.stem)

@@ -14,7 +14,7 @@ from allemande.bench.conditions import Conditions, half_rate_file, make_conditio
 from allemande.bench.crossings import with_crossings
 from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
-from allemande.bench.job_plan import CLOCK, choose_start, make_jobs
+from allemande.bench.job_plan import CLOCK, bounds_of, choose_start, make_jobs
 from allemande.bench.lab_bed import open_lab
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.setting import Setting, describe_setting
@@ -152,7 +152,8 @@ def compare(
     )
     latency_s = cluster.latency_seconds(list(dict.fromkeys(plan.workloads[0].hosts))) / scale
     how = choose_start(start, latency_s, conditions, pattern)
-    plan = replace(plan, latency_s=latency_s, start=how)
+    bounds_s = bounds_of(cluster, plan.workloads[0], scale)
+    plan = replace(plan, latency_s=latency_s, start=how, bounds_s=bounds_s)
     for workload in plan.workloads:
         check_memory(workload, available_mebibytes() / len(plan.workloads))
     effort = replace(effort, idle_s=conditions.idle_s(times))

@@ -42,14 +42,14 @@ def _speeds(figure: Figure) -> tuple[str, ...]:
         format_seconds(figure.slowest_s),
         format_spread(figure.spread),
         format_part(figure.fraction_of_limit),
-        *([format_part(figure.fraction_of_bound)] if figure.latency_s else []),
+        *([format_part(figure.fraction_of_bound)] if figure.bound_s is not None else []),
         format_ratio(figure.ratio_to_best_stock),
     )
 
 
 def _speed_headings(figures: Sequence[Figure]) -> tuple[str, ...]:
-    """The bound is the limit and the latency: where links have one, it is what counts."""
-    if not any(figure.latency_s for figure in figures):
+    """Small blocks are judged by the bound, which adds the ways of packets to the limit."""
+    if not any(figure.bound_s is not None for figure in figures):
         return SPEEDS
     return (*SPEEDS[:-1], "of bound", SPEEDS[-1])
 
@@ -124,8 +124,8 @@ def _rich_table(
     for size, group in by_size(figures):
         best = best_of(group)
         limit = {"median": format_seconds(group[0].limit_s), "of limit": "100.0%"}
-        if group[0].latency_s:
-            limit |= {"of bound": f"bound {format_seconds(group[0].limit_s + group[0].latency_s)}"}
+        if group[0].bound_s is not None:
+            limit |= {"of bound": f"bound {format_seconds(group[0].bound_s)}"}
         if group[0].fair_share_s is not None:
             limit |= {"each job": format_seconds(group[0].fair_share_s), "together": "100.0%"}
         first = format_size(size)

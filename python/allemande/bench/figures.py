@@ -89,7 +89,8 @@ class Figure:
     delivered_bytes: int | None = None  # by one call: payload that reaches another rank
     delivered_gbit_s: float | None = None  # of all pairs of ranks, in a median call (001's metric)
     latency_s: float = 0.0  # of the longest way, by the latencies of the links
-    fraction_of_bound: float | None = None  # (limit_s + latency_s) / median_s; not of patterns
+    bound_s: float | None = None  # limit_s and the ways of packets; None: of patterns
+    fraction_of_bound: float | None = None
     path_loads: list[int] | None = None  # allemande's data packets by path number; one size alone
     start: str = "barrier"  # what the ranks of a call began by
     crossings: dict[str, float] | None = None  # blocks from part to part, by level (crossings.py)
@@ -171,6 +172,7 @@ def make_figure(
     labels: Mapping[str, Any] | None = None,
     shared: Shared | None = None,
     delivered_bytes: int | None = None,
+    bound_s: float | None = None,
 ) -> Figure:
     """`records`: one per round. Void rounds are left out as long as any other is there."""
     every = [record for record in records if record.seconds]
@@ -223,11 +225,8 @@ def make_figure(
             8e-9 * delivered_bytes / summary.median if summary and delivered_bytes else None
         ),
         delivered_bytes=delivered_bytes,
-        fraction_of_bound=(
-            (limit_s + float((labels or {}).get("latency_s", 0.0))) / summary.median
-            if summary and not any(record.step_seconds for record in used)
-            else None
-        ),
+        bound_s=bound_s,
+        fraction_of_bound=bound_s / summary.median if summary and bound_s is not None else None,
         **_job_keys(used, shared or Shared()),
         **_background_keys(used, shared or Shared()),
         **(labels or {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from allemande.bench.conditions import QUIET, Conditions
 from allemande.bench.pattern_workload import make_pattern_workload
 from allemande.bench.workload import Workload, make_workload
 from allemande.errors import BadInput
-from allemande.flow_limit import flow_limit
+from allemande.flow_limit import bound_s, flow_limit
 from allemande.lab.placement import Placement, one_per_host
 from allemande.lab.timers import Timers
 from allemande.matrix import Matrix, MatrixSpec
@@ -49,6 +49,7 @@ class JobPlan:
     asked: Workload | None = None  # as if all hosts were of one job
     latency_s: float = 0.0  # of the longest way, in the lab
     start: str = BARRIER  # what the ranks of a call begin by
+    bounds_s: Mapping[int, float] = field(default_factory=dict)  # by size; not of patterns
 
     @staticmethod
     def of(workload: Workload) -> JobPlan:
@@ -80,6 +81,18 @@ class JobPlan:
             "start": self.start,
             **self.conditions.labels(),
         }
+
+
+def bounds_of(cluster: Cluster, workload: Workload, scale: float) -> dict[int, float]:
+    """By size, in a lab that is so much slower. `cluster`: at full speed. Latencies grow there as
+    frame times do, and so does the bound. Late ranks are in the limit alone."""
+    if workload.pattern is not None:
+        return {}
+    bounds = {}
+    for size, limit_s in workload.limits_s.items():
+        rows = _rows(workload, size).tolist()
+        bounds[size] = max(limit_s, bound_s(cluster, list(workload.hosts), rows, 0.0) / scale)
+    return bounds
 
 
 def split_placement(placement: Placement, job: int, jobs: int) -> Placement:

@@ -175,6 +175,7 @@ class Runner:
                     {**self._plan.labels(), "timers": self._timers.name},
                     self._shared(size),
                     self._plan.workloads[0].delivered_bytes(size),
+                    self._plan.bounds_s.get(size),
                 )
                 for size, limit_s in sorted(self._limits_s.items())
                 for candidate in self._candidates

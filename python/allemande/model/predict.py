@@ -9,6 +9,7 @@ from typing import Any
 
 from allemande import _core
 from allemande.errors import BadInput
+from allemande.flow_limit import bound_s
 from allemande.model.fits import refused_signatures, with_fits
 from allemande.model.growth import doubt, grown
 from allemande.model.profile import Profile, format_profile
@@ -16,7 +17,7 @@ from allemande.model.ways import OUR_PREFIX, OwnCandidate, check_members, librar
 
 COLUMNS = (
     *("candidate", "ranks", "size", "time_s", "low_s", "high_s"),
-    *("limit_s", "latency_s", "basis"),
+    *("limit_s", "latency_s", "bound_s", "basis"),
 )
 
 
@@ -32,6 +33,7 @@ class Row:
     high_s: float
     limit_s: float | None  # None: the profile has no network
     latency_s: float | None  # of the longest way, by the latencies of its links alone
+    bound_s: float | None  # limit_s and the least ways before and after the busiest link
     basis: str  # measured, fitted, extrapolated
     way: str = ""  # of ours: as decision files name it
 
@@ -82,6 +84,12 @@ class Predictions:
     def limit_s(self, size: int) -> float | None:
         return self._predictor.limit_s(size)
 
+    def bound_s(self, size: int) -> float | None:
+        limit_s = self.limit_s(size)
+        if limit_s is None or self.profile.cluster is None:
+            return None
+        return bound_s(self.profile.cluster, list(self.members), size, limit_s)
+
     def _row(self, candidate: str, size: int, found: _core.Prediction, way: str = "") -> Row:
         return Row(
             candidate=candidate,
@@ -92,6 +100,7 @@ class Predictions:
             high_s=found.high_s,
             limit_s=self.limit_s(size),
             latency_s=self._predictor.latency_s(),
+            bound_s=self.bound_s(size),
             basis=found.basis,
             way=way,
         )

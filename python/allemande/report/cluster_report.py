@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from allemande.errors import BadInput
-from allemande.flow_limit import FlowLimit, alltoall_limits
+from allemande.flow_limit import FlowLimit, alltoall_limits, bound_s
 from allemande.partition import Halves, bisection
 from allemande.quantities import format_rate, format_size
 from allemande.report.cluster_outline import Outline
@@ -75,6 +75,7 @@ def _limit_json(cluster: Cluster, size: int, limit: FlowLimit) -> dict[str, Any]
         "size": size,
         "seconds": limit.seconds,
         "method": limit.method,
+        "bound_s": bound_s(cluster, None, size, limit.seconds),
         "levels": [
             {
                 "level": level.level,
@@ -139,6 +140,7 @@ def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str
             "window_packets": tuning.window_packets,
             "window_with_acks": tuning.window_with_acks,
             "window_packets_min": tuning.window_packets_min,
+            "window_packets_max": tuning.window_packets_max,
             "grain_packets": tuning.grain_packets,
             "nu": tuning.nu,
             "contended_port": tuning.contended_port,
@@ -165,14 +167,17 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
             binding = seconds == max(other.seconds for _, other in column)
             cells.append(f"[bold]{text}[/bold]" if binding else text)
         table.add_row(level, limit.busiest, format_rate(limit.rate_mbit_s), *cells)
+    flows = alltoall_limits(cluster, sizes)
     if not cluster.is_tree():
-        flows = alltoall_limits(cluster, sizes)
         if any(flow.method == "flow" for flow in flows):
             texts = [f"[bold]{format_limit(flow.seconds)}[/bold]" for flow in flows]
             table.add_row("all paths together", "", "", *texts)
         if any(flow.method == "cuts only" for flow in flows):
             table.caption = "Too large for the flow over all paths: the limit may be longer."
             table.caption_justify = "left"
+    pairs = zip(sizes, flows, strict=True)
+    texts = [format_limit(bound_s(cluster, None, size, flow.seconds)) for size, flow in pairs]
+    table.add_row("bound, with the ways of packets", "", "", *texts)
     console.print(table)
 
 
@@ -213,7 +218,7 @@ def print_report(cluster: Cluster, sizes: list[int], price: bool = False) -> Non
     console.print(
         f"Window: {_count(tuning.window_packets, 'packet')} per host "
         f"({tuning.nu:.3g} meet at {escape(tuning.contended_port)} in an average step); "
-        f"fewer than {tuning.window_packets_min} would cost bandwidth"
+        f"{tuning.window_packets_min} are under way where a host sends at full rate"
     )
     console.print()
     _print_limits(console, cluster, sizes)

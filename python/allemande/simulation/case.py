@@ -14,11 +14,11 @@ import numpy as np
 
 from allemande import _core
 from allemande.errors import BadInput
-from allemande.flow_limit import flow_limit
+from allemande.flow_limit import Amount, bound_s, flow_limit
 from allemande.matrix import Matrix, check_matrix, leaf_groups, make_matrix, mean_of, parse_matrix
 from allemande.patterns import Steps, step_bytes
 from allemande.simulation.networks import find_cluster
-from allemande.simulation.steps import step_times, steps_limit_s, steps_of
+from allemande.simulation.steps import step_times, steps_bound_s, steps_limit_s, steps_of
 from allemande.topology import Cluster, parse_cluster
 
 Mode = Literal["packet", "flow"]
@@ -32,6 +32,7 @@ JSON_KEYS = (
     "limit_s",
     "fraction_of_limit",
     "latency_s",
+    "bound_s",
     "fraction_of_bound",
     "dropped",
     "retransmitted",
@@ -86,7 +87,8 @@ class Result:
     limit_s: float
     fraction_of_limit: float
     latency_s: float  # of the longest way between two hosts, by its links alone
-    fraction_of_bound: float  # (limit_s + latency_s) / time_s
+    bound_s: float  # limit_s and the ways before and after the busiest link: no exchange takes less
+    fraction_of_bound: float
     dropped: int
     retransmitted: int
     packet_hops: int
@@ -206,30 +208,35 @@ def _matrix_of(case: Case) -> Matrix | None:
     return matrix
 
 
-def _limit_by_flow(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> None:
-    """Where there are several paths, the limit is that of the flow over all of them."""
-    cluster = parse_cluster(case.cluster, case.cluster_name)
-    if cluster.is_tree() or not raw["limit_s"]:
-        return
-    hosts = raw["host_order"]
+def _traffic(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> tuple[list[str], Amount]:
+    """Who takes part, host by host or rank by rank, and what each sends to each."""
+    hosts = list(raw["host_order"])
     on_host = _ranks_per_host(case)
     if matrix is None:
-        limit = flow_limit(cluster, hosts, on_host**2 * raw["size"], raw["combines"])
-    else:
-        ranks = [host for host in hosts for _ in range(on_host)]
-        limit = flow_limit(cluster, ranks, matrix.tolist(), raw["combines"])
-    raw["limit_s"] = max(raw["limit_s"], limit.seconds)
-    raw["fraction_of_limit"] = raw["limit_s"] / raw["time_s"] if raw["time_s"] else 0.0
+        return hosts, on_host**2 * int(raw["size"])
+    return [host for host in hosts for _ in range(on_host)], matrix.tolist()
 
 
-def _add_latency(case: Case, raw: dict[str, Any]) -> None:
-    """What no exchange undercuts: its bytes on the busiest link, and the longest way there."""
-    latency_s = parse_cluster(case.cluster, case.cluster_name).latency_seconds(
+def _add_bounds(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> None:
+    """Where there are several paths, the limit is that of the flow over all of them."""
+    cluster = parse_cluster(case.cluster, case.cluster_name)
+    if not raw["limit_s"]:
+        raw["bound_s"] = 0.0
+        return
+    hosts, amount = _traffic(case, raw, matrix)
+    combines = bool(raw["combines"])
+    if not cluster.is_tree():
+        flow_s = flow_limit(cluster, hosts, amount, combines).seconds
+        raw["limit_s"] = max(raw["limit_s"], flow_s)
+    raw["bound_s"] = bound_s(cluster, hosts, amount, raw["limit_s"], combines)
+
+
+def _add_parts(case: Case, raw: dict[str, Any]) -> None:
+    raw["latency_s"] = parse_cluster(case.cluster, case.cluster_name).latency_seconds(
         case.options.get("hosts")
     )
-    raw["latency_s"] = latency_s
-    bound_s = raw["limit_s"] + latency_s
-    raw["fraction_of_bound"] = bound_s / raw["time_s"] if raw["time_s"] else 0.0
+    for name in ("limit", "bound"):
+        raw[f"fraction_of_{name}"] = raw[f"{name}_s"] / raw["time_s"] if raw["time_s"] else 0.0
 
 
 def run_case(case: Case, watcher: Watcher | None = None) -> Result:
@@ -260,7 +267,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
             "hosts": hosts,
             "size": case.size,
             "limit_s": limit_s,
-            "fraction_of_limit": limit_s / raw["time_s"],
+            "bound_s": bound_s(cluster, None, case.size, limit_s),
             "dropped": 0,
             "retransmitted": 0,
             "packet_hops": 0,
@@ -269,20 +276,19 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     else:
         raw = dict(_core.simulate(case.cluster, options, watcher))
         if not steps:
-            _limit_by_flow(case, raw, matrix)
+            _add_bounds(case, raw, matrix)
     timed: dict[str, Any] = {}
     if steps:
         times = step_times(raw, steps)
         raw["time_s"] = sum(times.mean_s)
-        raw["limit_s"] = steps_limit_s(
-            parse_cluster(case.cluster, case.cluster_name), raw["host_order"], steps
-        )
-        raw["fraction_of_limit"] = raw["limit_s"] / raw["time_s"] if raw["time_s"] else 0.0
+        cluster = parse_cluster(case.cluster, case.cluster_name)
+        raw["limit_s"] = steps_limit_s(cluster, raw["host_order"], steps)
+        raw["bound_s"] = steps_bound_s(cluster, raw["host_order"], steps)
         timed = {"pattern": case.options["pattern"], "step_s": times.mean_s}
         if len(times.visits_s) > 1:
             timed["visits_s"] = times.visits_s
     cpu_s = time.process_time() - begin
-    _add_latency(case, raw)
+    _add_parts(case, raw)
     total_s = raw.get("simulated_s", raw["time_s"])
     ports = [
         Port(

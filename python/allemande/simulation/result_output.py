@@ -16,13 +16,15 @@ from rich.text import Text
 from allemande.quantities import format_part, format_rate, format_seconds, format_size
 from allemande.simulation.case import JSON_KEYS, Result
 
-RIGHT = ("size", "time", "limit", "of limit", "dropped", "sent again", "packet-hops", "CPU")
+RIGHT = (
+    *("size", "time", "limit", "of limit", "bound", "of bound"),
+    *("dropped", "sent again", "packet-hops", "CPU"),
+)
 
 
 def to_json(results: Sequence[Result]) -> str:
-    """One object; an array where several runs were asked for."""
-    entries = [result.as_json() for result in results]
-    return json.dumps(entries[0] if len(entries) == 1 else entries, indent=2) + "\n"
+    """An array of objects, one for each run."""
+    return json.dumps([result.as_json() for result in results], indent=2) + "\n"
 
 
 def to_csv(results: Sequence[Result]) -> str:
@@ -55,6 +57,8 @@ def _result_table(results: Sequence[Result]) -> Table:
             format_seconds(result.time_s),
             format_seconds(result.limit_s),
             format_part(result.fraction_of_limit),
+            format_seconds(result.bound_s),
+            format_part(result.fraction_of_bound),
             Text(f"{result.dropped:,}", style="red" if result.dropped else ""),
             f"{result.retransmitted:,}",
             f"{result.packet_hops:,}" if packets else "",
@@ -111,7 +115,7 @@ def _share_table(result: Result) -> Table:
 
 def print_results(console: Console, results: Sequence[Result]) -> None:
     if not console.is_terminal:
-        console.width = max(console.width, 140)  # a file has no edge to wrap at
+        console.width = max(console.width, 160)  # a file has no edge to wrap at
     console.print(_result_table(results))
     for warning in dict.fromkeys(text for result in results for text in result.warnings):
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from allemande.errors import BadInput
-from allemande.flow_limit import flow_limit
+from allemande.flow_limit import bound_s, flow_limit
 from allemande.matrix import of_sends
 from allemande.patterns import Send, Steps, make_steps, parse_pattern
 from allemande.topology import Cluster
@@ -47,13 +47,26 @@ def step_times(raw: Mapping[str, Any], steps: Steps) -> StepTimes:
 
 def steps_limit_s(cluster: Cluster, hosts: Sequence[str], steps: Steps) -> float:
     """The least that the links allow: the sum over the steps."""
+    return _sum_over(steps, lambda step: _step_limit_s(cluster, hosts, step))
+
+
+def steps_bound_s(cluster: Cluster, hosts: Sequence[str], steps: Steps) -> float:
+    """The same with the ways of packets: every step begins when the one before is done."""
+
+    def of_step(step: Sequence[Send]) -> float:
+        rows = of_sends(len(hosts), step).tolist()
+        return bound_s(cluster, list(hosts), rows, _step_limit_s(cluster, hosts, step))
+
+    return _sum_over(steps, of_step)
+
+
+def _sum_over(steps: Steps, seconds: Callable[[Sequence[Send]], float]) -> float:
+    """A step may be there many times, as the same object."""
     known: dict[int, float] = {}
-    total = 0.0
     for step in steps:
         if id(step) not in known:
-            known[id(step)] = _step_limit_s(cluster, hosts, step)
-        total += known[id(step)]
-    return total
+            known[id(step)] = seconds(step)
+    return sum(known[id(step)] for step in steps)
 
 
 def _step_limit_s(cluster: Cluster, hosts: Sequence[str], step: Sequence[Send]) -> float:

@@ -1,0 +1,50 @@
+// How early a packet can be on a link, and how late after its end there it can be with a receiver:
+// over an idle network, each link's frame time and latency counted, for the bound of an exchange
+// (bound.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topology/graph.h"
+
+namespace alm::topology {
+
+// Of frames of one size, from the nearest sender behind a link and to the nearest receiver beyond
+// it. Ways do not turn back where they came from. The cluster and its adjacency must outlive this.
+class LeastWays {
+ public:
+  // `sends`, `receives`: by host.
+  LeastWays(const Cluster& cluster, const Adjacency& adjacency, const std::vector<bool>& sends,
+            const std::vector<bool>& receives, double frame_bytes);
+
+  // Seconds from the start of the exchange until a frame can begin to leave `node` by a link, and
+  // from its end on that link to its end at a receiver. Infinite: there is no sender, or receiver.
+  double before(std::uint32_t link, std::uint32_t node) const;
+  double after(std::uint32_t link, std::uint32_t node) const;
+
+ private:
+  // Of a frame's first and last bit: when they can have come to a node, or how long after each the
+  // frame can be complete at a receiver.
+  struct Ends {
+    double first, last;
+    bool operator==(const Ends&) const = default;
+  };
+
+  static std::size_t at(const Link& link, std::uint32_t index, std::uint32_t node) {
+    return 2 * std::size_t{index} + (link.from.value == node ? 0 : 1);
+  }
+  double frame_seconds(const Link& link, std::uint32_t node) const;
+  bool is_cut_through(std::uint32_t node) const;
+  Ends carried(const Link& link, std::uint32_t node, const Ends& begin) const;
+  Ends led_up(const Link& link, std::uint32_t node, const Ends& end) const;
+  bool settle_before(const Adjacency& adjacency, std::uint32_t node, bool sends);
+  bool settle_after(const Adjacency& adjacency, std::uint32_t node, bool receives);
+
+  const Cluster& cluster_;
+  const double frame_bits_;
+  // By directed link: at its sending end before it, at its receiving end after it.
+  std::vector<Ends> before_, after_;
+};
+
+}  // namespace alm::topology
