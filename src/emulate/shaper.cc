@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -23,6 +25,9 @@ constexpr std::uint64_t kStoppedBytePerS = 12;
 // As in lab/boot_plan.py: what the link carries in the time by which a timer may be late.
 constexpr double kTimerSlackUs = 200;
 constexpr std::uint32_t kRootHandle = 0x00010000;  // 1:
+// To nobody, from nobody, of a kind that is free for local use (IEEE 802).
+constexpr std::array<std::uint8_t, ETH_HLEN> kEmptyFrame{2, 0, 0, 0, 0, 0,    2,
+                                                         0, 0, 0, 0, 0, 0x88, 0xb5};
 
 class Message {
  public:
@@ -119,14 +124,15 @@ base::Result<std::unique_ptr<Shaper>> Shaper::open(const std::vector<Shaped>& ho
     ::close(there);
     Port port;
     port.netlink = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    const int device = static_cast<int>(::if_nametoindex(host.device.c_str()));
-    if (port.netlink < 0 || device == 0) {
+    port.waker = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    port.device = static_cast<int>(::if_nametoindex(host.device.c_str()));
+    out->ports_.push_back(port);
+    if (port.netlink < 0 || port.waker < 0 || port.device == 0) {
       status = failed(host, "it cannot be shaped");
       break;
     }
-    port.stop = change_message(host, device, false);
-    port.go = change_message(host, device, true);
-    out->ports_.push_back(std::move(port));
+    out->ports_.back().stop = change_message(host, port.device, false);
+    out->ports_.back().go = change_message(host, port.device, true);
   }
   if (::setns(home, CLONE_NEWNET) != 0 && status.ok()) {
     status = base::io_error("there is no way back to the own network namespace");
@@ -138,7 +144,9 @@ base::Result<std::unique_ptr<Shaper>> Shaper::open(const std::vector<Shaped>& ho
 
 Shaper::~Shaper() {
   for (const Port& port : ports_) {
-    if (port.netlink >= 0) ::close(port.netlink);
+    for (const int socket : {port.netlink, port.waker}) {
+      if (socket >= 0) ::close(socket);
+    }
   }
 }
 
@@ -155,6 +163,15 @@ void Shaper::change(std::uint32_t number, bool go) {
   nlmsgerr error{};
   std::memcpy(&error, answer.data() + NLMSG_HDRLEN, sizeof error);
   if (error.error != 0) ++refused_;
+  if (go) wake(port);
+}
+
+void Shaper::wake(const Port& port) {
+  sockaddr_ll to{};
+  to.sll_family = AF_PACKET;
+  to.sll_ifindex = port.device;
+  (void)::sendto(port.waker, kEmptyFrame.data(), kEmptyFrame.size(), MSG_DONTWAIT,
+                 reinterpret_cast<const sockaddr*>(&to), sizeof to);
 }
 
 }  // namespace alm::emulate

@@ -1,7 +1,8 @@
 // Stops a host and lets it go on: what a switch does that holds packets back (pause frames, or
 // credits that are used up). The host's egress is a token bucket; a stopped one gets a rate at
 // which nothing leaves for minutes. So the host's packets wait in its own queue, and its sockets
-// notice.
+// notice. A bucket that waits does not look at its new rate before somebody sends: whoever lets a
+// host go sends an empty frame through it.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +37,13 @@ class Shaper {
 
  private:
   struct Port {
-    int netlink = -1;
+    int netlink = -1, waker = -1, device = 0;
     std::vector<std::byte> stop, go;  // netlink messages
   };
 
   Shaper() = default;
   void change(std::uint32_t number, bool go);
+  static void wake(const Port& port);
 
   std::vector<Port> ports_;
   std::uint64_t refused_ = 0;

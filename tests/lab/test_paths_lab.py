@@ -114,8 +114,9 @@ def test_a_path_that_dies_in_flight_is_left(registry_base: Path, program: Path) 
                 break
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        # Two spines carry all that two hosts send. A rank that waited for what is lost for good took
-        # thirty times as long. MPI's own connections know one path: they go on when it is over.
+        # Two spines carry all that two hosts send. A rank that waited for what is lost for good
+        # took thirty times as long. MPI's own connections know one path, and go on when the link
+        # is withdrawn.
         longest_s = 4 * size * 8 / 10e6
         lab.degrade("leaf0", "spine1", down=True, withdraw_ms=1000 * longest_s)
         call.join()

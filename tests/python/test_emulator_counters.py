@@ -32,7 +32,7 @@ def counters(folder: Path, text: bytes) -> emulator.Counters:
 def test_the_layout_is_that_of_the_emulator() -> None:
     """As src/emulate/counters.h has it."""
     assert emulator.HEADER.size == 128 and emulator.PORT.size == 96
-    assert struct.pack("<Q", emulator.MAGIC) == b"MULALOR1"
+    assert struct.pack("<Q", emulator.MAGIC) == b"MULATOR1"
 
 
 def test_totals_and_ports_are_read_in_their_order(tmp_path: Path) -> None:

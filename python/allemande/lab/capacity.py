@@ -16,7 +16,7 @@ PACKET_COST_US_PER_HOST_ASSUMED = 0.2
 SHARE_FOR_PACKETS = 0.6
 
 
-def processors_needed(network: Network) -> float:
+def _processors_needed(network: Network) -> float:
     """While every host sends at its links' full rate, in full frames, to all others alike."""
     hosts = set(network.hosts)
     frame_bits = 8 * (network.mtu_bytes + network.link_header_bytes)
@@ -29,7 +29,7 @@ def processors_needed(network: Network) -> float:
 
 def _largest_scale(network: Network, processors: int) -> float:
     """That the processors carry, to two significant digits; `network` at full speed."""
-    return round_down(SHARE_FOR_PACKETS * processors / processors_needed(network))
+    return round_down(SHARE_FOR_PACKETS * processors / _processors_needed(network))
 
 
 def default_scale(network: Network, processors: int) -> float:
@@ -41,7 +41,7 @@ def check(network: Network, scale: float, processors: int) -> None:
     """Refuses what is more than that; `network` at full speed."""
     largest = _largest_scale(network, processors)
     if scale > largest:
-        needed = processors_needed(network) * scale
+        needed = _processors_needed(network) * scale
         raise BadInput(
             f"scale {scale:g} is more than this machine carries: {len(network.hosts)} hosts at "
             f"full rate keep {needed:.1f} processors busy with packets, "
