@@ -32,7 +32,7 @@ from allemande.topology import Cluster, load_cluster
 
 
 def compared(time_s: float, said: float, low: float, high: float) -> Comparison:
-    return Comparison("x", time_s, Row("a", 4, 1000, said, low, high, None, None, "fitted"))
+    return Comparison("x", time_s, Row("a", 4, 1000, said, low, high, None, None, None, "fitted"))
 
 
 def test_errors_are_parts_of_the_time() -> None:

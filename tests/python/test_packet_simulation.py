@@ -67,7 +67,7 @@ def test_block_of_a_port_costs_its_time(text: str) -> None:
 
 def test_as_lab_takes_the_window_of_the_host_port(text: str) -> None:
     """Output-queued switches: the window is the host port's, as the lab's own file gives it."""
-    assert simulate(text, size=10_000)["window_packets"] == 10
+    assert simulate(text, size=10_000)["window_packets"] == 4
     assert simulate(text, size=10_000, as_lab=True)["window_packets"] == 43
 
 

@@ -92,7 +92,7 @@ def test_the_document_says_what_the_plan_is() -> None:
         "ranks": 32,
         "bytes": 10_000,
         "packet_bytes": 1472,
-        "window_packets": 7,
+        "window_packets": 4,
         "grain_packets": 1,
     }
     only = found.plans[3]["phases"][0]
