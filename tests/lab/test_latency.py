@@ -104,11 +104,11 @@ def test_the_queue_is_before_the_long_link(lab: Lab) -> None:
         counted = lab.stats().since(before)
         ports = {(port.node, port.peer): port for port in counted.ports}
         wan = ports["rennes", "nancy"]
-        if ports["h0", "rennes"].sent_packets >= sent or time.monotonic() > deadline:
+        if wan.sent_packets + wan.dropped_packets + wan.queued_packets >= sent:
             break
+        assert time.monotonic() < deadline
     assert wan.queue_high_water == QUEUE
-    assert wan.sent_packets + wan.dropped_packets + wan.queued_packets >= sent
-    assert wan.dropped_packets >= sent - QUEUE - 100
+    assert wan.dropped_packets >= sent - QUEUE - 2
     assert counted.emulator is not None and counted.emulator.lost_frames == 0
 
 
@@ -142,8 +142,8 @@ def test_an_exchange_between_sites_is_right_and_keeps_the_bound(
     for figure in json.loads(path.read_text()):
         assert figure["wrong_bytes"] == 0 and figure["start"] == "clock"
         assert figure["latency_s"] == pytest.approx(DELAY_S, rel=0.001)
-        bound_s = figure["limit_s"] + figure["latency_s"]
-        assert figure["fraction_of_bound"] == pytest.approx(bound_s / figure["median_s"])
+        assert figure["bound_s"] > figure["limit_s"] + figure["latency_s"]
+        assert figure["fraction_of_bound"] == pytest.approx(figure["bound_s"] / figure["median_s"])
         assert 0 < figure["fraction_of_bound"] < 1.001
 
 
