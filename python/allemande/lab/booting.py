@@ -36,7 +36,7 @@ def choose_scale(full_speed: Network, shape: bool = True) -> tuple[float, list[s
     ]
 
 
-def emulator_command(directory: Path, forwarding: str) -> list[str]:
+def emulator_command(directory: Path, forwarding: str, output_frames: int | None) -> list[str]:
     group = processor_group.make()
     return [
         str(preflight.emulator_program()),
@@ -46,6 +46,7 @@ def emulator_command(directory: Path, forwarding: str) -> list[str]:
             if forwarding == ROUTERS
             else ("--routing", "d-mod-k")
         ),
+        *([] if output_frames is None else ["--output-frames", str(output_frames)]),
         *([] if group is None else ["--group", str(group)]),
     ]
 
