@@ -13,7 +13,8 @@ import pytest
 from allemande.cli import main
 from allemande.errors import BadInput, Failed
 from allemande.lab import Lab, boot_plan, capacity, preflight, registry
-from allemande.lab.network import Link, Network, Switch, load_network
+from allemande.lab.network import Link, Network, Switch
+from allemande.topology import Cluster, load_cluster, parse_cluster
 
 ALLEMANDE = (sys.executable, "-m", "allemande", "lab")
 
@@ -38,16 +39,25 @@ def star(hosts: int, mbit_s: float) -> Network:
     return Network("star", names, (Switch("s"),), links)
 
 
+def cluster_of(network: Network) -> Cluster:
+    return parse_cluster(network.to_toml("of a test"), network.name)
+
+
 def test_a_scale_beyond_the_processors_is_refused() -> None:
-    network = star(32, 100)
+    network = cluster_of(star(32, 100))
     largest = capacity.default_scale(network, 2)
     assert 0 < largest < 1
     capacity.check(network, largest, 2)
     with pytest.raises(BadInput, match=f"use --scale {largest:g} or less, or --force"):
         capacity.check(network, 1.1 * largest, 2)
     assert capacity.default_scale(network, 4) == pytest.approx(2 * largest, rel=0.1)
-    assert capacity.default_scale(star(60, 100), 2) < largest
-    assert capacity.default_scale(star(4, 10), 2) == 1  # never faster than the network
+    assert capacity.default_scale(cluster_of(star(60, 100)), 2) < largest
+    assert capacity.default_scale(cluster_of(star(4, 10)), 2) == 1  # never faster than the network
+
+
+def test_what_crowded_uplinks_do_not_let_through_takes_no_processors() -> None:
+    """Eight hosts whose uplinks carry half of what the hosts send."""
+    assert capacity.default_scale(load_cluster("shallow-4x2"), 2) == 1
 
 
 def test_where_no_scale_is_given_the_lab_has_the_largest(
@@ -55,7 +65,7 @@ def test_where_no_scale_is_given_the_lab_has_the_largest(
 ) -> None:
     path = registry_base / "fast.toml"
     path.write_text(TWO_FAST)
-    scale = capacity.default_scale(load_network(path), len(os.sched_getaffinity(0)))
+    scale = capacity.default_scale(load_cluster(path), len(os.sched_getaffinity(0)))
     assert main(["lab", "up", str(path)]) == 0
     said = capsys.readouterr()
     assert f"scale {scale:g}: the largest" in said.err and f"scale {scale:g}, timers" in said.out

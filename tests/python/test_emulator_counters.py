@@ -58,7 +58,7 @@ def test_what_is_being_written_is_read_again(
             file.seek(emulator.SEQUENCE_AT)
             file.write(struct.pack("<Q", 8))
 
-    monkeypatch.setattr(emulator.time, "sleep", finish)
+    monkeypatch.setattr("allemande.lab.inside.emulator.time.sleep", finish)
     assert made.read() == content(sequence=8)
 
 

@@ -133,7 +133,7 @@ def compare(
     """
     lines: list[str] = []
     if scale is None:
-        scale, lines = choose_scale(load_network(find_cluster_file(cluster_name)))
+        scale, lines = choose_scale(load_cluster(cluster_name))
     times = choose_timers(timers, scale)
     whole = load_cluster(cluster_name)
     conditions = (options or ConditionOptions()).read(whole)

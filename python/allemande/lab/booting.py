@@ -12,6 +12,7 @@ from typing import Any
 from allemande.errors import Failed
 from allemande.lab import boot_plan, capacity, mpi_launch, preflight, processor_group
 from allemande.lab.network import ROUTERS, Network
+from allemande.topology import Cluster
 
 CLUSTER_FILE = "cluster.toml"
 
@@ -25,10 +26,10 @@ def inside_program(module: str) -> list[str]:
     return [*_PYTHON, code]
 
 
-def choose_scale(full_speed: Network, shape: bool = True) -> tuple[float, list[str]]:
+def choose_scale(cluster: Cluster) -> tuple[float, list[str]]:
     """Where none is given; with what is to be said of it."""
     processors = len(os.sched_getaffinity(0))
-    scale = capacity.default_scale(full_speed, processors) if shape else 1.0
+    scale = capacity.default_scale(cluster, processors)
     if scale == 1:
         return scale, []
     return scale, [

@@ -32,6 +32,7 @@ from allemande.lab.network import HOST_DEVICE, ROUTERS, Network, choose_forwardi
 from allemande.lab.placement import Placement, hostfile, spread
 from allemande.lab.stats import EmulatorStats, Stats
 from allemande.lab.timers import Timers, choose_timers
+from allemande.topology import load_cluster
 
 # What runs in a lab of a user without root gives way to the emulator, which may not go ahead.
 BEHIND_THE_EMULATOR = ("nice", "-n", "19")
@@ -108,9 +109,9 @@ class Lab:
         full_speed.check(str(path))
         notes: list[str] = []
         if scale is None:
-            scale, notes = booting.choose_scale(full_speed, shape)
+            scale, notes = booting.choose_scale(load_cluster(path)) if shape else (1.0, [])
         elif shape and not force:
-            capacity.check(full_speed, scale, len(os.sched_getaffinity(0)))
+            capacity.check(load_cluster(path), scale, len(os.sched_getaffinity(0)))
         times = choose_timers(timers, scale, shape)
         network = full_speed.scaled(scale if shape else 1)
         launch_network.check(network, str(path))
