@@ -76,6 +76,14 @@ ForwardingOption = Annotated[
         "routers where a switch has several shortest paths to a host.",
     ),
 ]
+OutputFramesOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Frames that an output of an input-buffered switch holds besides the one on the link; "
+        "0 is the textbook's switch. Default: 3.",
+    ),
+]
 LabOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Which running lab; default: the only one.")
 ]
@@ -113,6 +121,7 @@ def up(
     timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
     forwarding: ForwardingOption = None,
+    output_frames: OutputFramesOption = None,
     unshaped: UnshapedOption = False,
     offloads: OffloadsOption = False,
     force: ForceOption = False,
@@ -132,6 +141,7 @@ def up(
             offloads=offloads,
             congestion_control=congestion_control,
             forwarding=forwarding,
+            output_frames=output_frames,
             force=force,
         )
     _tell(lab.notes)
@@ -219,6 +229,7 @@ def run(
     timers: TimersOption = None,
     congestion_control: ControlOption = "cubic",
     forwarding: ForwardingOption = None,
+    output_frames: OutputFramesOption = None,
     unshaped: UnshapedOption = False,
     offloads: OffloadsOption = False,
     force: ForceOption = False,
@@ -237,10 +248,11 @@ def run(
     if cluster is not None and lab is not None:
         raise BadInput(f"both {cluster!r} and --lab {lab!r} were given; expected one of them")
     shaping = (timers, forwarding, unshaped, offloads, force)
-    if cluster is None and (scale is not None or any(shaping)):
+    if cluster is None and (scale is not None or output_frames is not None or any(shaping)):
         raise BadInput(
-            "--scale, --timers, --forwarding, --unshaped, --offloads and --force shape a lab that "
-            "is booted for the run; name the CLUSTER, or leave them out to use the lab that runs"
+            "--scale, --timers, --forwarding, --output-frames, --unshaped, --offloads and --force "
+            "shape a lab that is booted for the run; name the CLUSTER, or leave them out to use "
+            "the lab that runs"
         )
 
     # What is missing is said before anything boots.
@@ -275,6 +287,7 @@ def run(
             offloads=offloads,
             congestion_control=congestion_control,
             forwarding=forwarding,
+            output_frames=output_frames,
             force=force,
         )
     with booted:

@@ -37,7 +37,7 @@ def choose_scale(cluster: Cluster) -> tuple[float, list[str]]:
     ]
 
 
-def emulator_command(directory: Path, forwarding: str) -> list[str]:
+def emulator_command(directory: Path, forwarding: str, output_frames: int | None) -> list[str]:
     group = processor_group.make()
     return [
         str(preflight.emulator_program()),
@@ -47,6 +47,7 @@ def emulator_command(directory: Path, forwarding: str) -> list[str]:
             if forwarding == ROUTERS
             else ("--routing", "d-mod-k")
         ),
+        *([] if output_frames is None else ["--output-frames", str(output_frames)]),
         *([] if group is None else ["--group", str(group)]),
     ]
 

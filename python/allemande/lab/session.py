@@ -38,6 +38,9 @@ from allemande.topology import load_cluster
 BEHIND_THE_EMULATOR = ("nice", "-n", "19")
 
 
+OUTPUT_FRAMES_MAX = 1000
+
+
 class Lab:
     """Use as a context manager: the end of the block, or of this process, ends the lab.
 
@@ -76,6 +79,7 @@ class Lab:
         offloads: bool = False,
         congestion_control: str = "cubic",
         forwarding: str | None = None,
+        output_frames: int | None = None,
         force: bool = False,
     ) -> Lab:
         """Boots `cluster`, a file or the name of a ready-made one, with every rate times `scale`:
@@ -85,10 +89,16 @@ class Lab:
         `shape=False` leaves the links as fast and as deep as the machine makes them; `offloads`
         then keeps segmentation offloads on. `persistent`: survives this process until `close`.
         `forwarding`: "bridges" or "routers"; routers if nothing is said and a switch has several
-        shortest paths to a host. `force` skips the processor check.
+        shortest paths to a host. `output_frames`: what an output of an input-buffered switch holds
+        besides the frame on the link, 3 if nothing is said (docs/adr/0007). `force` skips the
+        processor check.
         """
         if scale is not None and not 0 < scale <= 1000:
             raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
+        if output_frames is not None and not 0 <= output_frames <= OUTPUT_FRAMES_MAX:
+            raise BadInput(
+                f"output frames {output_frames}: expected a number from 0 to {OUTPUT_FRAMES_MAX}"
+            )
         if offloads and shape:
             raise BadInput(
                 "offloads need unshaped links: the lab's switches take packets, not trains of them"
@@ -113,7 +123,9 @@ class Lab:
             booting.write_files(directory, network, f"lab {directory.name}, scale {scale:g}")
             plan = boot_plan.make_plan(
                 network,
-                emulator=booting.emulator_command(directory, forwarding) if shape else [],
+                emulator=(
+                    booting.emulator_command(directory, forwarding, output_frames) if shape else []
+                ),
                 offloads=offloads,
                 congestion_control=control,
                 timers=times,
