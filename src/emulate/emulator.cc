@@ -25,7 +25,7 @@ constexpr Picos kSleepLeast = 12 * sim::kPicosPerMicro;
 // Frames that are due at almost the same time leave together: each may be early or late by this
 // part of a full frame's time, or by this time where that is more.
 constexpr Picos kToleratedParts = 50;
-constexpr Picos kToleratedLeast = 15 * sim::kPicosPerMicro;
+constexpr Picos kToleratedLeast = 25 * sim::kPicosPerMicro;
 // The ring holds what comes in this time.
 constexpr Picos kLookSeldom = kMillisecond;
 // By so much sleep is cut short at most, since it lasts too long on the average.
@@ -354,7 +354,7 @@ void Emulator::sleep(bool frames_came) {
   }
   Picos wake = due;
   if (frames_came) wake = std::min(wake, now + std::min(network_->shortest_way(), kLookSeldom));
-  wake += tolerated_;
+  if (wake < due || network_->several_due(due + 2 * tolerated_)) wake += tolerated_;
   if (wake - now < kSleepLeast) return;
   // Sleep lasts too long on the average: it is cut short by that.
   wake = std::max(now, wake - overslept_);

@@ -1,6 +1,7 @@
 #include "emulate/network.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace alm::emulate {
 namespace {
@@ -68,10 +69,9 @@ void Network::enter(const Entering& frame, Picos at) {
 
 void Network::advance(Picos now, Picos early) {
   simulator_->advance(now);
-  while (!due_.empty() && due_.top().at <= now) due_.pop();
-  while (!due_.empty() && due_.top().at <= now + early) {
-    const Due next = due_.top();
-    due_.pop();
+  while (!due_.empty() && due_.front().at <= now) take_due();
+  while (!due_.empty() && due_.front().at <= now + early) {
+    const Due next = take_due();
     UnderWay& packet = under_way_[next.index];
     if (!next.surely) continue;  // it counts when it is there
     packet.delivered = true;
@@ -89,7 +89,24 @@ Picos Network::quiet_until() {
   const Picos next = simulator_->next_time();
   if (next == sim::kNever) return sim::kNever;
   const Picos unknown = next + shortest_down_;
-  return due_.empty() ? unknown : std::min(due_.top().at, unknown);
+  return due_.empty() ? unknown : std::min(due_.front().at, unknown);
+}
+
+void Network::due(Picos at, std::uint32_t index, bool surely) {
+  due_.push_back({at, index, surely});
+  std::push_heap(due_.begin(), due_.end(), std::greater<>());
+}
+
+Network::Due Network::take_due() {
+  std::pop_heap(due_.begin(), due_.end(), std::greater<>());
+  const Due next = due_.back();
+  due_.pop_back();
+  return next;
+}
+
+bool Network::several_due(Picos until) const {
+  // The second one of a heap is one of the next two.
+  return (due_.size() > 1 && due_[1].at <= until) || (due_.size() > 2 && due_[2].at <= until);
 }
 
 Picos Network::deadline(std::uint32_t host) const {

@@ -5,9 +5,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -53,6 +51,8 @@ class Network final : public sim::Program {
   void advance(Picos now, Picos early = 0);
   // Nothing reaches a host before that, unless more enters; kNever: nothing at all.
   Picos quiet_until();
+  // Whether several frames are known to be due by then.
+  bool several_due(Picos until) const;
   // A frame that enters now reaches no host sooner than after this time.
   Picos shortest_way() const { return shortest_up_ + shortest_down_; }
 
@@ -85,7 +85,7 @@ class Network final : public sim::Program {
   bool done() const override { return false; }
   void lost(std::uint32_t index) override;
   void marked(std::uint32_t index) override { under_way_[index].marked = true; }
-  void due(Picos at, std::uint32_t index, bool surely) override { due_.push({at, index, surely}); }
+  void due(Picos at, std::uint32_t index, bool surely) override;
 
  private:
   struct Waiting {
@@ -111,12 +111,13 @@ class Network final : public sim::Program {
     friend bool operator>(const Due& a, const Due& b) { return a.at > b.at; }
   };
 
+  Due take_due();
   Network() = default;
 
   std::unique_ptr<sim::Simulator> simulator_;
   std::vector<Host> hosts_;
   std::vector<UnderWay> under_way_;  // by index of the simulator's packet
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::vector<Due> due_;             // a heap, the next one first
   std::vector<Delivered> delivered_;
   std::vector<std::uint32_t> lost_;
   std::vector<Stop> stops_;

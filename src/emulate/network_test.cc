@@ -128,8 +128,8 @@ TEST(Network, LongQueuesMarkPackets) {
     for (std::uint32_t from = 1; from < 4; ++from) network->enter(frame(3 * i + from, from, 0), 0);
   }
   network->advance(kPicosPerSecond);
-  // The three that come at once find 0, 0 and 1 packets waiting, the next three 1, 2 and 3, the last
-  // three 3, 4 and 5.
+  // The three that come at once find 0, 0 and 1 packets waiting, the next three 1, 2 and 3, the
+  // last three 3, 4 and 5.
   std::uint32_t marked = 0;
   for (const Delivered& done : network->delivered()) {
     marked += done.marked;

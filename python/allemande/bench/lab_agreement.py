@@ -118,7 +118,7 @@ def _measure(network: Network, algorithms: Sequence[str], sizes: Sequence[int]) 
         parse_candidates(list(names.values()), "alltoall"),
         Effort(rounds=2, calls=6, seconds=1.0),
     )
-    entries = {(f.candidate.name, f.size): f.as_json() for f in result.figures}
+    entries = {(f.candidate, f.size): f.as_json() for f in result.figures}
     pairs = []
     for algorithm, name in names.items():
         for size in sizes:
@@ -155,7 +155,7 @@ def _verdicts(pairs: Sequence[Pair]) -> Iterator[tuple[str, float, float, float,
             yield name, median(far), max(far), *bounds, len(far)
 
 
-def table(pairs: Sequence[Pair]) -> Table:
+def _table(pairs: Sequence[Pair]) -> Table:
     out = Table(box=box.SIMPLE_HEAD)
     for heading in ("network", "algorithm"):
         out.add_column(heading, no_wrap=True)
@@ -199,7 +199,7 @@ def _command(
             measured = _measure(network, algorithms.split(","), parse_sizes(sizes))
             path.write_text(json.dumps([asdict(pair) for pair in measured], indent=2))
         mine = [Pair(**entry) for entry in json.loads(path.read_text())]
-        console.print(table(mine))
+        console.print(_table(mine))
         pairs += mine
     failed = False
     for name, middle, worst, middle_max, worst_max, count in _verdicts(pairs):
