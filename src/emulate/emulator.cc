@@ -24,7 +24,7 @@ constexpr Picos kPublishEvery = kMillisecond;
 constexpr Picos kSleepLeast = 12 * sim::kPicosPerMicro;
 // Frames that are due at almost the same time leave together: each may be early or late by this
 // part of a full frame's time, or by this time where that is more.
-constexpr Picos kToleratedParts = 50;
+constexpr Picos kToleratedParts = 25;
 constexpr Picos kToleratedLeast = 25 * sim::kPicosPerMicro;
 // The ring holds what comes in this time.
 constexpr Picos kLookSeldom = kMillisecond;
@@ -342,23 +342,25 @@ void Emulator::publish(Picos now) {
 
 // ---- the loop ----------------------------------------------------------------------------------
 
-// Where frames come thick it looks at all that came in the time of the shortest way at once; where
-// none came it is woken by the next.
+// Nothing that comes now is due before the shortest way ends: so long it may sleep without a look
+// at what comes. For longer it sleeps where frames come thick, and looks again; else the next frame
+// wakes it.
 void Emulator::sleep(bool frames_came) {
-  Picos due = network_->quiet_until();
+  Picos due = network_->quiet_until(tolerated_);
   if (!answers_.empty()) due = std::min(due, answers_.begin()->first);
-  const Picos now = clock_.now();
   if (due == sim::kNever) {
     wait_for_frames(dirty_ ? published_ + kPublishEvery : sim::kNever);
     return;
   }
-  Picos wake = due;
-  if (frames_came) wake = std::min(wake, now + std::min(network_->shortest_way(), kLookSeldom));
+  const Picos now = clock_.now();
+  const Picos look = now + std::clamp(network_->shortest_way(), tolerated_, kLookSeldom);
+  const bool watches = due > look && !frames_came;
+  Picos wake = watches ? due : std::min(due, look);
   if (wake < due || network_->several_due(due + 2 * tolerated_)) wake += tolerated_;
-  if (wake - now < kSleepLeast) return;
   // Sleep lasts too long on the average: it is cut short by that.
-  wake = std::max(now, wake - overslept_);
-  if (!frames_came) {
+  wake -= overslept_;
+  if (wake <= now) return;
+  if (watches) {
     wait_for_frames(wake);
   } else {
     ++counts_.wakeups;
@@ -381,6 +383,7 @@ void Emulator::wait_for_frames(Picos until) {
     limit = {ns / kNanos, ns % kNanos};
   }
   ::ppoll(watched.data(), watched.size(), until == sim::kNever ? nullptr : &limit, nullptr);
+  if (watched[1].revents != 0) obey();
 }
 
 void Emulator::run() {
@@ -388,7 +391,7 @@ void Emulator::run() {
   for (;;) {
     const Picos now = clock_.now();
     const bool frames_came = take_frames();
-    network_->advance(now, tolerated_);
+    network_->advance(now, tolerated_ + kSleepLeast);
     deliver(now);
     deliver_answers(now);
     settle();
@@ -396,7 +399,6 @@ void Emulator::run() {
       publish(now);
       obey();
     }
-    if (network_->held() == 0) obey();
     sleep(frames_came);
   }
 }

@@ -85,10 +85,10 @@ void Network::deliver(const UnderWay& packet, Picos due) {
       {frame.id, frame.from, frame.to, frame.bytes, frame.entropy, packet.marked, due});
 }
 
-Picos Network::quiet_until() {
+Picos Network::quiet_until(Picos late) {
   const Picos next = simulator_->next_time();
   if (next == sim::kNever) return sim::kNever;
-  const Picos unknown = next + shortest_down_;
+  const Picos unknown = next + std::max(shortest_down_, late);
   return due_.empty() ? unknown : std::min(due_.front().at, unknown);
 }
 

@@ -49,8 +49,9 @@ class Network final : public sim::Program {
   // Everything up to this time happens. What surely reaches its host within `early` more is
   // delivered as well: by then nothing can change it.
   void advance(Picos now, Picos early = 0);
-  // Nothing reaches a host before that, unless more enters; kNever: nothing at all.
-  Picos quiet_until();
+  // Nothing reaches a host before that, unless more enters; kNever: nothing at all. What is not on
+  // its last link yet may be there before by less than `late`.
+  Picos quiet_until(Picos late = 0);
   // Whether several frames are known to be due by then.
   bool several_due(Picos until) const;
   // A frame that enters now reaches no host sooner than after this time.
