@@ -64,9 +64,9 @@ nb::list probe_by_simulation(std::string_view cluster_text, const nb::dict& opti
                              std::uint32_t number, std::int64_t duration_ns,
                              const std::vector<FlowTuple>& flows,
                              const std::vector<WatchTuple>& watches) {
-  const topology::Cluster given = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
-  const SimulateOptions read = read_simulate_options(given, options);
-  const topology::Cluster cluster = read.as_lab ? as_lab(given) : given;
+  const topology::Cluster cluster =
+      value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
+  const SimulateOptions read = read_simulate_options(cluster, options);
   const probe::Experiment experiment = experiment_of(number, duration_ns, flows, watches);
   harness::ProbeRequest request;
   request.cluster = &cluster;

@@ -67,7 +67,6 @@ void check_trace(const SimulateOptions& options, const Cluster& cluster,
 nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::object& progress) {
   Cluster cluster = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
   SimulateOptions options = read_simulate_options(cluster, raw);
-  if (options.as_lab) cluster = as_lab(std::move(cluster));
   if (options.datagram_bytes != 0)
     cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
   check_paths(options, cluster);

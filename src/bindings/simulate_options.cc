@@ -109,18 +109,6 @@ void read_messages(Reader& reader, SimulateOptions& out) {
 
 }  // namespace
 
-topology::Cluster as_lab(topology::Cluster cluster) {
-  for (topology::Switch& node : cluster.switches) {
-    node.architecture = topology::Architecture::kOutput;
-    node.switching = topology::Switching::kStoreAndForward;
-    node.flow_control = topology::FlowControl::kDrop;
-    node.buffer_packets = 0;
-    node.buffer_alpha = 0;
-    node.backplane_mbit_s = 0;
-  }
-  return cluster;
-}
-
 SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb::dict& options) {
   Reader reader(options, "options");
   SimulateOptions out;
@@ -151,9 +139,6 @@ SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb
 
   read_network(reader, cluster, out);
   out.uneven_steps = reader.flag("uneven_steps", true);
-  out.as_lab = reader.flag("as_lab", false);
-  if (out.as_lab) out.network.shaper = sim::Shaper::kTokenBucket;
-  out.network.shaper_slack = reader.time("shaper_slack_us", sim::kPicosPerMicro, 200);
   out.network.time_max = reader.time("time_max_s", sim::kPicosPerSecond, 1e5);
   out.network.events_max = reader.count("events_max", UINT64_MAX, 1, UINT64_MAX);
   out.memory_max = reader.count("memory_max_mib", 16384, 1, 1u << 24) << 20;

@@ -62,13 +62,9 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   std::vector<harness::BulkFlow> background;
   bool shared() const { return jobs > 1 || !background.empty(); }
-  bool as_lab = false;  // output-queued switches and token buckets, as the lab builds them
   bool trace = false;
   std::size_t memory_max = std::size_t{16} << 30;
 };
-
-// What the lab makes of a cluster: a queue per port and nothing else.
-topology::Cluster as_lab(topology::Cluster cluster);
 
 // Throws RaisedError: a key that is unknown, a value that is out of range, a name that is none.
 SimulateOptions read_simulate_options(const topology::Cluster& cluster,

@@ -157,13 +157,7 @@ class Builder {
       port.ring_mask = kRing - 1;
       port.to_host = cluster_.is_host(to);
       port.to = port.to_host ? to.value : to.value - cluster_.host_count();
-      port.token_bucket = options_.shaper == Shaper::kTokenBucket;
-      if (port.token_bucket) {
-        port.bucket = serialization(options_.frame_bytes, port.bit_s) + options_.shaper_slack;
-        port.tokens_from = -port.bucket;
-      }
-      port.cut_through = !port.to_host && !port.token_bucket &&
-                         switch_of(port.to).switching == Switching::kCutThrough;
+      port.cut_through = !port.to_host && switch_of(port.to).switching == Switching::kCutThrough;
       if (!cluster_.is_host(from)) {
         port.from_switch = from.value - cluster_.host_count();
         if (link.ecn_packets > 0) port.mark_at = link.ecn_packets;

@@ -12,11 +12,6 @@
 
 namespace alm::sim {
 
-enum class Shaper {
-  kSerial,      // a frame takes its bits divided by the rate
-  kTokenBucket  // Linux tbf: passes at once what the bucket allows, then keeps to the rate
-};
-
 // An uplink module as an object of its own: one engine for both directions, with a cost for each
 // packet and for each input that waits for it.
 struct Module {
@@ -76,9 +71,7 @@ struct Options {
   Picos reroute_delay = kNever;
   std::uint64_t seed = 1;  // of losses on links that get other conditions
   bool changes = false;    // links get other conditions, or routes are made anew, from outside
-  Shaper shaper = Shaper::kSerial;
-  Picos shaper_slack = 200 * kPicosPerMicro;  // kTokenBucket: burst = a frame + the rate x this
-  std::uint32_t frame_bytes = 1514;           // a full frame
+  std::uint32_t frame_bytes = 1514;  // a full frame
   // Of input-buffered switches: frames an output holds besides the one on the link. 0 is the
   // textbook switch, whose crossbar is no faster than a link. 3 is what the published exchanges
   // need (docs/adr/0007-input-buffered-switches.md).

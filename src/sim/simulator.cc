@@ -223,15 +223,7 @@ void Simulator::send_ring(std::uint32_t out, std::uint32_t index, Picos earliest
   const std::uint32_t bytes = pool_[index].bytes;
   const Picos frame = frame_time(port, bytes);
   const Picos start = std::max(earliest, port.busy_until);
-  Picos end;
-  if (port.token_bucket) {
-    // Tokens as time: the bucket was empty at tokens_from and fills up to `bucket`. A frame passes
-    // at once as soon as they pay for it.
-    end = std::max(start, port.tokens_from + frame);
-    port.tokens_from = std::max(port.tokens_from, end - port.bucket) + frame;
-  } else {
-    end = start + frame;
-  }
+  const Picos end = start + frame;
   port.busy_until = end;
   if (start > now_) ring_push(port, start);
   count_sent(out, bytes, frame, port.ring_count);

@@ -150,9 +150,8 @@ class Simulator {
     bool cut_through = false;  // the switch at the far end does not wait for the tail
     bool into_fifo = false;    // an input buffer is at the far end
     bool with_fifo = false;    // packets for it wait in fifos
-    bool token_bucket = false;
-    bool watched = false;  // has faults of its own
-    bool pooled = false;   // its queue counts against what its switch holds
+    bool watched = false;      // has faults of its own
+    bool pooled = false;       // its queue counts against what its switch holds
 
     std::uint32_t mark_at = UINT32_MAX;  // packets that wait
     bool arbitrating = false;
@@ -160,10 +159,9 @@ class Simulator {
     std::uint64_t bit_s = 0, built_bit_s = 0;
     std::uint32_t from_switch = kNone;  // kNone: a host's
 
-    Picos tokens_from = 0, bucket = 0;  // token bucket: empty at that time; its depth as time
-    Picos gap_until = 0;                // host: g
-    Picos accepts_at = 0;               // fifos: when it can be handed the next packet
-    std::uint32_t output_frames = 0;    // it can be handed beyond the one on the link
+    Picos gap_until = 0;              // host: g
+    Picos accepts_at = 0;             // fifos: when it can be handed the next packet
+    std::uint32_t output_frames = 0;  // it can be handed beyond the one on the link
 
     std::uint32_t waiter_first = kNone, waiter_last = kNone;  // fifos that ask for it
     std::uint32_t waiters = 0;

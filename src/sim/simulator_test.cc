@@ -235,24 +235,6 @@ TEST(Backplane, IsSharedByAllPorts) {
   EXPECT_THAT(times(free), ::testing::ElementsAre(2 * kFrame, 2 * kFrame));
 }
 
-TEST(TokenBucket, FirstFrameAfterIdlePassesAtOnce) {
-  Options options;
-  options.shaper = Shaper::kTokenBucket;
-  options.shaper_slack = 0;  // the bucket holds one frame
-  std::vector<Sending> list(3, Sending{.from = 0, .to = 1});
-  list.push_back({.from = 0, .to = 1, .at = 10 * kFrame});
-  const Finished got = run(star(2), list, options);
-  EXPECT_THAT(times(got), ::testing::ElementsAre(0, kFrame, 2 * kFrame, 10 * kFrame));
-}
-
-TEST(TokenBucket, SlackLetsHalfAFrameMoreThrough) {
-  Options options;
-  options.shaper = Shaper::kTokenBucket;
-  options.shaper_slack = kFrame / 2;
-  const Finished got = run(star(2), std::vector<Sending>(4, Sending{.from = 0, .to = 1}), options);
-  EXPECT_THAT(times(got), ::testing::ElementsAre(0, kFrame / 2, 3 * kFrame / 2, 5 * kFrame / 2));
-}
-
 TEST(InputBuffer, HeadOfLineBlocksWhatIsBehind) {
   const topology::Switch node{.name = {}, .architecture = Architecture::kInput};
   // h0 and h1 send to h2 first; h1's second is for h3, which is idle, but must wait.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.python.output_queues import output_queued
 
 from allemande import _core, cluster_files
 from allemande.errors import BadInput, Failed
@@ -65,16 +66,17 @@ def test_block_of_a_port_costs_its_time(text: str) -> None:
     assert blocked["time_s"] > free["time_s"] + 0.003
 
 
-def test_as_lab_takes_the_window_of_the_host_port(text: str) -> None:
-    """Output-queued switches: the window is the host port's, as the lab's own file gives it."""
+def test_output_queues_take_the_window_of_the_host_port(text: str) -> None:
     assert simulate(text, size=10_000)["window_packets"] == 4
-    assert simulate(text, size=10_000, as_lab=True)["window_packets"] == 43
+    queued = output_queued("tam-8x2").to_toml()
+    assert simulate(queued, size=10_000)["window_packets"] == 43
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"method": "direct"}, "`method` is unknown"),
+        ({"as_lab": True}, "`as_lab` is unknown; expected algorithm"),
         ({"algorithm": "best"}, "expected one of: direct"),
         ({"size": -1}, "`size` is -1"),
         ({"size": 1 << 39}, "too many packets"),

@@ -14,6 +14,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[
     Trace,
     TrackEvent,
 )
+from tests.python.output_queues import output_queued
 
 import allemande
 from allemande import _core
@@ -243,8 +244,10 @@ def test_faults_slow_an_exchange_down() -> None:
     ],
 )
 def test_flows_agree_with_packets_where_nothing_is_lost(network: str, algorithm: str) -> None:
-    lossless = {"as_lab": True} if network == "tam-8x4" else {"window_packets": 1 << 30}
-    packets = simulate(network, algorithm, 131_072, **lossless)
+    if network == "tam-8x4":
+        packets = simulate(output_queued(network), algorithm, 131_072)
+    else:
+        packets = simulate(network, algorithm, 131_072, window_packets=1 << 30)
     flows = simulate(network, algorithm, 131_072, mode="flow")
     assert packets.dropped == 0
     assert flows.time_s == pytest.approx(packets.time_s, rel=0.05)
@@ -346,15 +349,16 @@ def test_the_record_of_a_trace_is_what_the_simulator_writes() -> None:
 
 
 def test_jobs_that_share_a_network_get_their_shares() -> None:
-    options: dict[str, Any] = {"as_lab": True, "jitter_us": 20, "exchanges": 6, "jobs": 2}
-    yielding = simulate("oversubscribed-8x4", size=20_000, **options)
+    options: dict[str, Any] = {"jitter_us": 20, "exchanges": 6, "jobs": 2}
+    cluster = output_queued("oversubscribed-8x4")
+    yielding = simulate(cluster, size=20_000, **options)
     shares = yielding.shares
     assert shares["fair_share_s"] == pytest.approx(2 * yielding.limit_s)
     assert len(shares["jobs"]) == 2
     assert all(len(job["exchange_s"]) == 6 for job in shares["jobs"])
     assert 0.8 < shares["together_fraction"] < 1.05
     assert yielding.raw["window_cuts"] > 0
-    stubborn = simulate("oversubscribed-8x4", size=20_000, congestion_control="off", **options)
+    stubborn = simulate(cluster, size=20_000, congestion_control="off", **options)
     assert stubborn.raw["window_cuts"] == 0
     assert yielding.retransmitted < stubborn.retransmitted / 2
 

@@ -66,7 +66,6 @@ def cases() -> Iterator[dict[str, Any]]:
                     "seed": seed,
                     "exchanges": 2,
                     "faults": [leaf_down(cluster, 700.0 * seed)],
-                    "as_lab": seed == 2,
                     "reliability": "go-back-n" if seed == 3 else "selective-repeat",
                 }
         for permutation in PERMUTATIONS:

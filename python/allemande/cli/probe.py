@@ -102,7 +102,7 @@ def command(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="An option of the simulator, such as as_lab=true.",
+            help="An option of the simulator, such as jitter_us=20.",
             rich_help_panel=SIMULATOR,
         ),
     ] = None,

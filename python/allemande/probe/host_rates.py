@@ -114,9 +114,11 @@ def _way_s(bed: Bed, frame_s: float) -> float:
 
 
 def passes_at_once(bed: Bed, bit_s: float) -> bool:
-    """Whether lone frames leave a host in no time, as through a token bucket.
+    """Whether lone frames leave a host in no time: a token bucket keeps the rate of what it sends,
+    and the links behind are faster.
 
-    There and back again a full frame crosses a host's link twice at least.
+    There and back again a full frame crosses a host's link twice at least. In a lab it takes its
+    time there, although hosts have token buckets.
     """
     frame_s = frame_bits(bed, bed.datagram_bytes) / bit_s
     each_s = 20 * frame_s + 0.002

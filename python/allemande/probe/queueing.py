@@ -26,8 +26,8 @@ Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 class HostLinks:
     """What is known of the links by which hosts send: bit/s, by rank.
 
-    `at_once`: a lone frame passes in no time, and only those behind it wait. Token buckets are like
-    that, whose rates are kept by a shaper and not by a wire.
+    `at_once`: a lone frame passes in no time, and only those behind it wait. So it is where a
+    host's shaper (tbf) keeps the rate, and not a wire.
     """
 
     bit_s: Sequence[float]

@@ -6,8 +6,8 @@
   or ports that are full at once hold less each than one that is full alone.
 - Output-buffered: neither.
 - Cut-through or store-and-forward: from the byte time of echoes. Each switch that stores adds the
-  time of a byte on the next link. Where lone frames pass at once, as through token buckets, nothing
-  can be told.
+  time of a byte on the next link. Where a shaper of the hosts keeps their rate, and not a wire,
+  nothing can be told.
 
 Where leaves are not known several hosts are taken for one in turn, and the looks have to agree.
 
