@@ -18,7 +18,8 @@ def command(
 ) -> None:
     """Compare MPI_Alltoall with and without allemande on three emulated clusters.
 
-    shallow-4x2, 8 hosts at full speed; oversubscribed-8x4 and tam-8x4, 32 hosts at a tenth of it.
+    shallow-4x2, 8 hosts at a quarter of full speed; oversubscribed-8x4 and tam-8x4, 32 hosts at a
+    tenth of it.
     Stock Open MPI and MPICH, the best of their other algorithms, and each library with allemande
     preloaded. Every received byte is checked. The page shows what links, queues and time-outs did
     over one exchange. Then real programs, stock and preloaded (`allemande examples`). Takes eight

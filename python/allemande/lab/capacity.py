@@ -8,13 +8,14 @@ import math
 from allemande.errors import BadInput
 from allemande.topology import Cluster
 
-# One packet from one program through the emulator to another, and more the more hosts share the
-# caches. Assumed, not measured.
-PACKET_COST_US_ASSUMED = 12.0
-PACKET_COST_US_PER_HOST_ASSUMED = 0.2
+# One packet from one program through the emulator to another, the programs' own part of it and
+# their waits included: above 1.2 of 2 processors they are less than a fifth idle (docs/adr/0054).
+PACKET_COST_US = 40.0
+PACKET_COST_US_PER_HOST = 0.1
 BLOCK_FRAMES = 1000
-# The rest belongs to the programs that are being measured.
-SHARE_FOR_PACKETS = 0.6
+# Where no scale is given the processors shall have time to spare. What takes more than all of
+# them is refused.
+SHARE_BY_DEFAULT = 0.6
 
 
 def _processors_needed(cluster: Cluster) -> float:
@@ -23,19 +24,20 @@ def _processors_needed(cluster: Cluster) -> float:
     block = BLOCK_FRAMES * cluster.mtu_bytes
     frame_bytes = cluster.mtu_bytes + cluster.link_header_bytes
     frames = hosts * (hosts - 1) * cluster.framed_bytes(block) / frame_bytes
-    cost_us = PACKET_COST_US_ASSUMED + PACKET_COST_US_PER_HOST_ASSUMED * hosts
+    cost_us = PACKET_COST_US + PACKET_COST_US_PER_HOST * hosts
     seconds = cluster.limit_seconds(None, block)
     return frames * cost_us * 1e-6 / seconds if seconds > 0 else 0.0
 
 
-def _largest_scale(needed: float, processors: int) -> float:
-    """That the processors carry, to two significant digits."""
-    return round_down(SHARE_FOR_PACKETS * processors / needed) if needed > 0 else math.inf
+def _largest_scale(needed: float, processors: float) -> float:
+    """That so many processors carry, to two significant digits."""
+    return round_down(processors / needed) if needed > 0 else math.inf
 
 
 def default_scale(cluster: Cluster, processors: int) -> float:
     """The largest up to full speed; `cluster` is at full speed."""
-    return min(1.0, _largest_scale(_processors_needed(cluster), processors))
+    share = SHARE_BY_DEFAULT * processors
+    return min(1.0, _largest_scale(_processors_needed(cluster), share))
 
 
 def check(cluster: Cluster, scale: float, processors: int) -> None:
@@ -45,10 +47,9 @@ def check(cluster: Cluster, scale: float, processors: int) -> None:
     if scale > largest:
         raise BadInput(
             f"scale {scale:g} is more than this machine carries: {len(cluster.hosts)} hosts at "
-            f"full rate keep {scale * needed:.1f} processors busy with packets, "
-            f"{SHARE_FOR_PACKETS * processors:.1f} of {processors} are to spare; use --scale "
-            f"{largest:g} or less, or --force (figures taken then tell of the processors, not of "
-            "the network)"
+            f"full rate keep {scale * needed:.1f} processors busy with packets, and there are "
+            f"{processors}; use --scale {largest:g} or less, or --force (figures taken then tell "
+            "of the processors, not of the network)"
         )
 
 
