@@ -26,6 +26,8 @@ constexpr Picos kSleepLeast = 12 * sim::kPicosPerMicro;
 // part of a full frame's time, or by this time where that is more.
 constexpr Picos kToleratedParts = 25;
 constexpr Picos kToleratedLeast = 25 * sim::kPicosPerMicro;
+// A host's own queue where a switch holds its packets back (lab/boot_plan.py).
+constexpr std::uint32_t kHeldBackPackets = 1000;
 // The ring holds what comes in this time.
 constexpr Picos kLookSeldom = kMillisecond;
 // By so much sleep is cut short at most, since it lasts too long on the average.
@@ -123,12 +125,12 @@ base::Status Emulator::open_shaper(const Settings& settings) {
     if (interfaces_[i].host >= settings.processes.size()) {
       return base::bad_input("a process for each host is expected");
     }
-    hosts.push_back({settings.processes[interfaces_[i].host],
-                     fmt::format("eth{}", interfaces_[i].number),
-                     up ? link.rate_up_mbit_s : link.rate_down_mbit_s,
-                     cluster_.framing.mtu_bytes + cluster_.framing.link_header_bytes,
-                     up ? link.queue_up_packets : link.queue_down_packets,
-                     link_header_bytes_ - static_cast<std::int32_t>(kEthernetBytes)});
+    hosts.push_back(
+        {settings.processes[interfaces_[i].host], fmt::format("eth{}", interfaces_[i].number),
+         up ? link.rate_up_mbit_s : link.rate_down_mbit_s,
+         cluster_.framing.mtu_bytes + cluster_.framing.link_header_bytes,
+         std::max(kHeldBackPackets, up ? link.queue_up_packets : link.queue_down_packets),
+         link_header_bytes_ - static_cast<std::int32_t>(kEthernetBytes)});
   }
   auto shaper = Shaper::open(hosts);
   if (!shaper) return shaper.error();

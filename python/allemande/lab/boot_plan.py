@@ -28,6 +28,8 @@ from allemande.lab.timers import Timers
 # How late the shaper's timer may fire without costing rate: the bucket holds one frame plus what
 # the link carries in this time. More would let bursts pass faster than the link.
 TIMER_SLACK_US = 200
+# The queue that Linux gives a network card.
+HELD_BACK_PACKETS = 1000
 
 SWITCH_SETTINGS = {
     "net/ipv6/conf/all/disable_ipv6": "1",
@@ -63,6 +65,16 @@ def _burst_bytes(network: Network, port: Port) -> int:
     return _frame_bytes(network) + int(port.rate_mbit_s * TIMER_SLACK_US / 8)
 
 
+def _queue_packets(network: Network, port: Port) -> int:
+    """Where the switch holds packets back nothing is lost in front of it: what the card does
+    not take waits in the operating system (src/emulate/emulator.cc has the same figure)."""
+    waits = any(
+        switch.name == port.peer and switch.flow_control == "back-pressure"
+        for switch in network.switches
+    )
+    return max(port.queue_packets, HELD_BACK_PACKETS) if waits else port.queue_packets
+
+
 def shaping(network: Network, port: Port) -> list[str]:
     """Of a host's port: a token bucket whose child queue counts packets, as switch ports do."""
     # The kernel counts 14 bytes of Ethernet header; any other framing is told to it.
@@ -72,7 +84,8 @@ def shaping(network: Network, port: Port) -> list[str]:
     return [
         f"qdisc add dev {port.device} root handle 1: {size_table}tbf rate {bits}bit "
         f"burst {_burst_bytes(network, port)} limit {1000 * _frame_bytes(network)}",
-        f"qdisc add dev {port.device} parent 1:1 handle 10: pfifo limit {port.queue_packets}",
+        f"qdisc add dev {port.device} parent 1:1 handle 10: pfifo limit "
+        f"{_queue_packets(network, port)}",
     ]
 
 
@@ -83,7 +96,7 @@ def reshaping(network: Network, port: Port, factor: float) -> str:
     """
     slower = replace(port, rate_mbit_s=port.rate_mbit_s * factor)
     line = shaping(network, slower)[0].replace("qdisc add", "qdisc change", 1)
-    return line[: line.rindex(" limit ")] + f" limit {port.queue_packets}"
+    return line[: line.rindex(" limit ")] + f" limit {_queue_packets(network, port)}"
 
 
 def _host_settings(network: Network) -> dict[str, str]:
