@@ -31,17 +31,17 @@ struct Arguments {
 constexpr int kFailed = 1, kBadInput = 2;
 
 Result<Arguments> parse(int argc, char** argv) {
-  static const option kOptions[] = {{"cluster", required_argument, nullptr, 'c'},
-                                    {"directory", required_argument, nullptr, 'd'},
-                                    {"routing", required_argument, nullptr, 'r'},
-                                    {"routers", no_argument, nullptr, 'R'},
-                                    {"ready", required_argument, nullptr, 'f'},
-                                    {"output-frames", required_argument, nullptr, 'o'},
-                                    {"hosts", required_argument, nullptr, 'h'},
-                                    {"group", required_argument, nullptr, 'g'},
-                                    {nullptr, 0, nullptr, 0}};
+  static const option options[] = {{"cluster", required_argument, nullptr, 'c'},
+                                   {"directory", required_argument, nullptr, 'd'},
+                                   {"routing", required_argument, nullptr, 'r'},
+                                   {"routers", no_argument, nullptr, 'R'},
+                                   {"ready", required_argument, nullptr, 'f'},
+                                   {"output-frames", required_argument, nullptr, 'o'},
+                                   {"hosts", required_argument, nullptr, 'h'},
+                                   {"group", required_argument, nullptr, 'g'},
+                                   {nullptr, 0, nullptr, 0}};
   Arguments out;
-  for (int found; (found = ::getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
+  for (int found; (found = ::getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     const std::string_view text = optarg == nullptr ? "" : optarg;
     switch (found) {
       case 'c':

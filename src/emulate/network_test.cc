@@ -173,7 +173,7 @@ TEST(Network, LinksChangeWhileFramesAreUnderWay) {
   ASSERT_EQ(network->delivered().size(), 1u);
   // A picosecond later at most: one that has passed is over.
   EXPECT_NEAR(static_cast<double>(network->delivered()[0].due - kPicosPerSecond),
-              static_cast<double>(2 * kHostFrame + 10 * kHostFrame / 2 + 37 * kPicosPerMicro), 1);
+              static_cast<double>(2 * kHostFrame + 5 * kHostFrame + 37 * kPicosPerMicro), 1);
   simulator.set_condition(8, {1, 0.25});
   for (std::uint32_t i = 0; i < 1000; ++i) {
     network->enter(frame(i, 0, 4), 3 * kPicosPerSecond + i * kHostFrame);
