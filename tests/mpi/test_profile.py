@@ -80,7 +80,7 @@ def test_a_profile_made_of_what_bench_measured(
     shared_lab: Lab, programs: Path, tmp_path: Path
 ) -> None:
     measured = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "allemande", "bench", "--lab", str(CLUSTER), "--scale", "1"]
+    command = [sys.executable, "-m", "allemande", "bench", "--lab", str(CLUSTER), "--scale", "0.4"]
     command += ["--sizes", str(SIZE), "--rounds", "1", "--calls", "5", "--seconds", "0.1"]
     command += ["--against", "openmpi,openmpi:pairwise,allemande+openmpi:algorithm=sync-shuffle"]
     subprocess.run([*command, "--json", measured], check=True, capture_output=True, timeout=90)
