@@ -6,10 +6,10 @@ import re
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.mpi.conftest import CLUSTER
+import pytest
 from tests.mpi.mpi_job import Bench, Done
 
 from allemande.decisions import load_decisions
@@ -18,9 +18,17 @@ from allemande.model.profile import Sample, save_profile
 from allemande.model.samples import bench_samples, profile_of
 from allemande.topology import load_cluster
 
+CLUSTER = Path(__file__).parent / "clusters" / "two-slow-leaves.toml"
 SIZE = 10000
 OURS = "udp sync-shuffle@balanced"
 BEGINS = re.compile(r"bytes per pair: begins with (.*?)(?:, window .*?)? \(predicted: (\S+) ms")
+
+
+@pytest.fixture(scope="module")
+def shared_lab() -> Iterator[Lab]:
+    """At full speed, as profiles are."""
+    with Lab.boot(CLUSTER, scale=1) as lab:
+        yield lab
 
 
 def write_profile(path: Path, samples: Sequence[Sample], mpi: str = "") -> Path:
