@@ -18,8 +18,10 @@ ALGORITHMS = ("local-group", "coordinator", "multi-site")
 
 @pytest.fixture
 def sites(tmp_path: Path) -> str:
-    """The cluster file, each of whose leaves is a site. It names shorter queues than the lab has: the
-    phases of `coordinator` fill those of hosts to the last place together, each within its window.
+    """The cluster file, each of whose leaves is a site.
+
+    It names shorter queues than the lab has: the phases of `coordinator` fill those of hosts to the
+    last place together, each within its window.
     """
     leaves = '[[switch]]\nname = "leaf[0-1]"\n'
     text = CLUSTER.read_text().replace("queue_down_packets = 60", "queue_down_packets = 40")
