@@ -14,10 +14,10 @@
 namespace alm::topology {
 namespace {
 
-constexpr double kBitsPerMbit = 1e6;
-constexpr double kBitsPerByte = 8;
+constexpr double kBitsOfMbit = 1e6;
+constexpr double kBitsOfByte = 8;
 constexpr double kMicrosecond = 1e-6;
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kUnreached = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kNoLink = UINT32_MAX;
 
 // The least of a node's links, and the least of all but one of them.
@@ -34,7 +34,7 @@ class Least {
   double without(std::uint32_t link) const { return value_[link == link_ ? 1 : 0]; }
 
  private:
-  std::array<double, 2> value_{kNever, kNever};
+  std::array<double, 2> value_{kUnreached, kUnreached};
   std::uint32_t link_ = kNoLink;
 };
 
@@ -44,8 +44,8 @@ LeastWays::LeastWays(const Cluster& cluster, const Adjacency& adjacency,
                      const std::vector<bool>& sends, const std::vector<bool>& receives,
                      double frame_bytes)
     : cluster_(cluster),
-      frame_bits_(frame_bytes * kBitsPerByte),
-      before_(2 * cluster.links.size(), {kNever, kNever}),
+      frame_bits_(frame_bytes * kBitsOfByte),
+      before_(2 * cluster.links.size(), {kUnreached, kUnreached}),
       after_(before_) {
   // A round for each link of the longest way, each in O(links).
   for (bool changes = true; changes;) {
@@ -71,7 +71,7 @@ double LeastWays::after(std::uint32_t index, std::uint32_t node) const {
 }
 
 double LeastWays::frame_seconds(const Link& link, std::uint32_t node) const {
-  return frame_bits_ / (rate_from(link, node) * kBitsPerMbit);
+  return frame_bits_ / (rate_from(link, node) * kBitsOfMbit);
 }
 
 bool LeastWays::is_cut_through(std::uint32_t node) const {
@@ -81,7 +81,7 @@ bool LeastWays::is_cut_through(std::uint32_t node) const {
 
 // At the peer of `node`, of what began there.
 LeastWays::Ends LeastWays::carried(const Link& link, std::uint32_t node, const Ends& begin) const {
-  if (rate_from(link, node) <= 0) return {kNever, kNever};
+  if (rate_from(link, node) <= 0) return {kUnreached, kUnreached};
   const double frame = frame_seconds(link, node), latency = link.latency_us * kMicrosecond;
   if (!is_cut_through(node)) return {begin.last + latency, begin.last + frame + latency};
   return {begin.first + latency, std::max(begin.last, begin.first + frame) + latency};
@@ -89,10 +89,10 @@ LeastWays::Ends LeastWays::carried(const Link& link, std::uint32_t node, const E
 
 // At `node`, of what ends as `end` says for its peer.
 LeastWays::Ends LeastWays::led_up(const Link& link, std::uint32_t node, const Ends& end) const {
-  if (rate_from(link, node) <= 0) return {kNever, kNever};
+  if (rate_from(link, node) <= 0) return {kUnreached, kUnreached};
   const double latency = link.latency_us * kMicrosecond;
   const double whole = latency + std::max(end.first, frame_seconds(link, node) + end.last);
-  if (!is_cut_through(node)) return {-kNever, whole};
+  if (!is_cut_through(node)) return {-kUnreached, whole};
   return {whole, latency + end.last};
 }
 
@@ -124,7 +124,7 @@ bool LeastWays::settle_before(const Adjacency& adjacency, std::uint32_t node, bo
 bool LeastWays::settle_after(const Adjacency& adjacency, std::uint32_t node, bool receives) {
   Least first, last;
   if (receives) {
-    first.add(-kNever, kNoLink);
+    first.add(-kUnreached, kNoLink);
     last.add(0, kNoLink);
   }
   for (const Edge& edge : adjacency[node]) {
