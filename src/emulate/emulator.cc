@@ -231,9 +231,10 @@ void Emulator::count_late(Picos late, Picos frame_time) {
   ++counts_.frames_out;
 }
 
-void Emulator::deliver(Picos now) {
+void Emulator::deliver() {
   std::vector<Delivered>& out = network_->delivered();
   std::size_t released = 0;
+  Picos now = 0;
   const auto flush = [&](std::size_t end) {
     sender_->flush();
     for (; released < end; ++released) ring_->release(out[released].id);
@@ -394,7 +395,7 @@ void Emulator::run() {
     const Picos now = clock_.now();
     const bool frames_came = take_frames();
     network_->advance(now, tolerated_ + kSleepLeast);
-    deliver(now);
+    deliver();
     deliver_answers(now);
     settle();
     if (dirty_ && now - published_ >= kPublishEvery) {

@@ -53,7 +53,7 @@ class Emulator {
   void take_frame(const FrameRing::Arrival& arrival);
   bool refuse(std::span<const std::byte> frame, const Entering& entering, Picos at);
   void answer_later(std::vector<std::byte> text, std::uint32_t to, Picos due);
-  void deliver(Picos now);
+  void deliver();
   void deliver_answers(Picos now);
   void count_late(Picos late, Picos frame_time);
   void settle();

@@ -81,8 +81,7 @@ void Network::advance(Picos now, Picos early) {
 
 void Network::deliver(const UnderWay& packet, Picos due) {
   const Entering& frame = packet.frame;
-  delivered_.push_back(
-      {frame.id, frame.from, frame.to, frame.bytes, frame.entropy, packet.marked, due});
+  delivered_.push_back({frame.id, frame.from, frame.to, packet.marked, due});
 }
 
 Picos Network::quiet_until(Picos late) {

@@ -28,8 +28,6 @@ struct Entering {
 struct Delivered {
   std::uint32_t id = 0;
   std::uint32_t from = 0, to = 0;
-  std::uint32_t bytes = 0;
-  std::uint32_t entropy = 0;
   bool marked = false;  // by a switch: congestion experienced
   Picos due = 0;
 };
