@@ -65,8 +65,11 @@ def test_the_decision_is_told_once(bench: Bench) -> None:
     assert "sync-shuffle (balanced) over UDP, window" in told[0]
 
 
+# Long frames, so that so many bytes are few packets.
 LARGE_CLUSTER = """format = 1
 name = "two-fast-hosts"
+[framing]
+mtu_bytes = 9000
 [[switch]]
 name = "s"
 [[host]]
@@ -74,7 +77,7 @@ name = "h[0-1]"
 [[link]]
 from = "h[0-1]"
 to = "s"
-rate_mbit_s = 100000
+rate_mbit_s = 2000
 """
 
 
@@ -82,7 +85,7 @@ rate_mbit_s = 100000
 def test_blocks_of_more_than_2_31_bytes_are_right(programs: Path, mpi: str, tmp_path: Path) -> None:
     cluster = tmp_path / "two-fast-hosts.toml"
     cluster.write_text(LARGE_CLUSTER)
-    with Lab.boot(cluster, force=True) as lab:
+    with Lab.boot(cluster, scale=1, force=True) as lab:
         done = Bench(lab, programs / mpi, mpi, tmp_path).run("blocks", "large")
         done.check()
         assert done.stats["exchanges"] == {"openmpi": 1, "mpich": 2}[mpi] * 2

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.mpi.conftest import SLOW_CLUSTER as CLUSTER
 from tests.mpi.mpi_job import Bench, Done
 
 from allemande.decisions import load_decisions
@@ -18,7 +19,6 @@ from allemande.model.profile import Sample, save_profile
 from allemande.model.samples import bench_samples, profile_of
 from allemande.topology import load_cluster
 
-CLUSTER = Path(__file__).parent / "clusters" / "two-slow-leaves.toml"
 SIZE = 10000
 OURS = "udp sync-shuffle@balanced"
 BEGINS = re.compile(r"bytes per pair: begins with (.*?)(?:, window .*?)? \(predicted: (\S+) ms")
