@@ -13,6 +13,7 @@
 #include "bindings/simulate_sites.h"
 #include "execute/configuration.h"
 #include "plan/host_aggregation.h"
+#include "plan/limit_time.h"
 #include "plan/multi_site.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
@@ -45,6 +46,11 @@ transport::Config config_of(const SimulateOptions& options, const Cluster& clust
     execute::configure(config, nullptr, {tuning.window_with_acks, 0});
   }
   execute::configure(config, nullptr, {options.window_packets, options.grain_packets});
+  // Without a window queues overflow at full speed.
+  if (options.algorithm != plan::Algorithm::kDirect) {
+    config.limit_time =
+        std::llround(plan::limit_time_us(cluster, options.hosts, config.datagram_bytes) * 1000);
+  }
   return config;
 }
 

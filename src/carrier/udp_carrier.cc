@@ -34,6 +34,7 @@ transport::Config shared_by(std::uint32_t parts, transport::Config config) {
   config.window_packets = std::max(1u, config.window_packets / parts);
   config.burst_packets /= parts;
   config.packet_time *= parts;
+  config.limit_time *= parts;
   return config;
 }
 

@@ -26,6 +26,8 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
     config.grain_packets = tuning->grain_packets;
     config.packet_time = static_cast<base::Nanos>(tuning->packet_time_us * base::kMicrosecond);
     config.knows_rate = true;
+    config.latency = static_cast<base::Nanos>(tuning->latency_us * base::kMicrosecond);
+    config.limit_time = 0;  // that was of another network
   }
   if (wishes.grain_packets != 0) config.grain_packets = wishes.grain_packets;
   if (wishes.window_packets == 0) return;

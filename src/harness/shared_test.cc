@@ -119,6 +119,24 @@ TEST(Shared, JobsThatYieldHardlyLoseAnything) {
   EXPECT_LT(with.jobs[0].counters.window_least, kWindow);
 }
 
+// Each gets half of what it would get alone, so that its losses count as the other's.
+TEST(Shared, JobsThatKnowTheLimitYieldAsWell) {
+  const Cluster cluster = oversubscribed();
+  std::vector<SimRequest> jobs = two(cluster, true);
+  for (SimRequest& one : jobs) {
+    const auto config = one.config;
+    one.config = [config](std::uint32_t rank) {
+      transport::Config out = config(rank);
+      out.limit_time = 150'030;  // 8 * 24 / 31 frames of 24.2 us
+      out.latency = 290'000;
+      return out;
+    };
+  }
+  const SharedResult with = run(jobs);
+  EXPECT_LT(resent(with), 0.3 * resent(run(two(cluster, false))));
+  EXPECT_GT(with.jobs[0].counters.window_cuts, 0u);
+}
+
 // What a late rank has swallowed comes back into the network, however small the window is.
 TEST(Shared, JobsThatYieldDoNotStop) {
   const Cluster cluster = oversubscribed();

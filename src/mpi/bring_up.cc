@@ -12,6 +12,7 @@
 #include "mpi/settings.h"
 #include "mpi/sites.h"
 #include "node/node_slabs.h"
+#include "plan/limit_time.h"
 #include "transport/io/udp_socket.h"
 
 namespace alm::mpi {
@@ -370,6 +371,10 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
   const auto& tuning = members_.tuning;
   peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
                                 driver_->endpoint().receive_buffer_bytes());
+  if (job_.cluster) {
+    const double micros = plan::limit_time_us(*job_.cluster, members_.hosts, datagram_bytes);
+    peers.config.limit_time = static_cast<base::Nanos>(micros * base::kMicrosecond);
+  }
   const auto leaders = leaders_of(records_, members_.placement, members_.leader());
   peers.identity.key = common_key(leaders);
   peers.identity.self = members_.host;

@@ -29,6 +29,10 @@ struct Config {
   std::uint32_t grain_packets = 1;   // train length g
   base::Nanos packet_time = 12'000;  // one full frame on the host link
   bool knows_rate = false;           // of the host link: packet_time is no guess
+  // From one full frame of a rank to the next, where the exchange has the links for itself and the
+  // narrowest is full; 0: not known.
+  base::Nanos limit_time = 0;
+  base::Nanos latency = 0;  // of a full frame to the farthest peer, on an idle network
   // Where a thin or far link is the limit (plan/far.h): a full frame leaves every `pace`, 0: as the
   // window allows; a rank that is late may send so many at once. The short end of a longer block
   // counts for at least that part of a full frame.
@@ -53,6 +57,8 @@ struct Config {
   base::Nanos timer_jitter =
       base::kMillisecond;  // least allowance for scheduling and skew, per cycle
   base::Nanos timer_jitter_max = 20 * base::kMillisecond;
+  // Linux wakes sleepers up to 50 us late (PR_SET_TIMERSLACK); to ask sooner is of no use.
+  base::Nanos timer_least = 50 * base::kMicrosecond;
   base::Nanos idle_ack_delay = 25 * base::kMillisecond;
   base::Nanos idle_probe_delay = 100 * base::kMillisecond;
   base::Nanos keep_alive = base::kSecond;
@@ -64,8 +70,9 @@ struct Config {
   // For a network that is slower by `factor`. The allowance for scheduling grows with the rest,
   // although processors are no slower: the timers are to weigh as much as at full speed.
   void slow_down(double factor) {
-    for (base::Nanos* time : {&timer_jitter, &timer_jitter_max, &idle_ack_delay, &idle_probe_delay,
-                              &keep_alive, &yield_memory, &peer_warning, &peer_timeout}) {
+    for (base::Nanos* time :
+         {&timer_jitter, &timer_jitter_max, &timer_least, &idle_ack_delay, &idle_probe_delay,
+          &keep_alive, &yield_memory, &peer_warning, &peer_timeout}) {
       *time = base::slowed(*time, factor);
     }
   }

@@ -19,6 +19,7 @@ Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
       rounds_(&kNoRounds),
       window_(config.window_packets),
       pace_(config.pace),
+      sends_(std::max(config.window_packets, config.burst_packets)),
       jitter_(config.timer_jitter),
       asides_(peers) {
   assert(config.datagram_bytes > wire::kHeaderBytes + wire::kAckBytesMax);
@@ -55,6 +56,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   send_sizes_ = send;
   recv_sizes_ = recv;
   lossy_ = false;
+  sends_.clear();
   eta_ = 0;
   banked_ = 0;
   spare_ = false;
@@ -130,16 +132,21 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
     }
   }
 
+  const std::uint32_t largest_packets = packets_of(largest);
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
   const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
   frame_time_ =
       config_.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
-  cycle_packets_ = std::max<std::uint64_t>(1, std::uint64_t{partners_max} * config_.grain_packets);
+  const std::uint64_t train = std::clamp<std::uint64_t>(largest_packets, 1, config_.grain_packets);
+  cycle_packets_ = std::max<std::uint64_t>(1, partners_max * train);
   if (now - released_ > config_.yield_memory) {
     yield_.forget();
     pace_ = config_.pace;
   }
   yield_.begin(window_, cycle_packets_);
+  crowd_.begin(
+      config_.limit_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full),
+      cycle_packets_);
   window_ = yield_.window();
   base::Nanos packet_time = frame_time_;
   if (config_.pace > 0) {
@@ -156,7 +163,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   round_ = 0;
   start_steps(now);
   load_round();
-  timer_at(now + probe_delay_min());
+  timer_at(now + least_delay());
 }
 
 bool Engine::complete() const {
@@ -167,6 +174,7 @@ void Engine::release(base::Nanos now) {
   assert(complete());
   measure_jitter(now);
   was_lossy_ = lossy_;
+  measure_spacing(now);
   released_ = now;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     asides_[id].tail = std::exchange(peers_[id].send, {});

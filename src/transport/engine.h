@@ -6,9 +6,10 @@
 // and falls with each new packet received (000 Alg 2), so a symmetric exchange clocks itself; the
 // count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0; what a
 // late starter receives meanwhile is banked up to 4 W and given back one for every two arrivals, so
-// that it never releases a burst. Losses say that others are in the queues; W is then less than the
-// cluster file allows (yield.h), and the bank has no bound: where few packets are under way, a job
-// comes to a stop for want of those that a late rank has swallowed.
+// that it never releases a burst. Losses say that others are in the queues, unless this rank has
+// its full speed (crowd.h); W is then less than the cluster file allows (yield.h), and the bank has
+// no bound: where few packets are under way, a job comes to a stop for want of those that a late
+// rank has swallowed.
 //
 // Uneven blocks are sent in steps instead, so that no port is asked for more than it carries; there
 // the steps of the schedule, idle ones included, take the place of packets (engine_steps.cc).
@@ -46,15 +47,22 @@
 // expects: unequal sizes show in what comes, or in what does not and is asked for. Whoever sees
 // both sizes tells all ranks, and the exchange ends for all.
 //
-// Timers, counted in cycles = partners x grain x packet time, measured as the exchange goes, and in
-// J, what exchanges take longer than their packets need (scheduling, skew), per cycle, measured
-// over the exchanges before that lost nothing, and at least Config::timer_jitter; at most a quarter
-// of a cycle beyond that while W yields, because waiting for the others of a queue is not skew:
+// Timers. What is missing within a train is asked for after two round trips, as measured from what
+// is sent anyway (answer_time.h): patience P. Between trains it takes a cycle more and longer.
+// Cycles = partners x train x packet time, measured as the exchange goes. Where nothing tells the
+// round trip, or a peer has not begun, J is waited for, what exchanges take longer than their
+// packets need (scheduling, skew), per cycle, measured over the exchanges before that lost nothing,
+// and at least Config::timer_jitter; at most a quarter of a cycle beyond that while W yields,
+// because waiting for the others of a queue is not skew:
 //   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
-//   probe         R + 2 cycles + 4 J while packets are unacknowledged, R + 4 cycles + 100 ms after
-//                 the exchange (the receiver that misses something asks), R + 3 cycles + 6 J while
-//                 data is awaited; doubled for each probe unanswered, at most 1 s. R is the round
-//                 trip of the links alone, as far as it is known (Config::round_trip)
+//   probe         R + 2 cycles + 4 J while packets are unacknowledged; R + 4 cycles + 100 ms after
+//                 the exchange (the receiver that misses something asks); R + 3 cycles + 6 J while
+//                 data is awaited, or if that is less P within a train and P + 3 cycles after one;
+//                 doubled for each probe unanswered, at most 1 s. R is the round trip of the links
+//                 alone, as far as it is known (Config::round_trip)
+// Whoever loses packets though it has its full speed asks P + 1 cycle after what it has sent, P
+// after what it has sent again or asked, and asks all peers what has come as soon as it has sent
+// everything: no closer together than packets, for in a queue probes take as much room.
 // The fixed times are those of Config, here as they are at full speed.
 #pragma once
 
@@ -68,9 +76,13 @@
 
 #include "base/rounds.h"
 #include "base/time.h"
+#include "transport/answer_time.h"
 #include "transport/config.h"
+#include "transport/crowd.h"
+#include "transport/emission.h"
 #include "transport/peer_paths.h"
 #include "transport/peer_queue.h"
+#include "transport/send_log.h"
 #include "transport/windows.h"
 #include "transport/yield.h"
 #include "wire/control.h"
@@ -80,35 +92,6 @@ namespace alm::transport {
 
 using base::Rounds;
 using base::Train;
-
-// Bytes per peer: one figure for all, or one each.
-struct BlockSizes {
-  std::uint64_t uniform = 0;
-  std::span<const std::uint64_t> each;
-  std::uint64_t of(PeerId peer) const { return each.empty() ? uniform : each[peer]; }
-};
-
-// What to put on the network: header fields, and where the bytes are.
-struct Emission {
-  enum class Body : std::uint8_t { kBlock, kTail, kControl };
-  PeerId peer = 0;
-  Body body = Body::kControl;
-  std::uint8_t control_bytes = 0;
-  wire::Header header;
-  std::uint64_t exchange = 0;  // all 64 bits of header.exchange
-  std::uint64_t offset = 0;    // in the block for `peer`
-  std::uint32_t length = 0;
-  std::array<std::byte, wire::kAckBytesMax> control;
-};
-
-// Bytes around the payload of a datagram on the link: IPv4, UDP, Ethernet.
-inline constexpr std::uint64_t kFramingBytes = 42;
-
-enum class Verdict : std::uint8_t {
-  kPlace,    // new data of the running exchange: copy to its offset
-  kHold,     // data of the next exchange: keep until start()
-  kNothing,  // control packet, duplicate, or dropped
-};
 
 class Engine {
  public:
@@ -160,7 +143,10 @@ class Engine {
 
   // The next datagram to send now, if there is one.
   bool next(base::Nanos now, Emission* out);
-  base::Nanos deadline() const { return std::min(next_timer_, next_step_at_); }
+  base::Nanos deadline() const {
+    const base::Nanos probe_at = probe_queue_.empty() ? base::kNever : next_probe_at_;
+    return std::min({next_timer_, next_step_at_, probe_at});
+  }
 
   // Nothing that comes before then changes what this rank does, nor can the exchange be complete:
   // all of it is sent, and the link needs longer for what is still to come. Else `now`.
@@ -208,7 +194,7 @@ class Engine {
   std::size_t memory_bytes() const {
     return sizeof(*this) + peers_.capacity() * bytes_per_peer() +
            turn_.capacity() * sizeof(PeerId) + round_recv_left_.capacity() * sizeof(std::uint64_t) +
-           paths_bytes();
+           sends_.bytes() + paths_bytes();
   }
 
  private:
@@ -243,6 +229,9 @@ class Engine {
     std::uint32_t probed_since = 0;  // number of the first probe since which nothing was sent
     Ahead ahead;
     base::Nanos not_entered_at = 0;
+    std::uint32_t asked = 0;      // number of the probe whose answer is timed; 0: none
+    base::Nanos asked_at = 0;     // when that was sent
+    base::Nanos answered_in = 0;  // the time to an answer that was not held back; 0: none
     std::optional<Elsewhere> elsewhere;
   };
 
@@ -291,13 +280,17 @@ class Engine {
   void reply(PeerId id, std::uint64_t exchange, std::uint32_t echo);
   void reply_again(PeerId id, std::uint64_t exchange, std::uint32_t echo);
   void credit();
-  void note_loss();
+  void note_loss(base::Nanos now);
+  std::uint32_t busy_window() const;
   bool gap_is_loss(const Peer& peer) const { return !many_paths() && peer.recv.hole(); }
   // engine_ack.cc
   SendWindow* window_of(PeerId id, std::uint64_t exchange);
   void implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange);
   void apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint32_t cumulative,
                  const wire::AckBody* body);
+  void measure_answer(base::Nanos now, PeerId id, std::uint32_t cumulative,
+                      const wire::AckBody* body);
+  void answered(base::Nanos now, PeerId id, base::Nanos took);
   bool answers_probe(PeerId id, bool tail, std::uint32_t echo) const;
   void merge_ack(SendWindow& window, PeerId id, bool tail, std::uint32_t cumulative,
                  const wire::AckBody& body);
@@ -315,7 +308,7 @@ class Engine {
   bool emit_data(base::Nanos now, Emission* out);
   bool may_send() const;
   bool ends_unanswered(const Peer& peer) const;
-  void count_sent(base::Nanos now, Peer& peer);
+  void count_sent(base::Nanos now, const Emission& sent);
   bool ask_for_acks();
   bool due(base::Nanos now);
   // `follows`: others of its block have left before.
@@ -370,8 +363,13 @@ class Engine {
   base::Nanos probe_delay_min() const;
   // Doubled with each probe that was not answered, up to the keep-alive.
   base::Nanos backed_off(base::Nanos first, const Peer& peer) const;
-  base::Nanos probe_delay(const Peer& peer) const;
-  base::Nanos wait_delay(const Peer& peer) const;
+  base::Nanos probe_delay(PeerId id) const;
+  base::Nanos wait_delay(PeerId id) const;
+  base::Nanos patience(PeerId id) const;
+  base::Nanos least_delay() const;
+  bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
+  bool in_train(const Peer& peer) const;
+  void measure_spacing(base::Nanos now);
   base::Nanos waited_since(const Peer& peer) const;
   base::Nanos listened(base::Nanos now) const { return now - deaf_; }
   void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
@@ -407,6 +405,9 @@ class Engine {
   base::Nanos paced_at_ = 0;                     // when the next packet may leave
   std::uint64_t pace_sent_ = 0, pace_lost_ = 0;  // since the pace was last looked at
   Yield yield_;
+  SendLog sends_;
+  AnswerTime answers_;
+  Crowd crowd_;
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
@@ -419,6 +420,7 @@ class Engine {
   bool in_dispute_ = false;  // a block of the running exchange is not as expected
   bool lossy_ = false;       // the running exchange resent packets or saw holes
   bool was_lossy_ = false;   // the one before did
+  std::uint32_t answer_turn_ = 0;
   bool reports_arrivals_ = false;
   std::uint64_t unacked_ = 0;  // running exchange and tail
   std::uint64_t tail_unacked_ = 0;
@@ -430,6 +432,7 @@ class Engine {
   base::Nanos last_arrival_at_ = 0;
   base::Nanos next_timer_ = base::kNever;
   base::Nanos next_step_at_ = base::kNever;
+  base::Nanos next_probe_at_ = 0;  // no probe leaves before
   PeerQueue arrivals_;
   PeerQueue ack_queue_, resend_queue_, probe_queue_, elsewhere_queue_;
   Counters counters_;

@@ -44,6 +44,7 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
     return;
   }
 
+  if (!tail && !many_paths() && config_.pace == 0) measure_answer(now, id, cumulative, body);
   if (cumulative > window->acked) window->advance_acked(cumulative);
   if (body != nullptr) merge_ack(*window, id, tail, cumulative, *body);
   if (many_paths()) settle_paths(now, id, tail, body);
@@ -65,6 +66,42 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   if (peers_[id].resend_queued) return;
   peers_[id].resend_queued = true;
   resend_queue_.push_back(id);
+}
+
+// How long the way there and back takes, as an acknowledgement of the running exchange tells. One
+// that shows a gap, or answers a probe, left at once; others may have been held back.
+void Engine::measure_answer(base::Nanos now, PeerId id, std::uint32_t cumulative,
+                            const wire::AckBody* body) {
+  constexpr std::uint32_t kOneIn = 4;  // looking up when a packet was sent takes time
+  const Peer& peer = peers_[id];
+  const SendWindow& window = peer.send;
+  if (body != nullptr && body->echo != 0) {
+    // Not of a later one: where answers take longer than is thought, only those would be timed that
+    // do not.
+    Aside& aside = asides_[id];
+    if (aside.asked != 0 && body->echo == aside.asked) answered(now, id, now - aside.asked_at);
+    const bool later = peer.probe_number - body->echo <= peer.probe_number - aside.asked;
+    if (later) aside.asked = 0;
+    return;
+  }
+  const bool gap = body != nullptr && body->seen > cumulative && body->seen <= window.next;
+  const std::uint32_t come = gap ? body->seen : cumulative;
+  if (come <= std::max(window.acked, window.epoch_next)) return;  // known, or sent again
+  if (!gap && answers_.known() && ++answer_turn_ % kOneIn != 0) return;
+  const auto sent = sends_.sent_at(id, come - 1);
+  if (!sent) return;
+  if (gap) return answered(now, id, now - *sent);
+  answers_.carried(now - *sent);
+  timer_at(now + least_delay());
+}
+
+// At once.
+void Engine::answered(base::Nanos now, PeerId id, base::Nanos took) {
+  constexpr base::Nanos kPart = 4;
+  base::Nanos& known = asides_[id].answered_in;
+  known = known == 0 ? took : known + (took - known) / kPart;
+  answers_.at_once(took);
+  timer_at(now + least_delay());
 }
 
 // Whether it answers the latest probe, or one before since which nothing was sent: that says as
@@ -186,13 +223,13 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     lossy_ = true;
     if (!tail) resent_in_steps();
     peer.quiet_since = now;
-    timer_at(now + probe_delay_min());
+    timer_at(now + least_delay());
     ++counters_.data_retransmitted;
     if (config_.pace > 0 && !stepping()) {
       ++pace_lost_;
       paced(now, out->length, packet > 0);
     }
-    if (!of_silent_path) note_loss();
+    if (!of_silent_path) note_loss(now);
     if (sends_copies()) copies_.push_back({id, out->exchange, packet});
     return true;
   }
@@ -229,12 +266,21 @@ bool Engine::emit_copy(base::Nanos now, Emission* out) {
 }
 
 // In steps the clock sees to the queues, and a loss takes time from what follows.
-void Engine::note_loss() {
-  if (!config_.yields || rounds_->steps > 0 || !yield_.lost()) return;
+void Engine::note_loss(base::Nanos now) {
+  if (!config_.yields || rounds_->steps > 0) return;
+  measure_spacing(now);
+  // What the exchange loses by itself needs a shorter queue and no idle link.
+  if (!yield_.lost(crowd_.crowded() ? 1 : busy_window() + busy_window() / 2)) return;
   window_ = yield_.window();
   ++counters_.window_cuts;
   const std::uint64_t least = counters_.window_least;
   counters_.window_least = least == 0 ? window_ : std::min<std::uint64_t>(least, window_);
+}
+
+// What is under way when the links are busy and nothing queues.
+std::uint32_t Engine::busy_window() const {
+  const base::Nanos packets = (config_.latency + config_.limit_time - 1) / config_.limit_time;
+  return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
 }
 
 void Engine::queue_probe(PeerId id) {
@@ -243,7 +289,10 @@ void Engine::queue_probe(PeerId id) {
   probe_queue_.push_back(id);
 }
 
+// A probe takes the place of a packet in a queue. Where all peers are asked at the end, none leaves
+// closer to the one before than packets do; who has more to send and may not waits for the answers.
 bool Engine::emit_probe(base::Nanos now, Emission* out) {
+  if (config_.pace == 0 && send_left_ == 0 && now < next_probe_at_) return false;
   while (!probe_queue_.empty()) {
     const PeerId id = probe_queue_.front();
     probe_queue_.pop_front();
@@ -263,12 +312,18 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
     peer.probe_next = window.next;
     peer.probe_of_tail = tail;
     peer.resent_since_probe = false;
+    Aside& aside = asides_[id];
+    if (aside.asked == 0) {
+      aside.asked = peer.probe_number;
+      aside.asked_at = now;
+    }
     peer.quiet_since = now;
     peer.wait_since = now;
     if (peer.backoff < kBackoffMax) ++peer.backoff;
 
     fill_probe(now, out, id, tail);
     ++counters_.probes_sent;
+    next_probe_at_ = now + std::max(frame_time_, config_.limit_time);
     if (sends_copies()) copies_.push_back({id, exchange, std::nullopt});
     return true;
   }

@@ -96,7 +96,11 @@ base::Nanos Engine::quiet_since(PeerId id) const {
 // one may still be on its way, and would be worth nothing once the next one is sent.
 bool Engine::asks_back(base::Nanos now, PeerId id) const {
   const Peer& peer = peers_[id];
-  if (!many_paths()) return now - peer.quiet_since > config_.round_trip + cycle();
+  if (!many_paths()) {
+    base::Nanos way = config_.round_trip + cycle();
+    if (answers_.known()) way = std::min(way, std::max(answers_.way(), asides_[id].answered_in));
+    return now - peer.quiet_since > way;
+  }
   return now - std::max(peer.quiet_since, paths_[id].probed_at()) >
          backed_off(probe_delay_min(), peer);
 }

@@ -156,6 +156,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
     return Verdict::kNothing;
   }
   peer.wait_since = last_arrival_at_ = now;
+  timer_at(now + least_delay());
   lossy_ = lossy_ || gap_is_loss(peer);
   owe(now, id, exchange);
   const bool gap = hole_before || peer.recv.hole();

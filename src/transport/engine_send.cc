@@ -115,10 +115,9 @@ bool Engine::choose_partner(base::Nanos now) {
 bool Engine::emit_data(base::Nanos now, Emission* out) {
   if (!running_) return false;
   if (send_left_ == 0) {
-    // On a long way that loses packets there is no time for a timer to find out about the last
-    // ones.
-    const bool loses = lossy_ || was_lossy_;
-    const bool ends = config_.pace > 0 && loses && unacked_ > tail_unacked_;
+    // Where packets get lost there is no time for a timer to find out about the last ones.
+    const bool lost = config_.pace > 0 ? lossy_ || was_lossy_ : loses_alone();
+    const bool ends = lost && rounds_->steps == 0 && unacked_ > tail_unacked_;
     return ends && ask_for_acks() && emit_probe(now, out);
   }
   if (stepping()) return emit_step(now, out);
@@ -151,7 +150,7 @@ bool Engine::emit_data(base::Nanos now, Emission* out) {
   } else {
     ++eta_;
   }
-  count_sent(now, peer);
+  count_sent(now, *out);
   if (config_.pace > 0) paced(now, out->length, packet > 0);
   if (peer.send.exhausted()) drop_partner();
   return true;
@@ -199,14 +198,16 @@ bool Engine::ends_unanswered(const Peer& peer) const {
          (peer.send.exhausted() && peer.recv.total == 0);
 }
 
-void Engine::count_sent(base::Nanos now, Peer& peer) {
+void Engine::count_sent(base::Nanos now, const Emission& sent) {
+  sends_.add(now, sent.peer, sent.header.packet);
   --send_left_;
   ++unacked_;
   yield_.sent();
+  crowd_.sent();
   window_ = yield_.window();
   ++counters_.data_sent;
-  timer_at(now + probe_delay_min());
-  peer.quiet_since = now;
+  timer_at(now + least_delay());
+  peers_[sent.peer].quiet_since = now;
 }
 
 // Nothing will come any more that opens the window but acknowledgements, and peers that have
@@ -215,7 +216,10 @@ bool Engine::ask_for_acks() {
   if (asked_) return false;
   asked_ = true;
   for (PeerId id = 0; id < peers_.size(); ++id) {
-    if (peers_[id].send.outstanding() > 0) queue_probe(id);
+    const SendWindow& window = peers_[id].send;
+    // A packet that was sent again, after all others, asks by itself.
+    const bool asks = config_.pace == 0 && window.epoch_next == window.next;
+    if (window.outstanding() > 0 && !asks) queue_probe(id);
   }
   return true;
 }

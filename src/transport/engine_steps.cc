@@ -101,7 +101,7 @@ bool Engine::emit_late(base::Nanos now, Emission* out) {
   ++late_packets_sent_;
   if (step == following) anchor_at_ += config_.packet_time;
   last_step_ = step;
-  count_sent(now, peers_[id]);
+  count_sent(now, *out);
   return true;
 }
 
@@ -133,7 +133,7 @@ bool Engine::emit_step(base::Nanos now, Emission* out) {
   last_step_ = step;
   const base::Nanos late = now - time_of(step) - lead() / 2 - kTimerSlack;
   if (late > 0) anchor_at_ += late;
-  count_sent(now, peer);
+  count_sent(now, *out);
   skip_exhausted();
   return true;
 }

@@ -45,17 +45,58 @@ base::Nanos Engine::backed_off(base::Nanos first, const Peer& peer) const {
   return std::min(first << peer.backoff, std::max(first, config_.keep_alive));
 }
 
-base::Nanos Engine::probe_delay(const Peer& peer) const {
-  const base::Nanos first =
+// What is to be waited for an answer of this peer; nothing is known: for ever.
+base::Nanos Engine::patience(PeerId id) const {
+  if (!answers_.known() || many_paths() || rounds_->steps > 0) return base::kNever / 2;
+  return std::max(answers_.patience(config_.timer_least), 2 * asides_[id].answered_in);
+}
+
+// When the peers are looked at next, at the earliest: of two of them for each packet, so that many
+// peers do not cost more than the packets.
+base::Nanos Engine::least_delay() const {
+  constexpr base::Nanos kLooksPerPacket = 2;
+  if (!answers_.known()) return probe_delay_min();
+  const base::Nanos looks = static_cast<base::Nanos>(peers_.size()) * frame_time_ / kLooksPerPacket;
+  return std::min(probe_delay_min(), std::max(looks, answers_.patience(config_.timer_least)));
+}
+
+// Where this exchange loses by itself, who has sent asks early. What was sent again is answered at
+// once, and so is a probe; all else when there is data that carries the answer.
+base::Nanos Engine::probe_delay(PeerId id) const {
+  const Peer& peer = peers_[id];
+  base::Nanos first =
       running_ ? probe_delay_min() : config_.round_trip + 4 * cycle() + config_.idle_probe_delay;
+  if (running_ && loses_alone()) {
+    const bool at_once = peer.resent_since_probe || peer.backoff > 0;
+    first = std::min(first, patience(id) + (at_once ? 0 : cycle()));
+  }
   return backed_off(first, peer);
 }
 
-base::Nanos Engine::wait_delay(const Peer& peer) const {
+// The packets of a train follow one another, the next train comes a cycle later. Who has not begun
+// may be late.
+base::Nanos Engine::wait_delay(PeerId id) const {
+  const Peer& peer = peers_[id];
   // A partner of a later round has no reason to send yet; it is only kept alive.
   if (peer.round > round_) return config_.keep_alive;
-  const base::Nanos first = config_.round_trip + 3 * cycle() + 6 * allowance();
+  base::Nanos first = config_.round_trip + 3 * cycle() + 6 * allowance();
+  if (peer.recv.seen > 0) {
+    first = std::min(first, patience(id) + (in_train(peer) ? 0 : 3 * cycle()));
+  }
   return backed_off(first, peer);
+}
+
+// Whether the latest packet of it was not the last one of its train. Where nobody takes turns, all
+// that others send may come in between.
+bool Engine::in_train(const Peer& peer) const {
+  return rounds_->interleaved && peer.recv.seen % config_.grain_packets != 0;
+}
+
+// What this rank gets of the link, by what it has sent last.
+void Engine::measure_spacing(base::Nanos now) {
+  if (config_.limit_time == 0) return;
+  const auto spacing = sends_.spacing(send_left_ > 0 ? now : sends_.latest());
+  if (spacing) crowd_.measured(*spacing, window_, busy_window());
 }
 
 // In steps a peer's turn may come late: while others send, or nobody is to, there is no reason to
@@ -97,12 +138,12 @@ base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
   const bool awaited = running_ && (!peer.recv.complete() || disputed(id));
   if (!unacked && !awaited) return due;
   base::Nanos at = base::kNever;
-  if (unacked) at = quiet_since(id) + probe_delay(peer);
-  if (awaited) at = std::min(at, waited_since(peer) + wait_delay(peer));
+  if (unacked) at = quiet_since(id) + probe_delay(id);
+  if (awaited) at = std::min(at, waited_since(peer) + wait_delay(id));
   if (now < at) return std::min(due, at);
   queue_probe(id);
   // The next look comes no earlier than the shortest probe interval.
-  return std::min(due, now + probe_delay_min());
+  return std::min(due, now + least_delay());
 }
 
 std::optional<PeerFailure> Engine::check_peers(base::Nanos now) {

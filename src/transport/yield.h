@@ -35,8 +35,9 @@ class Yield {
       window_ = std::min(full_, window_ + std::max(1u, full_ / kOpenPart));
     }
   }
-  // A packet was lost. True: that has cut the window.
-  bool lost() {
+  // A packet was lost. True: that has cut the window, not below `least` packets.
+  bool lost(std::uint32_t least = 1) {
+    if (window_ <= least) return false;
     quiet_ = 0;
     if (hold_left_ > 0) return false;
     const bool again = doubt_left_ > 0;
@@ -44,13 +45,14 @@ class Yield {
     if (!again) return false;
     hold_left_ = cycle_;
     const std::uint32_t before = window_;
-    window_ = std::max(1u, window_ / 2);
+    window_ = std::max(least, window_ / 2);
     return window_ < before;
   }
   void forget() { *this = Yield{}; }
 
   bool yielding() const { return window_ < full_; }
   std::uint32_t window() const { return window_; }
+  std::uint32_t full() const { return full_; }
 
  private:
   static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16;

@@ -65,6 +65,30 @@ TEST(Yield, NeverGoesBelowOnePacket) {
   EXPECT_FALSE(yield.lost());
 }
 
+// What is known to be no queue of others is not yielded to beyond that.
+TEST(Yield, IsNotCutBelowWhatIsAllowed) {
+  Yield yield = begun();
+  yield.lost(12);
+  EXPECT_TRUE(yield.lost(12));
+  EXPECT_EQ(yield.window(), 12u);
+  send(yield, kCycle);
+  EXPECT_FALSE(yield.lost(12));
+  EXPECT_EQ(yield.window(), 12u);
+  EXPECT_TRUE(yield.lost(1));
+  EXPECT_EQ(yield.window(), 6u);
+}
+
+TEST(Yield, LossesThatMayNotCutDoNotKeepTheWindowSmall) {
+  Yield yield = begun();
+  yield.lost(12);
+  yield.lost(12);
+  for (std::uint64_t i = 0; i < 130 * kCycle; ++i) {
+    if (i % 50 == 0) yield.lost(12);
+    yield.sent();
+  }
+  EXPECT_EQ(yield.window(), 14u);
+}
+
 TEST(Yield, OpensByAnEighthPerQuietSpan) {
   Yield yield = begun();
   yield.lost();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import mean
+
 import pytest
 from tests.python.output_queues import output_queued
 
@@ -22,32 +24,42 @@ def test_uneven_traffic_comes_within_a_tenth_of_the_limit(cluster: str, matrix: 
     assert result.retransmitted <= packets // 100
 
 
-def hot_receiver(uneven_steps: bool, congestion_control: str, cluster: str = "tam-16x1") -> Result:
-    return allemande.simulate(
-        output_queued(cluster),
-        size=MEAN,
-        matrix="hot:10",
-        seed=3,
-        uneven_steps=uneven_steps,
-        congestion_control=congestion_control,
-    )
+def hot_receiver(
+    uneven_steps: bool, congestion_control: str, cluster: str = "tam-16x1"
+) -> list[Result]:
+    """By seed: single runs jump between a few values, by what the last packets meet."""
+    return [
+        allemande.simulate(
+            output_queued(cluster),
+            size=MEAN,
+            matrix="hot:10",
+            seed=seed,
+            uneven_steps=uneven_steps,
+            congestion_control=congestion_control,
+        )
+        for seed in (1, 2, 3)
+    ]
+
+
+def time_of(results: list[Result]) -> float:
+    return mean(result.time_s for result in results)
 
 
 def test_without_steps_a_hot_receiver_is_swamped() -> None:
     steps = hot_receiver(True, "off")
     rounds = hot_receiver(False, "off")
-    assert steps.dropped == 0
-    assert rounds.dropped > 500
-    assert rounds.time_s > 1.2 * steps.time_s
+    assert all(result.dropped == 0 for result in steps)
+    assert all(result.dropped > 500 for result in rounds)
+    assert time_of(rounds) > 1.2 * time_of(steps)
 
 
 def test_yielding_helps_a_hot_receiver_but_does_not_replace_steps() -> None:
     alone = hot_receiver(False, "aimd")
-    assert alone.time_s < 0.9 * hot_receiver(False, "off").time_s
-    assert alone.dropped > 500
+    assert time_of(alone) < 0.9 * time_of(hot_receiver(False, "off"))
+    assert all(result.dropped > 500 for result in alone)
     # On one switch what is lost costs no time; behind uplinks it does.
     steps, rounds = (hot_receiver(uneven, "aimd", "tam-8x4") for uneven in (True, False))
-    assert rounds.time_s > 1.05 * steps.time_s
+    assert time_of(rounds) > 1.05 * time_of(steps)
 
 
 def test_even_traffic_keeps_its_rounds() -> None:

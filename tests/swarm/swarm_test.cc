@@ -94,6 +94,59 @@ TEST(Pair, LosslessNetworkReachesTheBoundWithoutRetransmission) {
   }
 }
 
+// A network of 10 Gbit/s or so: a packet a microsecond, 20 us there and back.
+Scenario fast(double drop, std::uint64_t packets, std::uint64_t seed) {
+  Scenario scenario = uniform(16, packets, 32);
+  scenario.seed = seed;
+  scenario.config.packet_time = scenario.config.limit_time = 1'000;
+  scenario.config.latency = 12'000;
+  scenario.faults.delay = 10'000;
+  scenario.faults.drop = drop;
+  scenario.port_queue = 400;
+  return scenario;
+}
+
+// A loss costs some round trips, not milliseconds, and those by accident leave the window alone.
+// Sometimes what is sent again, or the question for it, is lost too: few packets are judged by
+// their mean.
+TEST(Loss, IsFoundByRoundTrips) {
+  constexpr std::uint64_t kSeeds = 20;
+  base::Nanos few_whole = 0, few_lossy = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome few = run(fast(0.01, 7, seed));
+    ASSERT_EQ(few.failure, "");
+    EXPECT_GT(few.total.data_retransmitted, 0u);
+    few_lossy += few.finished;
+    few_whole += run(fast(0, 7, seed)).finished;
+    const Outcome many = run(fast(0.01, 100, seed));
+    ASSERT_EQ(many.failure, "");
+    EXPECT_LE(many.finished, run(fast(0, 100, seed)).finished * 5 / 4) << "seed " << seed;
+    EXPECT_LE(many.total.data_retransmitted, many.dropped) << "seed " << seed;
+  }
+  EXPECT_LE(few_lossy, 3 * few_whole);
+}
+
+TEST(Loss, NobodyAsksWhereNothingIsLost) {
+  for (const std::uint64_t packets : {1u, 7u, 100u}) {
+    const Outcome outcome = run(fast(0, packets, 1));
+    ASSERT_EQ(outcome.failure, "");
+    EXPECT_EQ(outcome.total.data_retransmitted, 0u);
+    EXPECT_EQ(outcome.total.probes_sent, 0u) << packets;
+    EXPECT_EQ(outcome.total.window_cuts, 0u);
+  }
+}
+
+// One rank is late by 500 round trips, and all wait for it and for each other. The time between two
+// questions doubles: there are seven or eight.
+TEST(Loss, WhoeverIsLateIsAskedLessAndLess) {
+  Scenario scenario = fast(0, 100, 1);
+  scenario.think[0][5] = 10 * base::kMillisecond;
+  const Outcome outcome = run(scenario);
+  ASSERT_EQ(outcome.failure, "");
+  EXPECT_EQ(outcome.total.data_retransmitted, 0u);
+  EXPECT_LE(outcome.total.probes_sent, 16u * 15 * 9);
+}
+
 constexpr transport::PathRule kStriping[] = {
     transport::PathRule::kRotate,   transport::PathRule::kRandom, transport::PathRule::kLeastLoaded,
     transport::PathRule::kEven,     transport::PathRule::kBss,    transport::PathRule::kHsam,

@@ -1,0 +1,46 @@
+// What goes into the engine and comes out of it, without bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/rounds.h"
+#include "wire/control.h"
+#include "wire/header.h"
+
+namespace alm::transport {
+
+using base::PeerId;
+
+// Bytes per peer: one figure for all, or one each.
+struct BlockSizes {
+  std::uint64_t uniform = 0;
+  std::span<const std::uint64_t> each;
+  std::uint64_t of(PeerId peer) const { return each.empty() ? uniform : each[peer]; }
+};
+
+// What to put on the network: header fields, and where the bytes are.
+struct Emission {
+  enum class Body : std::uint8_t { kBlock, kTail, kControl };
+  PeerId peer = 0;
+  Body body = Body::kControl;
+  std::uint8_t control_bytes = 0;
+  wire::Header header;
+  std::uint64_t exchange = 0;  // all 64 bits of header.exchange
+  std::uint64_t offset = 0;    // in the block for `peer`
+  std::uint32_t length = 0;
+  std::array<std::byte, wire::kAckBytesMax> control;
+};
+
+// Bytes around the payload of a datagram on the link: IPv4, UDP, Ethernet.
+inline constexpr std::uint64_t kFramingBytes = 42;
+
+enum class Verdict : std::uint8_t {
+  kPlace,    // new data of the running exchange: copy to its offset
+  kHold,     // data of the next exchange: keep until start()
+  kNothing,  // control packet, duplicate, or dropped
+};
+
+}  // namespace alm::transport

@@ -1,0 +1,62 @@
+"""Losses on fast links: found by round trips, and no reason to send less where nothing queues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from allemande.simulation.case import Result, simulate
+
+FAST = str(Path(__file__).parents[2] / "experiments" / "clusters" / "fast-8x4.toml")
+
+
+def run(size: int, part: float, seed: int, **options: Any) -> Result:
+    fault = {"kind": "lossy-link", "from": "leaf0", "to": "core", "part": part, "seed": seed}
+    faults = [fault] if part > 0 else []
+    return simulate(FAST, size=size, seed=seed, jitter_us=10, faults=faults, **options)
+
+
+@pytest.mark.parametrize(
+    ("size", "part", "most", "seeds"),
+    [
+        (10_000, 0.01, 3, 8),
+        (100_000, 0.001, 1 / 0.95, 8),
+        (100_000, 0.01, 1 / 0.8, 8),
+        (1_000_000, 0.001, 1 / 0.95, 1),
+        (1_000_000, 0.01, 1 / 0.8, 1),
+    ],
+)
+def test_a_loss_costs_round_trips(size: int, part: float, most: float, seeds: int) -> None:
+    whole = mean(run(size, 0, seed).time_s for seed in range(1, seeds + 1))
+    lossy = [run(size, part, seed) for seed in range(1, seeds + 1)]
+    assert sum(result.retransmitted for result in lossy) > 0
+    assert mean(result.time_s for result in lossy) <= most * whole
+
+
+@pytest.mark.parametrize(("size", "exchanges", "most"), [(10_000, 20, 3), (100_000, 6, 1 / 0.8)])
+def test_losses_do_not_add_up(size: int, exchanges: int, most: float) -> None:
+    """From exchange to exchange: windows stay open, and ranks together."""
+    for seed in (3, 4, 5):
+        whole = run(size, 0, seed, exchanges=exchanges)
+        lossy = run(size, 0.01, seed, exchanges=exchanges)
+        assert lossy.time_s <= most * whole.time_s
+
+
+def test_without_losses_nothing_is_asked_or_sent_again() -> None:
+    for size in (1_000, 10_000, 100_000):
+        result = run(size, 0, 1, exchanges=3)
+        assert result.retransmitted == 0
+        assert result.raw["probes"] == 0
+        assert result.raw["window_cuts"] == 0
+
+
+def test_two_jobs_on_fast_links_yield() -> None:
+    """There a loss is one by the other job."""
+    options: dict[str, Any] = {"jobs": 2, "exchanges": 6}
+    yielding = run(100_000, 0, 1, **options)
+    stubborn = run(100_000, 0, 1, congestion_control="off", **options)
+    assert yielding.raw["window_cuts"] > 0
+    assert yielding.retransmitted < stubborn.retransmitted / 2
