@@ -180,7 +180,8 @@ plan::Request Job::plan_request(std::uint32_t host) const {
 void Job::configure_phase(const plan::Phase& phase, transport::Config& changed) const {
   if (phase.reach == plan::Reach::kNear) {
     const auto tuning = plan::tune_near(network, host_of, phase);
-    execute::configure(changed, &tuning, {options.window_packets, options.grain_packets});
+    execute::configure_near(changed, phase, &tuning,
+                            {options.window_packets, options.grain_packets});
     changed.packet_time = config.packet_time;
   } else if (phase.reach == plan::Reach::kFar) {
     execute::configure_far(changed,

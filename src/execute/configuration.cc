@@ -36,6 +36,13 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   config.burst_packets = 0;
 }
 
+void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
+                    const Wishes& wishes) {
+  if (tuning != nullptr) configure(config, tuning, wishes);
+  // What others of the site send is no sign that the one who gets most has taken any of it.
+  if (plan::gathers(phase)) config.send_rule = transport::SendRule::kUnacked;
+}
+
 void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
   const auto nanos = [](double micros) {
     return static_cast<base::Nanos>(std::llround(micros * base::kMicrosecond));

@@ -18,6 +18,9 @@ struct Wishes {
 // Fills in `config`, which otherwise stays as it is. `tuning` is null where no network is known.
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes);
 
+// A phase within a site. `tuning` as above, of the phase.
+void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
+                    const Wishes& wishes);
 // The same for a phase between sites. What was asked for is for those within a site.
 void configure_far(transport::Config& config, const plan::FarTuning& tuning);
 // Where no cluster file tells of the network. `round_trip`: as measured; 0: it was not.

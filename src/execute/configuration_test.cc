@@ -37,5 +37,18 @@ TEST(Configuration, ARoundTripThatWasMeasuredIsWaitedFor) {
   EXPECT_EQ(config.round_trip, 10 * base::kMillisecond);
 }
 
+// Who collects for its site may be late, while the others of the site go on.
+TEST(Configuration, WhoSendsOneFarMoreThanOthersGoesByAcknowledgementsAlone) {
+  plan::Phase even, uneven;
+  even.rounds.send = uneven.rounds.send = {0, 1};
+  uneven.out = {{{2}, {0}}, {{2}, {3}}, {{2}, {4}}, {{2}, {5}}, {{2}, {1}}};
+  uneven.out_begin = {0, 4, 5};
+  transport::Config config;
+  configure_near(config, even, nullptr, {});
+  EXPECT_EQ(config.send_rule, transport::SendRule::kEither);
+  configure_near(config, uneven, nullptr, {});
+  EXPECT_EQ(config.send_rule, transport::SendRule::kUnacked);
+}
+
 }  // namespace
 }  // namespace alm::execute

@@ -58,7 +58,11 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
   if (!job_.cluster) {
     const base::Nanos round_trip = members_.far_round_trip;
     return [round_trip](const plan::Phase& phase, transport::Config& config) {
-      if (phase.reach == plan::Reach::kFar) execute::configure_far(config, round_trip);
+      if (phase.reach == plan::Reach::kFar) {
+        execute::configure_far(config, round_trip);
+      } else if (phase.reach == plan::Reach::kNear) {
+        execute::configure_near(config, phase, nullptr, {});
+      }
     };
   }
   const auto tuner =
@@ -69,8 +73,8 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
       execute::configure_far(config, tuner->tune(phase, tuner->equal_load(phase)));
     } else if (phase.reach == plan::Reach::kNear) {
       const auto of_site = plan::tune_near(*job_.cluster, members_.hosts, phase);
-      execute::configure(config, &of_site,
-                         {job_.options.window_packets, job_.options.grain_packets});
+      execute::configure_near(config, phase, &of_site,
+                              {job_.options.window_packets, job_.options.grain_packets});
       const std::uint32_t fit = io::packets_that_fit(held, config.datagram_bytes);
       config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
     }

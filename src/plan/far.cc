@@ -12,6 +12,10 @@ constexpr std::uint64_t kManyPackets = 64;  // of a block, so that the last one 
 constexpr std::uint32_t kBurstPart = 4;
 constexpr std::uint32_t kBurstMax = 32;
 constexpr std::uint32_t kWindowLeast = 64;
+// Of the queue before a host, for what its own site sends it, and for what other sites, which may
+// be out of step, send it at the same time.
+constexpr std::uint32_t kHostPart = 4;
+constexpr double kAtHosts = 2;  // a pace of less than so many frames of a host
 // Ends of blocks count for so many times as much as the room in the queue asks for.
 constexpr double kEndSpare = 4.0 / 3;
 
@@ -25,18 +29,20 @@ std::uint32_t uplink_queue(const topology::Cluster& cluster) {
   return least;
 }
 
-// One receiver gets far more than others; it is the same one for all senders.
-bool gathers(const Phase& phase) {
-  constexpr std::size_t kTimes = 3;
-  if (phase.rounds.send.empty()) return false;
-  Move direct;
-  std::size_t most = 0, least = phase.sends(0, direct).size();
-  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
-    const std::size_t blocks = phase.sends(i, direct).size();
-    most = std::max(most, blocks);
-    least = std::min(least, blocks);
+// The shortest queue before a host.
+std::uint32_t host_queue(const topology::Cluster& cluster, std::span<const base::HostId> hosts) {
+  std::vector<bool> takes_part(cluster.host_count());
+  for (const base::HostId host : hosts) takes_part[host.value] = true;
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (const topology::Link& link : cluster.links) {
+    if (cluster.is_host(link.from) && takes_part[link.from.value]) {
+      least = std::min(least, link.queue_down_packets);
+    }
+    if (cluster.is_host(link.to) && takes_part[link.to.value]) {
+      least = std::min(least, link.queue_up_packets);
+    }
   }
-  return most > kTimes * least;
+  return least;
 }
 
 }  // namespace
@@ -52,6 +58,7 @@ FarTuner::FarTuner(const topology::Cluster& cluster, std::span<const base::HostI
   for (const std::uint32_t site : site_of) ++at_site[site];
   const std::uint32_t senders = *std::max_element(at_site.begin(), at_site.end());
   const std::uint32_t queue = uplink_queue(cluster);
+  host_room_ = host_queue(cluster, hosts) / kHostPart;
   burst_packets_ = std::clamp(queue / (kBurstPart * senders), 1u, kBurstMax);
   // Queues count packets. A burst of all ranks stays before a link that is asked for nearly all it
   // carries. While that leaves, no more ends of blocks may come than the queue has room for.
@@ -83,7 +90,26 @@ FarTuning FarTuner::tune(const Phase& phase, const FarLoad& load) const {
   const double answered = out.round_trip_us / out.pace_us +
                           2 * static_cast<double>(phase.rounds.send.size() + out.burst_packets);
   out.window_packets = std::max(kWindowLeast, static_cast<std::uint32_t>(2 * answered));
+  // Where the hosts' own links are the limit, what is too much waits at those.
+  if (out.pace_us < kAtHosts * host_frame_us_) {
+    const double room = out.round_trip_us / out.pace_us + host_room_;
+    out.window_packets =
+        std::min(out.window_packets, static_cast<std::uint32_t>(std::max(answered, room)));
+  }
   return out;
+}
+
+bool gathers(const Phase& phase) {
+  constexpr std::size_t kTimes = 3;
+  if (phase.rounds.send.empty()) return false;
+  Move direct;
+  std::size_t most = 0, least = phase.sends(0, direct).size();
+  for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
+    const std::size_t blocks = phase.sends(i, direct).size();
+    most = std::max(most, blocks);
+    least = std::min(least, blocks);
+  }
+  return most > kTimes * least;
 }
 
 Tuning tune_near(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
@@ -93,7 +119,8 @@ Tuning tune_near(const topology::Cluster& cluster, std::span<const base::HostId>
   Tuning out = tune(cluster, members);
   if (gathers(phase)) {
     const auto senders = static_cast<std::uint32_t>(members.size() - 1);
-    out.window_packets = out.burst_packets = std::max(1u, out.window_packets / senders);
+    out.window_packets = out.burst_packets =
+        std::max(1u, out.window_packets / (kHostPart * senders));
   }
   return out;
 }

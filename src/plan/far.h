@@ -52,11 +52,16 @@ class FarTuner {
   double host_frame_us_ = 0;    // a full frame on the slowest host link
   double round_trip_us_ = 0;
   std::uint32_t burst_packets_ = 1;
+  std::uint32_t host_room_ = 0;  // packets
   double end_least_ = 0;
 };
 
+// One receiver gets far more of this rank than others; it is the same one for all senders.
+bool gathers(const Phase& phase);
+
 // Of a phase within a site: as tune() for its members alone. Where all send one of them far more
-// than the others, they share what its port holds. `hosts` lie [rank].
+// than the others, they share a quarter of what its port holds: other sites send to it, too.
+// `hosts` lie [rank].
 Tuning tune_near(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
                  const Phase& phase);
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.mpi.conftest import CLUSTER
 from tests.mpi.mpi_job import Bench
 
 from allemande.site_file import sites_option
@@ -17,21 +16,15 @@ ALGORITHMS = ("local-group", "coordinator", "multi-site")
 
 
 @pytest.fixture
-def sites(tmp_path: Path) -> str:
-    """The cluster file, each of whose leaves is a site.
-
-    It names shorter queues than the lab has: the phases of `coordinator` fill those of hosts to the
-    last place together, each within its window.
-    """
-    leaves = '[[switch]]\nname = "leaf[0-1]"\n'
-    text = CLUSTER.read_text().replace("queue_down_packets = 60", "queue_down_packets = 40")
-    assert leaves in text and "= 40" in text
-    switches = "".join(
-        f'[[switch]]\nname = "leaf{leaf}"\nsite = "{site}"\n'
-        for leaf, site in enumerate(("rennes", "nancy"))
-    )
+def sites(bench: Bench, tmp_path: Path) -> str:
+    """The lab's cluster file, each of whose leaves is a site."""
+    text = bench.lab.cluster_file.read_text()
+    for leaf, site in (("leaf0", "rennes"), ("leaf1", "nancy")):
+        name = f'name = "{leaf}"\n'
+        assert name in text
+        text = text.replace(name, f'{name}site = "{site}"\n')
     file = tmp_path / "sites.toml"
-    file.write_text(text.replace(leaves, switches))
+    file.write_text(text)
     return str(file)
 
 

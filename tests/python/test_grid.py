@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from allemande.errors import BadInput
 from allemande.simulation.case import Result, simulate
-from allemande.topology import load_cluster
+from allemande.topology import load_cluster, parse_cluster
 
 GRIDS = ("grid-30-30", "grid-10-20", "grid-8-8-8", "grid-6-54")
 LOCAL_BYTES = 125e6  # a host link carries in a second
@@ -54,6 +55,17 @@ def test_nothing_crosses_twice_by_any_algorithm_between_sites(cluster: str) -> N
     # Bruck's algorithm knows no places: blocks come by other sites.
     bruck = simulate(cluster, "bruck", 64).crossings
     assert bruck is not None and 1.1 < bruck["site"] < 1.3
+
+
+def test_a_coordinator_is_not_swamped_where_sites_are_out_of_step() -> None:
+    """Its own site and the others send to it at once; their windows share its queue."""
+    file = Path(__file__).parents[1] / "mpi" / "clusters" / "two-leaves.toml"
+    leaves = "".join(f'name = "leaf{leaf}"\nsite = "s{leaf}"\n\n[[switch]]\n' for leaf in (0, 1))
+    text = file.read_text().replace('name = "leaf[0-1]"\n\n[[switch]]\n', leaves, 1)
+    cluster = parse_cluster(text, "two sites")
+    for seed in (1, 2, 3):
+        result = simulate(cluster, "coordinator", 30_000, jitter_us=10_000, exchanges=5, seed=seed)
+        assert result.dropped == 0
 
 
 def test_the_order_of_ranks_does_not_matter() -> None:
