@@ -10,8 +10,8 @@ from allemande.topology import Cluster
 
 # One packet from one program through the emulator to another, the programs' own part of it and
 # their waits included: above 1.2 of 2 processors they are less than a fifth idle (docs/adr/0054).
-PACKET_COST_US = 40.0
-PACKET_COST_US_PER_HOST = 0.1
+PACKET_COST_US = 24.0
+PACKET_COST_US_PER_HOST = 0.75
 BLOCK_FRAMES = 1000
 # Where no scale is given the processors shall have time to spare. What takes more than all of
 # them is refused.

@@ -13,6 +13,7 @@
 
 #include "transport/io/driver.h"
 #include "transport/io/hops.h"
+#include "transport/io/looks.h"
 #include "transport/io/outbox.h"
 #include "transport/io/set_table.h"
 
@@ -77,7 +78,7 @@ struct Driver::Impl {
   void pay(Lock& lock, Call& call);
   void drive(Lock& lock, Call& call);
   bool news_before_sleep(base::Nanos until);
-  bool looks_pay() const;
+  bool packets_come_soon() const;
   void await_turn(Lock& lock, Call& call);
   bool receive();
   void note_deafness(base::Nanos at);
@@ -123,6 +124,7 @@ struct Driver::Impl {
   DriverCounters counters;
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // the set that is pulled first
+  Looks looks;
   bool news = false;     // a block has arrived that is to be reported
   // Until then what arrived has been looked at, or a thread waits for it.
   base::Nanos listened_until = 0;

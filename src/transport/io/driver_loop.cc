@@ -13,10 +13,8 @@ namespace {
 
 // Batches sent before the sockets are read again.
 constexpr int kBatchesPerTurn = 4;
-// Sleeping and being woken costs as much as so many looks, unless packets come so far apart that
-// most looks are in vain.
-constexpr int kLooksBeforeSleep = 10;
-constexpr base::Nanos kApartMax = 150 * base::kMicrosecond;
+// Where frames are farther apart, looks cost more processor time than sleeping (docs/adr/0022).
+constexpr base::Nanos kApartMax = 100 * base::kMicrosecond;
 constexpr std::size_t kSetOffset = 2;  // of Header::set
 
 }  // namespace
@@ -84,17 +82,21 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
 // Whether something comes while others have the processor for a moment: on hosts with more ranks
 // than cores it is what these others send.
 bool Driver::Impl::news_before_sleep(base::Nanos until) {
-  if (gathers_until(now) > now || !looks_pay()) return false;
-  for (int look = 0; look < kLooksBeforeSleep; ++look) {
+  if (gathers_until(now) > now || !packets_come_soon() || !looks.pay()) return false;
+  for (int look = 0; look < Looks::kBeforeSleep; ++look) {
     ::sched_yield();
     now = monotonic_now();
     if (now >= until) return false;
-    if (receive()) return true;
+    if (receive()) {
+      looks.note(true);
+      return true;
+    }
   }
+  looks.note(false);
   return false;
 }
 
-bool Driver::Impl::looks_pay() const {
+bool Driver::Impl::packets_come_soon() const {
   const auto& live = sets.live();
   return std::any_of(live.begin(), live.end(), [](const SetEntry* entry) {
     return entry->running && entry->channel.frame_time() <= kApartMax;

@@ -1,0 +1,36 @@
+// Whether looking at the sockets before sleeping is worth its time. To go to sleep and be woken
+// costs as much as ten looks, so that looking pays where at least half of the times bring news.
+// Where they do not, it is tried again now and then, because what the ranks of a host share
+// changes.
+#pragma once
+
+#include <algorithm>
+
+namespace alm::io {
+
+class Looks {
+ public:
+  static constexpr int kBeforeSleep = 10;
+
+  // Before a sleep: whether to look.
+  bool pay() {
+    if (score_ >= kWorth) return true;
+    if (++passed_over_ < kTryAgain) return false;
+    passed_over_ = 0;
+    return true;
+  }
+  // After up to kBeforeSleep looks.
+  void note(bool news) {
+    score_ = std::clamp(score_ + (news ? kMost - score_ : -score_) / kMemory, 0.0, kMost);
+  }
+
+ private:
+  static constexpr double kMost = 1, kWorth = 0.5;
+  static constexpr double kMemory = 16;  // looks
+  static constexpr int kTryAgain = 16;
+
+  double score_ = kMost;  // how many of the last brought news
+  int passed_over_ = 0;
+};
+
+}  // namespace alm::io
