@@ -5,23 +5,19 @@
 // count if its queue is as long, unless the switch is input-buffered: there the head of line waits
 // for whichever port, and Eq 4 stands as published.
 //
-// How much is enough. The limit makes a host lambda >= 1 times slower than its link: lambda is the
-// most that c1 * nu / c2 is anywhere, or 1. So L / (lambda g) packets are under way to keep it
-// busy. They are on links, not in queues; only what is outstanding beyond them waits, and it waits
-// where the limit is. A little of it is needed, because packets meet by chance and the port that
-// one of them keeps busy leaves another idle: three, and a tenth of those under way. It may be less
-// where it finds short queues at the ports that are about as busy as the limit:
-// - At host ports it spreads by chance, as the customers of a closed network do over its equal
-//   stations, of which each then holds geometrically many (Gordon and Newell 1967). With a mean of
-//   e, more than q of them wait with e^(-q/e): with e = q/8 once in 3,000 packets.
-// - An uplink holds what all n hosts behind it have beyond those under way, n e. Half of its places
-//   are for that, the others for acknowledgements and for packets that come together.
-// Where links are long and queues short, windows come as bursts, W packets to each host in the time
-// of W. Where half of them are early, W/2 wait: W is no more than 2 q of a host port.
-// That much is enough, and is sent in any case. Eq 4 says how much more loses nothing, where no
-// port is the limit: hosts pause, and what others have outstanding bridges that. A port that is the
-// limit counts as above, with what waits there. Where heads of lines wait more is not sent, because
-// what waits stands in the way of others.
+// What is enough: ceil(L / g) packets keep a host busy over the longest way, and two more, because
+// packets meet by chance and the port that one of them keeps busy leaves another idle. Where Eq 4
+// allows ceil(L / g), it bounds the two; so does a port that is the limit, where what is
+// outstanding beyond those under way waits. An uplink that is the limit makes a host lambda > 1
+// times slower than its link: L / (lambda g) are under way. Half of its places are for what waits,
+// the others for acknowledgements and for packets that come together. What Eq 4 allows beyond that
+// loses nothing: hosts pause, and what others have outstanding bridges that. It is not sent where
+// heads of lines wait, because what waits stands in the way of others.
+//
+// Where Eq 4 allows less, the way is long and queues are short. Packets under way are spread over
+// L / g places; of W each meets about W g / L others, W^2 g / L all together, and the queue takes
+// B_L / nu. So losses begin at about the geometric mean of what Eq 4 allows and what is needed, and
+// a window of a quarter more, and two packets, is a little above (docs/adr/0055).
 //
 // An exchange so small that all of it fits the queues needs no window: n(p-n)/(p-1) of what each
 // rank sends crosses a link, so B_L / nu packets per rank fit, the same figure with the ports that
@@ -56,23 +52,20 @@ constexpr std::uint32_t kGsoSegmentsMax = 64;  // UDP_MAX_SEGMENTS
 // microseconds, so that one core keeps up and slower links keep the packet shuffle of the papers.
 constexpr double kTrainUs = 12.112;
 constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter of the queue
-// Packets beyond those under way, at the top.
-constexpr double kWaiting = 3;
-constexpr double kWaitingPart = 0.1;  // of those under way
-constexpr double kHostPortPart = 1.0 / 8;
-constexpr double kUplinkPart = 1.0 / 2;
-constexpr double kBurstPart = 2;
-constexpr double kAsBusy = 0.7;         // as the limit: what such a port holds by chance matters
-constexpr double kWorthWarning = 0.95;  // of the bandwidth
-constexpr double kLeast = 2;            // one packet on the way and one that is sent
+constexpr double kLeast = 2;                   // one packet on the way and one that is sent
+constexpr double kSpare = 2;                   // packets beyond those that keep a host busy
+constexpr double kAboveMean = 1.25;            // of what Eq 4 allows and what is needed
+constexpr double kUplinkPart = 1.0 / 2;        // of the queue at the limit, for what waits
 // Packets of several senders meet at a port by chance. Queues of many places do not fill by that,
 // short ones do where all that may be outstanding fits them exactly (docs/adr/0004).
 constexpr double kShortQueue = 24;
 constexpr double kPartOfShort = 0.5;
+constexpr double kWorthWarning = 0.95;  // of the bandwidth
 // Where nothing is lost. On Myrinets of 16 hosts 4 to 8 packets give 98 % of the limit, 1 packet 74
 // % and 16 packets 88 % on a chain, where heads of lines wait (docs/adr/0035).
 constexpr double kLeastLossless = 4;
-constexpr double kTolerance = 1e-9;  // of rates computed in two ways
+constexpr double kSpareLossless = 0.1;  // of what is under way
+constexpr double kTolerance = 1e-9;     // of rates computed in two ways
 
 // Whole packets, at least one.
 std::uint32_t packets(double value) {
@@ -173,32 +166,18 @@ class Tuner {
     slowdown_ = 1;
     for (const Port& port : ports_) slowdown_ = std::max(slowdown_, port.load);
     under_way_ = out_.latency_us / (out_.packet_time_us * slowdown_);
-    enough_ = enough();
     const Port* contended = nullptr;
-    double least = 0;
     for (const Port& port : ports_) {
       if (port.fills_up && !port.waits) limit_burst(port);
       if (!port.fills_up && !port.input_buffered) continue;
-      const double window = allowed(port);
-      if (contended != nullptr && window >= least) continue;
-      contended = &port;
-      least = window;
+      if (contended == nullptr || eq4(port) < eq4(*contended)) contended = &port;
     }
-    out_.window_packets = packets(enough_);
+    if (contended != nullptr && loses()) out_.window_packets_max = packets(eq4());
+    out_.window_packets = packets(window());
     if (contended == nullptr) return;
     out_.nu = contended->nu;
-    out_.window_with_acks = packets(contended->queue / (2 * contended->nu));
+    out_.window_with_acks = packets(eq4(*contended) / 2);
     out_.contended_port = contended->name;
-    if (loses()) {
-      const bool heads_wait = std::any_of(ports_.begin(), ports_.end(),
-                                          [](const Port& port) { return port.input_buffered; });
-      if (heads_wait) least = std::min(least, enough_);
-      out_.window_packets = std::max(out_.window_packets, packets(least));
-      out_.window_packets_max = eq4();
-      if (out_.window_packets_max >= out_.window_packets_min) {
-        out_.window_packets = std::max(out_.window_packets, out_.window_packets_min);
-      }
-    }
     warn_window(*contended);
   }
 
@@ -208,44 +187,49 @@ class Tuner {
 
   bool is_limit(const Port& port) const { return port.load > 1 + kTolerance; }
 
-  // What is sent in any case. Needs `under_way_`.
-  double enough() const {
-    if (!loses()) return std::max(kLeastLossless, std::ceil(under_way_ * (1 + kWaitingPart) + 1));
-    double waiting = kWaiting + kWaitingPart * under_way_;
-    double most = std::numeric_limits<double>::infinity();
-    for (const Port& port : ports_) {
-      if (port.waits) continue;
-      if (port.to_host) most = std::min(most, kBurstPart * port.queue);
-      if (is_limit(port)) most = std::min(most, std::floor(at_limit(port)));
-      if (port.load < kAsBusy * slowdown_) continue;
-      waiting = std::min(waiting, port.to_host ? kHostPortPart * port.queue
-                                               : kUplinkPart * port.queue / port.hosts);
+  double window() const {
+    if (!loses()) return std::max(kLeastLossless, std::ceil(under_way_ * (1 + kSpareLossless) + 1));
+    const double needed = out_.window_packets_min, allowed = std::max(1.0, eq4());
+    if (packets(allowed) < needed) {
+      return std::min(needed, std::round(kAboveMean * std::sqrt(allowed * needed))) + kSpare;
     }
-    return std::max(kLeast, std::round(std::min(under_way_ + waiting, most)));
+    const double most = std::max(needed, std::floor(std::min(allowed, at_limit())));
+    return std::max({kLeast, std::min(needed + kSpare, most), harmless()});
   }
 
-  double at_limit(const Port& port) const {
-    return under_way_ + kUplinkPart * port.queue / port.hosts;
+  // So much loses nothing and stands in nobody's way.
+  double harmless() const {
+    double least = at_limit();
+    for (const Port& port : ports_) {
+      if (port.input_buffered) return 0;
+      if (port.waits || !port.fills_up || is_limit(port)) continue;
+      least = std::min(least, eq4(port) * (port.queue < kShortQueue ? kPartOfShort : 1));
+    }
+    return std::isinf(least) ? 0 : least;
   }
 
-  // What loses nothing at a port.
-  double allowed(const Port& port) const {
-    if (is_limit(port)) return at_limit(port);
-    return port.queue / port.nu * (port.queue < kShortQueue ? kPartOfShort : 1);
-  }
-
-  std::uint32_t eq4() const {
+  // What waits at most where ports are the limit, and what is under way.
+  double at_limit() const {
     double least = std::numeric_limits<double>::infinity();
     for (const Port& port : ports_) {
-      if (!port.waits && (port.fills_up || port.input_buffered)) {
-        least = std::min(least, port.queue / port.nu);
-      }
+      if (port.waits || !is_limit(port)) continue;
+      least = std::min(least, std::floor(under_way_ + kUplinkPart * port.queue / port.hosts));
     }
-    return packets(least);
+    return least;
+  }
+
+  static double eq4(const Port& port) { return port.queue / port.nu; }
+
+  double eq4() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Port& port : ports_) {
+      if (!port.waits && (port.fills_up || port.input_buffered)) least = std::min(least, eq4(port));
+    }
+    return least;
   }
 
   void limit_burst(const Port& port) {
-    const std::uint32_t burst = packets(port.queue / port.nu);
+    const std::uint32_t burst = packets(eq4(port));
     if (out_.burst_packets == 0 || burst < out_.burst_packets) out_.burst_packets = burst;
   }
 
@@ -280,7 +264,6 @@ class Tuner {
   double mean_latency_us_ = 0;  // from the host at an end of the longest way
   double slowdown_ = 1;         // lambda
   double under_way_ = 0;        // L / (lambda g)
-  double enough_ = 0;
   Tuning out_;
 };
 

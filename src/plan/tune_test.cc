@@ -55,7 +55,7 @@ TEST(Tune, InputBufferedSwitchesTakeWhatIsEnough) {
   EXPECT_NEAR(tuning.nu, 8.0 * 24 / 31, 1e-12);
   EXPECT_EQ(tuning.contended_port, "leaf0 -> core");
   EXPECT_EQ(tune_all(build_tree(TreeSpec{.groups = {16}})).window_packets, 43u);
-  EXPECT_EQ(tune_all(tam(16, 1)).window_packets, 5u);
+  EXPECT_EQ(tune_all(tam(16, 1)).window_packets, 4u);
 }
 
 TEST(Tune, TheReadyMadeFileAgrees) {
@@ -73,8 +73,8 @@ TEST(Tune, AnOutputQueuedUplinkThatCarriesEverythingDoesNotCount) {
   EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 7u);
   spec.uplink_mbit_s = 800;
   spec.uplink_queue_packets = 7;  // less than a packet per input
-  // 2.2 are under way, and the short queue has room for half a packet of each host beyond them.
-  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 3u);
+  // 2.2 are under way: three keep a host busy, and where queues are that short Eq 4 allows 1.
+  EXPECT_EQ(tune_all(build_tree(spec)).window_packets, 4u);
 }
 
 TEST(Tune, OneSwitchCountsAtTheHostPort) {
@@ -96,7 +96,7 @@ TEST(Tune, AnUplinkThatIsTheLimitCountsWithEverybodyBelowIt) {
 // Simulated on true switches, 3 packets give 95 and 97.6 % of the limit at 20 and 100 KB, 2 packets
 // 77 and 78 %, and with 4 some are lost.
 TEST(Tune, AnUplinkThatIsTheLimitHasPlacesForWhatIsNotUnderWay) {
-  for (const auto& [queue, window] : {std::pair{10u, 3u}, {11u, 4u}, {2u, 2u}, {100u, 15u}}) {
+  for (const auto& [queue, window] : {std::pair{10u, 3u}, {11u, 4u}, {2u, 4u}, {100u, 15u}}) {
     const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
                                                        .uplink_mbit_s = 200,
                                                        .host_queue_packets = 1000,
@@ -104,7 +104,7 @@ TEST(Tune, AnUplinkThatIsTheLimitHasPlacesForWhatIsNotUnderWay) {
                                                        .core_queue_packets = queue}));
     EXPECT_EQ(tuning.window_packets, window) << queue;
     EXPECT_EQ(tuning.window_packets_min, 3u);
-    EXPECT_EQ(tuning.warnings.empty(), queue > 2);
+    EXPECT_TRUE(tuning.warnings.empty());
   }
 }
 
@@ -120,10 +120,11 @@ TEST(Tune, NeverBelowTheLatencyWhereEq4AllowsIt) {
   EXPECT_GE(tuning.window_packets, tuning.window_packets_min);
 }
 
-// Half is left for packets that meet there by chance; three packets may always be under way.
+// Half is left for packets that meet there by chance; two packets may always wait beyond the two
+// that keep a host busy, as far as Eq 4 allows it.
 TEST(Tune, AShortQueueIsNotFilled) {
   for (const auto& [queue, window] :
-       {std::pair{24u, 24u}, {23u, 11u}, {10u, 5u}, {4u, 3u}, {2u, 2u}}) {
+       {std::pair{24u, 24u}, {23u, 11u}, {10u, 5u}, {4u, 4u}, {2u, 2u}}) {
     const Tuning tuning =
         tune_all(build_tree(TreeSpec{.groups = {8}, .host_queue_packets = queue}));
     EXPECT_EQ(tuning.window_packets, window);
@@ -148,7 +149,7 @@ TEST(Tune, OnlyParticipantsCount) {
   const std::vector<base::HostId> four = {{0}, {8}, {16}, {24}};
   EXPECT_NEAR(tune(cluster, four).nu, 1.0, 1e-12);
   const std::vector<base::HostId> one_leaf = {{0}, {1}, {2}, {3}};
-  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 5u);
+  EXPECT_EQ(tune(cluster, one_leaf).window_packets, 4u);
   const std::vector<base::HostId> alone = {{3}};
   EXPECT_EQ(tune(cluster, alone).window_packets, 1u);
 }
@@ -174,7 +175,7 @@ TEST(Tune, DeepTreesTakeTheWorstLevel) {
   EXPECT_NEAR(tuning.nu, 8.0 * 16 / 23, 1e-12);
   EXPECT_EQ(tuning.contended_port, "mid0 -> core");
   EXPECT_EQ(tuning.window_with_acks, 8u);
-  EXPECT_EQ(tuning.window_packets, 6u);  // heads of lines wait: not 17, but what is enough
+  EXPECT_EQ(tuning.window_packets, 5u);  // heads of lines wait: not 17, but what is enough
 }
 
 // 24.8 packets cross the core in a step; all of them lie in one buffer.
@@ -241,24 +242,25 @@ TEST(Tune, CutThroughSwitchesDoNotStoreTheFrame) {
   EXPECT_NEAR(tuning.latency_us, tuning.packet_time_us, 1e-9);
 }
 
+// Simulated, 22 packets lose none and give 67 % of the limit; 14 give 44, and with 36 so many are
+// lost that blocks of 20 KB get 59 %.
 TEST(Tune, ShortQueuesMayStopALongWindow) {
   Cluster cluster = tam(8, 4);
   for (topology::Link& link : cluster.links) link.latency_us = 1000;
   EXPECT_EQ(tune_all(cluster).window_packets_min, 36u);  // 4000 us + 2.2 packets of 121 us
-  // Beyond those under way a host port of 43 places holds 5 packets by chance.
-  EXPECT_EQ(tune_all(cluster).window_packets, 41u);
-  EXPECT_TRUE(tune_all(cluster).warnings.empty());
+  EXPECT_EQ(tune_all(cluster).window_packets_max, 7u);
+  EXPECT_EQ(tune_all(cluster).window_packets, 22u);
   for (topology::Link& link : cluster.links) {
     if (cluster.is_host(link.from)) link.queue_down_packets = 7;
   }
   const Tuning tuning = tune_all(cluster);
-  EXPECT_EQ(tuning.window_packets, 14u);
+  EXPECT_EQ(tuning.window_packets, 22u);
   ASSERT_EQ(tuning.warnings.size(), 1u);
   EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("leaf0 -> h0"));
   EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("below the 36 packets"));
   // Seven of 31 peers are on the same leaf, 2,242 us away, the others 4,266 us: 3,809 us on
   // average.
-  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("at most 45 %"));
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("at most 70 %"));
 }
 
 Tuning on_one_switch(double rate_mbit_s, std::uint32_t queue, std::uint32_t mtu) {

@@ -272,6 +272,7 @@ class Engine {
   Verdict on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                   std::uint32_t length);
   bool accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std::uint64_t bytes);
+  void overtaken(PeerId id);
   Verdict hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std::uint32_t length,
                      std::uint64_t exchange, bool ack_soon);
   void owe(base::Nanos now, PeerId id, std::uint64_t exchange);

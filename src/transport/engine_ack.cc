@@ -6,6 +6,13 @@
 #include "transport/engine.h"
 
 namespace alm::transport {
+namespace {
+
+// Of what is under way, so much may be second attempts. With four at once, as short queues want it,
+// a thousand losses on a long way took sixty round trips (docs/adr/0055).
+constexpr std::uint32_t kResendPart = 4;
+
+}  // namespace
 
 SendWindow* Engine::window_of(PeerId id, std::uint64_t exchange) {
   if (running_ && exchange == current()) return &peers_[id].send;
@@ -211,7 +218,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     }
     resend_queue_.push_back(id);
     std::uint32_t& resends = tail ? tail_resends_ : resends_;
-    if (resends >= config_.retransmit_budget_packets) continue;
+    if (resends >= std::max(config_.retransmit_budget_packets, window_ / kResendPart)) continue;
     fill_data(out, id, window, packet, tail ? tail_exchange() : current(), tail);
     out->header.flags |= wire::kFlagAckSoon;
     resends -= resends_outstanding(id, window, tail);

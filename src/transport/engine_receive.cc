@@ -136,6 +136,7 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
   const bool ack_soon = (header.flags & wire::kFlagAckSoon) != 0;
   const bool last = (header.flags & wire::kFlagLast) != 0;
   if (exchange == entered_) {
+    if (running_ && !many_paths()) overtaken(id);
     const Verdict verdict = hold_early(now, id, header.packet, length, exchange, ack_soon);
     if (last && length > 0) asides_[id].early.total = header.packet + 1;
     return verdict;
@@ -189,6 +190,15 @@ bool Engine::accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std:
   credit();
   count_arrival();
   return true;
+}
+
+// On one path what comes of the next exchange has been sent after all of this one.
+void Engine::overtaken(PeerId id) {
+  ReceiveWindow& recv = peers_[id].recv;
+  if (recv.complete() || recv.seen == recv.total) return;
+  recv.seen = recv.total;
+  lossy_ = true;
+  reply(id, current(), 0);
 }
 
 bool Engine::take_arrival(PeerId* peer) {

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from allemande.model.random_trees import random_tree
 from allemande.simulation.case import Result, simulate
 
 FAST = str(Path(__file__).parents[2] / "experiments" / "clusters" / "fast-8x4.toml")
@@ -60,3 +61,19 @@ def test_two_jobs_on_fast_links_yield() -> None:
     stubborn = run(100_000, 0, 1, congestion_control="off", **options)
     assert yielding.raw["window_cuts"] > 0
     assert yielding.retransmitted < stubborn.retransmitted / 2
+
+
+def test_the_next_exchange_shows_what_its_sender_has_lost_of_this_one() -> None:
+    """Four packets overflow the uplinks now and then, at the end of an exchange, too."""
+    result = simulate(
+        "shallow-4x2", size=50_000, window_packets=4, jitter_us=100, exchanges=4, seed=1
+    )
+    assert result.retransmitted > 0
+    assert result.fraction_of_bound > 0.93
+
+
+def test_many_losses_at_once_are_sent_again_together() -> None:
+    """A window far above what queues take: a thousand losses within a round trip of 128 us."""
+    result = simulate(random_tree(3072), size=100_000, window_packets=473, jitter_us=1, seed=1)
+    assert result.retransmitted > 500
+    assert result.time_s < 2e-3
