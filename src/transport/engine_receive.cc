@@ -136,9 +136,9 @@ Verdict Engine::on_data(base::Nanos now, const wire::Header& header, std::uint64
   const bool ack_soon = (header.flags & wire::kFlagAckSoon) != 0;
   const bool last = (header.flags & wire::kFlagLast) != 0;
   if (exchange == entered_) {
-    if (running_ && !many_paths()) overtaken(id);
     const Verdict verdict = hold_early(now, id, header.packet, length, exchange, ack_soon);
     if (last && length > 0) asides_[id].early.total = header.packet + 1;
+    if (running_ && !many_paths() && (last || header.packet > 0)) overtaken(id);
     return verdict;
   }
   if (exchange > entered_) {
@@ -192,7 +192,8 @@ bool Engine::accept(Peer& peer, std::uint32_t packet, std::uint32_t length, std:
   return true;
 }
 
-// On one path what comes of the next exchange has been sent after all of this one.
+// On one path what comes of the next exchange has been sent after all of this one. The caller waits
+// for more than its first packet, which a network that sprays packets may bring first.
 void Engine::overtaken(PeerId id) {
   ReceiveWindow& recv = peers_[id].recv;
   if (recv.complete() || recv.seen == recv.total) return;
