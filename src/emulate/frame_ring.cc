@@ -1,7 +1,6 @@
 #include "emulate/frame_ring.h"
 
 #include <arpa/inet.h>
-#include <fmt/core.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/mman.h>
@@ -11,8 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cstring>
+
+#include "emulate/packet_socket.h"
 
 namespace alm::emulate {
 namespace {
@@ -22,10 +22,6 @@ constexpr std::uint32_t kPlaces = 4096;
 constexpr std::uint32_t kPlaceBytesMin = 2048;
 constexpr std::size_t kBlockBytes = 1 << 16;
 constexpr std::uint32_t kAheadPart = 4;  // frames are moved out when so near: a part of the ring
-
-base::Error failed(const char* what) {
-  return base::io_error(fmt::format("a packet socket: {}: {}", what, std::strerror(errno)));
-}
 
 template <class T>
 bool set(int socket, int option, const T& value) {
@@ -41,11 +37,12 @@ std::uint32_t& status_of(std::byte* place) {
 base::Result<std::unique_ptr<FrameRing>> FrameRing::open(std::uint32_t frame_bytes_max) {
   std::unique_ptr<FrameRing> out(new FrameRing);
   out->socket_ = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (out->socket_ < 0) return failed("cannot be opened");
+  if (out->socket_ < 0) return packet_socket_error("cannot be opened");
   const int version = TPACKET_V2, on = 1;
-  if (!set(out->socket_, PACKET_VERSION, version)) return failed("TPACKET_V2");
-  if (!set(out->socket_, PACKET_VNET_HDR, on)) return failed("PACKET_VNET_HDR");
-  if (!set(out->socket_, PACKET_IGNORE_OUTGOING, on)) return failed("PACKET_IGNORE_OUTGOING");
+  if (!set(out->socket_, PACKET_VERSION, version)) return packet_socket_error("TPACKET_V2");
+  if (!set(out->socket_, PACKET_VNET_HDR, on)) return packet_socket_error("PACKET_VNET_HDR");
+  if (!set(out->socket_, PACKET_IGNORE_OUTGOING, on))
+    return packet_socket_error("PACKET_IGNORE_OUTGOING");
 
   constexpr std::uint32_t kBeforeFrame = 128;  // headers of the ring, padding included
   out->place_bytes_ = std::max(kPlaceBytesMin, std::bit_ceil(frame_bytes_max + kBeforeFrame));
@@ -57,11 +54,11 @@ base::Result<std::unique_ptr<FrameRing>> FrameRing::open(std::uint32_t frame_byt
   request.tp_block_nr = out->places_ / out->per_block_;
   request.tp_frame_size = out->place_bytes_;
   request.tp_frame_nr = out->places_;
-  if (!set(out->socket_, PACKET_RX_RING, request)) return failed("PACKET_RX_RING");
+  if (!set(out->socket_, PACKET_RX_RING, request)) return packet_socket_error("PACKET_RX_RING");
   out->ring_bytes_ = out->block_bytes_ * request.tp_block_nr;
   void* mapped =
       ::mmap(nullptr, out->ring_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, out->socket_, 0);
-  if (mapped == MAP_FAILED) return failed("its ring cannot be mapped");
+  if (mapped == MAP_FAILED) return packet_socket_error("its ring cannot be mapped");
   out->ring_ = static_cast<std::byte*>(mapped);
   out->holds_.assign(out->places_, kFree);
 
@@ -69,7 +66,7 @@ base::Result<std::unique_ptr<FrameRing>> FrameRing::open(std::uint32_t frame_byt
   all.sll_family = AF_PACKET;
   all.sll_protocol = htons(ETH_P_ALL);
   if (::bind(out->socket_, reinterpret_cast<const sockaddr*>(&all), sizeof all) != 0) {
-    return failed("cannot be bound");
+    return packet_socket_error("cannot be bound");
   }
   return out;
 }

@@ -1,30 +1,26 @@
 #include "emulate/frame_sender.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "emulate/packet_socket.h"
 
 namespace alm::emulate {
 namespace {
 
 constexpr int kBufferBytes = 8 << 20;
 
-base::Error failed(const char* what) {
-  return base::io_error(fmt::format("a packet socket: {}: {}", what, std::strerror(errno)));
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<FrameSender>> FrameSender::open() {
   std::unique_ptr<FrameSender> out(new FrameSender);
   out->socket_ = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (out->socket_ < 0) return failed("cannot be opened");
+  if (out->socket_ < 0) return packet_socket_error("cannot be opened");
   const int on = 1;
   for (const int option : {PACKET_VNET_HDR, PACKET_QDISC_BYPASS}) {
     if (::setsockopt(out->socket_, SOL_PACKET, option, &on, sizeof on) != 0) {
-      return failed("an option of packet(7) is refused");
+      return packet_socket_error("an option of packet(7) is refused");
     }
   }
   // Frames count against it until the host's protocol has them. Without privileges it is smaller,
