@@ -23,6 +23,7 @@ from allemande.errors import BadInput, Failed
 from allemande.lab.timers import Timers, choose_timers
 from allemande.report.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.lab_curves import run_curves_in_lab
 from allemande.reproduce.lab_times import KeptTimes, measure_times
 from allemande.reproduce.signature_figure import signature_of_lab
 from allemande.reproduce.site_example import site_example_of_lab
@@ -77,6 +78,8 @@ def run_in_lab(
     if experiment.kind in KEPT_SITES:
         kept = measure_sites(experiment, path, scale, timers)
         return KEPT_SITES[experiment.kind](experiment, kept)
+    if experiment.kind == "curves":
+        return run_curves_in_lab(experiment, path, scale, timers)
     scale = float(data["scale"]) if scale is None else scale
     times = choose_timers(timers, scale)
     measured = []

@@ -1,0 +1,107 @@
+"""Curves over block sizes, measured in the lab and kept in a file.
+
+An experiment of curves that names such a file (`lab`) has an `[in_lab]` table: scale, sizes, rounds
+and calls, and of each `[[in_lab.candidate]]` a label and what `allemande bench` takes. `allemande
+reproduce ID --lab` measures again. It writes the file after each size, and an interrupted run goes
+on where it ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from allemande.bench.comparison import compare_on
+from allemande.bench.figures import Figure
+from allemande.bench.runner import Effort
+from allemande.errors import Failed
+from allemande.lab.timers import choose_timers
+from allemande.quantities import format_size
+from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.curve_figure import run_curves
+from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.kept_measurement import begin_kept, write_kept
+
+WORKERS = 0  # one per core
+
+
+def _point(label: str, figure: Figure, scale: float, partners: int) -> dict[str, Any]:
+    """Times and rates are those of full speed; a size that gave nothing has none."""
+    out: dict[str, Any] = {
+        "label": label,
+        "size": figure.size,
+        "calls": figure.calls,
+        "dropped": figure.dropped,
+        "tcp_timeouts": figure.tcp_timeouts,
+        "cpu_idle": figure.cpu_idle,
+    }
+    if figure.median_s is not None:
+        seconds = figure.median_s * scale
+        out["time_s"] = round(seconds, 7)
+        out["goodput_mb_s"] = round(partners * figure.size / seconds / 1e6, 4)
+    if figure.void_reason is not None:
+        out["void"] = figure.void_reason
+    return out
+
+
+def _measure(
+    experiment: Experiment, path: Path, scale: float | None, timers: str | None
+) -> list[dict[str, Any]]:
+    data = experiment.data["in_lab"]
+    scale = float(data["scale"]) if scale is None else scale
+    candidates = {entry["candidate"]: entry["label"] for entry in data["candidate"]}
+    how: dict[str, Any] = {
+        "candidates": list(candidates),
+        "scale": scale,
+        "timers": choose_timers(timers, scale).name,
+        "rounds": int(data["rounds"]),
+        "calls": int(data["calls"]),
+    }
+    kept = begin_kept(path, how)
+    cluster = find_experiment_cluster(experiment, experiment.data["cluster"])
+    done = {point["size"] for point in kept["points"]}
+    effort = Effort(rounds=how["rounds"], calls=how["calls"], seconds=0)
+    for size in data["sizes"]:
+        if size in done:
+            continue
+        compared = compare_on(cluster, scale, [size], ",".join(candidates), effort, how["timers"])
+        if compared.failed:
+            why = "; ".join(compared.warnings) or "not measured"
+            raise Failed(f"{format_size(size)}: {why}")
+        kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
+        kept["versions"] = f"{', '.join(compared.setting.versions)}, {compared.setting.tcp}"
+        kept["points"] += [
+            _point(candidates[figure.candidate], figure, scale, len(cluster.hosts) - 1)
+            for figure in compared.figures
+        ]
+        write_kept(path, kept)
+    points: list[dict[str, Any]] = kept["points"]
+    return points
+
+
+def run_curves_in_lab(
+    experiment: Experiment, path: Path, scale: float | None, timers: str | None
+) -> Outcome:
+    """Needs root; `scale` and `timers` outrank the experiment's. What `path` holds is kept; the
+    plot shows it beside what is simulated.
+
+    Raises BadInput if `path` was measured otherwise, Failed if a size cannot be.
+    """
+    points = _measure(experiment, path, scale, timers)
+    drawn = replace(experiment, data={**experiment.data, "lab": str(path.absolute())})
+    simulated = run_curves(drawn, WORKERS, None)
+    rows = [
+        Row(
+            experiment.figure,
+            f"lab, {point['label']}: {what} at {format_size(point['size'])}",
+            None,
+            ours,
+        )
+        for point in points
+        for what, ours in (
+            ("MB/s", point.get("goodput_mb_s")),
+            ("frames dropped", float(point["dropped"])),
+        )
+    ]
+    return Outcome([*simulated.rows, *rows], simulated.draw)
