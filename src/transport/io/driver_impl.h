@@ -125,7 +125,7 @@ struct Driver::Impl {
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // the set that is pulled first
   Looks looks;
-  bool news = false;     // a block has arrived that is to be reported
+  bool news = false;  // a block has arrived that is to be reported
   // Until then what arrived has been looked at, or a thread waits for it.
   base::Nanos listened_until = 0;
   pid_t owner;
