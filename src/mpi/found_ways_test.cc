@@ -14,7 +14,6 @@ namespace {
 using ::testing::Each;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing::UnorderedElementsAre;
 
 constexpr std::uint32_t kHosts = 4, kSockets = 4, kSpines = 4;
 
