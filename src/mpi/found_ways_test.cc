@@ -11,7 +11,6 @@
 namespace alm::mpi {
 namespace {
 
-using ::testing::Each;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 

@@ -45,7 +45,9 @@ def cluster_of(network: Network) -> Cluster:
 
 def test_a_scale_beyond_the_processors_is_refused() -> None:
     network = cluster_of(star(32, 100))
-    with pytest.raises(BadInput, match=r"use --scale [0-9.]+ or less, or `allemande lab up --force`") as refused:
+    with pytest.raises(
+        BadInput, match=r"use --scale [0-9.]+ or less, or `allemande lab up --force`"
+    ) as refused:
         capacity.check(network, 1, 2)
     largest = float(str(refused.value).split("--scale ")[1].split()[0])
     capacity.check(network, largest, 2)

@@ -50,8 +50,8 @@ def check(cluster: Cluster, scale: float, processors: int) -> None:
         raise BadInput(
             f"scale {scale:g} is more than this machine carries: {len(cluster.hosts)} hosts at "
             f"full rate keep {scale * needed:.1f} processors busy with packets, and there are "
-            f"{processors}; use --scale {largest:g} or less, or `allemande lab up --force` (figures "
-            "taken then tell of the processors, not of the network)"
+            f"{processors}; use --scale {largest:g} or less, or `allemande lab up --force` "
+            "(figures taken then tell of the processors, not of the network)"
         )
 
 
