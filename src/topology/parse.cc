@@ -184,8 +184,9 @@ class Parser {
       Host host;
       host.name = std::move(names[i]);
       host.links = links;
-      host.further.resize(addresses.empty() && interfaces.empty() ? 0 : links - 1);
-      for (std::uint32_t nic = 0; nic < links; ++nic) {
+      const std::uint32_t given = addresses.empty() && interfaces.empty() ? 0 : links;
+      host.further.resize(std::max(given, 1u) - 1);
+      for (std::uint32_t nic = 0; nic < given; ++nic) {
         std::string& address = nic == 0 ? host.address : host.further[nic - 1].address;
         std::string& interface = nic == 0 ? host.interface : host.further[nic - 1].interface;
         if (!interfaces.empty()) {
