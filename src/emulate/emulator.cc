@@ -295,6 +295,10 @@ std::string Emulator::carry_out(const std::string& text) {
   if (!request) return "error " + request.error().message;
   if (const auto* change = std::get_if<SetLink>(&request.value())) {
     network_->simulator().set_condition(change->link, {change->rate, change->loss});
+    for (std::uint32_t i = 0; shaper_ != nullptr && i < interfaces_.size(); ++i) {
+      const std::uint32_t port = network_->simulator().routes().host_port(i);
+      if (port / 2 == change->link) shaper_->set_rate(i, change->rate);
+    }
     return "ok";
   }
   const auto& withdraw = std::get<Withdraw>(request.value());

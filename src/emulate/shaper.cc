@@ -122,7 +122,7 @@ base::Result<std::unique_ptr<Shaper>> Shaper::open(const std::vector<Shaped>& ho
       break;
     }
     ::close(there);
-    Port port;
+    Port port{.made = host};
     port.netlink = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     port.waker = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     port.device = static_cast<int>(::if_nametoindex(host.device.c_str()));
@@ -148,6 +148,13 @@ Shaper::~Shaper() {
       if (socket >= 0) ::close(socket);
     }
   }
+}
+
+void Shaper::set_rate(std::uint32_t number, double part) {
+  Port& port = ports_[number];
+  Shaped slower = port.made;
+  slower.rate_mbit_s *= part;
+  port.go = change_message(slower, port.device, true);
 }
 
 void Shaper::change(std::uint32_t number, bool go) {

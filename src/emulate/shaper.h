@@ -32,11 +32,14 @@ class Shaper {
 
   void stop(std::uint32_t number) { change(number, false); }
   void let_go(std::uint32_t number) { change(number, true); }
+  // Whoever lets the host go gives it this part of the rate it was made with.
+  void set_rate(std::uint32_t number, double part);
   // Changes that the kernel refused.
   std::uint64_t refused() const { return refused_; }
 
  private:
   struct Port {
+    Shaped made;
     int netlink = -1, waker = -1, device = 0;
     std::vector<std::byte> stop, go;  // netlink messages
   };

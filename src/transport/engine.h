@@ -301,6 +301,7 @@ class Engine {
   bool emit_notice(Emission* out);
   bool emit_elsewhere(Emission* out);
   bool emit_resend(base::Nanos now, Emission* out);
+  std::uint32_t resend_budget() const;
   bool sends_copies() const;
   bool emit_copy(base::Nanos now, Emission* out);
   void fill_probe(base::Nanos now, Emission* out, PeerId id, bool tail);

@@ -199,6 +199,12 @@ bool Engine::emit_ack(Emission* out) {
   return true;
 }
 
+// Going back, for study, sends all again that follows a loss: more at once would be lost again.
+std::uint32_t Engine::resend_budget() const {
+  const bool selective = config_.reliability == Reliability::kSelectiveRepeat;
+  return std::max(config_.retransmit_budget_packets, selective ? window_ / kResendPart : 0);
+}
+
 bool Engine::emit_resend(base::Nanos now, Emission* out) {
   if (config_.pace > 0 && !stepping()) {
     next_step_at_ = base::kNever;
@@ -218,7 +224,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
     }
     resend_queue_.push_back(id);
     std::uint32_t& resends = tail ? tail_resends_ : resends_;
-    if (resends >= std::max(config_.retransmit_budget_packets, window_ / kResendPart)) continue;
+    if (resends >= resend_budget()) continue;
     fill_data(out, id, window, packet, tail ? tail_exchange() : current(), tail);
     out->header.flags |= wire::kFlagAckSoon;
     resends -= resends_outstanding(id, window, tail);

@@ -208,7 +208,7 @@ def test_in_the_lab_calls_that_took_a_time_out_are_counted(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["000-fig-5", "--lab"], "simulated only"),
+        (["000-fig-3-4", "--lab"], "simulated only"),
         (["dctcp-all-to-all", "--scale", "0.1"], "add --lab"),
         (["dctcp-all-to-all", "--timers", "real"], "add --lab"),
     ],
