@@ -16,6 +16,7 @@ import pytest
 from tests.lab.udp_programs import OVERHEAD_BYTES, RECEIVE, SEND, one_way_ns, send, start
 
 from allemande.lab import Lab
+from allemande.lab.network import HOST_DEVICE
 from allemande.lab.stats import PortStats
 
 STAR = """
@@ -182,6 +183,31 @@ def test_nothing_is_lost_where_switches_hold_packets_back(
         assert came == 2 * sent - counted.dropped_packets < 2 * sent
     else:
         assert (came, counted.dropped_packets) == (2 * sent, 0)
+
+
+def test_a_slowed_host_that_was_held_back_stays_slow(registry_base: Path) -> None:
+    sent = 150
+    with star(registry_base, 'flow_control = "back-pressure"', scale=1) as lab:
+
+        def rate() -> str:
+            words = ["tc", "qdisc", "show", "dev", HOST_DEVICE]
+            text = lab.exec("h0", words, capture_output=True, text=True, check=True).stdout
+            return text[text.index(" rate ") :].split()[1]
+
+        lab.degrade("h0", "s", rate=0.5)
+        slow = rate()
+        receiver = start(lab, "h3", COUNT, str(2 * sent))
+        words = [lab.network.ipv4("h3"), str(sent), "0", str(PAYLOAD)]
+        senders = [
+            lab.popen(host, [sys.executable, "-c", SEND, *words], stdout=subprocess.DEVNULL)
+            for host in ("h0", "h1")
+        ]
+        for sender in senders:
+            assert sender.wait(60) == 0
+        assert receiver.communicate(timeout=60)[0].strip() == str(2 * sent)
+        assert rate() == slow
+        lab.restore("h0", "s")
+        assert rate() != slow
 
 
 def test_shared_buffers_and_everything_else_reach_the_effective_file(registry_base: Path) -> None:
