@@ -41,8 +41,9 @@ base::Result<std::unique_ptr<FrameRing>> FrameRing::open(std::uint32_t frame_byt
   const int version = TPACKET_V2, on = 1;
   if (!set(out->socket_, PACKET_VERSION, version)) return packet_socket_error("TPACKET_V2");
   if (!set(out->socket_, PACKET_VNET_HDR, on)) return packet_socket_error("PACKET_VNET_HDR");
-  if (!set(out->socket_, PACKET_IGNORE_OUTGOING, on))
+  if (!set(out->socket_, PACKET_IGNORE_OUTGOING, on)) {
     return packet_socket_error("PACKET_IGNORE_OUTGOING");
+  }
 
   constexpr std::uint32_t kBeforeFrame = 128;  // headers of the ring, padding included
   out->place_bytes_ = std::max(kPlaceBytesMin, std::bit_ceil(frame_bytes_max + kBeforeFrame));

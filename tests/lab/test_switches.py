@@ -160,6 +160,20 @@ def test_the_head_of_a_line_blocks_where_inputs_queue(
         assert waited < 3 and row.queue_high_water == 0
 
 
+def received_of_two(lab: Lab, sent: int) -> int:
+    """What comes to h3 of `sent` packets from h0 and as many from h1, at once."""
+    receiver = start(lab, "h3", COUNT, str(2 * sent))
+    words = [lab.network.ipv4("h3"), str(sent), "0", str(PAYLOAD)]
+    senders = [
+        lab.popen(host, [sys.executable, "-c", SEND, *words], stdout=subprocess.DEVNULL)
+        for host in ("h0", "h1")
+    ]
+    for sender in senders:
+        assert sender.wait(60) == 0
+    text, _ = receiver.communicate(timeout=60)
+    return int(text)
+
+
 @pytest.mark.parametrize("flow_control", ["drop", "back-pressure"])
 def test_nothing_is_lost_where_switches_hold_packets_back(
     registry_base: Path, flow_control: str
@@ -167,17 +181,8 @@ def test_nothing_is_lost_where_switches_hold_packets_back(
     """Two hosts send to one, whose port holds twenty packets."""
     sent = 150
     with star(registry_base, f'flow_control = "{flow_control}"', scale=1) as lab:
-        receiver = start(lab, "h3", COUNT, str(2 * sent))
-        words = [lab.network.ipv4("h3"), str(sent), "0", str(PAYLOAD)]
-        senders = [
-            lab.popen(host, [sys.executable, "-c", SEND, *words], stdout=subprocess.DEVNULL)
-            for host in ("h0", "h1")
-        ]
-        for sender in senders:
-            assert sender.wait(60) == 0
-        text, _ = receiver.communicate(timeout=60)
+        came = received_of_two(lab, sent)
         counted = lab.stats()
-    came = int(text)
     assert counted.emulator is not None and counted.emulator.lost_frames == 0
     if flow_control == "drop":
         assert came == 2 * sent - counted.dropped_packets < 2 * sent
@@ -192,20 +197,12 @@ def test_a_slowed_host_that_was_held_back_stays_slow(registry_base: Path) -> Non
 
         def rate() -> str:
             words = ["tc", "qdisc", "show", "dev", HOST_DEVICE]
-            text = lab.exec("h0", words, capture_output=True, text=True, check=True).stdout
+            text = str(lab.exec("h0", words, capture_output=True, text=True, check=True).stdout)
             return text[text.index(" rate ") :].split()[1]
 
         lab.degrade("h0", "s", rate=0.9)
         slow = rate()
-        receiver = start(lab, "h3", COUNT, str(2 * sent))
-        words = [lab.network.ipv4("h3"), str(sent), "0", str(PAYLOAD)]
-        senders = [
-            lab.popen(host, [sys.executable, "-c", SEND, *words], stdout=subprocess.DEVNULL)
-            for host in ("h0", "h1")
-        ]
-        for sender in senders:
-            assert sender.wait(60) == 0
-        assert receiver.communicate(timeout=60)[0].strip() == str(2 * sent)
+        assert received_of_two(lab, sent) == 2 * sent
         assert rate() == slow
         lab.restore("h0", "s")
         assert rate() != slow

@@ -4,8 +4,6 @@
 // changes.
 #pragma once
 
-#include <algorithm>
-
 namespace alm::io {
 
 class Looks {
@@ -20,16 +18,14 @@ class Looks {
     return true;
   }
   // After up to kBeforeSleep looks.
-  void note(bool news) {
-    score_ = std::clamp(score_ + (news ? kMost - score_ : -score_) / kMemory, 0.0, kMost);
-  }
+  void note(bool news) { score_ += ((news ? 1.0 : 0.0) - score_) / kMemory; }
 
  private:
-  static constexpr double kMost = 1, kWorth = 0.5;
+  static constexpr double kWorth = 0.5;
   static constexpr double kMemory = 16;  // looks
   static constexpr int kTryAgain = 16;
 
-  double score_ = kMost;  // how many of the last brought news
+  double score_ = 1;  // how many of the last brought news, as a part of them
   int passed_over_ = 0;
 };
 
