@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from allemande.bench.comparison import compare
 from allemande.bench.runner import Effort
 from allemande.bench.timeline import Request
 from allemande.errors import Failed
-from allemande.lab import Lab
+from allemande.lab import Lab, booting
 from allemande.lab.lookout import Lookout
 
 
@@ -71,3 +72,29 @@ def test_a_lab_that_is_gone_is_a_message(cluster: Path) -> None:
     lab.close()
     with pytest.raises(Failed, match="cannot watch"), Lookout(lab, lab.network.ports(), 0.01):
         pass
+
+
+def test_a_watcher_that_ends_before_it_reads_is_a_message(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is sent is longer than a pipe holds, so that the write meets a closed pipe."""
+    monkeypatch.setattr(lab, "inside_state", lambda: {"padding": "x" * 1_000_000})
+    ends_at_once = ["sh", "-c", "exec <&-; echo 'out of order' >&2; exit 1"]
+    monkeypatch.setattr(lab, "inside_command", lambda _: ends_at_once)
+    with (
+        pytest.raises(Failed, match=r"cannot watch .* out of order"),
+        Lookout(lab, lab.network.ports(), 0.01),
+    ):
+        pass
+
+
+def test_a_first_process_that_ends_before_it_reads_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("out of order\n")
+    process = subprocess.Popen(
+        ["sh", "-c", "exec <&-; exit 1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        with pytest.raises(Failed, match="out of order"):
+            booting.build(process, {"padding": "x" * 1_000_000}, tmp_path)
+    finally:
+        booting.end(process)

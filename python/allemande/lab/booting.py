@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -80,8 +81,10 @@ def build(
 ) -> tuple[int, list[int]]:
     """Sends the plan; returns the first process as seen from here, and the holders."""
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(json.dumps(plan).encode() + b"\n")
-    process.stdin.flush()
+    # A first process that ended before it read says why on its output, or in the log.
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(plan).encode() + b"\n")
+        process.stdin.flush()
     init = 0
     for line in process.stdout:
         message = json.loads(line)
@@ -102,5 +105,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     """Closing the life line ends what is still alive."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            pipe.close()
+            # What a process that has ended did not read is not worth a message.
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
     process.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import time
@@ -73,8 +74,10 @@ class Lookout:
             text=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(state) + "\n")
-        self._process.stdin.flush()
+        # A program that ended before it read says why on its standard error.
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(state) + "\n")
+            self._process.stdin.flush()
         if self._process.stdout.readline() != "ready\n":
             _, said = self._process.communicate()
             raise Failed(f"cannot watch the queues of lab {self._lab.name!r}: {said.strip()}")
