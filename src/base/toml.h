@@ -1,6 +1,6 @@
-// toml++ as it is used here: without exceptions, and compiled once (toml.cc), since header-only it
-// takes six seconds in every source. No shared object: a preloaded library must not need one. Its
-// parser is given what plain_text() returns, nothing else.
+// toml++ without exceptions, compiled once (toml.cc): as a header alone it takes six seconds in
+// every source. It is linked statically, because a preloaded library must not need a shared object.
+// Its parser may only be given what plain_text() returns.
 #pragma once
 
 #define TOML_EXCEPTIONS 0

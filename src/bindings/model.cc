@@ -70,7 +70,7 @@ model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
 struct OwnWay {
   std::string algorithm, key;
   Course course;
-  // Of blocks, for which this name means this way.
+  // The block sizes for which `algorithm` means this way.
   std::uint64_t bytes_least = 0, bytes_most = std::numeric_limits<std::uint64_t>::max();
 
   bool takes(std::uint64_t bytes) const { return bytes >= bytes_least && bytes <= bytes_most; }

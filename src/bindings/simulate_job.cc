@@ -75,7 +75,7 @@ bool in_steps(const SimulateOptions& options, const std::vector<std::uint64_t>& 
          plan::uneven_pays(of_hosts, static_cast<std::uint32_t>(options.hosts.size()));
 }
 
-// Of each phase those with its partners.
+// Gives each phase of a host's plan the steps with its partners.
 void add_steps(plan::Plan& of_host, std::uint32_t host, const std::vector<std::uint64_t>& of_hosts,
                const SimulateOptions& options, const transport::Config& config,
                double limit_seconds) {

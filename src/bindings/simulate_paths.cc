@@ -11,7 +11,7 @@
 namespace alm::bindings {
 namespace {
 
-// Of the ranks on two hosts.
+// Whether any rank on one host sends to any rank on the other.
 bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t to) {
   const std::uint32_t each = options.ranks_per_host;
   for (std::uint32_t i = 0; i < each * each; ++i) {
@@ -20,8 +20,7 @@ bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t
   return false;
 }
 
-// Where every step has at most one message of a host, of each host its receivers step by step;
-// else nothing.
+// [host] its receivers, step by step; empty if some host sends two messages in one step.
 std::vector<std::vector<base::PeerId>> sends_by_step(const SimulateOptions& options) {
   std::vector<std::vector<base::PeerId>> out(options.hosts.size());
   for (std::size_t step = 0; step < options.steps.size(); ++step) {

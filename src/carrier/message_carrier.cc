@@ -5,7 +5,7 @@
 namespace alm::carrier {
 namespace {
 
-// Each phase on a lane of its own. MPI knows ranks: what the plan says by peer is said by rank.
+// Runs each phase on a lane of its own. MPI addresses ranks, so peers are translated to ranks.
 class MessagePhases final : public execute::Carrier {
  public:
   MessagePhases(PointToPoint& messages, const plan::Plan& plan,
@@ -97,7 +97,7 @@ MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Pla
   between_sites_ = std::make_unique<Way>(*messages_, *std::move(between_sites), flow_of);
 }
 
-// What messages are put together in may have to live on.
+// MPI may still use the buffers in which messages were put together.
 MessageCarrier::~MessageCarrier() {
   if (messages_->ended()) return;
   for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));

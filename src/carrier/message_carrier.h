@@ -1,5 +1,5 @@
-// The ranks of a communicator that exchange over MPI point-to-point messages, by any plan. Knows no
-// algorithms: execute::Execution carries the plans out.
+// The ranks of a communicator that exchange over MPI point-to-point messages. It knows no
+// algorithms: execute::Execution carries out its plans.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,8 @@ namespace alm::carrier {
 class MessageCarrier {
  public:
   using FlowOf = std::function<io::MessageFlow(const plan::Phase&)>;
-  // `plan` takes blocks of any size. `between_sites`: another one, which is taken instead: for
-  // blocks of which all have one size, or, where it forwards nothing, for all. `flow_of`: of the
-  // phases of both.
+  // `plan` serves blocks of any size. `between_sites` takes its place where blocks have one size,
+  // and for all blocks if it forwards none. `flow_of` serves the phases of both plans.
   MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
                  const FlowOf& flow_of = few_at_a_time,
                  std::optional<plan::Plan> between_sites = std::nullopt);
@@ -31,16 +30,16 @@ class MessageCarrier {
 
   const plan::Plan& plan() const { return any_size_.execution.plan(); }
 
-  // By the plan for these blocks. Blocks lie by rank; self's own is left alone.
+  // Exchanges blocks by the plan that serves them. Blocks lie by rank; self's own is left alone.
   base::Status run(const transport::ConstBlocks& send, const transport::MutableBlocks& recv,
                    const execute::Amounts& amounts);
-  // In one of the orders in which MPI libraries do it, blocks of `bytes`.
+  // Exchanges blocks of `bytes` in one of the orders that MPI libraries use.
   base::Status run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
                    std::uint64_t bytes);
 
-  // Tells all others that this rank has failed; nothing runs after.
+  // Tells all others that this rank has failed. Nothing runs after that.
   void give_up() { messages_->give_up(); }
-  // As in PointToPoint: MPI may still use the memory that exchanges named.
+  // See PointToPoint.
   bool ended() { return messages_->ended(); }
   void keep(std::shared_ptr<const void> memory) { messages_->keep(std::move(memory)); }
 
@@ -58,7 +57,7 @@ class MessageCarrier {
   std::unique_ptr<PointToPoint> messages_;
   Way any_size_;
   std::unique_ptr<Way> between_sites_;
-  bool forwards_ = false;                   // between sites
+  bool forwards_ = false;                   // the plan between sites does
   std::vector<std::unique_ptr<Way>> ways_;  // by MessageOrder, made when first taken
 };
 

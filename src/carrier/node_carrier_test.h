@@ -24,7 +24,7 @@ inline std::byte pattern(std::uint64_t from, std::uint64_t to, std::uint64_t at,
   return static_cast<std::byte>(word >> 56);
 }
 
-// One rank's end of it all.
+// One rank: its host's memory and, if it leads, its carrier.
 class RankOnHost {
  public:
   RankOnHost(const node::Processes& processes, std::uint32_t rank, std::uint64_t slab_bytes,
@@ -45,14 +45,14 @@ class RankOnHost {
   const plan::Placement& placement() const { return placement_; }
   std::uint32_t rank() const { return rank_; }
   std::uint32_t host() const { return placement_.host_of[rank_]; }
-  // A leader's.
+  // Null where the rank is no leader.
   UdpCarrier* carrier() const { return carrier_.get(); }
-  // One that combines, where the leader has any.
+  // The first plan that combines, if the leader has one.
   std::optional<std::size_t> first_phased() const {
     if (!carrier_ || combining_ == 0) return std::nullopt;
     return 0;
   }
-  // Peers may need what was sent last.
+  // Waits for all ranks: peers may still need what was sent last.
   void part(const node::Processes& processes) const {
     processes.bootstrap().meet(4, placement_.rank_count());
   }
@@ -119,7 +119,7 @@ class RankOnHost {
     driver_ = io::Driver::create(io::Endpoint::open(options).value()).value();
     const std::uint32_t host = placement_.host_of[rank_];
     auto& entries = processes.bootstrap().entries;
-    // Sets are numbered alike everywhere: the carrier's, that of what is shared, then those of the
+    // All ranks number sets alike: that of the carrier, that of shared exchanges, those of the
     // phases.
     const std::uint16_t set = driver_->reserve_set();
     UdpCarrier::Shared shared{leaders_, {}, {}};

@@ -7,7 +7,7 @@
 namespace alm::carrier {
 namespace {
 
-// Of the largest block, by calls: some send nothing.
+// The largest block of a few calls, of many, and how many calls; some ranks send nothing.
 struct Sizes {
   std::uint64_t few, many, calls;
 };

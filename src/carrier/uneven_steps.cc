@@ -19,7 +19,7 @@ constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr std::uint64_t kHundred = 100;
 constexpr std::uint32_t kDoublingsSmall = 6;
 constexpr std::uint32_t kDoublingsMedium = 3;
-// Of what the fullest member carries, this part may go into telling everybody all counts.
+// All counts may take 1 / kMatrixPart of the bytes that the fullest member carries.
 constexpr std::uint64_t kMatrixPart = 20;
 constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
 
@@ -48,7 +48,7 @@ UnevenSteps::UnevenSteps(UdpCarrier& carrier, Network network)
                                               carrier_.config().datagram_bytes);
 }
 
-// To each member.
+// Bytes that all counts take on their way to all members.
 std::uint64_t UnevenSteps::matrix_cost() const {
   const std::uint64_t members = known_.size();
   return members * (members * sizeof(std::uint64_t) + kPacketCost);

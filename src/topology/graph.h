@@ -41,11 +41,11 @@ struct Walk {
 };
 Walk walk(const Cluster& cluster, const Adjacency& adjacency);
 
-// Connected, and as many links as a tree has.
+// Whether the graph is a tree: connected, with one link less than nodes.
 bool is_tree(const Cluster& cluster);
 
-// Rates of a link seen from one end; a cap on both directions together also bounds each. 0 against
-// the direction of a one-way link.
+// The rate of a link away from a node, and towards it. A cap on both directions together also
+// bounds each. 0 against the direction of a one-way link.
 double rate_from(const Link& link, std::uint32_t node);
 double rate_towards(const Link& link, std::uint32_t node);
 
