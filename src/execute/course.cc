@@ -164,7 +164,7 @@ void Course::begin(const Amounts& amounts) {
       --step.ready;
     }
   }
-  // Of a message without bytes nobody is told.
+  // Messages without bytes are not sent: nobody calls arrived() for them.
   for (std::uint32_t p = 0; p < steps_.size(); ++p) {
     for (std::uint32_t j = 0; steps_[p].feeds_any && j < steps_[p].feeds.size(); ++j) {
       if (steps_[p].receive_bytes[plan_.phases[p].rounds.recv[j]] == 0) set_free({p, j}, nullptr);

@@ -78,7 +78,7 @@ TEST(Messages, StepsFollowOneAnotherTogether) {
   wanted.exchanges = 4;
   wanted.jitter = {.mean = 50'000'000, .seed = 3};
   const SimResult result = run(wanted);
-  // Of a whole chunk there is an empty one more.
+  // A block that fills whole chunks ends with an empty one.
   EXPECT_EQ(result.counters.acks_sent, 2u * 16 * (1 + 2));
   ASSERT_EQ(result.exchange_time.size(), 4u);
   EXPECT_GT(result.exchange_time[1], result.exchange_time[0]);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of a core, about
 constexpr std::uint64_t kPacketsMax = kLabelResent - 1;    // of a block; labels hold their numbers
 
-// Of the message that comes from a peer in a phase.
+// The size of the message that comes from a peer in a phase.
 std::uint64_t bytes_from(const execute::Course& course, std::size_t phase, base::PeerId peer) {
   const auto uniform = course.uniform_bytes(phase);
   return uniform ? *uniform : course.receive_bytes(phase)[peer];

@@ -1,5 +1,5 @@
 // The ranks of a simulated exchange: the course of each through its plan, an engine for each phase
-// that crosses the network, and where each packet's header is.
+// that crosses the network, and the header of each packet.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace alm::harness {
 
 class Ranks final : public Program {
  public:
-  // Precondition: request.hosts names every rank's host. `goes_on`: exchanges follow each other for
-  // as long as it is driven, done() or not.
+  // Precondition: request.hosts has every rank's host. `goes_on`: ranks begin further exchanges
+  // after request.exchanges of them.
   static base::Result<std::unique_ptr<Program>> make(const SimRequest& request,
                                                      bool goes_on = false);
 
@@ -43,20 +43,21 @@ class Ranks final : public Program {
     std::uint32_t packet;
     std::uint32_t length;
   };
-  // What a phase of one rank goes through: an engine, or the memory of its host.
+  // One phase of one rank: it goes through an engine, or through the memory of the host.
   struct Lane {
     std::unique_ptr<transport::Engine> engine;
     std::uint32_t rank = 0;
     bool running = false;
     std::vector<Held> held;  // data of the next exchange
-    // In memory: messages to send and to come, and those that came before the phase began.
+    // For phases in memory: messages to send and to come, and those that came before the phase
+    // began.
     std::uint32_t unsent = 0, missing = 0;
     std::vector<base::PeerId> early;
   };
   struct Rank {
     Rank(plan::Plan plan, std::uint32_t lane)
         : first_lane(lane), course(std::move(plan)), lanes(course.phases()) {
-      // What is paced goes first, or it would never keep its pace.
+      // Paced phases go first, or they would never keep their pace.
       for (const bool far : {true, false}) {
         for (std::uint32_t i = 0; i < lanes; ++i) {
           const bool is_far = course.plan().phases[i].reach == plan::Reach::kFar;
@@ -65,25 +66,25 @@ class Ranks final : public Program {
       }
     }
     sim::Picos starts_at = 0;   // the next exchange; kNever while one runs
-    std::uint32_t first_lane;   // of its phases, in lanes_
+    std::uint32_t first_lane;   // in lanes_: that of its first phase
     std::uint32_t entered = 0;  // exchanges started
-    bool inside = false;        // of the latest of them
+    bool inside = false;        // it has not ended the latest of them
     execute::Course course;
-    std::size_t lanes;                                  // as many as it has phases
-    std::vector<std::uint32_t> order;                   // in which lanes send
-    std::vector<std::uint64_t> send_bytes, recv_bytes;  // of its blocks; empty: all the same
+    std::size_t lanes;                 // one for each phase
+    std::vector<std::uint32_t> order;  // lanes, in the order in which they may send
+    std::vector<std::uint64_t> send_bytes, recv_bytes;  // by rank; empty: all the same
     sim::Picos ended = 0;
   };
-  // What the simulator does not look at. By packet index; two to a line of the processor's cache.
+  // The part of a packet that the simulator does not see, by packet index. Two fit a cache line.
   struct alignas(32) Cargo {
     wire::Header header;
     std::uint32_t length = 0;
-    std::uint32_t lane = 0;  // in lanes_: what it is for
+    std::uint32_t lane = 0;  // in lanes_: the receiver's
     std::uint8_t control_bytes = 0;
   };
   static_assert(sizeof(Cargo) == 32);
   using Control = std::array<std::byte, wire::kAckBytesMax>;
-  // A message in the memory of a host that its receiver is to notice.
+  // A message in the memory of a host that its receiver has not seen yet.
   struct Delivery {
     std::uint32_t rank = 0, lane = 0;
     base::PeerId from = 0;
@@ -131,7 +132,7 @@ class Ranks final : public Program {
   std::function<std::uint64_t(std::uint32_t, std::uint32_t, std::uint32_t)> bytes_in_;  // by step
   std::uint32_t steps_ = 1;
   bool together_ = false;
-  std::uint32_t ended_ = 0;  // ranks that have ended the exchange that all are in
+  std::uint32_t ended_ = 0;  // with together_: ranks that have ended the current exchange
   std::uint64_t bytes_ = 0;
   std::uint32_t overhead_bytes_ = 0;
   std::uint32_t exchanges_ = 0;
@@ -142,7 +143,7 @@ class Ranks final : public Program {
   std::uint32_t ranks_done_ = 0;
   StartJitter jitter_;
   sim::Random random_{0};
-  std::vector<sim::Picos> exchange_end_;  // last rank's, by exchange
+  std::vector<sim::Picos> exchange_end_;  // [exchange] when the last rank ended it
   std::optional<Failure> failure_;
 };
 

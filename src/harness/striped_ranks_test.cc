@@ -55,7 +55,8 @@ Cluster network(double slow_mbit_s = 100) {
   return make_leaf_spine({.slow_mbit_s = slow_mbit_s, .lossless = true});
 }
 
-// Of each message: a start, a clear, a finish and an acknowledgement for each stripe, and the data.
+// Each message takes a start, a clear, the data, and for each stripe a finish and an
+// acknowledgement.
 TEST(Stripes, EveryMessageHasItsNotices) {
   const Cluster cluster = network();
   const SimResult result = run(request(cluster, {.rule = PathRule::kHsam}));

@@ -20,8 +20,8 @@ constexpr double kSigmaOneCall = 0.05;            // a single call tells nothing
 constexpr double kSigmaPerSize = 0.08;
 constexpr double kSigmaPerHosts = 0.15;
 constexpr double kSigmaOfLibrary = 0.05;  // what its way leaves open between two sizes
-// Of what a way leaves open, between two sizes that were measured among the same hosts: one of the
-// three exchanges may lose packets where the others do not.
+// Between two sizes measured among the same hosts, this part of `doubt` remains: an exchange may
+// lose packets where those of the measured sizes do not.
 constexpr double kOpenBetweenSizes = 0.22;
 // A fit's deviation is that of ways that are as certain as a shuffle with even steps. Others
 // deviate more by so many times as their structure leaves open more than this.
@@ -58,7 +58,7 @@ double octaves_outside(double value, double least, double most) {
   return value > most ? octaves(value, most) : 0;
 }
 
-// Of measured over expected time, as logarithm, for a size that may lie between those measured.
+// The logarithm of measured over expected time, for a size that may lie between measured ones.
 struct Ratio {
   double log = 0, sigma = 0;
   bool inside = true;  // the sizes measured enclose it

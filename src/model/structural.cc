@@ -31,7 +31,8 @@ Way longest_way(const LinkBound& links, std::span<const Message> messages, doubl
   return longest;
 }
 
-// Of a complete exchange, and the mean distance from its rank that is farther from the others.
+// The longest route of a complete exchange, and the mean distance from one of its ends to all
+// others: the larger one of the two ends.
 struct Ways {
   Way longest;
   double mean_distance = 0;
@@ -113,8 +114,8 @@ void add_complete(Demand& out, const Course& course, const Phase& phase, const L
                      packets * mean_distance);
 }
 
-// Of all ranks the longest that one paces its messages to other sites over: as plan/far.h has it,
-// full frames leave in even steps, the first at once.
+// The longest time over which a rank paces its messages to other sites: as in plan/far.h, full
+// frames leave in even steps, the first at once.
 double paced_s(const Course& course, const Phase& phase, const LinkBound& links,
                std::uint64_t bytes) {
   constexpr double kManyPackets = 64;  // of a block, so that the last one does not matter
