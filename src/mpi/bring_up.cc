@@ -132,7 +132,7 @@ std::string BringUp::open_udp() {
     job_.warn_once(warning);
   }
 
-  // Behind the only switch there is one way.
+  // A single switch has one route between any two hosts.
   const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
   if (finds_ways(job_.options, job_.links()) && !one_switch) {
     if (std::string reason = find_ways(); !reason.empty()) return reason;
@@ -151,7 +151,7 @@ std::string BringUp::open_udp() {
   return {};
 }
 
-// Empty, too, where nothing is found.
+// Also empty if no routes are found.
 std::string BringUp::find_ways() {
   const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
   std::vector<std::vector<io::Address>> addresses;
@@ -236,7 +236,8 @@ void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
   }
 }
 
-// mine.set is 0 where there are not enough left. In the order in which they are made use of.
+// Reserves set numbers in the order in which the carrier uses them. mine.set is 0 if too few are
+// left.
 void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
   const std::size_t phases = members_.leads() ? ways_.phases() : 0;
   const std::size_t shared = members_.leads() && members_.leaders > 1 ? 1 : 0;
@@ -256,7 +257,7 @@ void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
   take(members_.lanes(), mine.lanes.begin());
 }
 
-// All ranks know the records: they come to the same.
+// All ranks compute the same from the records.
 void BringUp::settle_leaders() {
   for (std::uint32_t leader = 1; leader < members_.leaders; ++leader) {
     const auto obstacle = udp_obstacle(leaders_of(records_, members_.placement, leader));
@@ -276,7 +277,7 @@ std::uint32_t BringUp::common_datagram_bytes() const {
   return bytes;
 }
 
-// Null: `mine` has the reason, and no longer claims to have sockets.
+// Null: `mine` has the reason, and no longer offers sockets.
 std::unique_ptr<node::NodeMemory> BringUp::lend_memory(PeerRecord& mine) const {
   auto memory = node::NodeMemory::create(
       node::node_shape(members_.placement, members_.host, node::kNodeSlabBytes), mine.key,
@@ -312,7 +313,7 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
   }
   if (const auto told = collectives_.least(outcome); !told) return told.error().message;
   if (outcome == kAll) return {};
-  // Nobody but those ranks knows the reason.
+  // Only the ranks that failed know the reason.
   if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
   const auto rank = static_cast<std::uint32_t>(outcome);
   return fmt::format("{} cannot share memory with rank {} (in a container of its own?): {}",

@@ -27,16 +27,16 @@
 
 namespace alm::mpi {
 
-constexpr int kFakeError = 17;     // of a call that is made to fail
-constexpr int kFakeDeserted = 18;  // of a collective to which not every rank has come
-constexpr int kFakeRaised = 19;    // of whatever raise() was told
+constexpr int kFakeError = 17;     // a call that was made to fail
+constexpr int kFakeDeserted = 18;  // a collective to which not every rank has come
+constexpr int kFakeRaised = 19;    // what raise() returns
 
 // Thrown by abort(): the job ends.
 struct Aborted : std::runtime_error {
   Aborted() : std::runtime_error("aborted") {}
 };
 
-// What the ranks have in common.
+// The state that the ranks share.
 class FakeJob {
  public:
   static constexpr CommHandle kWorld = 1;
@@ -63,7 +63,7 @@ class FakeJob {
     const std::lock_guard lock(mutex_);
     return calls_[rank];
   }
-  // Handles of communicators that are not what they seem.
+  // Communicators that are intercommunicators, or have ranks of other jobs.
   std::set<CommHandle> intercommunicators, of_other_jobs;
 
   // A rank was left waiting for longer than any collective takes.
@@ -261,7 +261,7 @@ class FakeRequest final : public PendingRequest {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// What one rank calls. Types: 0 is bytes that lie back to back; any other is packed and unpacked
+// The MPI of one rank. Type 0 is bytes that lie back to back; all others are packed and unpacked
 // byte by byte, in the same order.
 class FakeMpiOps final : public MpiOps {
  public:
@@ -357,7 +357,7 @@ class FakeMpiOps final : public MpiOps {
     const auto found = states_.find(comm);
     return found == states_.end() ? nullptr : found->second;
   }
-  // The program frees the communicator; what was its state.
+  // The program frees the communicator. Returns its state.
   void* free(CommHandle comm) {
     void* const freed = state(comm);
     states_.erase(comm);

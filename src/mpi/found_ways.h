@@ -1,13 +1,12 @@
-// Which way each five-tuple takes, as the routers say (transport/io/hops.h), and what follows from
-// it: of the path numbers to a peer, one leads by each of the equal ways.
+// Which route each five-tuple takes, by the answers of routers (transport/io/hops.h). From that,
+// path numbers are given to five-tuples so that each of the equal routes to a peer has one.
 //
-// The first router that answers a host is its leaf. What a leaf sends to another one passes one of
-// several routers next: those are the ways, numbered alike by all ranks, which gather the addresses
-// all of them have seen. Choices further up are left to the routers' hash. A network without
-// routers, or with routers that do not answer, has no ways that are known; path numbers then stand
-// for five-tuples as they come, and policies find out by what they carry.
-//
-// Pure, but for the questions, which bring_up.cc puts.
+// The first router that answers a host is its leaf. Packets from one leaf to another pass one of
+// several routers next: a route is known by that router. All ranks gather the addresses of these
+// routers and number them alike. Choices further up are left to the routers' hash. Without routers
+// that answer no routes are known; path numbers then stand for five-tuples as they come, and path
+// policies find out what each path carries.
+// Pure: bring_up.cc asks the questions.
 #pragma once
 
 #include <array>
@@ -27,14 +26,15 @@ namespace alm::mpi {
 using RouterAddress = std::array<std::uint8_t, 16>;  // all 0: none
 constexpr std::size_t kWaysMax = 32;
 
-// Trivially copyable: gathered from all ranks, first with the leaf, then with what is behind it.
+// Trivially copyable: gathered from all ranks, first with the leaf, then with the routers behind
+// it.
 struct RouterRecord {
   RouterAddress leaf{};
   std::uint8_t count = 0;
   std::array<RouterAddress, kWaysMax> next{};
 };
 
-// Of a rank; equal on all ranks are `count` and `leaf_of`.
+// What one leader knows. `count` and `leaf_of` are equal on all leaders of its number.
 struct FoundWays {
   std::uint32_t count = 0;             // below 2: nothing is known
   std::vector<std::uint32_t> leaf_of;  // [host], plan::kNoLeaf where no router has answered
@@ -44,23 +44,25 @@ struct FoundWays {
   std::vector<std::string> routers;  // [way]: its address, numeric
 
   bool known() const { return count >= 2; }
-  // "h4 198.18.64.1 198.18.64.3": of each host the routers by path number. Hosts below the same
+  // "h4 198.18.64.1 198.18.64.3": for each host the routers by path number. Hosts below the same
   // leaf are left out.
   std::string text(std::span<const std::string> hosts) const;
-  // The path number to that host that goes this way; where none does, any.
+  // A path number to that host that takes this route; any number if none does.
   std::uint8_t path_by(std::uint32_t host, std::uint8_t way) const;
 };
 
-// Whether ways are looked for at all. Where hosts have several links paths go round those.
+// Whether routes are looked for at all. Where hosts have several links, path numbers stand for
+// links.
 bool finds_ways(const base::Options& options, std::uint32_t links = 1);
-// Whether paths are assigned by the plan: it must know the ways, and hosts must not be too many.
+// Whether the plan assigns paths: routes must be known, and hosts must not be too many.
 bool assigns_paths(const base::Options& options, const FoundWays& ways);
 
 using HostAddresses = std::span<const std::vector<io::Address>>;  // [host][port]
 
-// For the leaf: of a few hosts, to ports that nobody listens at.
+// Questions that find the leaf: to a few hosts, at ports where nobody listens.
 std::vector<io::HopQuestion> leaf_questions(HostAddresses addresses, std::uint32_t self);
-// For what is behind it: each five-tuple to each host below another leaf. `records`: by host.
+// Questions that find the routers behind it: each five-tuple to each host below another leaf.
+// `records` lie by host.
 std::vector<io::HopQuestion> way_questions(HostAddresses addresses, std::uint32_t self,
                                            std::span<const RouterRecord> records);
 RouterRecord leaf_record(std::span<const io::Address> routers);
@@ -72,10 +74,10 @@ FoundWays find_ways(std::span<const RouterRecord> records, std::uint32_t self, s
                     std::span<const io::HopQuestion> questions,
                     std::span<const io::Address> routers, HostAddresses addresses);
 
-// The paths of the plan's rounds, for this rank. `sends`: of each host, in the order of steps.
+// [i] the path to sends[self][i]. `sends`: [host] its receivers, in the order of steps.
 std::vector<std::uint8_t> assigned_paths(const FoundWays& ways, std::uint32_t self,
                                          std::span<const std::vector<base::PeerId>> sends);
-// The same where blocks differ, [from * hosts + to] bytes, for the peers of `send`.
+// The same for blocks that differ, [from * hosts + to] bytes, and the peers of `send`.
 std::vector<std::uint8_t> assigned_paths(const FoundWays& ways, std::uint32_t self,
                                          std::span<const std::uint64_t> bytes,
                                          std::span<const base::PeerId> send);

@@ -1,4 +1,4 @@
-// Files that rank 0 reads for all.
+// Reads the files that rank 0 reads for all ranks.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace alm::mpi {
 
-// The text of the file, or one byte more than `bytes_max` of it: whoever parses it says what is
-// too large. Errors name the file.
+// The text of the file, at most `bytes_max` + 1 bytes of it, so that the parser notices a file that
+// is too large. Errors name the file.
 base::Result<std::string> read_text(const std::string& path, std::size_t bytes_max);
 
 }  // namespace alm::mpi

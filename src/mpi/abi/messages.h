@@ -13,7 +13,7 @@
 
 namespace alm::mpi {
 
-// What MPI refers to while messages are under way.
+// The objects that MPI refers to while messages are under way.
 struct MessagesInFlight {
   MessagesInFlight(const io::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks,
                    const io::P2pOptions& options)
@@ -28,8 +28,8 @@ struct MessagesInFlight {
   std::vector<std::shared_ptr<const void>> kept;
 };
 
-// Messages that a failed exchange could not end: to a rank that does not come, say. They and their
-// memory stay here until MPI is done with them; at the latest the end of the process frees them.
+// Messages that a failed exchange could not end, for instance because their receiver does not come.
+// They and their memory stay here until MPI is done with them, or until the process ends.
 class UnendedMessages {
  public:
   void add(std::unique_ptr<MessagesInFlight> messages);
