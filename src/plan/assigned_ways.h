@@ -1,7 +1,6 @@
-// Which of the equal ways between leaves the block of each pair of members takes, so that no way
-// carries more than it must. Pure: ways are numbers that mean the same to all leaves, such as
-// spines; by which five-tuple or path number a way is reached is another question
-// (assigned_paths.h, mpi/found_ways.h).
+// Spreads the blocks of pairs of members over the equal routes between leaves, so that no route
+// carries more than it must. Pure: routes are numbers that mean the same to all leaves, such as
+// spines; assigned_paths.h and mpi/found_ways.h know which path number or five-tuple takes a route.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +12,21 @@
 
 namespace alm::plan {
 
-// Of a member whose leaf is not known: its blocks have no way.
+// For a member whose leaf is not known; its blocks get kNoWay.
 constexpr std::uint32_t kNoLeaf = UINT32_MAX;
 constexpr std::uint8_t kNoWay = UINT8_MAX;
-// More take too long to be spread by every rank alone.
+// With more members every rank would take too long to compute this.
 constexpr std::uint32_t kAssignedMembersMax = 256;
 
-// `leaf_of`: by member. `sends`: of each member the peers it sends to, in the order of steps; what
-// is sent in one step loads no link more than it must (schedule/ways.h). Gives [from * members +
-// to] the way, below `ways`; kNoWay below one leaf.
+// `leaf_of` lies by member. `sends`: [member] the peers it sends to, in the order of steps; the
+// packets of one step load no link more than they must (schedule/ways.h). Returns [from * members +
+// to] the route, below `ways`; kNoWay within a leaf.
 std::vector<std::uint8_t> assign_ways(std::span<const std::uint32_t> leaf_of, std::uint32_t ways,
                                       std::span<const std::vector<base::PeerId>> sends);
 
-// The same for blocks of different sizes, [from * members + to] bytes, that all go at once. The
-// better of two: the pairs spread evenly whatever they have to send, which is best where all have
-// alike; and the largest first, each by the way that is loaded least.
+// The same for blocks of different sizes, [from * members + to] bytes, that all go at once. Takes
+// the better of two: pairs spread evenly whatever they send, which is best for equal blocks; and
+// the largest block first, each by the route with the least load.
 std::vector<std::uint8_t> assign_ways_to_blocks(std::span<const std::uint32_t> leaf_of,
                                                 std::uint32_t ways,
                                                 std::span<const std::uint64_t> bytes);

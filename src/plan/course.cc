@@ -14,7 +14,7 @@ bool is_complete(const Phase& phase, std::uint32_t ranks) {
          phase.rounds.count() == 1 && phase.rounds.send.size() == ranks - 1;
 }
 
-// What one rank sends in the i-th place of its only round joins what the others send there.
+// Adds one rank's messages to the steps: the i-th message of its only round belongs to step i.
 void append_steps(model::Phase& out, const Phase& phase, std::uint32_t self) {
   out.steps.resize(std::max(out.steps.size(), phase.rounds.send.size()));
   for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
@@ -22,7 +22,7 @@ void append_steps(model::Phase& out, const Phase& phase, std::uint32_t self) {
   }
 }
 
-// What one rank sends in a phase joins what the others send in the same round.
+// Adds one rank's messages of each round to those of the other ranks.
 void append(model::Phase& out, const Phase& phase, std::uint32_t self) {
   Move direct;
   out.rounds.resize(std::max(out.rounds.size(), phase.rounds.count()));

@@ -7,8 +7,8 @@
 
 namespace alm::plan {
 
-// Of all ranks together; `request.self` does not matter. O(ranks^2) where the plan has several
-// rounds or combines blocks. Errors as of make_plan.
+// The course of all ranks together; `request.self` is not used. O(ranks^2) where the plan has
+// several rounds or combines blocks. Errors as from make_plan.
 base::Result<model::Course> course_of(const Request& request);
 
 }  // namespace alm::plan

@@ -15,7 +15,7 @@ class Dependencies {
 
   std::vector<std::uint32_t> circle() {
     if (routes_.kind_ == Routes::Kind::kWalk) {
-      // Of the rule's own routes; one behind the other, each ends at a host.
+      // The pool holds all routes of the rule one after the other; each ends at a host.
       for (std::size_t i = 1; i < routes_.pool_.size(); ++i) {
         if (!routes_.ends(routes_.pool_[i - 1])) add(routes_.pool_[i - 1], routes_.pool_[i]);
       }
