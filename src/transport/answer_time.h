@@ -1,12 +1,12 @@
-// How soon peers answer: how long a rank waits before it asks.
+// How soon peers answer, and so how long a rank waits before it asks.
 //
 // Most acknowledgements ride on data that is sent anyway, and a peer may be late for reasons of its
-// own, so that the time from a packet to its acknowledgement is an upper bound of the way there and
-// back: it makes what is known shorter, never longer. Answers to probes, and to what shows a gap,
-// leave at once. They move what is known by an eighth of the difference, as in RFC 6298, and what
-// they are later than that is the time hosts need to get round to it.
+// own. So the time from a packet to its acknowledgement is an upper bound of the round trip: it can
+// only lower the estimate. Answers to probes, and to packets that show a gap, leave at once. They
+// move the estimate by an eighth of the difference, as in RFC 6298; by how much they come later
+// than the estimate is the time that hosts need to answer.
 //
-// A rank asks after two times the way and four times what answers are late.
+// A rank asks after twice the round trip and four times the delay of answers.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class AnswerTime {
   }
   bool known() const { return way_ > 0; }
   base::Nanos way() const { return way_; }
-  // `least`: what timers can do.
+  // `least`: the shortest time that timers can keep.
   base::Nanos patience(base::Nanos least) const { return std::max(least, 2 * way_ + 4 * late_); }
 
  private:

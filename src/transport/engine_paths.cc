@@ -29,7 +29,7 @@ void Engine::begin_paths(const Rounds& rounds) {
   }
 }
 
-// Of a packet that is sent for the first time.
+// Chooses the path of a packet that is sent for the first time.
 void Engine::choose_path(base::Nanos now, Emission* out) {
   if (!many_paths()) return;
   const PeerId id = out->peer;
@@ -41,7 +41,7 @@ void Engine::choose_path(base::Nanos now, Emission* out) {
   if (paths.rested(now)) queue_probe(id);
 }
 
-// Of one that is sent again. True: because its path is silent.
+// Chooses the path of a resend. True: it is resent because its path is silent.
 bool Engine::choose_path_again(base::Nanos now, Emission* out, bool tail) {
   PeerPaths& paths = paths_[out->peer];
   const auto flight = paths.flights(tail).take(out->header.packet);

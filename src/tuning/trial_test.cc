@@ -277,7 +277,7 @@ TEST(Trial, DriftReopensIt) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
-// Of 16 calls three stall: smoothed, that is half as long again.
+// A third of 13 calls in a row stall: smoothed, the time is half as long again, as with drift.
 TEST(Trial, CallsThatStallAreNoDrift) {
   Trial trial;
   calls_until_decided(trial, {120 * kMs, 160 * kMs});
