@@ -94,7 +94,7 @@ class Course {
     std::vector<std::uint32_t> from;          // by peer: the message received from it
     bool feeds_any = false;
     std::uint32_t equal_moves = 0;  // moves in every message; 0: not equal, or parts of blocks
-    // Of the running exchange.
+    // Changes in the running exchange.
     bool started = false, complete = false;
     std::vector<std::uint32_t> waiting;                    // by message sent
     std::uint32_t ready = 0;                               // messages that may leave

@@ -73,7 +73,7 @@ class Execution {
   Course course_;
   std::vector<Buffers> phases_;
   std::vector<Course::Ready> ready_;
-  // Of the running exchange.
+  // The arguments of the running exchange.
   transport::ConstBlocks send_;
   transport::MutableBlocks recv_;
   Amounts amounts_;

@@ -132,7 +132,7 @@ class Equal {
     }
   }
   Crossing below(std::uint32_t node) const { return crossing(below_[node]); }
-  // Of a set of hosts that grows.
+  // A set of hosts that grows: clear() empties it, grow() adds a host and gives what crosses.
   void clear() { inside_ = 0; }
   Crossing grow(std::uint32_t host) { return crossing(inside_ += own_[host]); }
   double growth_cost() const { return 1; }
@@ -219,7 +219,7 @@ class Traffic {
     }
   }
   Crossing below(std::uint32_t node) const { return below_[node]; }
-  // Of a set of hosts that grows.
+  // A set of hosts that grows: clear() empties it, grow() adds a host and gives what crosses.
   void clear() {
     is_inside_.assign(hosts_, false);
     inside_ = {};

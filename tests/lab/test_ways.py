@@ -69,5 +69,5 @@ def test_ways_are_those_that_routers_tell(
         assert "no router has told which ways there are" in said
         return
     assert "2 ways between leaves" in said
-    # Of what the hosts of a leaf send in each step, each spine carries half.
+    # Each spine carries half of what the hosts of a leaf send in each step.
     assert min(sent.values()) >= 4 * 100_000 / 1472 / 2 * 0.9

@@ -377,7 +377,7 @@ def test_leaves_that_could_not_be_told_are_a_doubt(
 
 
 def test_unknown_leaves_leave_more_open(profile: Profile) -> None:
-    """Of what is extrapolated; what was measured or fitted is as sure as ever."""
+    """Only extrapolated times are less certain; measured and fitted ones are as before."""
     unknown = replace(profile, found={"leaf_groups": "undetermined"})
     known = {one.candidate: one for one in predict(profile, [16], [10_000])}
     found = predict(unknown, [16], [10_000])

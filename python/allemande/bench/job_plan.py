@@ -62,7 +62,7 @@ class JobPlan:
 
     @property
     def ranks(self) -> int:
-        """Of all jobs."""
+        """The ranks of all jobs."""
         return sum(workload.placement.ranks for workload in self.workloads)
 
     @property

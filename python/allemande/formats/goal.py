@@ -91,7 +91,7 @@ def write(schedule: Schedule) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of LogGOPSim's command line, whole numbers: nanoseconds, G in nanoseconds per byte."""
+    """LogGOPSim's command line, whole numbers: nanoseconds, G in nanoseconds per byte."""
 
     latency: int
     overhead: int

@@ -152,7 +152,7 @@ class Predictions:
 def predict(profile: Profile, hosts: Sequence[int], sizes: Iterable[int]) -> list[Row]:
     """Rows for the first so many hosts of the profile at each size, the fastest first.
 
-    Of more hosts than the profile has: those of the network if it went on as it is, extrapolated.
+    For more hosts than the profile has, the network is continued as it is, and extrapolated.
     """
     rows = []
     wanted = list(sizes)

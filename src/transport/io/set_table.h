@@ -32,7 +32,7 @@ struct SetEntry {
   std::size_t queued = 0;  // datagrams in the outbox
   bool running = false;    // from start() until its completion or an error is returned
   bool finished = false;   // complete and released
-  // Of the running exchange.
+  // The running exchange:
   base::Nanos begun = 0;
   base::Nanos next_check = 0;          // when to check the peers
   base::Nanos next_progress = 0;       // when the thread that awaits it calls `progress`

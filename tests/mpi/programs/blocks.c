@@ -140,7 +140,7 @@ static void communicators(void) {
   MPI_Comm_create(MPI_COMM_WORLD, reordered, &made[4]);
   MPI_Group_free(&group);
   MPI_Group_free(&reordered);
-  // Of this very program's ranks: parted, connected, merged.
+  // A communicator of this program's ranks: split, connected, merged.
   MPI_Comm inter;
   MPI_Intercomm_create(made[2], 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
   MPI_Intercomm_merge(inter, rank % 2, &made[5]);
