@@ -445,7 +445,7 @@ class Prediction:
     def basis(self) -> str:
         """measured, fitted or extrapolated"""
 
-class Course:
+class ExchangeShape:
     """What an exchange puts on the network, of all ranks."""
 
     @property
@@ -491,7 +491,7 @@ class TwoSites:
         """Ours, of multi-site."""
 
 class Demand:
-    """What a course asks of the idle network, in seconds."""
+    """What a shape asks of the idle network, in seconds."""
 
     @property
     def links_s(self) -> float:
@@ -532,12 +532,12 @@ class Demand:
     @property
     def rounds(self) -> float: ...
 
-def demand(cluster: Cluster, members: Sequence[str] | None, course: Course, bytes: int) -> Demand:
+def demand(cluster: Cluster, members: Sequence[str] | None, shape: ExchangeShape, bytes: int) -> Demand:
     """
     Of blocks of so many bytes in our packets, among these hosts (None: all).
     """
 
-def expected(demand: Demand, course: Course) -> tuple[float, float]:
+def expected(demand: Demand, shape: ExchangeShape) -> tuple[float, float]:
     """
     Seconds where nothing was measured, and the deviation of the logarithm of what it takes.
     """
@@ -559,7 +559,7 @@ class OwnWay:
         """As decision files have it: 'udp grid:8x4'."""
 
     @property
-    def course(self) -> Course: ...
+    def shape(self) -> ExchangeShape: ...
 
     def takes(self, bytes: int) -> bool:
         """Whether the algorithm goes this way for blocks of so many bytes."""
@@ -570,15 +570,15 @@ def own_ways(cluster: Cluster, members: Sequence[str] | None = None) -> list[Own
 def parse_profile(text: str, source_name: str) -> Profile:
     """Reads and checks a profile; the name is for messages."""
 
-def make_course(ranks: int, algorithm: str, permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Course:
-    """The course of an algorithm; arguments as of make_plan."""
+def make_exchange_shape(ranks: int, algorithm: str, permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> ExchangeShape:
+    """The shape of an algorithm; arguments as of make_plan."""
 
 class Predictor:
     """What ways take among these hosts of a profile."""
 
     def __init__(self, profile: Profile, members: Sequence[str]) -> None: ...
 
-    def predict(self, key: str, bytes: int, course: Course | None = None) -> Prediction | None:
+    def predict(self, key: str, bytes: int, shape: ExchangeShape | None = None) -> Prediction | None:
         """
         None: the profile says nothing of such a way. `key`: of a way or a candidate.
         """

@@ -187,8 +187,8 @@ std::uint64_t NodeExchange::piece_bytes() const {
 }
 
 base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                                    const Course& course) {
-  const std::uint32_t leaders = course.shared ? leaders_ : 1;
+                                    const BetweenHosts& between_hosts) {
+  const std::uint32_t leaders = between_hosts.shared ? leaders_ : 1;
   if (leaders > 1 && placement_.all_lead(leaders)) {
     const std::uint64_t here = placement_.most();
     const User user{send, recv, bytes, node_->memory().shape().slab_bytes / (here * here)};
@@ -197,7 +197,7 @@ base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std:
                            {node::NodeCall::kAlltoall, bytes, leaders}, step_);
   }
   const std::uint64_t piece = piece_bytes();
-  EqualBlocks data(placement_, self_, carrier_, {send, recv, bytes, piece}, course.combining,
+  EqualBlocks data(placement_, self_, carrier_, {send, recv, bytes, piece}, between_hosts.combining,
                    leaders);
   return node::run_slabs(*node_, data, (bytes + piece - 1) / piece,
                          {node::NodeCall::kAlltoall, bytes, leaders}, step_);

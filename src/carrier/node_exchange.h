@@ -32,13 +32,13 @@ class NodeExchange {
 
   // How an exchange goes between hosts: in phases that combine, or shared by all leaders; else in
   // the rounds of the host leaders.
-  struct Course {
+  struct BetweenHosts {
     std::optional<std::size_t> combining{};  // a plan of the hosts
     bool shared = false;
   };
   // Exchanges blocks of `bytes`; the rank's own is left alone.
   base::Status alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                        const Course& course);
+                        const BetweenHosts& between_hosts);
   // Exchanges blocks of any sizes. kBadInput: two ranks do not agree on a size. All ranks fail in
   // this call then; where several pairs differ, ranks may name different ones. `shared`: all
   // leaders take part if some host has enough to send or to receive.

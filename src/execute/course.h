@@ -3,8 +3,9 @@
 // a process does (execution.h adds the bytes).
 //
 //   begin        one exchange begins; the sizes of its blocks
-//   next_start   a phase that is to begin now: the first at once, a later one as soon as one of its
-//                messages can leave; those that cannot are withheld
+//   next_start   a phase that is to begin now. Phases begin in order, each as soon as one of its
+//                messages can leave; at once if the rank only receives or its peers are far.
+//                Messages that cannot leave are withheld
 //   arrived      a message has come: which withheld ones may leave now
 //   completed    everything of a phase has come and has been sent
 #pragma once

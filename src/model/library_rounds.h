@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 #include "model/link_bound.h"
 
 namespace alm::model {

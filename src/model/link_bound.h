@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 #include "topology/cluster.h"
 #include "topology/graph.h"
 

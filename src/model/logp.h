@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 
 namespace alm::model {
 
@@ -35,6 +35,7 @@ double pairwise_s(const LogP& net, std::uint32_t ranks, std::uint64_t k);
 double group_shuffle_s(const LogP& net, std::uint32_t ranks, std::uint64_t k, std::uint32_t omega);
 // Any plan, aggregating ones included: rounds one after the other, each T_w and the packets of the
 // rank that sends or receives most. Grid, Bruck and recursive doubling follow from their phases.
-double course_s(const LogP& net, const Course& course, std::uint64_t bytes, std::uint32_t payload);
+double exchange_s(const LogP& net, const ExchangeShape& shape, std::uint64_t bytes,
+                  std::uint32_t payload);
 
 }  // namespace alm::model

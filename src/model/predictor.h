@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 #include "model/profile.h"
 
 namespace alm::model {
@@ -34,11 +34,11 @@ class Predictor {
   std::uint32_t ranks() const;
 
   // `key`: a way as decision files name it ("udp grid:8x4", "mpi pairwise", "library"), or a
-  // candidate as `allemande bench` names it. `bytes`: per pair. `course`: for ways that allemande
+  // candidate as `allemande bench` names it. `bytes`: per pair. `shape`: for ways that allemande
   // carries out itself; without it the prediction rests on samples and fits alone. Nothing: the
   // profile has no information on this way.
   std::optional<Prediction> predict(std::string_view key, std::uint64_t bytes,
-                                    const Course* course = nullptr) const;
+                                    const ExchangeShape* shape = nullptr) const;
   // Whether the profile has a sample or a fit of this way or candidate.
   bool speaks_of(std::string_view key) const;
   // The limit of a complete exchange; nothing without a cluster.

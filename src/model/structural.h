@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 #include "model/link_bound.h"
 
 namespace alm::model {
 
-// What a course asks of the idle network, in seconds.
+// What a shape asks of the idle network, in seconds.
 struct Demand {
   double links_s = 0;     // the least time the links allow, phases one after the other
   double rounds_s = 0;    // the same with rounds one after the other: never less
@@ -34,7 +34,7 @@ struct Demand {
   }
 };
 // `links` counts the header of our packets.
-Demand demand_of(const Course& course, const LinkBound& links, std::uint64_t bytes);
+Demand demand_of(const ExchangeShape& shape, const LinkBound& links, std::uint64_t bytes);
 
 // An expected time, and the standard deviation of the logarithm of true over expected time.
 struct Expected {
@@ -46,6 +46,6 @@ struct Expected {
 // shuffles with uneven steps, as among leaves of different sizes. An exchange that is posted in no
 // order collapses. Factors and deviations are those of 3,000 simulated exchanges on ten clusters
 // and 100 random networks (allemande.model.random_networks, seeds from 1000 on).
-Expected expected(const Demand& demand, const Course& course);
+Expected expected(const Demand& demand, const ExchangeShape& shape);
 
 }  // namespace alm::model

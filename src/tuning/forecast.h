@@ -56,7 +56,7 @@ class Forecast {
   const model::Profile& profile_;
   model::Predictor predictor_;
   std::vector<std::uint32_t> sites_;
-  std::map<std::string, model::Course, std::less<>> courses_;  // by key
+  std::map<std::string, model::ExchangeShape, std::less<>> shapes_;  // by key
 };
 
 // The names in `allemande bench` of candidates that take this way, in jobs with an MPI library of

@@ -77,7 +77,7 @@ def test_candidates_are_named_as_in_bench() -> None:
     by_name = {way.algorithm: way for way in ways}
     assert by_name["sync-shuffle"].key == "udp sync-shuffle@balanced"
     assert by_name["grid:4x4"].candidate == "allemande+mpich:algorithm=combine"
-    assert by_name["grid:4x4"].course.phases == 2
+    assert by_name["grid:4x4"].shape.phases == 2
 
 
 def test_held_out_times_of_ours_are_met(profile: Profile) -> None:

@@ -111,8 +111,8 @@ class Predictions:
         for one in self.own:
             if not one.takes(size):
                 continue
-            found = self._predictor.predict(one.key, size, one.course)
-            assert found is not None  # a course always tells
+            found = self._predictor.predict(one.key, size, one.shape)
+            assert found is not None  # a shape always gives one
             row = self._row(one.candidate, size, found, one.key)
             if row.basis == "extrapolated" and self._in_doubt:
                 row = replace(row, high_s=row.high_s * UNSEEN_LEAVES)

@@ -38,11 +38,11 @@ class UdpRunner {
  private:
   UdpRunner(alm::io::UdpSocket socket, const Secret& secret, std::uint32_t datagram_bytes);
 
-  struct Course;
-  bool receive(Course& course);
-  void note_departures(Course& course);
+  struct RunState;
+  bool receive(RunState& state);
+  void note_departures(RunState& state);
   std::int64_t give_stamped(const Outgoing& outgoing);
-  bool send(const Experiment& experiment, Course& course);
+  bool send(const Experiment& experiment, RunState& state);
   void sleep(Nanos until, bool for_writing) const;
 
   alm::io::UdpSocket socket_;

@@ -1,5 +1,5 @@
 // What an exchange puts on the network, as the models see it: phases of rounds of messages between
-// ranks, counted in blocks. plan::course_of derives it from a plan.
+// ranks, counted in blocks. plan::shape_of derives it from a plan.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Phase {
   std::size_t round_count() const { return complete ? 1 : rounds.size(); }
 };
 
-struct Course {
+struct ExchangeShape {
   std::uint32_t ranks = 0;
   std::vector<Phase> phases;
   bool coordinated = true;           // false: everything is posted at once, in no order
