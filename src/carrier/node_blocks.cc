@@ -36,7 +36,7 @@ NodeBlocks::NodeBlocks(node::Node& node, const plan::Placement& placement, std::
 
 std::uint64_t NodeBlocks::slabs() const { return node_.memory().head().slabs; }
 std::uint32_t NodeBlocks::leaders() const { return node_.memory().head().leaders; }
-std::optional<std::uint32_t> NodeBlocks::lost() const { return lost_by(*network_.carrier); }
+std::optional<std::uint32_t> NodeBlocks::lost() const { return lost_by(*network_.group); }
 
 // Where the words for or from a host begin: one word, then a size for each pair of ranks, in the
 // order of the messages.
@@ -82,7 +82,7 @@ base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) 
   transport::Exchange exchange;
   exchange.send = {std::as_bytes(out).data(), 0, 0, at, bytes};
   exchange.recv = {std::as_writable_bytes(in).data(), 0, 0, at, bytes};
-  if (auto done = of_.network_.carrier->run(exchange); !done) return done;
+  if (auto done = of_.network_.group->run(exchange); !done) return done;
   std::uint64_t slabs = 1;
   std::uint64_t shared = 0;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
@@ -245,7 +245,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
 base::Status NodeBlocks::carry(Layout& out, Layout& in, std::byte* send, std::byte* recv) const {
   const bool shared = leaders() > 1;
   if (shared) {
-    const Slice own{node_.local_rank(), leaders(), network_.carrier->packet_bytes()};
+    const Slice own{node_.local_rank(), leaders(), network_.group->packet_bytes()};
     take_slices(own, out.message_at, out.message_bytes);
     take_slices(own, in.message_at, in.message_bytes);
   }
@@ -256,7 +256,7 @@ base::Status NodeBlocks::carry(Layout& out, Layout& in, std::byte* send, std::by
     if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
     exchange.rounds = &counts->rounds();
   }
-  return shared ? network_.carrier->run_shared(exchange) : network_.carrier->run(exchange);
+  return shared ? network_.group->run_shared(exchange) : network_.group->run(exchange);
 }
 
 void NodeBlocks::Data::copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) {

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "carrier/uneven_steps.h"
 #include "node/node_slabs.h"
 #include "plan/placement.h"
@@ -35,7 +35,7 @@ constexpr std::uint64_t kVerdictBytes = sizeof(NodeVerdict);
 
 // By what a leader reaches the other hosts; all null on other ranks.
 struct NodeNetwork {
-  UdpCarrier* carrier = nullptr;
+  UdpGroup* group = nullptr;
   UnevenSteps* counts = nullptr;     // null on a leader where no steps are to be made
   UnevenSteps* of_slices = nullptr;  // the same for shared messages
   std::uint32_t leaders = 1;         // so many may share messages

@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "carrier/uneven_steps.h"
 #include "node/node.h"
 #include "plan/placement.h"
@@ -25,10 +25,10 @@ namespace alm::carrier {
 
 class NodeExchange {
  public:
-  // `carrier` has one member per host; it is null on ranks that lead nobody, and must outlive this.
+  // `group` has one member per host; it is null on ranks that lead nobody, and must outlive this.
   // `leaders` of each host take part in shared exchanges.
   NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement, std::uint32_t self,
-               UdpCarrier* carrier, std::uint32_t leaders = 1);
+               UdpGroup* group, std::uint32_t leaders = 1);
 
   // How an exchange goes between hosts: in phases that combine, or shared by all leaders; else in
   // the rounds of the host leaders.
@@ -60,7 +60,7 @@ class NodeExchange {
   std::unique_ptr<node::Node> node_;
   plan::Placement placement_;
   std::uint32_t self_;
-  UdpCarrier* carrier_;
+  UdpGroup* group_;
   std::uint32_t leaders_;
   UnevenSteps* counts_ = nullptr;
   UnevenSteps* of_slices_ = nullptr;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 
 namespace alm::carrier {
 
@@ -32,9 +32,9 @@ inline void take_slices(const Slice& slice, std::vector<std::uint64_t>& at,
   }
 }
 
-// For node::SlabData: the rank for which the carrier's last exchange failed.
-inline std::optional<std::uint32_t> lost_by(const UdpCarrier& carrier) {
-  const auto loss = carrier.loss();
+// For node::SlabData: the rank for which the group's last exchange failed.
+inline std::optional<std::uint32_t> lost_by(const UdpGroup& group) {
+  const auto loss = group.loss();
   return loss ? std::optional(loss->lost) : std::nullopt;
 }
 

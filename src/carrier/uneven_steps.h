@@ -21,7 +21,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "execute/execution.h"
 #include "topology/cluster.h"
 
@@ -40,8 +40,8 @@ class UnevenSteps {
         paths = nullptr;
   };
 
-  // The carrier and the cluster must live as long as this.
-  UnevenSteps(UdpCarrier& carrier, Network network);
+  // The group and the cluster must live as long as this.
+  UnevenSteps(UdpGroup& group, Network network);
 
   // Collective over the members, before every exchange. `send`, `recv`: bytes to and from each
   // member. `wants_steps`, the same on all members, says for a load() whether this exchange will
@@ -82,7 +82,7 @@ class UnevenSteps {
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
 
-  UdpCarrier& carrier_;
+  UdpGroup& group_;
   Network network_;
   std::uint64_t latency_bytes_ = 0;
 
@@ -96,8 +96,8 @@ class UnevenSteps {
   std::uint64_t planned_for_ = 0;  // hash of this member's counts in the steps
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
-  base::Rounds stepped_;  // the rounds of the carrier with steps or paths added
-  std::optional<execute::Execution> stepped_sites_;  // the carrier's site plan, with the steps
+  base::Rounds stepped_;  // the rounds of the group with steps or paths added
+  std::optional<execute::Execution> stepped_sites_;  // the group's site plan, with the steps
 };
 
 }  // namespace alm::carrier

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/transport.h"
 #include "topology/cluster.h"
 
 namespace alm::model {
@@ -21,15 +22,14 @@ struct Estimate {
 };
 
 enum class Level : std::uint8_t { kLeaf, kAcross };
-enum class Carrier : std::uint8_t { kUdp, kMpi };
 
 // A quantity of the LogP kind, between two hosts of one leaf or of two.
 struct Parameter {
   std::string name;  // one of kParameterNames
   Level level = Level::kLeaf;
-  Carrier carrier = Carrier::kUdp;
-  std::uint64_t bytes = 0;  // for parameters that depend on the size
-  Estimate value;           // in the unit of its name: s, or s per byte
+  base::Transport transport = base::Transport::kUdp;  // key `carrier`
+  std::uint64_t bytes = 0;                            // for parameters that depend on the size
+  Estimate value;                                     // in the unit of its name: s, or s per byte
 };
 
 // The rate of a link as a cluster file counts it: frames with all headers, not payload.
@@ -98,6 +98,6 @@ base::Result<Profile> parse_profile(std::string_view text, std::string_view file
 // A parameter at a level, measured at the size nearest to `bytes`; nothing if it was not measured
 // there.
 std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,
-                                  Carrier carrier, std::uint64_t bytes = 0);
+                                  base::Transport transport, std::uint64_t bytes = 0);
 
 }  // namespace alm::model

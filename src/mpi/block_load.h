@@ -1,6 +1,6 @@
 // The load of the next MPI_Alltoallv or MPI_Alltoallw, equal on all ranks: the bytes that the
 // fullest rank carries. It is the size class of their trials. A rank knows its own counts alone.
-// Where every rank is a member of the UDP carrier, they tell each other their counts over UDP
+// Where every rank is a member of the UDP group, they tell each other their counts over UDP
 // (carrier/uneven_steps.h), else they agree by an MPI collective (agreed_load.h).
 #pragma once
 

@@ -119,7 +119,7 @@ std::string BringUp::join(std::string_view refusal) {
 
 std::string BringUp::open_udp() {
   PeerRecord mine = records_[members_.self];
-  ReservedSets sets;  // given back wherever this ends without a carrier
+  ReservedSets sets;  // given back wherever this ends without a group
   std::unique_ptr<node::NodeMemory> memory;
   if (members_.is_leader()) open_sockets(mine, sets);
   if (members_.leads() && mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
@@ -236,7 +236,7 @@ void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
   }
 }
 
-// Reserves set numbers in the order in which the carrier uses them. mine.set is 0 if too few are
+// Reserves set numbers in the order in which the group uses them. mine.set is 0 if too few are
 // left.
 void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
   const std::size_t phases = members_.leads() ? ways_.phases() : 0;
@@ -321,9 +321,9 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
                      records_[rank].cause.data());
 }
 
-// Empty when every pair of hosts has exchanged a full packet; the carrier is open then.
+// Empty when every pair of hosts has exchanged a full packet; the group is open then.
 std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes) {
-  if (driver_ != nullptr) open_carrier(sets, datagram_bytes);
+  if (driver_ != nullptr) open_udp_group(sets, datagram_bytes);
   // Nobody begins before everybody listens. A rank that does not wait says hello too early at
   // worst, and says it again until it is answered; the outcome tells whether it has been.
   collectives_.come_together();
@@ -334,7 +334,7 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
     if (driver_ != nullptr) courier_.begin_together();
     return {};
   }
-  courier_.close_carrier();
+  courier_.close_udp_group();
   if (!told) return told.error().message;
   const auto host_name = [this](std::uint32_t host) {
     return members_.host_names[members_.placement.leader(host)];
@@ -367,7 +367,7 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
   return {};
 }
 
-void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
+void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   io::PeerSet peers;
   const auto& tuning = members_.tuning;
   peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
@@ -392,7 +392,7 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
                                                 driver_->endpoint().paths(), links);
     peers.tuples.assign(placement.hosts(), round);
   }
-  carrier::UdpCarrier::Shared shared{members_.leaders, {}, lanes(peers)};
+  carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
   if (members_.ways.known()) peers.tuples = members_.ways.tuples;
   if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.ways)) {
     peers.config.path_rule = transport::PathRule::kLeastLoaded;
@@ -408,7 +408,7 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
   peers.identity.local_set = leaders[members_.host].set;
   const std::size_t made =
       1 + phase_sets.size() + (shared.sets.empty() ? 0 : 1) + shared.lanes.size();
-  courier_.open_carrier(*driver_, std::move(peers), phase_sets, std::move(shared));
+  courier_.open_udp_group(*driver_, std::move(peers), phase_sets, std::move(shared));
   sets.hand_over(made);
 }
 

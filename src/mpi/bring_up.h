@@ -72,7 +72,7 @@ class BringUp {
   std::uint32_t common_datagram_bytes() const;
   static void add_peer(io::PeerSet& peers, const PeerRecord& record, std::uint16_t set);
   std::vector<io::PeerSet> lanes(const io::PeerSet& own) const;
-  void open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes);
+  void open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes);
 
   template <class Part>
   base::Status gather_part(const PeerRecord& mine);

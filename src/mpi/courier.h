@@ -1,5 +1,5 @@
 // Carries out each exchange of a communicator by a given way: over UDP, through the memory of a
-// host with several ranks, or by MPI messages. Nothing else in this room knows all carriers.
+// host with several ranks, or by MPI messages. Nothing else in this room knows all of them.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "carrier/message_carrier.h"
+#include "carrier/message_group.h"
 #include "carrier/node_exchange.h"
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "carrier/uneven_steps.h"
 #include "mpi/block_staging.h"
 #include "mpi/job.h"
@@ -32,10 +32,10 @@ class Courier {
 
   // --- For bringing up (bring_up.cc) On leaders. `phase_sets`: for each phase of each plan, the
   // set numbers of the host leaders by host.
-  void open_carrier(io::Driver& driver, io::PeerSet peers,
-                    std::span<const std::vector<std::uint16_t>> phase_sets,
-                    carrier::UdpCarrier::Shared shared);
-  void close_carrier();
+  void open_udp_group(io::Driver& driver, io::PeerSet peers,
+                      std::span<const std::vector<std::uint16_t>> phase_sets,
+                      carrier::UdpGroup::Shared shared);
+  void close_udp_group();
   // Exchanges one full packet between every two hosts; returns the outcome (hello_exchange.h).
   std::uint64_t say_hello();
   // Returns when all members have left the agreement on the outcome of hello. Until then its last
@@ -59,7 +59,7 @@ class Courier {
   // This rank exchanges by other means in this call, `bytes` with each rank. Ranks that wait for it
   // over UDP learn that it is not coming.
   void goes_elsewhere(std::uint64_t bytes);
-  // Holds the staging memory of the next exchange for as long as the carrier may use it.
+  // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   // `counts_told`: tell_counts() has been called in this call.
@@ -111,11 +111,11 @@ class Courier {
 
   bool udp_ = false;
   mutable std::mutex mutex_;  // a thread may close while the program begins another call
-  std::unique_ptr<carrier::UdpCarrier> carrier_;        // null on ranks that do not lead
+  std::unique_ptr<carrier::UdpGroup> udp_group_;        // null on ranks that do not lead
   std::unique_ptr<carrier::UnevenSteps> uneven_steps_;  // null where not useful
   std::unique_ptr<carrier::UnevenSteps> slice_steps_;   // the same for slices
   std::unique_ptr<carrier::NodeExchange> host_;         // null where every host has one rank
-  std::unique_ptr<carrier::MessageCarrier> messages_;
+  std::unique_ptr<carrier::MessageGroup> messages_;
   std::shared_ptr<const void> memory_;  // of the running exchange
   transport::Counters counted_;         // the part that is already in the statistics
   std::uint64_t calls_ = 0;             // begun so far; equal on all ranks

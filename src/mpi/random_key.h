@@ -1,4 +1,4 @@
-// Random contributions to the keys of UDP carriers.
+// Random contributions to the keys of UDP groups.
 #pragma once
 
 #include <sys/types.h>

@@ -15,8 +15,8 @@ namespace {
 // Sizes for which a choice is remembered.
 constexpr std::size_t kRememberedMax = 1024;
 
-std::string_view carrier_key(tuning::Carrier carrier) {
-  return carrier == tuning::Carrier::kUdp ? "udp" : "mpi";
+std::string_view transport_key(base::Transport transport) {
+  return transport == base::Transport::kUdp ? "udp" : "mpi";
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ base::Status Repertoire::plan_messages_between_sites(const base::Options& option
 }
 
 void Repertoire::take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max) {
-  carrier_ = tuning::Carrier::kUdp;
+  transport_ = base::Transport::kUdp;
   packet_bytes_ = packet_bytes;
   phases_bytes_max_ = phases_bytes_max;
   if (site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite) {
@@ -118,7 +118,7 @@ std::size_t Repertoire::phases() const {
 }
 
 bool Repertoire::has_phases(std::uint64_t bytes) const {
-  return carrier_ == tuning::Carrier::kUdp && !combining_.empty() && bytes <= phases_bytes_max_;
+  return transport_ == base::Transport::kUdp && !combining_.empty() && bytes <= phases_bytes_max_;
 }
 
 // Equal on all ranks, also on those that do not take part in the exchange of hosts.
@@ -154,7 +154,7 @@ tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
 
 tuning::Way Repertoire::way_of_sites(std::uint64_t bytes) const {
   // Larger blocks of hosts with several ranks go piece by piece, by the same plan.
-  if (carrier_ != tuning::Carrier::kUdp || combining_.empty()) return {};
+  if (transport_ != base::Transport::kUdp || combining_.empty()) return {};
   const bool combines = members_.host_block(bytes) <= site_combined_max_;
   return tuning::phased_way(site_plans_ + (combines ? 1 : 0));
 }
@@ -169,7 +169,7 @@ tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
 
 tuning::Way Repertoire::blocks_way() const {
   const bool direct = site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite;
-  const bool over_udp = carrier_ == tuning::Carrier::kUdp && !combining_.empty();
+  const bool over_udp = transport_ == base::Transport::kUdp && !combining_.empty();
   if (over_udp && direct && !members_.placement.shared()) {
     return tuning::phased_way(site_plans_);
   }
@@ -179,7 +179,7 @@ tuning::Way Repertoire::blocks_way() const {
 
 // Whether leaders share messages of so many bytes between hosts.
 tuning::Sharing Repertoire::sharing(std::uint64_t host_bytes) const {
-  const bool several = carrier_ == tuning::Carrier::kUdp && members_.leaders > 1;
+  const bool several = transport_ == base::Transport::kUdp && members_.leaders > 1;
   if (!several || host_bytes < carrier::kSharedBytesMin) return tuning::Sharing::kNone;
   return fixes_leaders_ ? tuning::Sharing::kFixed : tuning::Sharing::kTried;
 }
@@ -228,7 +228,7 @@ std::uint64_t Repertoire::packets_of(tuning::Way way, std::uint64_t bytes) const
 }
 
 const plan::Plan& Repertoire::plan_in_use() const {
-  if (carrier_ == tuning::Carrier::kUdp) return plan_;
+  if (transport_ == base::Transport::kUdp) return plan_;
   return site_message_plan_ ? *site_message_plan_ : message_plan_;
 }
 
@@ -245,7 +245,7 @@ std::string Repertoire::key_of(tuning::Way way) const {
     case tuning::Way::Kind::kRounds:
       break;
   }
-  return fmt::format("{} {}", carrier_key(carrier_), plan_in_use().identity);
+  return fmt::format("{} {}", transport_key(transport_), plan_in_use().identity);
 }
 
 std::string Repertoire::name_of(tuning::Way way) const {
@@ -265,7 +265,7 @@ std::string Repertoire::name_of(tuning::Way way) const {
       break;
   }
   return plan::text_of(plan_in_use()) +
-         std::string(carrier_ == tuning::Carrier::kUdp ? " over UDP" : kOverMessages);
+         std::string(transport_ == base::Transport::kUdp ? " over UDP" : kOverMessages);
 }
 
 }  // namespace alm::mpi

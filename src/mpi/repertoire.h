@@ -13,6 +13,7 @@
 
 #include "base/options.h"
 #include "base/result.h"
+#include "base/transport.h"
 #include "model/profile.h"
 #include "mpi/members.h"
 #include "plan/combining.h"
@@ -36,7 +37,7 @@ class Repertoire {
   // Bring-up has decided on UDP, or on MPI messages. `phases_bytes_max`: larger blocks go without
   // phases, except between sites.
   void take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max);
-  void take_messages() { carrier_ = tuning::Carrier::kMessages; }
+  void take_messages() { transport_ = base::Transport::kMpi; }
 
   const plan::Plan& plan_of_hosts() const { return plan_; }         // over UDP
   const plan::Plan& message_plan() const { return message_plan_; }  // among ranks
@@ -60,8 +61,10 @@ class Repertoire {
   std::vector<tuning::Way> candidates_for_blocks(std::uint64_t load) const;
   // The model's choice among our ways for blocks of any size.
   tuning::Way blocks_way() const;
-  tuning::Kin kin_of(tuning::Way way) const { return tuning::kin_of(way, carrier_); }
-  bool goes_over_udp(tuning::Way way) const { return kin_of(way) == tuning::Kin::kUdp; }
+  base::Transport transport_of(tuning::Way way) const {
+    return tuning::transport_of(way, transport_);
+  }
+  bool goes_over_udp(tuning::Way way) const { return transport_of(way) == base::Transport::kUdp; }
   // Packets that a rank sends, by the model; 0: not known.
   std::uint64_t packets_of(tuning::Way way, std::uint64_t bytes) const;
 
@@ -84,7 +87,7 @@ class Repertoire {
   tuning::Sharing sharing(std::uint64_t host_bytes) const;
 
   const Members& members_;
-  tuning::Carrier carrier_ = tuning::Carrier::kMessages;
+  base::Transport transport_ = base::Transport::kMpi;
   bool always_combines_ = false;  // by the option
   bool fixes_leaders_ = false;    // by the option
   // The request for plans that know sites. These lie in combining_ from site_plans_ on: first the

@@ -26,10 +26,10 @@ Trials::Key Trials::key_of(std::uint64_t bytes) const {
   return {tuning::SizeClass(bytes), model.kind, model.index};
 }
 
-std::vector<tuning::Kin> Trials::kin_of(const std::vector<tuning::Way>& ways) const {
-  std::vector<tuning::Kin> kin;
-  for (const tuning::Way way : ways) kin.push_back(ways_.kin_of(way));
-  return kin;
+std::vector<base::Transport> Trials::transports_of(const std::vector<tuning::Way>& ways) const {
+  std::vector<base::Transport> out;
+  for (const tuning::Way way : ways) out.push_back(ways_.transport_of(way));
+  return out;
 }
 
 Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
@@ -42,8 +42,9 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
     std::erase_if(made.ways,
                   [](tuning::Way way) { return way.kind == tuning::Way::Kind::kMessages; });
   }
-  made.trial = tuning::Trial(kin_of(made.ways), least_time(bytes, topology::Packing::kShared),
-                             job_.options.time_scale);
+  made.trial =
+      tuning::Trial(transports_of(made.ways), least_time(bytes, topology::Packing::kShared),
+                    job_.options.time_scale);
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
     const tuning::Way way = made.ways[i];
@@ -69,7 +70,7 @@ Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
   made.bytes = load;
   made.any_size = true;
   made.ways = ways_.candidates_for_blocks(load);
-  made.trial = tuning::Trial(kin_of(made.ways), limit, job_.options.time_scale);
+  made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
   adopt(made);
   return tried_blocks_.emplace(sizes, std::move(made)).first->second;
 }

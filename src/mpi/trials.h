@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/transport.h"
 #include "mpi/job.h"
 #include "mpi/members.h"
 #include "mpi/repertoire.h"
@@ -51,7 +52,7 @@ class Trials {
   using Key = std::tuple<tuning::SizeClass, tuning::Way::Kind, std::uint32_t>;  // the model's way
 
   Key key_of(std::uint64_t bytes) const;
-  std::vector<tuning::Kin> kin_of(const std::vector<tuning::Way>& ways) const;
+  std::vector<base::Transport> transports_of(const std::vector<tuning::Way>& ways) const;
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
   base::Status agree(tuning::Trial& trial) const;
   tuning::Decision subject(const Tried& tried) const;

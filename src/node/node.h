@@ -54,7 +54,7 @@ class Node {
   std::uint32_t local_rank() const { return memory_->local_rank(); }
   const NodeMemory& memory() const { return *memory_; }
 
-  // See UdpCarrier::begin; for the ranks of this host.
+  // See UdpGroup::begin; for the ranks of this host.
   void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
 
   // Called before a turn's data are written, and after.

@@ -62,7 +62,7 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// The carrier of a phase's messages.
+// What carries a phase's messages.
 enum class Via : std::uint8_t {
   kNetwork,
   kMemory,  // of the host: the members share it

@@ -39,12 +39,9 @@ constexpr Way message_way(plan::MessageOrder order) {
   return {Way::Kind::kMessages, static_cast<std::uint32_t>(order)};
 }
 
-// Over what the rounds of a communicator travel.
-enum class Carrier : std::uint8_t { kUdp, kMessages };
-
-// Whether this way goes over UDP or by the MPI library. Our MPI messages cost what the library's
-// own way costs.
-Kin kin_of(Way way, Carrier rounds);
+// `rounds`: the transport of the communicator's plan. The library's own way counts as kMpi, because
+// its messages cost what ours cost.
+Transport transport_of(Way way, Transport rounds);
 // Whether blocks of several pairs may share a packet. True for the library's own way, which may do
 // so.
 bool combines(Way way);

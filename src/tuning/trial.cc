@@ -30,12 +30,12 @@ base::Nanos known_by(std::vector<base::Nanos> seen) {
 
 }  // namespace
 
-Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit, double time_scale)
+Trial::Trial(const std::vector<Transport>& ways, base::Nanos limit, double time_scale)
     : librarys_(Rules::kLibrarys), limit_(limit), span_(base::slowed(Rules::kSpan, time_scale)) {
   assert(!ways.empty());
-  for (const Kin kin : ways) {
+  for (const Transport transport : ways) {
     ways_.emplace_back();
-    ways_.back().kin = kin;
+    ways_.back().transport = transport;
   }
   begin();
 }
@@ -225,7 +225,7 @@ bool Trial::cannot_win(std::size_t way) const {
 void Trial::opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
 
 bool Trial::librarys_own(std::size_t way) const {
-  return way == librarys_ && ways_[way].kin == Kin::kLibrary;
+  return way == librarys_ && ways_[way].transport == Transport::kMpi;
 }
 
 bool Trial::to_warm(std::size_t way) const {
@@ -326,12 +326,12 @@ double Trial::expected(std::size_t way) const {
     return std::max(0.0, ratio(candidate.first, best) / Rules::kWarming - 1);
   }
   if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
-  double kins = std::numeric_limits<double>::infinity();
+  double alike = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
-    if (ways_[other].kin != candidate.kin || time(other) == 0) continue;
-    kins = std::min(kins, ratio(time(other), best));
+    if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
+    alike = std::min(alike, ratio(time(other), best));
   }
-  return (std::isinf(kins) ? Rules::kUnseen : std::max(Rules::kUnseen, kins)) - 1;
+  return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1;
 }
 
 // The cost of the way's next run, with its leads and the opening of connections.

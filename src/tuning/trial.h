@@ -62,19 +62,20 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/transport.h"
 
 namespace alm::tuning {
 
-// Over what a way goes. Ways of one kin are expected to be slow together.
-enum class Kin : std::uint8_t { kUdp, kLibrary };
+using base::Transport;
 
 class Trial {
  public:
   // Two ways: ours and the MPI library's own. `limit`: the least time of a call; 0: not known.
-  explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
-  // At least one way, in order of preference. `time_scale`: how many times longer calls take than
+  explicit Trial(base::Nanos limit = 0) : Trial({Transport::kUdp, Transport::kMpi}, limit) {}
+  // The transports of the ways, at least one, in order of preference: ways over the same transport
+  // are expected to be slow together. `time_scale`: how many times longer calls take than
   // at full speed (base::slowed).
-  explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0, double time_scale = 1);
+  explicit Trial(const std::vector<Transport>& ways, base::Nanos limit = 0, double time_scale = 1);
 
   // `limit` has become known, or has changed.
   void set_limit(base::Nanos limit);
@@ -135,7 +136,7 @@ class Trial {
 
  private:
   struct Candidate {
-    Kin kin{};
+    Transport transport{};
     std::vector<base::Nanos> seen;  // sightings in this trial, as agreed on
     std::ptrdiff_t run_begin = 0;   // sightings count from here on
     base::Nanos known = 0;          // its time from before this trial

@@ -20,7 +20,8 @@ struct TrialRules {
   // Close to the limit the budget counts no more calls than fit this time: programs have few calls
   // of a second.
   static constexpr base::Nanos kSpan = 20 * base::kSecond;
-  // An unseen way is expected to take so many times as long as the best, or as ways of its kin.
+  // An unseen way is expected to take so many times as long as the best, or as ways over the same
+  // transport.
   static constexpr double kUnseen = 3;
   // The library's first call is expected to take so many times as long as its second.
   static constexpr double kWarming = 4;

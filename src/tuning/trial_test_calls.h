@@ -46,7 +46,8 @@ inline int calls_until_decided(Trial& trial, const Times& times) {
 }
 
 inline Trial six() {
-  return Trial({Kin::kUdp, Kin::kLibrary, Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
+  return Trial({Transport::kUdp, Transport::kMpi, Transport::kUdp, Transport::kMpi, Transport::kMpi,
+                Transport::kMpi});
 }
 
 }  // namespace alm::tuning

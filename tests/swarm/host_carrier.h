@@ -1,5 +1,5 @@
 // One rank's phases on the network of a swarm: each of those between hosts has a set of peers and a
-// channel of its own, as carrier::UdpCarrier gives it; those within a host leave their messages in
+// channel of its own, as carrier::UdpGroup gives it; those within a host leave their messages in
 // its memory, which loses nothing.
 #pragma once
 

@@ -16,17 +16,17 @@
 
 namespace alm::carrier {
 
-class MessageCarrier {
+class MessageGroup {
  public:
   using FlowOf = std::function<io::MessageFlow(const plan::Phase&)>;
   // `plan` serves blocks of any size. `between_sites` takes its place where blocks have one size,
   // and for all blocks if it forwards none. `flow_of` serves the phases of both plans.
-  MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                 const FlowOf& flow_of = few_at_a_time,
-                 std::optional<plan::Plan> between_sites = std::nullopt);
-  ~MessageCarrier();
-  MessageCarrier(const MessageCarrier&) = delete;
-  MessageCarrier& operator=(const MessageCarrier&) = delete;
+  MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
+               const FlowOf& flow_of = few_at_a_time,
+               std::optional<plan::Plan> between_sites = std::nullopt);
+  ~MessageGroup();
+  MessageGroup(const MessageGroup&) = delete;
+  MessageGroup& operator=(const MessageGroup&) = delete;
 
   const plan::Plan& plan() const { return any_size_.execution.plan(); }
 

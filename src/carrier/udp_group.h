@@ -5,7 +5,7 @@
 // Each phase of a combining plan has a set of peers of its own. So the transport takes it for an
 // exchange like any other, and a call's phase acknowledges the same phase of the call before.
 //
-// Where several leaders of a host share its messages, each has a carrier, whose members are the
+// Where several leaders of a host share its messages, each has a group, whose members are the
 // leaders of the same number on all hosts. Shared exchanges have a set of their own, in which each
 // leader has its part of the window, so that together they keep to the window of the host. Where
 // all ranks are leaders, they also exchange with each other without the memory of hosts: in one
@@ -27,7 +27,7 @@
 
 namespace alm::carrier {
 
-class UdpCarrier {
+class UdpGroup {
  public:
   // Called while an exchange waits.
   struct Hooks {
@@ -44,13 +44,13 @@ class UdpCarrier {
     std::vector<std::uint16_t> sets;
     std::vector<io::PeerSet> lanes;
   };
-  // `peers` describes the members; the carrier registers it with the driver, which must live until
+  // `peers` describes the members; the group registers it with the driver, which must live until
   // close(). `plan` has one direct phase. phase_sets[i][phase][member]: the set numbers reserved
   // for the phases of combining[i]. Where shared.sets is empty, all exchanges are shared.
-  UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
-             std::vector<plan::Plan> combining,
-             std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Shared shared,
-             Hooks hooks);
+  UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
+           std::vector<plan::Plan> combining,
+           std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets, Shared shared,
+           Hooks hooks);
   // Ends the traffic and gives the set numbers back. Precondition: peers need nothing any more.
   void close();
 

@@ -1,4 +1,4 @@
-#include "carrier/message_carrier.h"
+#include "carrier/message_group.h"
 
 #include <algorithm>
 
@@ -8,8 +8,7 @@ namespace {
 // Runs each phase on a lane of its own. MPI addresses ranks, so peers are translated to ranks.
 class MessagePhases final : public execute::Carrier {
  public:
-  MessagePhases(PointToPoint& messages, const plan::Plan& plan,
-                const MessageCarrier::FlowOf& flow_of)
+  MessagePhases(PointToPoint& messages, const plan::Plan& plan, const MessageGroup::FlowOf& flow_of)
       : messages_(messages), plan_(plan) {
     for (const plan::Phase& phase : plan.phases) {
       lanes_.push_back(lanes_.size());
@@ -79,16 +78,16 @@ class MessagePhases final : public execute::Carrier {
 
 }  // namespace
 
-MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of)
+MessageGroup::Way::Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of)
     : execution(std::move(plan)),
       carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow_of)) {}
 
-io::MessageFlow MessageCarrier::few_at_a_time(const plan::Phase& /*phase*/) {
+io::MessageFlow MessageGroup::few_at_a_time(const plan::Phase& /*phase*/) {
   return PointToPoint::kFew;
 }
 
-MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                               const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
+MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
+                           const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
     : messages_(std::move(messages)),
       any_size_(*messages_, std::move(plan), flow_of),
       ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
@@ -98,21 +97,21 @@ MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Pla
 }
 
 // MPI may still use the buffers in which messages were put together.
-MessageCarrier::~MessageCarrier() {
+MessageGroup::~MessageGroup() {
   if (messages_->ended()) return;
   for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
   messages_->keep(std::shared_ptr<const void>(std::move(between_sites_)));
 }
 
-base::Status MessageCarrier::run(const transport::ConstBlocks& send,
-                                 const transport::MutableBlocks& recv,
-                                 const execute::Amounts& amounts) {
+base::Status MessageGroup::run(const transport::ConstBlocks& send,
+                               const transport::MutableBlocks& recv,
+                               const execute::Amounts& amounts) {
   const bool between = between_sites_ && (amounts.uniform() || !forwards_);
   Way& way = between ? *between_sites_ : any_size_;
   return way.execution.run(*way.carrier, send, recv, amounts);
 }
 
-MessageCarrier::Way& MessageCarrier::way_of(plan::MessageOrder order) {
+MessageGroup::Way& MessageGroup::way_of(plan::MessageOrder order) {
   auto& way = ways_[static_cast<std::size_t>(order)];
   if (!way) {
     const std::uint32_t ranks = plan().ranks;
@@ -123,8 +122,8 @@ MessageCarrier::Way& MessageCarrier::way_of(plan::MessageOrder order) {
   return *way;
 }
 
-base::Status MessageCarrier::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
-                                 std::uint64_t bytes) {
+base::Status MessageGroup::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
+                               std::uint64_t bytes) {
   Way& way = way_of(order);
   return way.execution.run(*way.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
                            {.each = bytes});
