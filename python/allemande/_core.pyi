@@ -217,7 +217,7 @@ class Cluster:
 
     def latency_seconds(self, hosts: Sequence[str] | None) -> float:
         """
-        The longest way between two of these hosts (None: all), by the latencies of its links.
+        The longest route between two of these hosts (None: all), by the latencies of its links.
         """
 
     def to_toml(self) -> str:
@@ -244,7 +244,7 @@ class Cluster:
 
     def bound_seconds(self, hosts: Sequence[str] | None, bytes: int, combines: bool = False) -> float:
         """
-        As limit_seconds, with the least ways before and after each link: for small blocks too.
+        As limit_seconds, with the least times before and after each link: for small blocks too.
         """
 
     def traffic_bound_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]], combines: bool = False) -> float:
@@ -349,7 +349,7 @@ class Tuning:
 
     @property
     def latency_us(self) -> float:
-        """One full frame over the longest way through the idle network."""
+        """One full frame over the longest route through the idle network."""
 
     @property
     def contended_port(self) -> str:
@@ -503,7 +503,7 @@ class Demand:
 
     @property
     def fills_s(self) -> float:
-        """The last packet's way after its host, for each phase."""
+        """The last packet's time after its host, for each phase."""
 
     @property
     def turns_s(self) -> float:
@@ -588,7 +588,7 @@ class Predictor:
 
     def latency_s(self) -> float | None:
         """
-        Of the longest way, by the latencies of its links alone; None without a cluster.
+        Of the longest route, by the latencies of its links alone; None without a cluster.
         """
 
 def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:

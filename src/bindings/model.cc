@@ -263,7 +263,7 @@ void bind_model(nb::module_& m) {
   nb::class_<Demand>(m, "Demand", "What a shape asks of the idle network, in seconds.")
       .def_ro("links_s", &Demand::links_s, "The least time the links allow for each phase.")
       .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
-      .def_ro("fills_s", &Demand::fills_s, "The last packet's way after its host, for each phase.")
+      .def_ro("fills_s", &Demand::fills_s, "The last packet's time after its host, for each phase.")
       .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
       .def_ro("distance_s", &Demand::distance_s, "Of turns_s the latencies of the links.")
       .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
@@ -322,7 +322,7 @@ void bind_model(nb::module_& m) {
           "bytes"_a, "What the links allow; None without a cluster.")
       .def(
           "latency_s", [](const PyPredictor& self) { return self.get().latency_s(); },
-          "Of the longest way, by the latencies of its links alone; None without a cluster.");
+          "Of the longest route, by the latencies of its links alone; None without a cluster.");
   m.def("usual_way", usual_way, "cluster"_a, "members"_a.none(), "bytes"_a,
         "The key of the way that allemande takes by itself, before any trial.");
 }

@@ -63,8 +63,8 @@ void check_paths(const SimulateOptions& options, const topology::Cluster& cluste
   }
   if (paths <= most) return;
   throw RaisedError{base::bad_input(
-      fmt::format("options: {} paths, but hosts are at most {} ways apart; expected 1 to {}", paths,
-                  most, most))};
+      fmt::format("options: {} paths, but hosts are at most {} routes apart; expected 1 to {}",
+                  paths, most, most))};
 }
 
 std::vector<std::uint8_t> assigned_paths(

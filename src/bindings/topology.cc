@@ -239,7 +239,8 @@ void bind_cluster(nb::module_& m) {
             return topology::latency_seconds(c, participants(c, hosts));
           },
           "hosts"_a.none(),
-          "The longest way between two of these hosts (None: all), by the latencies of its links.")
+          "The longest route between two of these hosts (None: all), by the latencies of its "
+          "links.")
       .def("to_toml", topology::to_toml, "The cluster file that reads back as this cluster.")
       .def(
           "framed_bytes",
@@ -293,7 +294,8 @@ void bind_cluster(nb::module_& m) {
                                                     packing_of(combines));
           },
           "hosts"_a.none(), "bytes"_a, "combines"_a = false,
-          "As limit_seconds, with the least ways before and after each link: for small blocks too.")
+          "As limit_seconds, with the least times before and after each link: for small blocks "
+          "too.")
       .def(
           "traffic_bound_seconds",
           [](const Cluster& c, const HostNames& hosts, const nb::object& matrix, bool combines) {

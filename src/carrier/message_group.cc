@@ -78,7 +78,8 @@ class MessagePhases final : public execute::Carrier {
 
 }  // namespace
 
-MessageGroup::Way::Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of)
+MessageGroup::PreparedPlan::PreparedPlan(PointToPoint& messages, plan::Plan plan,
+                                         const FlowOf& flow_of)
     : execution(std::move(plan)),
       carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow_of)) {}
 
@@ -90,16 +91,16 @@ MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan pl
                            const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
     : messages_(std::move(messages)),
       any_size_(*messages_, std::move(plan), flow_of),
-      ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
+      prepared_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
   if (!between_sites) return;
   forwards_ = between_sites->forwards();
-  between_sites_ = std::make_unique<Way>(*messages_, *std::move(between_sites), flow_of);
+  between_sites_ = std::make_unique<PreparedPlan>(*messages_, *std::move(between_sites), flow_of);
 }
 
 // MPI may still use the buffers in which messages were put together.
 MessageGroup::~MessageGroup() {
   if (messages_->ended()) return;
-  for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
+  for (auto& made : prepared_) messages_->keep(std::shared_ptr<const void>(std::move(made)));
   messages_->keep(std::shared_ptr<const void>(std::move(between_sites_)));
 }
 
@@ -107,26 +108,27 @@ base::Status MessageGroup::run(const transport::ConstBlocks& send,
                                const transport::MutableBlocks& recv,
                                const execute::Amounts& amounts) {
   const bool between = between_sites_ && (amounts.uniform() || !forwards_);
-  Way& way = between ? *between_sites_ : any_size_;
-  return way.execution.run(*way.carrier, send, recv, amounts);
+  PreparedPlan& made = between ? *between_sites_ : any_size_;
+  return made.execution.run(*made.carrier, send, recv, amounts);
 }
 
-MessageGroup::Way& MessageGroup::way_of(plan::MessageOrder order) {
-  auto& way = ways_[static_cast<std::size_t>(order)];
-  if (!way) {
+MessageGroup::PreparedPlan& MessageGroup::prepared(plan::MessageOrder order) {
+  auto& made = prepared_[static_cast<std::size_t>(order)];
+  if (!made) {
     const std::uint32_t ranks = plan().ranks;
     const std::uint32_t sends = order == plan::MessageOrder::kAll ? ranks : PointToPoint::kFew;
-    way = std::make_unique<Way>(*messages_, plan::plan_of(order, ranks, plan().self),
-                                [sends](const plan::Phase&) { return io::MessageFlow(sends); });
+    made = std::make_unique<PreparedPlan>(
+        *messages_, plan::plan_of(order, ranks, plan().self),
+        [sends](const plan::Phase&) { return io::MessageFlow(sends); });
   }
-  return *way;
+  return *made;
 }
 
 base::Status MessageGroup::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
                                std::uint64_t bytes) {
-  Way& way = way_of(order);
-  return way.execution.run(*way.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
-                           {.each = bytes});
+  PreparedPlan& made = prepared(order);
+  return made.execution.run(*made.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
+                            {.each = bytes});
 }
 
 }  // namespace alm::carrier

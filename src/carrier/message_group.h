@@ -46,19 +46,19 @@ class MessageGroup {
   std::uint64_t messages_sent() const { return messages_->messages_sent(); }
 
  private:
-  struct Way {
-    Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of);
+  struct PreparedPlan {
+    PreparedPlan(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of);
     execute::Execution execution;
     std::unique_ptr<execute::Carrier> carrier;
   };
   static io::MessageFlow few_at_a_time(const plan::Phase& phase);
-  Way& way_of(plan::MessageOrder order);
+  PreparedPlan& prepared(plan::MessageOrder order);
 
   std::unique_ptr<PointToPoint> messages_;
-  Way any_size_;
-  std::unique_ptr<Way> between_sites_;
-  bool forwards_ = false;                   // the plan between sites does
-  std::vector<std::unique_ptr<Way>> ways_;  // by MessageOrder, made when first taken
+  PreparedPlan any_size_;
+  std::unique_ptr<PreparedPlan> between_sites_;
+  bool forwards_ = false;                                // the plan between sites does
+  std::vector<std::unique_ptr<PreparedPlan>> prepared_;  // by MessageOrder, made when first taken
 };
 
 }  // namespace alm::carrier

@@ -54,7 +54,7 @@ class Network final : public sim::Program {
   // Whether several frames are known to be due by `until`.
   bool several_due(Picos until) const;
   // The least time from a frame's entering to its host.
-  Picos shortest_way() const { return shortest_up_ + shortest_down_; }
+  Picos shortest_route() const { return shortest_up_ + shortest_down_; }
 
   // Frames delivered and frames lost since the caller last cleared these lists.
   std::vector<Delivered>& delivered() { return delivered_; }

@@ -66,7 +66,7 @@ TEST(Messages, ExchangesFollowOneAnother) {
   EXPECT_EQ(result.counters.acks_sent, 3u * 16 * 15);
 }
 
-// A ring and the way back: each host sends to one other in each step, in the second twice as much.
+// A ring and back: each host sends to one other in each step, in the second twice as much.
 TEST(Messages, StepsFollowOneAnotherTogether) {
   const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
   SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 0);

@@ -10,7 +10,7 @@ namespace {
 // A link between switches is the limit if it needs so much longer than the hosts'.
 constexpr double kThin = 1.01;
 
-struct Way {
+struct Route {
   double latency = 0;   // of the longest
   double fill = 0;      // the same without the time its host takes to send
   double distance = 0;  // the farthest, of this what the links' latencies make
@@ -22,8 +22,8 @@ struct Way {
   }
 };
 
-Way longest_way(const LinkBound& links, std::span<const Message> messages, double block) {
-  Way longest;
+Route longest_route(const LinkBound& links, std::span<const Message> messages, double block) {
+  Route longest;
   for (const Message& one : messages) {
     longest.see(links, one.from, one.to,
                 std::min<double>(one.blocks * block, links.packet_bytes()));
@@ -33,15 +33,15 @@ Way longest_way(const LinkBound& links, std::span<const Message> messages, doubl
 
 // The longest route of a complete exchange, and the mean distance from one of its ends to all
 // others: the larger one of the two ends.
-struct Ways {
-  Way longest;
+struct Routes {
+  Route longest;
   double mean_distance = 0;
 };
 
-// Twice to the farthest: in a tree that is the longest way.
-Ways longest_way(const LinkBound& links, std::uint32_t ranks, double block) {
+// Twice to the farthest: in a tree that is the longest route.
+Routes longest_route(const LinkBound& links, std::uint32_t ranks, double block) {
   const double packet = std::min<double>(block, links.packet_bytes());
-  Ways out;
+  Routes out;
   std::uint32_t from = 0;
   for (int turn = 0; turn < 2; ++turn) {
     std::uint32_t far = from;
@@ -95,7 +95,7 @@ double host_s(const ExchangeShape& shape, const LinkBound& links, std::uint64_t 
 void add_complete(Demand& out, const ExchangeShape& shape, const Phase& phase,
                   const LinkBound& links, std::uint64_t bytes) {
   const double seconds = links.complete_seconds(bytes);
-  const auto [way, mean_distance] = longest_way(links, shape.ranks, static_cast<double>(bytes));
+  const auto [route, mean_distance] = longest_route(links, shape.ranks, static_cast<double>(bytes));
   const double packets = (shape.ranks - 1) * packets_of(static_cast<double>(bytes), links);
   double steps = 0;
   const double host = host_s(shape, links, bytes);
@@ -106,11 +106,11 @@ void add_complete(Demand& out, const ExchangeShape& shape, const Phase& phase,
   out.rounds_s += seconds;
   if (shape.between_sites && seconds > kThin * (shape.ranks - 1) * host) out.unpaced_s += seconds;
   out.steps_s += std::max(steps, seconds);
-  out.fills_s += way.fill;
-  out.turns_s += way.fill;
-  out.distance_s += way.distance;
+  out.fills_s += route.fill;
+  out.turns_s += route.fill;
+  out.distance_s += route.distance;
   out.packets += packets;
-  out.pace_s += pace(shape, packets, packets * (way.latency - way.distance + mean_distance),
+  out.pace_s += pace(shape, packets, packets * (route.latency - route.distance + mean_distance),
                      packets * mean_distance);
 }
 
@@ -159,15 +159,15 @@ class Stage {
     const auto block = static_cast<double>(bytes_);
     std::vector<Message> all;
     std::vector<double> sent(shape_.ranks, 0), distances(shape_.ranks, 0);
-    Way longest;
+    Route longest;
     double rounds = 0;
     for (const Round& round : rounds_) {
-      const Way way = longest_way(links_, round.messages, block);
-      longest.latency = std::max(longest.latency, way.latency);
-      longest.fill = std::max(longest.fill, way.fill);
-      longest.distance = std::max(longest.distance, way.distance);
-      out.turns_s += way.fill;
-      out.distance_s += way.distance;
+      const Route route = longest_route(links_, round.messages, block);
+      longest.latency = std::max(longest.latency, route.latency);
+      longest.fill = std::max(longest.fill, route.fill);
+      longest.distance = std::max(longest.distance, route.distance);
+      out.turns_s += route.fill;
+      out.distance_s += route.distance;
       rounds += links_.seconds(round, bytes_);
       all.insert(all.end(), round.messages.begin(), round.messages.end());
     }

@@ -134,8 +134,8 @@ std::string BringUp::open_udp() {
 
   // A single switch has one route between any two hosts.
   const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
-  if (finds_ways(job_.options, job_.links()) && !one_switch) {
-    if (std::string reason = find_ways(); !reason.empty()) return reason;
+  if (finds_routes(job_.options, job_.links()) && !one_switch) {
+    if (std::string reason = find_routes(); !reason.empty()) return reason;
   }
   std::uint32_t datagram_bytes = common_datagram_bytes();
   if (std::string reason = say_hello(sets, datagram_bytes); !reason.empty()) {
@@ -152,7 +152,7 @@ std::string BringUp::open_udp() {
 }
 
 // Also empty if no routes are found.
-std::string BringUp::find_ways() {
+std::string BringUp::find_routes() {
   const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
   std::vector<std::vector<io::Address>> addresses;
   if (driver_ != nullptr) {
@@ -180,26 +180,26 @@ std::string BringUp::find_ways() {
   std::vector<io::HopQuestion> questions;
   std::vector<io::Address> routers;
   if (driver_ != nullptr) {
-    questions = way_questions(addresses, members_.host, of_hosts);
+    questions = route_questions(addresses, members_.host, of_hosts);
     routers = driver_->ask_routers(questions, patience);
     add_routers(mine, routers);
   }
   if (const auto gathered = gather(); !gathered) return gathered.error().message;
   if (driver_ == nullptr) return {};
-  members_.ways =
-      mpi::find_ways(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
-                     questions, routers, addresses);
-  if (members_.ways.known()) {
+  members_.routes =
+      mpi::find_routes(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
+                       questions, routers, addresses);
+  if (members_.routes.known()) {
     std::vector<std::string> hosts;
     for (std::uint32_t host = 0; host < members_.placement.hosts(); ++host) {
       hosts.push_back(members_.host_names[members_.placement.leader(host)]);
     }
-    job_.log.debug("ways by path number: " + members_.ways.text(hosts));
+    job_.log.debug("routes by path number: " + members_.routes.text(hosts));
   }
   if (members_.self == 0) {
-    job_.log.info(members_.ways.known()
-                      ? fmt::format("{} ways between leaves", members_.ways.count)
-                      : "no router has told which ways there are: path numbers are hashed");
+    job_.log.info(members_.routes.known()
+                      ? fmt::format("{} routes between leaves", members_.routes.count)
+                      : "no router has told which routes there are: path numbers are hashed");
   }
   return {};
 }
@@ -393,8 +393,8 @@ void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
     peers.tuples.assign(placement.hosts(), round);
   }
   carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
-  if (members_.ways.known()) peers.tuples = members_.ways.tuples;
-  if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.ways)) {
+  if (members_.routes.known()) peers.tuples = members_.routes.tuples;
+  if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.routes)) {
     peers.config.path_rule = transport::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);

@@ -58,7 +58,7 @@ class BringUp {
   std::string open_udp();
   std::string open_messages();
   std::string share_memory(std::unique_ptr<node::NodeMemory>& memory);
-  std::string find_ways();
+  std::string find_routes();
   std::string say_hello(ReservedSets& sets, std::uint32_t datagram_bytes);
   std::string say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
                                 const std::string& reason);

@@ -1,6 +1,6 @@
 // The state of one user communicator, and what happens to a call on it. The call goes down once: to
-// the way on trial (trials.h), to plain bytes (staging.h, block_staging.h) and to those who
-// carry it (courier.h). It comes up once, with the time it took or the failure (failure.h).
+// the way on trial (trials.h), to plain bytes (staging.h, block_staging.h) and to the courier
+// (courier.h). It comes up once, with the time it took or the failure (failure.h).
 #pragma once
 
 #include <atomic>

@@ -85,17 +85,17 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
 plan::Plan Courier::plan_with_paths() const {
   plan::Plan plan = ways_.plan_of_hosts();
   const std::uint32_t hosts = members_.placement.hosts();
-  if (!assigns_by_ways()) return plan;
+  if (!assigns_routes()) return plan;
   std::vector<std::vector<base::PeerId>> sends;
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const auto rounds = make_rounds(job_.options, members_.leaves, hosts, host);
     sends.push_back(rounds.value().rounds().send);
   }
-  plan.phases.front().rounds.paths = assigned_paths(members_.ways, members_.host, sends);
+  plan.phases.front().rounds.paths = assigned_paths(members_.routes, members_.host, sends);
   return plan;
 }
 
-bool Courier::assigns_by_ways() const { return assigns_paths(job_.options, members_.ways); }
+bool Courier::assigns_routes() const { return assigns_paths(job_.options, members_.routes); }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.
 void Courier::end_with_host() {
@@ -156,10 +156,10 @@ void Courier::make_steps() {
   if (!steps && (host_ || !wants_trials(job_.options) || !job_.has_native)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
-  if (steps && assigns_by_ways()) {
+  if (steps && assigns_routes()) {
     network.paths = [this](std::span<const std::uint64_t> bytes,
                            std::span<const base::PeerId> send) {
-      return assigned_paths(members_.ways, members_.host, bytes, send);
+      return assigned_paths(members_.routes, members_.host, bytes, send);
     };
   }
   if (members_.leaders > 1) {

@@ -93,7 +93,7 @@ class Courier {
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   base::Status send_blocks(tuning::Way way, const BlockStaging& staged);
   plan::Plan plan_with_paths() const;
-  bool assigns_by_ways() const;
+  bool assigns_routes() const;
   void make_steps();
   void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);

@@ -1,5 +1,5 @@
 // Who the ranks of a communicator are and where they are. Data, filled in by bring-up; equal on all
-// ranks except `self`, `host` and parts of `ways`.
+// ranks except `self`, `host` and parts of `routes`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "mpi/found_ways.h"
+#include "mpi/found_routes.h"
 #include "mpi/settings.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
@@ -28,7 +28,7 @@ struct Members {
   base::Nanos far_round_trip = 0;      // the longest between sites, as measured; 0: not measured
   std::optional<plan::Tuning> tuning;  // from the cluster file
   std::uint32_t leaders = 1;           // the first so many ranks of each host
-  FoundWays ways;                      // to the other hosts; on leaders
+  FoundRoutes routes;                  // to the other hosts; on leaders
 
   // Whether this rank is its host's leader.
   bool leads() const { return placement.leads(self); }

@@ -1,6 +1,6 @@
 // Assigns path numbers so that as few packets of one step as possible share a link between a leaf
-// switch and those above it (schedule/ways.h). The routing tables tell which path number leads by
-// which uplink of a leaf.
+// switch and those above it (schedule/spread_over_routes.h). The routing tables tell which path
+// number leads by which uplink of a leaf.
 #pragma once
 
 #include <cstdint>

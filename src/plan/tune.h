@@ -29,7 +29,7 @@ struct Tuning {
   double host_rate_mbit_s = 0;      // the slowest participant's host link
   double packet_time_us = 0;        // one full frame on that link
   std::uint32_t mtu_bytes = 1500;
-  double latency_us = 0;              // L: one full frame over the longest way, idle network
+  double latency_us = 0;              // L: one full frame over the longest route, idle network
   std::string contended_port;         // "leaf0 -> core", with the queue that gives the window
   std::vector<std::string> warnings;  // for networks that no window suits
 };

@@ -81,10 +81,10 @@ enum class LidEngine {
 };
 inline constexpr std::uint32_t kLmcMax = 7;
 
-// The ways from one host to another, each as the list of its switches.
-struct GivenWays {
+// The routes from one host to another, each as the list of its switches.
+struct GivenRoutes {
   std::uint32_t from = 0, to = 0;
-  std::vector<std::vector<std::uint32_t>> ways;  // by path number
+  std::vector<std::vector<std::uint32_t>> routes;  // by path number
 };
 
 struct Settings {
@@ -93,9 +93,10 @@ struct Settings {
   // kLid, tables from outside: [switch][host << lmc | offset] -> port, or kNoPort; empty: made by
   // lid_engine.
   std::vector<std::uint32_t> lid_ports;
-  std::vector<GivenWays> given = {};  // kGiven; all other pairs take the way of destination tables
-  std::vector<bool> dead;             // links that carry nothing; empty: none
-  bool partial = false;  // hosts may be out of each other's reach; packets end at a switch then
+  // kGiven; all other pairs take the route of destination tables.
+  std::vector<GivenRoutes> given = {};
+  std::vector<bool> dead;  // links that carry nothing; empty: none
+  bool partial = false;    // hosts may be out of each other's reach; packets end at a switch then
 };
 
 class Routes {
@@ -170,7 +171,7 @@ class Routes {
   base::Status check_lids(const topology::Cluster& cluster) const;
   base::Status lay_routes(const topology::Cluster& cluster, const Candidates& candidates);
   base::Status lay_given(const topology::Cluster& cluster, const Candidates& candidates,
-                         const std::vector<GivenWays>& given);
+                         const std::vector<GivenRoutes>& given);
 
   Rule rule_ = Rule::kEcmp;
   Kind kind_ = Kind::kTable;
@@ -185,8 +186,8 @@ class Routes {
   std::vector<std::uint32_t> lid_ports_;       // kLid
   std::vector<std::uint32_t> pool_;            // kWalk: ports of all routes
   std::vector<std::uint32_t> first_, second_;  // [from][to]: where in the pool a route begins
-  std::vector<Group> ways_;                    // kGiven, [from][to]: their part of begins_
-  std::vector<std::uint32_t> begins_;          // where in the pool a way begins
+  std::vector<Group> given_routes_;            // kGiven, [from][to]: their part of begins_
+  std::vector<std::uint32_t> begins_;          // where in the pool a route begins
 };
 
 }  // namespace alm::routing

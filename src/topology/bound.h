@@ -1,8 +1,8 @@
 // The bound of an exchange: the least time it can take, for small blocks too. The limit
 // (alltoall_limits) counts bytes alone. But the first byte on a link has come there from a sender,
 // and the last one still has to get to a receiver:
-//   T >= max over directed links of (least way before it + bytes / rate + least way after it)
-// The ways are those over an idle network, with each link's frame time and latency; switches that
+//   T >= max over directed links of (least time before it + bytes / rate + least time after it)
+// The times are those over an idle network, with each link's frame time and latency; switches that
 // cut through pass the head of a frame on at once. The frames on both ways are the shortest
 // possible: a message has full frames but for the last one, and where messages share packets a
 // frame may hold a single byte. Exchanges that follow each other without a barrier may overlap and

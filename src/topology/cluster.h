@@ -178,7 +178,7 @@ base::Result<Hierarchy> hierarchy(const Cluster& cluster);
 // The same for any cluster: where the graph is no tree, "above" means nothing and the leaf switches
 // are the only level. This is what schedules are mapped to.
 Hierarchy schedule_hierarchy(const Cluster& cluster);
-// The root of the hierarchy: the switch in the middle of the longest way between two hosts.
+// The root of the hierarchy: the switch in the middle of the longest route between two hosts.
 NodeId root_switch(const Cluster& cluster);
 
 // Sites: parts of a cluster that lie far from each other. A host is where its switch is.
@@ -187,8 +187,8 @@ struct Sites {
   std::vector<std::uint32_t> of;   // [host]; empty: the cluster file names none
 };
 Sites sites(const Cluster& cluster);
-// The longest way between two of the hosts, by the latencies of its links alone. Where several ways
-// lead to a host, the one with the least latency counts.
+// The longest route between two of the hosts, by the latencies of its links alone. Where several
+// routes lead to a host, the one with the least latency counts.
 double latency_seconds(const Cluster& cluster, std::span<const base::HostId> hosts);
 
 // Payload of a full packet.

@@ -30,7 +30,7 @@ class Adjacency {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-// A depth-first spanning tree. `bridge[v]`: the link to v's parent is the only way between v's
+// A depth-first spanning tree. `bridge[v]`: the link to v's parent is the only route between v's
 // subtree and the rest; in a tree every link is.
 struct Walk {
   std::vector<std::uint32_t> order;        // nodes, parents before children

@@ -19,22 +19,24 @@ class AnswerTime {
  public:
   void carried(base::Nanos took) {
     took = std::max<base::Nanos>(1, took);
-    way_ = way_ == 0 ? took : std::min(way_, took);
+    round_trip_ = round_trip_ == 0 ? took : std::min(round_trip_, took);
   }
   void at_once(base::Nanos took) {
     carried(took);
-    const base::Nanos late = took - way_;
-    way_ += late / kPart;
+    const base::Nanos late = took - round_trip_;
+    round_trip_ += late / kPart;
     late_ += (late - late_) / kPart;
   }
-  bool known() const { return way_ > 0; }
-  base::Nanos way() const { return way_; }
+  bool known() const { return round_trip_ > 0; }
+  base::Nanos round_trip() const { return round_trip_; }
   // `least`: the shortest time that timers can keep.
-  base::Nanos patience(base::Nanos least) const { return std::max(least, 2 * way_ + 4 * late_); }
+  base::Nanos patience(base::Nanos least) const {
+    return std::max(least, 2 * round_trip_ + 4 * late_);
+  }
 
  private:
   static constexpr base::Nanos kPart = 8;
-  base::Nanos way_ = 0;
+  base::Nanos round_trip_ = 0;
   base::Nanos late_ = 0;
 };
 

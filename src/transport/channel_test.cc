@@ -184,7 +184,7 @@ TEST(Channel, ALostTailIsResentAfterAProbeFromTheCopyItKept) {
   EXPECT_EQ(group[0].counters().data_retransmitted, 2u);
 }
 
-// The second probe went another way: the answer to the first says nothing of that one.
+// The second probe took another path: the answer to the first says nothing of that one.
 TEST(Channel, OverSeveralPathsALateAnswerMakesNoPathSilent) {
   Config config;
   config.paths = 2;

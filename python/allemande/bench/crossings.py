@@ -1,4 +1,4 @@
-"""How often blocks cross from one part of a network to another, where the way is known before."""
+"""How often blocks cross from one part of a network to another, where the route is known before."""
 
 from __future__ import annotations
 

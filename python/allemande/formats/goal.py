@@ -110,7 +110,7 @@ class Parameters:
 def parameters(schedule: Schedule, overhead_ns: int = 0) -> Parameters | None:
     """L, o, g, G and S of the schedule's network; None where it is not known.
 
-    L is the latency of the longest way through the idle network without the packet's own time on
+    L is the latency of the longest route through the idle network without the packet's own time on
     the host link; o is what a packet costs the processor, 0 unless given.
     """
     cluster: Cluster | None = schedule.cluster

@@ -21,7 +21,7 @@ from allemande.model.signature_fit import PointToPoint, fit_signature
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, library_of, own_candidates, way_of
 from allemande.topology import Cluster
 
-# Per call, round, packet; times the way of the last packets; times the links' work.
+# Per call, round, packet; times the travel of the last packets; times the links' work.
 PRIOR = np.array([0.0, 0.0, 0.0, 1.2, 1.0])
 PRIOR_WEIGHT = 0.05  # of one sample
 SIGMA_LEAST = 0.012

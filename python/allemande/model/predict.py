@@ -32,8 +32,8 @@ class Row:
     low_s: float
     high_s: float
     limit_s: float | None  # None: the profile has no network
-    latency_s: float | None  # of the longest way, by the latencies of its links alone
-    bound_s: float | None  # limit_s and the least ways before and after the busiest link
+    latency_s: float | None  # of the longest route, by the latencies of its links alone
+    bound_s: float | None  # limit_s and the least times before and after the busiest link
     basis: str  # measured, fitted, extrapolated
     way: str = ""  # of ours: as decision files name it
 

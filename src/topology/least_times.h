@@ -11,12 +11,12 @@
 namespace alm::topology {
 
 // For frames of one size, from the nearest sender behind a link and to the nearest receiver beyond
-// it. Ways do not turn back. The cluster and its adjacency must outlive this.
-class LeastWays {
+// it. Frames do not turn back. The cluster and its adjacency must outlive this.
+class LeastTimes {
  public:
   // `sends`, `receives`: by host.
-  LeastWays(const Cluster& cluster, const Adjacency& adjacency, const std::vector<bool>& sends,
-            const std::vector<bool>& receives, double frame_bytes);
+  LeastTimes(const Cluster& cluster, const Adjacency& adjacency, const std::vector<bool>& sends,
+             const std::vector<bool>& receives, double frame_bytes);
 
   // before(): seconds from the start of the exchange until a frame can begin to leave `node` by a
   // link. after(): seconds from the end of the frame on that link to its end at a receiver.
