@@ -5,13 +5,13 @@
 namespace alm::carrier {
 namespace {
 
-// Runs each phase on a lane of its own. MPI addresses ranks, so peers are translated to ranks.
+// Runs each phase on a strand of its own. MPI addresses ranks, so peers are translated to ranks.
 class MessagePhases final : public execute::Carrier {
  public:
   MessagePhases(PointToPoint& messages, const plan::Plan& plan, const MessageGroup::FlowOf& flow_of)
       : messages_(messages), plan_(plan) {
     for (const plan::Phase& phase : plan.phases) {
-      lanes_.push_back(lanes_.size());
+      strands_.push_back(strands_.size());
       flows_.push_back(flow_of(phase));
     }
     by_rank_.resize(plan.phases.size());
@@ -24,7 +24,7 @@ class MessagePhases final : public execute::Carrier {
     messages_.make_ready(phase, plan_.phases[phase].rank_of(peer).value);
   }
   base::Result<Event> await() override {
-    const auto event = messages_.await(lanes_);
+    const auto event = messages_.await(strands_);
     if (!event) return event.error();
     const auto [phase, rank] = event.value();
     if (!rank || plan_.phases[phase].members.empty()) return Event{phase, rank};
@@ -71,7 +71,7 @@ class MessagePhases final : public execute::Carrier {
 
   PointToPoint& messages_;
   const plan::Plan& plan_;
-  std::vector<std::size_t> lanes_;
+  std::vector<std::size_t> strands_;
   std::vector<io::MessageFlow> flows_;  // by phase
   std::vector<ByRank> by_rank_;         // by phase
 };

@@ -44,7 +44,7 @@ class Ranks final : public Program {
     std::uint32_t length;
   };
   // One phase of one rank: it goes through an engine, or through the memory of the host.
-  struct Lane {
+  struct Part {
     std::unique_ptr<transport::Engine> engine;
     std::uint32_t rank = 0;
     bool running = false;
@@ -55,23 +55,23 @@ class Ranks final : public Program {
     std::vector<base::PeerId> early;
   };
   struct Rank {
-    Rank(plan::Plan plan, std::uint32_t lane)
-        : first_lane(lane), course(std::move(plan)), lanes(course.phases()) {
+    Rank(plan::Plan plan, std::uint32_t part)
+        : first_part(part), course(std::move(plan)), parts(course.phases()) {
       // Paced phases go first, or they would never keep their pace.
       for (const bool far : {true, false}) {
-        for (std::uint32_t i = 0; i < lanes; ++i) {
+        for (std::uint32_t i = 0; i < parts; ++i) {
           const bool is_far = course.plan().phases[i].reach == plan::Reach::kFar;
-          if (is_far == far) order.push_back(first_lane + i);
+          if (is_far == far) order.push_back(first_part + i);
         }
       }
     }
     sim::Picos starts_at = 0;   // the next exchange; kNever while one runs
-    std::uint32_t first_lane;   // in lanes_: that of its first phase
+    std::uint32_t first_part;   // in parts_: that of its first phase
     std::uint32_t entered = 0;  // exchanges started
     bool inside = false;        // it has not ended the latest of them
     execute::Course course;
-    std::size_t lanes;                 // one for each phase
-    std::vector<std::uint32_t> order;  // lanes, in the order in which they may send
+    std::size_t parts;                 // one for each phase
+    std::vector<std::uint32_t> order;  // parts, in the order in which they may send
     std::vector<std::uint64_t> send_bytes, recv_bytes;  // by rank; empty: all the same
     sim::Picos ended = 0;
   };
@@ -79,14 +79,14 @@ class Ranks final : public Program {
   struct alignas(32) Cargo {
     wire::Header header;
     std::uint32_t length = 0;
-    std::uint32_t lane = 0;  // in lanes_: the receiver's
+    std::uint32_t part = 0;  // in parts_: the receiver's
     std::uint8_t control_bytes = 0;
   };
   static_assert(sizeof(Cargo) == 32);
   using Control = std::array<std::byte, wire::kAckBytesMax>;
   // A message in the memory of a host that its receiver has not seen yet.
   struct Delivery {
-    std::uint32_t rank = 0, lane = 0;
+    std::uint32_t rank = 0, part = 0;
     base::PeerId from = 0;
   };
 
@@ -98,28 +98,28 @@ class Ranks final : public Program {
   void enter(std::uint32_t rank, sim::Picos now);
   void finish(std::uint32_t rank, sim::Picos now);
   bool start_phases(std::uint32_t rank, sim::Picos now);
-  void start_on_network(Rank& self, std::size_t lane, sim::Picos now);
-  void start_in_memory(std::uint32_t rank, std::size_t lane);
-  void hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer);
-  void arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer);
+  void start_on_network(Rank& self, std::size_t part, sim::Picos now);
+  void start_in_memory(std::uint32_t rank, std::size_t part);
+  void hand_over(std::uint32_t rank, std::size_t part, base::PeerId peer);
+  void arrived(std::uint32_t rank, std::size_t part, base::PeerId peer);
   bool complete_phases(Rank& self, sim::Picos now);
   bool has_come(const Rank& rank) const;
   bool advance(std::uint32_t rank, sim::Picos now);
   bool enter_when_due(std::uint32_t rank, sim::Picos now);
   bool pull_rank(std::uint32_t rank, sim::Picos now, std::uint32_t index, sim::Packet& packet);
-  void load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint32_t index,
+  void load(std::uint32_t rank, std::uint32_t part, bool resent, std::uint32_t index,
             sim::Packet& packet);
   sim::Picos late();
 
-  std::span<Lane> lanes_of(const Rank& rank) {
-    return std::span(lanes_).subspan(rank.first_lane, rank.lanes);
+  std::span<Part> parts_of(const Rank& rank) {
+    return std::span(parts_).subspan(rank.first_part, rank.parts);
   }
-  std::span<const Lane> lanes_of(const Rank& rank) const {
-    return std::span(lanes_).subspan(rank.first_lane, rank.lanes);
+  std::span<const Part> parts_of(const Rank& rank) const {
+    return std::span(parts_).subspan(rank.first_part, rank.parts);
   }
 
   std::vector<Rank> ranks_;
-  std::vector<Lane> lanes_;                           // by rank and phase
+  std::vector<Part> parts_;                           // by rank and phase
   std::vector<std::vector<std::uint32_t>> ranks_on_;  // by host
   std::vector<std::size_t> turn_;                     // by host: the rank that is pulled first
   std::vector<std::uint32_t> host_of_;                // by rank

@@ -153,10 +153,10 @@ class FakeMessages final : public carrier::PointToPoint {
   FakeMessages(FakeJob& job, CommHandle comm, std::uint32_t self, RankName name)
       : job_(job), comm_(comm), self_(self), name_(std::move(name)) {}
 
-  // Everything that may leave is sent at once; await() receives lane after lane.
-  base::Status start(std::size_t lane, const transport::Exchange& exchange,
+  // Everything that may leave is sent at once; await() receives strand after strand.
+  base::Status start(std::size_t strand, const transport::Exchange& exchange,
                      const io::MessageFlow&) override {
-    Lane& begun = lanes_[lane];
+    Strand& begun = strands_[strand];
     begun.exchange = exchange;
     begun.received = 0;
     for (const std::uint32_t to : exchange.rounds->send) {
@@ -164,23 +164,23 @@ class FakeMessages final : public carrier::PointToPoint {
     }
     return {};
   }
-  void make_ready(std::size_t lane, base::PeerId peer) override {
-    send(lanes_[lane].exchange, peer);
+  void make_ready(std::size_t strand, base::PeerId peer) override {
+    send(strands_[strand].exchange, peer);
   }
-  base::Result<Event> await(std::span<const std::size_t> lanes) override {
-    for (std::size_t index = 0; index < lanes.size(); ++index) {
-      const auto found = lanes_.find(lanes[index]);
-      if (found == lanes_.end()) continue;
-      Lane& lane = found->second;
-      const transport::Exchange& exchange = lane.exchange;
-      while (lane.received < exchange.rounds->recv.size()) {
-        const std::uint32_t from = exchange.rounds->recv[lane.received++];
+  base::Result<Event> await(std::span<const std::size_t> strands) override {
+    for (std::size_t index = 0; index < strands.size(); ++index) {
+      const auto found = strands_.find(strands[index]);
+      if (found == strands_.end()) continue;
+      Strand& strand = found->second;
+      const transport::Exchange& exchange = strand.exchange;
+      while (strand.received < exchange.rounds->recv.size()) {
+        const std::uint32_t from = exchange.rounds->recv[strand.received++];
         if (auto received = receive(exchange, from); !received) return received.error();
         if (exchange.reports_arrivals && exchange.recv.size_of(from) > 0) {
           return Event{index, from};
         }
       }
-      lanes_.erase(found);
+      strands_.erase(found);
       return Event{index, std::nullopt};
     }
     return base::bad_input("no exchange is under way");
@@ -222,7 +222,7 @@ class FakeMessages final : public carrier::PointToPoint {
     return {};
   }
 
-  struct Lane {
+  struct Strand {
     transport::Exchange exchange;
     std::size_t received = 0;  // messages, in the order of the rounds
   };
@@ -231,7 +231,7 @@ class FakeMessages final : public carrier::PointToPoint {
   CommHandle comm_;
   std::uint32_t self_;
   RankName name_;
-  std::map<std::size_t, Lane> lanes_;  // under way
+  std::map<std::size_t, Strand> strands_;  // under way
   std::uint64_t sent_ = 0;
 };
 

@@ -52,10 +52,10 @@ class Messages final : public carrier::PointToPoint {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  base::Status start(std::size_t lane, const transport::Exchange& exchange,
+  base::Status start(std::size_t strand, const transport::Exchange& exchange,
                      const io::MessageFlow& flow) override;
-  void make_ready(std::size_t lane, base::PeerId peer) override;
-  base::Result<Event> await(std::span<const std::size_t> lanes) override;
+  void make_ready(std::size_t strand, base::PeerId peer) override;
+  base::Result<Event> await(std::span<const std::size_t> strands) override;
   void give_up() override;
   bool ended() override;
   void keep(std::shared_ptr<const void> memory) override;

@@ -1,8 +1,8 @@
 // Runs the rounds of exchanges over MPI point-to-point messages, for fabrics that UDP cannot use.
 //
-// Lanes. Several exchanges may be under way at once, each on a lane of its own. A lane's messages
-// carry its number in their tag, so that exchanges of different lanes never mix; on one lane MPI
-// keeps the order.
+// Strands. Several exchanges may be under way at once, each on a strand of its own. A strand's
+// messages carry its number in their tag, so that exchanges of different strands never mix; on one
+// strand MPI keeps the order.
 //
 // Chunks. A block is cut into chunks, all full but the last. The last is always shorter, so that a
 // receiver notices a block of unexpected length. (A block of whole chunks ends with an empty one;
@@ -66,11 +66,11 @@ struct P2pTrouble {
 
 class MpiP2p {
  public:
-  static constexpr std::size_t kLanesMax = 4096;  // every MPI has tags up to 32767
+  static constexpr std::size_t kStrandsMax = 4096;  // every MPI has tags up to 32767
 
   struct Event {
-    std::size_t index = 0;                       // of the lane in the argument of await()
-    std::optional<transport::PeerId> arrived{};  // nothing: the lane's exchange is complete
+    std::size_t index = 0;                       // of the strand in the argument of await()
+    std::optional<transport::PeerId> arrived{};  // nothing: the strand's exchange is complete
   };
 
   // `comm` carries nothing else. `api` outlives this.
@@ -78,15 +78,16 @@ class MpiP2p {
 
   // Functions return MPI error codes. After an error only give_up() may be called.
 
-  // Begins an exchange on a lane that runs none, with at least one send outstanding at once. Its
+  // Begins an exchange on a strand that runs none, with at least one send outstanding at once. Its
   // rounds and the memory of its blocks must live until await() has returned its completion, or
-  // until ended() after give_up(). Every rank starts the exchanges of a lane in the same order.
-  int start(std::size_t lane, const transport::Exchange& exchange, const MessageFlow& flow);
+  // until ended() after give_up(). Every rank starts the exchanges of a strand in the same order.
+  int start(std::size_t strand, const transport::Exchange& exchange, const MessageFlow& flow);
   // The block for this peer, withheld at the start, is in the send buffer now.
-  void make_ready(std::size_t lane, transport::PeerId peer);
-  // Waits for the next event of these lanes, of which at least one runs an exchange; meanwhile all
-  // lanes proceed. All arrivals of an exchange come before its completion, if it reports them.
-  int await(std::span<const std::size_t> lanes, Event& event);
+  void make_ready(std::size_t strand, transport::PeerId peer);
+  // Waits for the next event of these strands, of which at least one runs an exchange; meanwhile
+  // all strands proceed. All arrivals of an exchange come before its completion, if it reports
+  // them.
+  int await(std::span<const std::size_t> strands, Event& event);
 
   // Why await() returned MPI_ERR_TRUNCATE.
   const std::optional<P2pTrouble>& trouble() const { return trouble_; }
@@ -103,7 +104,7 @@ class MpiP2p {
  private:
   enum class Coming : std::uint8_t { kMore, kAll, kTooMuch };  // the state of a block to come
 
-  struct Lane {
+  struct Strand {
     bool running = false;
     transport::Exchange exchange;
     std::size_t window = 0;
@@ -122,16 +123,16 @@ class MpiP2p {
     std::size_t receives() const { return exchange.rounds->recv.size(); }
   };
 
-  static std::uint64_t chunks_of(const Lane& lane, std::uint64_t bytes);
-  bool may_send(Lane& lane) const;
-  static int tag_of(std::size_t lane);
+  static std::uint64_t chunks_of(const Strand& strand, std::uint64_t bytes);
+  bool may_send(Strand& strand) const;
+  static int tag_of(std::size_t strand);
   int collect_all(bool& any);
-  int collect(std::size_t lane, bool& any);
-  int take(Lane& lane, std::size_t receive, const MPI_Status& status, bool in_status);
-  int post_receive(std::size_t lane, std::size_t receive);
-  int proceed(std::size_t lane);
-  int post_sends(std::size_t lane);
-  std::optional<Event> next_event(std::span<const std::size_t> lanes);
+  int collect(std::size_t strand, bool& any);
+  int take(Strand& strand, std::size_t receive, const MPI_Status& status, bool in_status);
+  int post_receive(std::size_t strand, std::size_t receive);
+  int proceed(std::size_t strand);
+  int post_sends(std::size_t strand);
+  std::optional<Event> next_event(std::span<const std::size_t> strands);
   int look_for_notices();
   std::byte* scratch();
 
@@ -144,7 +145,7 @@ class MpiP2p {
   MPI_Comm comm_;
   std::uint32_t ranks_;
   P2pOptions options_;
-  std::vector<Lane> lanes_;
+  std::vector<Strand> strands_;
   std::vector<int> finished_;
   std::vector<MPI_Status> statuses_;  // of those finished
   std::vector<std::byte> scratch_;    // for chunks that nobody wants
