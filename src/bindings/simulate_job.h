@@ -13,7 +13,7 @@
 
 namespace alm::bindings {
 
-// The limit of the exchange. 0 for pairs and steps, where Python adds up the limits of the steps.
+// The limit of the exchange. 0 for pairs and stages, where Python adds up the limits of the stages.
 // `combines`: messages hold several blocks.
 double limit_seconds(const SimulateOptions& options, const topology::Cluster& cluster,
                      bool combines);

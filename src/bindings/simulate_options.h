@@ -40,14 +40,16 @@ struct SimulateOptions {
     std::uint32_t from = 0, to = 0;
     std::uint64_t bytes = 0;
   };
-  std::vector<std::vector<Send>> steps;
-  std::uint64_t bytes_in(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
-  bool complete() const { return matrix.empty() && pairs.empty() && steps.empty(); }
-  // Bytes from rank to rank in all steps together.
+  std::vector<std::vector<Send>> stages;  // the key `steps`
+  std::uint64_t bytes_in(std::uint32_t stage, std::uint32_t from, std::uint32_t to) const;
+  bool complete() const { return matrix.empty() && pairs.empty() && stages.empty(); }
+  // Bytes from rank to rank in all stages together.
   std::uint64_t bytes(std::uint32_t from, std::uint32_t to) const {
-    if (!steps.empty()) {
+    if (!stages.empty()) {
       std::uint64_t sum = 0;
-      for (std::uint32_t step = 0; step < steps.size(); ++step) sum += bytes_in(step, from, to);
+      for (std::uint32_t stage = 0; stage < stages.size(); ++stage) {
+        sum += bytes_in(stage, from, to);
+      }
       return sum;
     }
     if (!matrix.empty()) return matrix[from * std::size_t{ranks()} + to];

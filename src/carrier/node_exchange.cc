@@ -193,13 +193,13 @@ base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std:
     const User user{send, recv, bytes, node_->memory().shape().slab_bytes / (here * here)};
     StraightBlocks data(placement_, self_, group_, user);
     return node::run_slabs(*node_, data, (bytes + user.piece - 1) / user.piece,
-                           {node::NodeCall::kAlltoall, bytes, leaders}, step_);
+                           {node::NodeCall::kAlltoall, bytes, leaders}, turn_);
   }
   const std::uint64_t piece = piece_bytes();
   EqualBlocks data(placement_, self_, group_, {send, recv, bytes, piece}, between_hosts.combining,
                    leaders);
   return node::run_slabs(*node_, data, (bytes + piece - 1) / piece,
-                         {node::NodeCall::kAlltoall, bytes, leaders}, step_);
+                         {node::NodeCall::kAlltoall, bytes, leaders}, turn_);
 }
 
 base::Status NodeExchange::alltoall_blocks(const transport::ConstBlocks& send,
@@ -207,9 +207,9 @@ base::Status NodeExchange::alltoall_blocks(const transport::ConstBlocks& send,
   const NodeNetwork network{group_, counts_, of_slices_, shared ? leaders_ : 1};
   NodeBlocks blocks(*node_, placement_, self_, network, calls_++, send, recv);
   node::NodeCall call{node::NodeCall::kBlocks, 0};
-  if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, step_); !told) return told;
+  if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, turn_); !told) return told;
   call.leaders = blocks.leaders();
-  return node::run_slabs(*node_, blocks.data(), blocks.slabs(), call, step_);
+  return node::run_slabs(*node_, blocks.data(), blocks.slabs(), call, turn_);
 }
 
 }  // namespace alm::carrier

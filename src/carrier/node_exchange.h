@@ -64,7 +64,7 @@ class NodeExchange {
   std::uint32_t leaders_;
   UnevenSteps* counts_ = nullptr;
   UnevenSteps* of_slices_ = nullptr;
-  std::uint64_t step_ = 0;   // the next
+  std::uint64_t turn_ = 0;   // the next
   std::uint64_t calls_ = 0;  // of alltoall_blocks
 };
 

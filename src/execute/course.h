@@ -43,7 +43,7 @@ class Course {
   explicit Course(plan::Plan plan);
 
   const plan::Plan& plan() const { return plan_; }
-  std::size_t phases() const { return steps_.size(); }
+  std::size_t phases() const { return states_.size(); }
   // A rank without partners in a phase takes no part in it.
   bool takes_part(std::size_t phase) const;
 
@@ -58,7 +58,7 @@ class Course {
   // [peer] not 0: the message to the peer must wait. Empty: none must.
   std::span<const std::uint8_t> withheld(std::size_t phase) const;
   // Whether arrived() must be called for this phase's messages.
-  bool feeds_later_phases(std::size_t phase) const { return steps_[phase].feeds_any; }
+  bool feeds_later_phases(std::size_t phase) const { return states_[phase].feeds_any; }
 
   // A message that may leave now, in a phase that has begun.
   struct Ready {
@@ -79,14 +79,14 @@ class Course {
     std::uint32_t move = 0;  // in plan::Phase::in
   };
   Source source(std::size_t phase, std::size_t out_move) const {
-    return steps_[phase].sources[out_move];
+    return states_[phase].sources[out_move];
   }
 
  private:
   struct Message {
     std::uint32_t phase = 0, index = 0;
   };
-  struct Step {
+  struct PhaseState {
     // Follows from the plan.
     std::uint32_t peers = 0;
     std::vector<Source> sources;           // by out move; empty: all are this rank's own blocks
@@ -105,12 +105,12 @@ class Course {
   };
 
   void resolve();
-  void measure(Step& step, const plan::Phase& phase, const Amounts& amounts);
+  void measure(PhaseState& state, const plan::Phase& phase, const Amounts& amounts);
   void set_free(Message from, std::vector<Ready>* ready);
 
   plan::Plan plan_;
-  std::vector<Step> steps_;  // by phase
-  std::size_t left_ = 0;     // phases not complete
+  std::vector<PhaseState> states_;  // by phase
+  std::size_t left_ = 0;            // phases not complete
 };
 
 }  // namespace alm::execute

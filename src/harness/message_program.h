@@ -68,7 +68,7 @@ class MessageProgram : public Program {
   std::uint64_t bytes_ = 0;
   std::function<std::uint64_t(std::uint32_t, std::uint32_t)> bytes_of_;
   std::function<std::uint64_t(std::uint32_t, std::uint32_t, std::uint32_t)> bytes_in_;
-  std::uint32_t steps_ = 1;
+  std::uint32_t stages_ = 1;
   std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
   routing::Rule rule_ = routing::Rule::kDModK;
   std::uint32_t exchanges_ = 0, ranks_done_ = 0;

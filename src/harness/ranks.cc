@@ -36,7 +36,7 @@ base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request, bo
   out->exchange_end_.assign(request.exchanges, 0);
   out->rule_ = request.network.rule;
   out->bytes_in_ = request.bytes_in;
-  out->steps_ = request.steps;
+  out->stages_ = request.stages;
   out->together_ = request.together;
   out->ranks_on_.resize(request.cluster->host_count());
   out->turn_.resize(request.cluster->host_count());
@@ -88,12 +88,12 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
     made.recv_bytes.push_back(request.bytes_of(peer, rank));
   }
-  // What takes part in any step takes part.
+  // What takes part in any stage takes part.
   for (std::uint32_t peer = 0; bytes_in_ && peer < count; ++peer) {
     std::uint64_t sends = 0, receives = 0;
-    for (std::uint32_t step = 0; step < steps_; ++step) {
-      sends = std::max(sends, bytes_in_(step, rank, peer));
-      receives = std::max(receives, bytes_in_(step, peer, rank));
+    for (std::uint32_t stage = 0; stage < stages_; ++stage) {
+      sends = std::max(sends, bytes_in_(stage, rank, peer));
+      receives = std::max(receives, bytes_in_(stage, peer, rank));
     }
     made.send_bytes.push_back(sends);
     made.recv_bytes.push_back(receives);
@@ -124,8 +124,8 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
         data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
         continue;
       }
-      for (std::uint32_t step = 0; step < request.exchanges; ++step) {
-        data_expected_ += engine->packets_of(bytes_in_(step % steps_, peer, rank));
+      for (std::uint32_t stage = 0; stage < request.exchanges; ++stage) {
+        data_expected_ += engine->packets_of(bytes_in_(stage % stages_, peer, rank));
       }
     }
     parts_of(made)[part].engine = std::move(engine);
@@ -144,11 +144,11 @@ execute::Amounts Ranks::amounts(const Rank& rank) const {
 
 Picos Ranks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean) : 0; }
 
-void Ranks::set_step(std::uint32_t rank, std::uint32_t step) {
+void Ranks::set_stage(std::uint32_t rank, std::uint32_t stage) {
   Rank& self = ranks_[rank];
   for (std::uint32_t peer = 0; peer < ranks_.size(); ++peer) {
-    self.send_bytes[peer] = bytes_in_(step, rank, peer);
-    self.recv_bytes[peer] = bytes_in_(step, peer, rank);
+    self.send_bytes[peer] = bytes_in_(stage, rank, peer);
+    self.recv_bytes[peer] = bytes_in_(stage, peer, rank);
   }
 }
 
@@ -156,7 +156,7 @@ void Ranks::enter(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   self.starts_at = sim::kNever;
   self.inside = true;
-  if (bytes_in_) set_step(rank, self.entered % steps_);
+  if (bytes_in_) set_stage(rank, self.entered % stages_);
   ++self.entered;
   self.course.begin(amounts(self));
   start_phases(rank, now);

@@ -94,7 +94,7 @@ class Ranks final : public Program {
   base::Status add(const SimRequest& request, std::uint32_t rank);
   base::Status check_hosts(const topology::Cluster& cluster) const;
   execute::Amounts amounts(const Rank& rank) const;
-  void set_step(std::uint32_t rank, std::uint32_t step);
+  void set_stage(std::uint32_t rank, std::uint32_t stage);
   void enter(std::uint32_t rank, sim::Picos now);
   void finish(std::uint32_t rank, sim::Picos now);
   bool start_phases(std::uint32_t rank, sim::Picos now);
@@ -129,8 +129,8 @@ class Ranks final : public Program {
   std::vector<execute::Course::Ready> ready_;
   transport::Emission emission_;
   std::vector<std::uint64_t> all_bytes_;  // [from * ranks + to], where blocks are forwarded
-  std::function<std::uint64_t(std::uint32_t, std::uint32_t, std::uint32_t)> bytes_in_;  // by step
-  std::uint32_t steps_ = 1;
+  std::function<std::uint64_t(std::uint32_t, std::uint32_t, std::uint32_t)> bytes_in_;  // by stage
+  std::uint32_t stages_ = 1;
   bool together_ = false;
   std::uint32_t ended_ = 0;  // with together_: ranks that have ended the current exchange
   std::uint64_t bytes_ = 0;

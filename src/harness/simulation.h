@@ -49,10 +49,10 @@ struct SimRequest {
   std::uint64_t bytes = 0;  // per pair
   // Instead of `bytes`, for matrices that differ.
   std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;
-  // Instead of both, exchanges that differ from one another: exchange e is step e % steps. Plans
+  // Instead of both, exchanges that differ from one another: exchange e is stage e % stages. Plans
   // that forward blocks give an error.
-  std::function<std::uint64_t(std::uint32_t step, std::uint32_t from, std::uint32_t to)> bytes_in;
-  std::uint32_t steps = 1;
+  std::function<std::uint64_t(std::uint32_t stage, std::uint32_t from, std::uint32_t to)> bytes_in;
+  std::uint32_t stages = 1;
   std::uint32_t exchanges = 1;  // a rank enters the next as soon as it has ended the one before
   bool together = false;        // all ranks enter the next when the last has ended the one before
   std::function<transport::Config(std::uint32_t rank)> config;

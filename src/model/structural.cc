@@ -139,9 +139,9 @@ double paced_s(const ExchangeShape& shape, const Phase& phase, const LinkBound& 
 }
 
 // A phase of rounds, or several at the same time, round by round.
-class Stage {
+class ConcurrentPhases {
  public:
-  Stage(const ExchangeShape& shape, const LinkBound& links, std::uint64_t bytes)
+  ConcurrentPhases(const ExchangeShape& shape, const LinkBound& links, std::uint64_t bytes)
       : shape_(shape), links_(links), bytes_(bytes) {}
 
   void join(const Phase& phase) {
@@ -237,13 +237,13 @@ Demand demand_of(const ExchangeShape& shape, const LinkBound& links, std::uint64
       add_complete(out, shape, phase, links, bytes);
       continue;
     }
-    Stage stage(shape, links, bytes);
-    stage.join(phase);
+    ConcurrentPhases concurrent(shape, links, bytes);
+    concurrent.join(phase);
     for (; i < shape.phases.size() && shape.phases[i].alongside; ++i) {
       out.rounds += static_cast<double>(shape.phases[i].round_count());
-      stage.join(shape.phases[i]);
+      concurrent.join(shape.phases[i]);
     }
-    stage.add_to(out);
+    concurrent.add_to(out);
   }
   return out;
 }
