@@ -265,14 +265,14 @@ void bind_model(nb::module_& m) {
       .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
       .def_ro("fills_s", &Demand::fills_s, "The last packet's time after its host, for each phase.")
       .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
-      .def_ro("distance_s", &Demand::distance_s, "Of turns_s the latencies of the links.")
+      .def_ro("distance_s", &Demand::distance_s, "The latencies of links in turns_s.")
       .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
       .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
       .def_prop_ro("work_s", &Demand::work_s, "What the links do, at that pace and in those steps.")
-      .def_ro("packets", &Demand::packets, "Of the rank that sends most.")
+      .def_ro("packets", &Demand::packets, "Those of the rank that sends most.")
       .def_ro("rounds", &Demand::rounds);
   m.def("demand", demand, "cluster"_a, "members"_a.none(), "shape"_a, "bytes"_a,
-        "Of blocks of so many bytes in our packets, among these hosts (None: all).");
+        "The demand of blocks of `bytes` in our packets, among these hosts (None: all).");
   m.def(
       "expected",
       [](const Demand& of, const ExchangeShape& shape) {
@@ -322,7 +322,7 @@ void bind_model(nb::module_& m) {
           "bytes"_a, "What the links allow; None without a cluster.")
       .def(
           "latency_s", [](const PyPredictor& self) { return self.get().latency_s(); },
-          "Of the longest route, by the latencies of its links alone; None without a cluster.");
+          "The longest route's latency, by its links alone; None without a cluster.");
   m.def("usual_way", usual_way, "cluster"_a, "members"_a.none(), "bytes"_a,
         "The key of the way that allemande takes by itself, before any trial.");
 }
