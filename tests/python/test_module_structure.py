@@ -171,7 +171,7 @@ def members_used_by_others(modules: Iterable[Module]) -> set[str]:
 
 
 def public_methods(module: Module) -> Iterator[str]:
-    """Of classes with no base whose methods they might replace."""
+    """Methods of classes without a base class whose methods they might replace."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ClassDef) and not node.bases:
             for member in node.body:
