@@ -1,5 +1,5 @@
-// toml++ as it is used here, compiled once (toml.cc): as a header alone it takes six seconds in every
-// source. It is linked statically, because a preloaded library must not need a shared object.
+// toml++ as it is used here, compiled once (toml.cc): as a header alone it takes six seconds in
+// every source. It is linked statically, because a preloaded library must not need a shared object.
 #pragma once
 
 #include <string_view>

@@ -118,9 +118,9 @@ class Courier {
   std::unique_ptr<carrier::UnevenSteps> slice_steps_;   // the same for slices
   std::unique_ptr<carrier::NodeExchange> host_;         // null where every host has one rank
   std::unique_ptr<carrier::MessageGroup> messages_;
-  std::shared_ptr<const void> memory_;                  // of the running exchange
-  transport::Counters counted_;                         // the part that is already in the statistics
-  std::uint64_t calls_ = 0;                             // begun so far; equal on all ranks
+  std::shared_ptr<const void> memory_;  // of the running exchange
+  transport::Counters counted_;         // the part that is already in the statistics
+  std::uint64_t calls_ = 0;             // begun so far; equal on all ranks
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };
 
