@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from allemande.report.plot_look import STYLE, share_legend
+from allemande.plot_look import STYLE, share_legend
 
 LONG = "a title that is too long for letters of the usual size, but which fits in smaller ones"
 

@@ -31,8 +31,8 @@ from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.lab.timers import TCP_RTO_MIN_MS
 from allemande.output_files import write_output
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.quantities import MISSING, format_seconds, format_size
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 
 CLUSTERS = "shallow-4x2,shallow-8x1,tam-8x1"
 SIZES = "3000,20000,100000"

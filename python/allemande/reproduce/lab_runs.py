@@ -21,7 +21,7 @@ from allemande.bench.figures import Figure
 from allemande.bench.runner import Effort
 from allemande.errors import BadInput, Failed
 from allemande.lab.timers import Timers, choose_timers
-from allemande.report.plot_look import COLOURS, STYLE, save
+from allemande.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.lab_curves import run_curves_in_lab
 from allemande.reproduce.lab_times import KeptTimes, measure_times

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from allemande.report.plot_look import INK
+from allemande.plot_look import INK
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.framing import payload_bytes
