@@ -45,7 +45,7 @@ struct Expected {
 // others. Rounds of few partners drift apart: they may overlap, and they may lose packets. So may
 // shuffles whose steps are uneven, as those among leaves of different sizes. What is posted in no
 // order collapses. Factors and deviations are those of 3,000 simulated exchanges on ten clusters
-// and 100 random networks (allemande.model.random_networks, seeds from 1000 on).
+// and 100 random networks (allemande.study.random_networks, seeds from 1000 on).
 Expected expected(const Demand& demand, const Course& course);
 
 }  // namespace alm::model

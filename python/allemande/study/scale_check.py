@@ -1,6 +1,6 @@
 """Does a slowed-down lab tell the truth? The same clusters at full speed and at smaller scales.
 
-Run as `python -m allemande.bench.scale_check` (`make bench-scale`): every cluster at scale 1, then
+Run as `python -m allemande.study.scale_check` (`make bench-scale`): every cluster at scale 1, then
 at smaller scales with scaled and with real timers. Times at a smaller scale are multiplied by it,
 so that all stand beside those at scale 1. What has been measured is kept and not measured again.
 """

@@ -1,6 +1,6 @@
 """Do lab and simulator agree? The same exchanges on the same networks in both.
 
-Run as `python -m allemande.bench.lab_agreement` (`make bench-agreement`): ten networks with the
+Run as `python -m allemande.study.lab_agreement` (`make bench-agreement`): ten networks with the
 three architectures, both kinds of switching and back-pressure; several algorithms and sizes. Times
 in the lab are multiplied by its scale. What has been measured is kept and not measured again. It
 exits with 1 where the two are farther apart than they may be.

@@ -1,7 +1,7 @@
 """`make bench-model`: predictions against the simulator and the lab, and what emitted tuning files
 gain there, as tables.
 
-    python -m allemande.model.bench_model [--all] [--no-lab]
+    python -m allemande.study.bench_model [--all] [--no-lab]
 
 Without --all a sample in 25 minutes at most. What the lab has measured lies in out/bench-model and
 out/emitted-rules, and is not measured again. Ends with 1 when a figure is missed.
@@ -20,12 +20,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from allemande.bench.emitted_rules import check, table_of
-from allemande.bench.rules_verdict import RulesRow, verdict
 from allemande.bench.runner import Effort
 from allemande.entry import exit_code_of
-from allemande.model import measured_choices
-from allemande.model.accuracy import (
+from allemande.stock_algorithms import LIBRARIES
+from allemande.study import measured_choices
+from allemande.study.accuracy import (
     HEADINGS,
     NEAR,
     Choice,
@@ -36,16 +35,17 @@ from allemande.model.accuracy import (
     last_line,
     near_part,
 )
-from allemande.model.lab_accuracy import lab
-from allemande.model.lab_samples import Bed
-from allemande.model.probed_networks import probed
-from allemande.model.simulated_accuracy import (
+from allemande.study.emitted_rules import check, table_of
+from allemande.study.lab_accuracy import lab
+from allemande.study.lab_samples import Bed
+from allemande.study.probed_networks import probed
+from allemande.study.rules_verdict import RulesRow, verdict
+from allemande.study.simulated_accuracy import (
     Watcher,
     first_choices,
     first_choices_between_sites,
     held_out,
 )
-from allemande.stock_algorithms import LIBRARIES
 
 SIMULATED_CHOICES = ChoiceTarget(near_part=0.95, far=0.20)
 TOLD_WIDTH = 72

@@ -1,6 +1,6 @@
 """`make bench-windows`: tuned windows against the best ones on random networks, as a table.
 
-    python -m allemande.model.bench_windows [--networks N] [--first SEED]
+    python -m allemande.study.bench_windows [--networks N] [--first SEED]
 
 Simulates true switches: half an hour on two cores for 500 networks. Ends with 1 when a figure is
 missed.
@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from allemande.entry import exit_code_of
-from allemande.model.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
 from allemande.quantities import format_size
+from allemande.study.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
 
 NETWORKS = 500
 NEAR_PART = 0.95  # of the networks

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from allemande import _core
 from allemande.errors import AllemandeError
-from allemande.model.random_trees import random_tree
+from allemande.study.random_trees import random_tree
 from allemande.topology import Cluster, Tuning, tune
 
 SIZES = (20_000, 100_000)

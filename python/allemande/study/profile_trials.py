@@ -1,6 +1,6 @@
 """Do trials begin well with a profile? The first calls of jobs, and the way they settle on.
 
-Run as `python -m allemande.bench.profile_trials`: on each cluster every way is timed and a
+Run as `python -m allemande.study.profile_trials`: on each cluster every way is timed and a
 profile is made of that. Then jobs with trials and this profile make `--calls` calls of each size,
 each with a decision file of its own. What the first `FIRST` calls took is compared with the last
 `SETTLED` calls of the same job. The last line is the verdict; exit code 1 where a figure is missed.
@@ -31,11 +31,11 @@ from allemande.entry import run_command
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.model.fits import with_fits
-from allemande.model.measured_choices import candidates_of
 from allemande.model.profile import save_profile
 from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
+from allemande.study.measured_choices import candidates_of
 from allemande.topology import load_cluster
 
 FIRST = 20
