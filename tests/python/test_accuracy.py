@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from allemande.bench.defaults import SCALE
+from allemande.cluster_part import first_hosts
 from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Sample
 from allemande.model.samples import profile_of
@@ -22,7 +23,7 @@ from allemande.study.accuracy import (
     summarise,
 )
 from allemande.study.lab_accuracy import OWN_GROUPS, predicted_own, predicted_stock
-from allemande.study.lab_samples import Bed, first_hosts
+from allemande.study.lab_samples import Bed
 from allemande.study.measured_choices import choices_of, measured_choices
 from allemande.study.probed_networks import probed
 from allemande.study.random_networks import HOSTS_MAX, random_network

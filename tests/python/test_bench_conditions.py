@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from allemande.bench.background import FlowLog, find_flows, parse_background, path
+from allemande.background import parse_background
+from allemande.bench.background_flows import FlowLog, find_flows, path
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions, parse_slow
 from allemande.bench.figure_output import rich_tables, shared_cells, to_csv, to_json

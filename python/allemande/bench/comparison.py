@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from allemande.bench.background import Flow, describe_flows, find_flows, parse_background, run_flows
+from allemande.background import parse_background
+from allemande.bench.background_flows import Flow, describe_flows, find_flows, run_flows
 from allemande.bench.candidates import Candidate, parse_candidates
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions
 from allemande.bench.crossings import with_crossings

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from allemande.bench.background import Background
+from allemande.background import Background
 from allemande.errors import BadInput
 from allemande.lab.timers import Timers
 from allemande.topology import Cluster, expand_hostlist, parse_cluster

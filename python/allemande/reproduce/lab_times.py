@@ -15,12 +15,12 @@ from typing import Any
 
 from allemande.bench.comparison import Comparison, compare_on
 from allemande.bench.runner import Effort
+from allemande.cluster_part import first_hosts
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
 from allemande.reproduce.kept_measurement import begin_kept, read_kept, write_kept
-from allemande.study.lab_samples import first_hosts
 
 PAIR = 2  # hosts; their exchange is one message each way
 Times = dict[tuple[int, int], float]  # (hosts, bytes per pair) -> seconds at full speed, the mean
