@@ -1,4 +1,4 @@
-"""How the Python modules hang together: no cycles, no access to private names, no twins."""
+"""How the Python modules hang together: no circles, no access to private names, no twins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "allemande"
 COMPILED = "allemande._core"
+STUDY = "allemande.study"
 DUNDER = re.compile(r"__\w+__")
 ENTRY_POINTS = {"main", "command"}
 PUBLIC_ALL_THE_SAME = {"os._exit"}  # documented by Python
@@ -94,6 +96,26 @@ def cycle_in(graph: Mapping[str, set[str]]) -> list[str]:
         cycle: list[str] = error.args[1]
         return cycle
     return []
+
+
+def package_of(module: Module) -> str:
+    """Its folder. Modules beside the packages are used one by one: each is its own."""
+    return module.name if module.package == PACKAGE.name else module.package
+
+
+def circle_of_packages(modules: Mapping[str, Module]) -> list[str]:
+    """A line for each arrow of the circle, with an import that makes it."""
+    known = {**modules, COMPILED: None}
+    arrows: dict[str, dict[str, str]] = {}
+    for name, module in modules.items():
+        own = package_of(module)
+        for used in sorted(imports_of(module, known).modules - {COMPILED}):
+            other = package_of(modules[used])
+            if other != own:
+                arrows.setdefault(own, {}).setdefault(other, f"{name} imports {used}")
+    # The sorter names what is used before what uses it.
+    circle = cycle_in({own: set(others) for own, others in arrows.items()})[::-1]
+    return [f"{own} -> {other}: {arrows[own][other]}" for own, other in pairwise(circle)]
 
 
 def is_private(name: str) -> bool:
@@ -206,6 +228,37 @@ def test_a_cycle_for_type_checkers_alone_is_found() -> None:
     known = {"p.a": parse("from p import b", "p.a"), "p.b": parse(text, "p.b")}
     graph = {name: imports_of(module, known).modules for name, module in known.items()}
     assert sorted(set(cycle_in(graph))) == ["p.a", "p.b"]
+
+
+def test_packages_use_each_other_without_circles(modules: dict[str, Module]) -> None:
+    assert circle_of_packages(modules) == []
+
+
+def test_a_circle_of_packages_is_named_with_the_imports_that_make_it() -> None:
+    texts = {
+        "allemande.low.a": "",
+        "allemande.low.b": "from allemande.high import c",
+        "allemande.high.c": "from allemande import between",
+        "allemande.between": "import allemande.low.a",
+    }
+    modules = {name: parse(text, name) for name, text in texts.items()}
+    assert cycle_in({name: imports_of(one, modules).modules for name, one in modules.items()}) == []
+    assert sorted(circle_of_packages(modules)) == [
+        "allemande.between -> allemande.low: allemande.between imports allemande.low.a",
+        "allemande.high -> allemande.between: allemande.high.c imports allemande.between",
+        "allemande.low -> allemande.high: allemande.low.b imports allemande.high.c",
+    ]
+
+
+def test_nothing_else_uses_what_the_wheel_leaves_out(modules: dict[str, Module]) -> None:
+    wrong = [
+        f"{name} imports {used}"
+        for name, module in modules.items()
+        if module.package != STUDY
+        for used in imports_of(module, modules).modules
+        if used.startswith(STUDY)
+    ]
+    assert wrong == []
 
 
 def test_only_the_command_itself_imports_command_modules(modules: dict[str, Module]) -> None:
