@@ -261,6 +261,17 @@ def test_nothing_else_uses_what_the_wheel_leaves_out(modules: dict[str, Module])
     assert wrong == []
 
 
+def test_programs_behind_make_targets_end_as_the_command_does(modules: dict[str, Module]) -> None:
+    """With a message instead of a traceback, and cleaned up: see allemande.entry."""
+    programs = {
+        name: ast.unparse(module.tree.body[-1])
+        for name, module in modules.items()
+        if name.startswith(STUDY) and "__main__" in ast.unparse(module.tree)
+    }
+    assert len(programs) >= 7
+    assert [name for name, end in programs.items() if "sys.exit(run_command(" not in end] == []
+
+
 def test_only_the_command_itself_imports_command_modules(modules: dict[str, Module]) -> None:
     """Commands parse options and call; nothing else needs them."""
     wrong = [

@@ -9,19 +9,20 @@ out/emitted-rules, and is not measured again. Ends with 1 when a figure is misse
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from allemande.bench.runner import Effort
-from allemande.entry import exit_code_of
+from allemande.entry import run_command
 from allemande.stock_algorithms import LIBRARIES
 from allemande.study import measured_choices
 from allemande.study.accuracy import (
@@ -197,13 +198,16 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     return held and not any(one.misses() for one in found.summaries)
 
 
-def _main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-model", description=__doc__)
-    parser.add_argument("--all", action="store_true", help="all clusters and libraries (hours)")
-    parser.add_argument("--no-lab", action="store_true", help="against the simulator alone")
-    arguments = parser.parse_args()
-    return 0 if _run(Console(width=150), arguments.all, not arguments.no_lab) else 1
+def _command(
+    everything: Annotated[
+        bool, typer.Option("--all", help="All clusters and libraries (hours).")
+    ] = False,
+    no_lab: Annotated[bool, typer.Option("--no-lab", help="Against the simulator alone.")] = False,
+) -> None:
+    """Compare predictions with the simulator and the lab, and emitted tuning files with others."""
+    if not _run(Console(width=150), everything, not no_lab):
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of("bench-model", _main))
+    sys.exit(run_command("bench-model", _command))
