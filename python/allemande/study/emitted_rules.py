@@ -25,6 +25,7 @@ from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.figures import Figure
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.bench.stock_options import RULES, SELECTION
 from allemande.entry import run_command
@@ -61,12 +62,12 @@ def _survey(cluster: str, library: str, sizes: Sequence[int], scale: float) -> l
     for name in SURVEYED[library].split(","):
         part = tuple(size for size in sizes if _worth_timing(name, size))
         by_sizes.setdefault(part, []).append(name)
-    return [
-        figure
+    asked = [
+        Request(cluster, part, parse_candidates(names), effort, scale=scale)
         for part, names in by_sizes.items()
         if part
-        for figure in compare(cluster, scale, part, parse_candidates(names), effort).figures
     ]
+    return [figure for request in asked for figure in compare(request).figures]
 
 
 def _worth_timing(candidate: str, size: int) -> bool:
@@ -114,7 +115,7 @@ def check(
     emit.tuning(FORMATS[library], choices, path).write(path)
     emitted = f"{PREFIXES[library]}{path.absolute()}"
     names = [library, emitted, *_fastest(times, library, sizes)]
-    result = compare(cluster, scale, sizes, parse_candidates(names), effort)
+    result = compare(Request(cluster, sizes, parse_candidates(names), effort, scale=scale))
     table = make_table(library, choices)
     ranks = next(iter(table.by_ranks))
     chosen = {size: str(table.find(ranks, size)) for size in sizes}

@@ -25,6 +25,7 @@ import allemande
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.cluster_files import find_cluster_file
 from allemande.entry import run_command
@@ -112,11 +113,13 @@ def _measure(network: Network, algorithms: Sequence[str], sizes: Sequence[int]) 
     file = folder / f"{network.name.replace(' ', '-')}.toml"
     file.write_text(network.text())
     result = compare(
-        str(file),
-        network.scale,
-        sizes,
-        parse_candidates(list(names.values()), "alltoall"),
-        Effort(rounds=2, calls=6, seconds=1.0),
+        Request(
+            str(file),
+            sizes,
+            parse_candidates(list(names.values())),
+            Effort(rounds=2, calls=6, seconds=1.0),
+            scale=network.scale,
+        )
     )
     entries = {(f.candidate, f.size): f.as_json() for f in result.figures}
     pairs = []

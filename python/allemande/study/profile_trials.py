@@ -25,6 +25,7 @@ from rich.table import Table
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import Comparison, compare
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.decisions import Decision, load_decisions
 from allemande.entry import run_command
@@ -97,7 +98,7 @@ def verdict(rows: Sequence[TrialRow]) -> tuple[bool, str]:
 def _compare(
     cluster: str, scale: float, sizes: Sequence[int], names: str, effort: Effort
 ) -> Comparison:
-    compared = compare(cluster, scale, sizes, parse_candidates([names]), effort)
+    compared = compare(Request(cluster, sizes, parse_candidates([names]), effort, scale=scale))
     if compared.failed:
         raise Failed(f"{cluster}, {names}: {'; '.join(compared.warnings) or 'not measured'}")
     return compared

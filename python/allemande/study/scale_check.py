@@ -27,6 +27,7 @@ from rich.text import Text
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.lab.timers import TCP_RTO_MIN_MS
@@ -125,12 +126,14 @@ def _measure(run: Run, sizes: Sequence[int], candidates: str, effort: Effort, fo
     path = folder / f"{run.name}.json"
     if not path.exists():
         result = compare(
-            run.cluster,
-            run.scale,
-            sizes,
-            parse_candidates([candidates], "alltoall"),
-            effort,
-            timers=run.timers,
+            Request(
+                run.cluster,
+                sizes,
+                parse_candidates([candidates]),
+                effort,
+                scale=run.scale,
+                timers=run.timers,
+            )
         )
         path.write_text(json.dumps([figure.as_json() for figure in result.figures], indent=2))
     return path
