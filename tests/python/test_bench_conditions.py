@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.python.run_texts import read_run
 
 from allemande.background import parse_background
 from allemande.bench.background_flows import FlowLog, find_flows, path
@@ -20,7 +21,7 @@ from allemande.bench.figure_output import rich_tables, shared_cells, to_csv, to_
 from allemande.bench.figures import Shared, make_figure
 from allemande.bench.job_plan import make_jobs, split_placement
 from allemande.bench.program import build_program, find_root
-from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records, read_run
+from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records
 from allemande.bench.runner import MEETING_BYTES
 from allemande.cli import main
 from allemande.errors import BadInput

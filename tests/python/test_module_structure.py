@@ -19,6 +19,7 @@ PACKAGE = ROOT / "python" / "allemande"
 COMPILED = "allemande._core"
 STUDY = "allemande.study"
 DUNDER = re.compile(r"__\w+__")
+DOCUMENTED = {"allemande.model.samples"}  # docs/profile.md: for programs of users
 ENTRY_POINTS = {"main", "command"}
 PUBLIC_ALL_THE_SAME = {"os._exit"}  # documented by Python
 
@@ -57,9 +58,10 @@ def read_modules() -> dict[str, Module]:
     return found
 
 
-def read_users() -> list[Module]:
-    """Tests and tools."""
-    paths = [path for name in ("tests", "tools") for path in sorted((ROOT / name).rglob("*.py"))]
+def read_users(*folders: str) -> list[Module]:
+    """Tests and tools, unless told otherwise."""
+    names = folders or ("tests", "tools")
+    paths = [path for name in names for path in sorted((ROOT / name).rglob("*.py"))]
     return [parse(path.read_text(encoding="utf-8"), path.stem) for path in paths]
 
 
@@ -159,10 +161,12 @@ def own_members(module: Module) -> set[str]:
     return found
 
 
-def users_elsewhere(modules: Mapping[str, Module]) -> dict[str, set[str]]:
-    """By module, the names of it that other modules, tests or tools use."""
+def users_elsewhere(
+    modules: Mapping[str, Module], users: Iterable[Module] = ()
+) -> dict[str, set[str]]:
+    """By module, the names of it that other modules or `users` use."""
     used: dict[str, set[str]] = defaultdict(set)
-    for module in [*modules.values(), *read_users()]:
+    for module in [*modules.values(), *users]:
         imports = imports_of(module, modules)
         for _, base, name in imports.names:
             used[base].add(name)
@@ -190,6 +194,14 @@ def members_used_by_others(modules: Iterable[Module]) -> set[str]:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
     return found
+
+
+def names_read_in(module: Module) -> set[str]:
+    return {node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name)}
+
+
+def own_members_read_in(module: Module) -> set[str]:
+    return {node.attr for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
 
 
 def public_methods(module: Module) -> Iterator[str]:
@@ -300,7 +312,7 @@ def test_private_names_are_used_in_their_module_alone(modules: dict[str, Module]
 
 
 def test_functions_for_their_module_alone_are_marked_private(modules: dict[str, Module]) -> None:
-    used = users_elsewhere(modules)
+    used = users_elsewhere(modules, read_users())
     wrong = [
         f"{name}.{function}"
         for name, module in modules.items()
@@ -317,6 +329,25 @@ def test_methods_for_their_class_alone_are_marked_private(modules: dict[str, Mod
         for name, module in modules.items()
         for method in public_methods(module)
         if method not in used
+    ]
+    assert wrong == []
+
+
+def test_nothing_is_there_for_tests_alone(modules: dict[str, Module]) -> None:
+    used = users_elsewhere(modules, read_users("tools"))
+    members = members_used_by_others(modules.values())
+    wrong = [
+        f"{name}.{function}"
+        for name, module in modules.items()
+        if name not in DOCUMENTED
+        for function in public_functions(module)
+        if function not in used[name] | names_read_in(module)
+    ]
+    wrong += [
+        f"{name}: {method}"
+        for name, module in modules.items()
+        for method in public_methods(module)
+        if method not in members | own_members_read_in(module)
     ]
     assert wrong == []
 
