@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from allemande.errors import Failed
+from allemande.framing import IP_UDP_BYTES
 from allemande.probe import (
     flow_sweep,
     host_ports,
@@ -25,7 +26,6 @@ from allemande.probe.job_bed import JobBed
 from allemande.probe.network_findings import UNDETERMINED, Findings, Quantity
 from allemande.probe.queueing import HostLinks
 
-IP_UDP_BYTES = 28
 RANKS_MIN = 3
 LEAF_HOSTS = 16  # of which the switch is asked about
 
