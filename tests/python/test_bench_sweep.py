@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from allemande.bench import sweep as sweep_module
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.workload import Workload
 from allemande.entry import run_command
 from allemande.errors import BadInput
 from allemande.quantities import TIMES
+from allemande.study import sweep as sweep_module
 from allemande.study.sweep import choose, effort_of, find_jobs, group
 from allemande.study.sweep_store import Launch, Plan, Store, opening_s, summarise, trial_cost
 from allemande.study.sweep_table import print_cluster, print_worst
