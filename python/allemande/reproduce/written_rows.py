@@ -35,7 +35,7 @@ _MARKED = re.compile(
 )
 
 
-def number_text(value: float | None, missing: str = MISSING) -> str:
+def _number_text(value: float | None, missing: str = MISSING) -> str:
     if value is None:
         return missing
     return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.4g}"
@@ -46,9 +46,9 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         cells = (
             row.point,
-            number_text(row.published),
-            number_text(row.ours, NEVER),
-            number_text(row.ratio),
+            _number_text(row.published),
+            _number_text(row.ours, NEVER),
+            _number_text(row.ratio),
         )
         yield f"| {' | '.join(cells)} |"
 
