@@ -18,11 +18,11 @@ from allemande.model.growth import grown
 from allemande.model.planning import make_plan
 from allemande.model.predict import COLUMNS, Predictions, Row, predict
 from allemande.model.profile import Network, Parameter, Profile, Sample, save_profile
-from allemande.model.random_sites import random_sites
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.ways import own_candidates, way_of
 from allemande.report.prediction_plot import crossovers, render
 from allemande.simulation.case import make_case, run_case
+from allemande.study.random_sites import random_sites
 from allemande.topology import load_cluster, parse_cluster
 
 CLUSTER = "tam-8x2"

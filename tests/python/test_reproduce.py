@@ -13,6 +13,7 @@ import pytest
 
 from allemande.bench.comparison import Comparison
 from allemande.bench.figures import Figure
+from allemande.bench.request import Request
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
@@ -170,8 +171,8 @@ def test_in_the_lab_calls_that_took_a_time_out_are_counted(
 ) -> None:
     """At scale 0.01 TCP's minimum of 200 ms is 20 s; the limit of the figures is 0.2 s."""
 
-    def measured(cluster: str, scale: float, sizes: list[int], *_: Any, **named: Any) -> Comparison:
-        assert (scale, sizes, named["timers"]) == (0.01, [25_000], "scaled")
+    def measured(request: Request) -> Comparison:
+        assert (request.scale, request.sizes, request.timers) == (0.01, [25_000], "scaled")
         figures = [
             Figure(
                 candidate=name,

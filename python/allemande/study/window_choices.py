@@ -14,7 +14,8 @@ from statistics import fmean
 
 from allemande import _core
 from allemande.errors import AllemandeError
-from allemande.model.random_trees import random_tree
+from allemande.framing import payload_bytes
+from allemande.study.random_trees import random_tree
 from allemande.topology import Cluster, Tuning, tune
 
 SIZES = (20_000, 100_000)
@@ -27,7 +28,6 @@ JITTER_US_MIN = 1.0
 GROWTH = 1.25  # from window to window
 SLOWER = 1.5  # than the best so far: such a window is not looked at to its end
 SLOWEST = 3.0  # the same, of the two that are compared
-IP_UDP_BYTES, HEADER_BYTES = 28, 24
 # Train lengths, as src/plan/tune.cc has them.
 TRAIN_US, TRAINS_PER_WINDOW, TRAIN_PACKETS_MAX = 12.112, 4, 44
 
@@ -56,8 +56,7 @@ class _Network:
         self.text = cluster.to_toml()
         self.tuning = tune(cluster)
         self.size = size
-        payload = cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES
-        self.packets = math.ceil(size / payload) * (len(cluster.hosts) - 1)
+        self.packets = math.ceil(size / payload_bytes(cluster)) * (len(cluster.hosts) - 1)
         frames = random.Random(f"jitter {seed}").choice(JITTER_FRAMES)
         self.jitter_us = max(JITTER_US_MIN, frames * self.tuning.packet_time_us)
 

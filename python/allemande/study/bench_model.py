@@ -1,7 +1,7 @@
 """`make bench-model`: predictions against the simulator and the lab, and what emitted tuning files
 gain there, as tables.
 
-    python -m allemande.model.bench_model [--all] [--no-lab]
+    python -m allemande.study.bench_model [--all] [--no-lab]
 
 Without --all a sample in 25 minutes at most. What the lab has measured lies in out/bench-model and
 out/emitted-rules, and is not measured again. Ends with 1 when a figure is missed.
@@ -9,23 +9,23 @@ out/emitted-rules, and is not measured again. Ends with 1 when a figure is misse
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from allemande.bench.emitted_rules import check, table_of
-from allemande.bench.rules_verdict import RulesRow, verdict
 from allemande.bench.runner import Effort
-from allemande.entry import exit_code_of
-from allemande.model import measured_choices
-from allemande.model.accuracy import (
+from allemande.entry import run_command
+from allemande.stock_algorithms import LIBRARIES
+from allemande.study import measured_choices
+from allemande.study.accuracy import (
     HEADINGS,
     NEAR,
     Choice,
@@ -36,16 +36,17 @@ from allemande.model.accuracy import (
     last_line,
     near_part,
 )
-from allemande.model.lab_accuracy import lab
-from allemande.model.lab_samples import Bed
-from allemande.model.probed_networks import probed
-from allemande.model.simulated_accuracy import (
+from allemande.study.emitted_rules import check, table_of
+from allemande.study.lab_accuracy import lab
+from allemande.study.lab_samples import Bed
+from allemande.study.probed_networks import probed
+from allemande.study.rules_verdict import RulesRow, verdict
+from allemande.study.simulated_accuracy import (
     Watcher,
     first_choices,
     first_choices_between_sites,
     held_out,
 )
-from allemande.stock_algorithms import LIBRARIES
 
 SIMULATED_CHOICES = ChoiceTarget(near_part=0.95, far=0.20)
 TOLD_WIDTH = 72
@@ -197,13 +198,16 @@ def _run(console: Console, everything: bool, with_lab: bool) -> bool:
     return held and not any(one.misses() for one in found.summaries)
 
 
-def _main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-model", description=__doc__)
-    parser.add_argument("--all", action="store_true", help="all clusters and libraries (hours)")
-    parser.add_argument("--no-lab", action="store_true", help="against the simulator alone")
-    arguments = parser.parse_args()
-    return 0 if _run(Console(width=150), arguments.all, not arguments.no_lab) else 1
+def _command(
+    everything: Annotated[
+        bool, typer.Option("--all", help="All clusters and libraries (hours).")
+    ] = False,
+    no_lab: Annotated[bool, typer.Option("--no-lab", help="Against the simulator alone.")] = False,
+) -> None:
+    """Compare predictions with the simulator and the lab, and emitted tuning files with others."""
+    if not _run(Console(width=150), everything, not no_lab):
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of("bench-model", _main))
+    sys.exit(run_command("bench-model", _command))

@@ -1,6 +1,6 @@
 """Do lab and simulator agree? The same exchanges on the same networks in both.
 
-Run as `python -m allemande.bench.lab_agreement` (`make bench-agreement`): ten networks with the
+Run as `python -m allemande.study.lab_agreement` (`make bench-agreement`): ten networks with the
 three architectures, both kinds of switching and back-pressure; several algorithms and sizes. Times
 in the lab are multiplied by its scale. What has been measured is kept and not measured again. It
 exits with 1 where the two are farther apart than they may be.
@@ -25,6 +25,7 @@ import allemande
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.cluster_files import find_cluster_file
 from allemande.entry import run_command
@@ -112,11 +113,13 @@ def _measure(network: Network, algorithms: Sequence[str], sizes: Sequence[int]) 
     file = folder / f"{network.name.replace(' ', '-')}.toml"
     file.write_text(network.text())
     result = compare(
-        str(file),
-        network.scale,
-        sizes,
-        parse_candidates(list(names.values()), "alltoall"),
-        Effort(rounds=2, calls=6, seconds=1.0),
+        Request(
+            str(file),
+            sizes,
+            parse_candidates(list(names.values())),
+            Effort(rounds=2, calls=6, seconds=1.0),
+            scale=network.scale,
+        )
     )
     entries = {(f.candidate, f.size): f.as_json() for f in result.figures}
     pairs = []

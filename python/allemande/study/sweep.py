@@ -1,6 +1,6 @@
 """The sweep: every size, every stock algorithm, and allemande with trials, as a program meets it.
 
-    python -m allemande.bench.sweep --clusters tam-16x1 --sizes 100,1000
+    python -m allemande.study.sweep --clusters tam-16x1 --sizes 100,1000
 
 The candidates take turns, so that every ratio comes from launches minutes apart. After each launch
 all that was measured is written to OUT/CLUSTER.json; what is there already is not measured again.
@@ -29,7 +29,15 @@ from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.records import SizeRecord
 from allemande.bench.runner import FAILURES_MAX, Bed, Effort, Runner
 from allemande.bench.setting import describe_setting
-from allemande.bench.sweep_store import (
+from allemande.bench.workload import Workload, make_workload
+from allemande.cluster_files import find_cluster_file
+from allemande.entry import run_command
+from allemande.errors import BadInput
+from allemande.lab.timers import Timers, choose_timers
+from allemande.preload import library_path
+from allemande.progress_bar import ConsoleProgress
+from allemande.quantities import format_size
+from allemande.study.sweep_store import (
     SCALES,
     SMALL,
     TRIAL_SIZE_MAX,
@@ -39,15 +47,7 @@ from allemande.bench.sweep_store import (
     Store,
     scale_index,
 )
-from allemande.bench.sweep_table import print_cluster, print_worst
-from allemande.bench.workload import Workload, make_workload
-from allemande.cluster_files import find_cluster_file
-from allemande.entry import run_command
-from allemande.errors import BadInput
-from allemande.lab.timers import Timers, choose_timers
-from allemande.preload import library_path
-from allemande.progress_bar import ConsoleProgress
-from allemande.quantities import format_size
+from allemande.study.sweep_table import print_cluster, print_worst
 from allemande.topology import load_cluster
 
 CLUSTERS = "tam-16x1,tam-8x4,oversubscribed-8x4"

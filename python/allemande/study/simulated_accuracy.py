@@ -9,13 +9,13 @@ from functools import cache
 from typing import Any
 
 from allemande.errors import AllemandeError
-from allemande.model.accuracy import Choice, Comparison, Summary, Target, summarise
 from allemande.model.predict import Predictions
 from allemande.model.profile import Sample
-from allemande.model.random_networks import random_network
-from allemande.model.random_sites import random_sites, random_size
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.simulation.case import make_case, run_case
+from allemande.study.accuracy import Choice, Comparison, Summary, Target, summarise
+from allemande.study.random_networks import random_network
+from allemande.study.random_sites import random_sites, random_size
 from allemande.topology import Cluster, load_cluster, tune
 
 # Those of at least 16 hosts.

@@ -8,6 +8,8 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
+from allemande.svg_text import tidy_svg
+
 INK = "#1c2330"
 GRID = "#d9dde4"
 STYLE: Any = {
@@ -26,6 +28,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "allemande",  # the same figures give the same file
+    "svg.fonttype": "none",  # text stays text
 }
 # Colours and markers for the lines of a figure, in order.
 COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#E69F00", "#B8A200")
@@ -35,10 +38,13 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 def save(canvas: Canvas, kind: str) -> bytes:
     """The drawing as `svg` or `png`."""
     output = io.BytesIO()
-    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+    # No version and no date: they would change what the figures do not.
+    metadata: dict[str, Any] = {"Date": None, "Creator": None} if kind == "svg" else {}
     with matplotlib.rc_context(STYLE):
         canvas.savefig(output, format=kind, dpi=160, metadata=metadata)
-    return output.getvalue()
+    if kind != "svg":
+        return output.getvalue()
+    return tidy_svg(output.getvalue().decode()).encode()
 
 
 def share_legend(canvas: Canvas, title: str, columns: int | None = None) -> None:

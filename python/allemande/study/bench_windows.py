@@ -1,6 +1,6 @@
 """`make bench-windows`: tuned windows against the best ones on random networks, as a table.
 
-    python -m allemande.model.bench_windows [--networks N] [--first SEED]
+    python -m allemande.study.bench_windows [--networks N] [--first SEED]
 
 Simulates true switches: half an hour on two cores for 500 networks. Ends with 1 when a figure is
 missed.
@@ -8,22 +8,23 @@ missed.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from typing import Annotated
 
 import numpy as np
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from allemande.entry import exit_code_of
-from allemande.model.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
+from allemande.entry import run_command
 from allemande.quantities import format_size
+from allemande.study.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
 
 NETWORKS = 500
 NEAR_PART = 0.95  # of the networks
@@ -74,18 +75,18 @@ def _print(console: Console, choices: Sequence[WindowChoice]) -> bool:
     return held
 
 
-def _main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-windows", description=__doc__)
-    parser.add_argument("--networks", type=int, default=NETWORKS)
-    parser.add_argument("--first", type=int, default=0, help="seed of the first network")
-    arguments = parser.parse_args()
-    seeds = range(arguments.first, arguments.first + arguments.networks)
-    cases = list(product(seeds, SIZES))
+def _command(
+    networks: Annotated[int, typer.Option(help="So many random networks.", min=1)] = NETWORKS,
+    first: Annotated[int, typer.Option(help="Seed of the first network.")] = 0,
+) -> None:
+    """Compare tuned windows with the best ones on random networks."""
+    cases = list(product(range(first, first + networks), SIZES))
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         seeds_of, sizes_of = zip(*cases, strict=True)
         choices = list(pool.map(window_choice, seeds_of, sizes_of))
-    return 0 if _print(Console(width=120), choices) else 1
+    if not _print(Console(width=120), choices):
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of("bench-windows", _main))
+    sys.exit(run_command("bench-windows", _command))

@@ -9,16 +9,16 @@ from itertools import chain
 
 import numpy as np
 
-from allemande.bench.sweep_store import SCALES
 from allemande.errors import Failed
-from allemande.model.accuracy import Choice, ChoiceTarget
-from allemande.model.lab_samples import Bed
 from allemande.model.predict import Predictions
 from allemande.model.profile import Sample
 from allemande.model.samples import profile_of
-from allemande.model.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
 from allemande.model.ways import COMBINING, our_candidate
 from allemande.stock_algorithms import MPICH, MPICH_NAMES, OPENMPI, OPENMPI_NUMBERS
+from allemande.study.accuracy import Choice, ChoiceTarget
+from allemande.study.lab_samples import Bed
+from allemande.study.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
+from allemande.study.sweep_store import SCALES
 from allemande.topology import load_cluster
 
 TARGET = ChoiceTarget(near_part=0.90, far=0.25)

@@ -1,6 +1,6 @@
 """Does a slowed-down lab tell the truth? The same clusters at full speed and at smaller scales.
 
-Run as `python -m allemande.bench.scale_check` (`make bench-scale`): every cluster at scale 1, then
+Run as `python -m allemande.study.scale_check` (`make bench-scale`): every cluster at scale 1, then
 at smaller scales with scaled and with real timers. Times at a smaller scale are multiplied by it,
 so that all stand beside those at scale 1. What has been measured is kept and not measured again.
 """
@@ -27,12 +27,13 @@ from rich.text import Text
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.lab.timers import TCP_RTO_MIN_MS
 from allemande.output_files import write_output
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.quantities import MISSING, format_seconds, format_size
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 
 CLUSTERS = "shallow-4x2,shallow-8x1,tam-8x1"
 SIZES = "3000,20000,100000"
@@ -125,12 +126,14 @@ def _measure(run: Run, sizes: Sequence[int], candidates: str, effort: Effort, fo
     path = folder / f"{run.name}.json"
     if not path.exists():
         result = compare(
-            run.cluster,
-            run.scale,
-            sizes,
-            parse_candidates([candidates], "alltoall"),
-            effort,
-            timers=run.timers,
+            Request(
+                run.cluster,
+                sizes,
+                parse_candidates([candidates]),
+                effort,
+                scale=run.scale,
+                timers=run.timers,
+            )
         )
         path.write_text(json.dumps([figure.as_json() for figure in result.figures], indent=2))
     return path

@@ -14,27 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from allemande.background import UPLINKS, Background
 from allemande.errors import BadInput, Failed
 from allemande.lab import Lab
 from allemande.lab.network import Network, Port
 from allemande.quantities import format_rate
 
-FULL = "full"
-UPLINKS = "uplinks"
 PROGRAM = Path(__file__).with_name("bulk_flow.py")
 START_S = 20.0
 STOP_S = 5.0
 STDERR_CHARACTERS = 500
-RATE_MBIT_S_MAX = 1e6
-
-
-@dataclass(frozen=True)
-class Background:
-    """`links`: UPLINKS, the name of a switch, or SENDER..RECEIVER. No rate: as TCP can."""
-
-    text: str
-    links: str
-    rate_mbit_s: float | None  # at full speed, as in the cluster file
 
 
 @dataclass(frozen=True)
@@ -43,24 +32,6 @@ class Flow:
     receiver: str
     rate_mbit_s: float | None  # in the lab
     fair_mbit_s: float  # what it gets where all who use its narrowest link get the same
-
-
-def parse_background(text: str) -> Background:
-    """`200`, `full`, `core:200`, `h0..h12:full`."""
-    links, colon, amount = text.strip().rpartition(":")
-    rate = None
-    if amount != FULL:
-        try:
-            rate = float(amount)
-        except ValueError:
-            rate = -1.0
-    if (colon and not links) or (rate is not None and not 0 < rate <= RATE_MBIT_S_MAX):
-        raise BadInput(
-            f"--background {text!r} is not valid; expected [LINKS:]RATE, where RATE is Mbit/s "
-            f"above 0 or {FULL!r}, and LINKS {UPLINKS!r}, the name of a switch, or two hosts: "
-            "200, core:200, h0..h12:full"
-        )
-    return Background(text.strip(), links or UPLINKS, rate)
 
 
 def _leaves(network: Network) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""How the simulator packs payload into packets."""
+"""How payload is packed into packets: ours and the prober's are UDP datagrams over IPv4."""
 
 from __future__ import annotations
 

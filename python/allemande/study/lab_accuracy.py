@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from allemande.bench.defaults import SCALE
-from allemande.model.accuracy import Comparison, Summary, Target, summarise
-from allemande.model.lab_samples import Bed
 from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Sample
 from allemande.model.samples import profile_of
 from allemande.model.signature_fit import PointToPoint, fit_signature, proposition_1
-from allemande.model.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
 from allemande.model.ways import our_candidate
 from allemande.stock_algorithms import OPENMPI
+from allemande.study.accuracy import Comparison, Summary, Target, summarise
+from allemande.study.lab_samples import Bed
+from allemande.study.simulated_accuracy import ROUNDS, SHUFFLES, Watcher
 from allemande.topology import Cluster, load_cluster
 
 STOCK = ("openmpi:pairwise", "mpich:pairwise")

@@ -1,6 +1,6 @@
 """Do trials begin well with a profile? The first calls of jobs, and the way they settle on.
 
-Run as `python -m allemande.bench.profile_trials`: on each cluster every way is timed and a
+Run as `python -m allemande.study.profile_trials`: on each cluster every way is timed and a
 profile is made of that. Then jobs with trials and this profile make `--calls` calls of each size,
 each with a decision file of its own. What the first `FIRST` calls took is compared with the last
 `SETTLED` calls of the same job. The last line is the verdict; exit code 1 where a figure is missed.
@@ -25,17 +25,18 @@ from rich.table import Table
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import Comparison, compare
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.decisions import Decision, load_decisions
 from allemande.entry import run_command
 from allemande.errors import Failed
 from allemande.lab.timers import choose_timers
 from allemande.model.fits import with_fits
-from allemande.model.measured_choices import candidates_of
 from allemande.model.profile import save_profile
 from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
+from allemande.study.measured_choices import candidates_of
 from allemande.topology import load_cluster
 
 FIRST = 20
@@ -97,7 +98,7 @@ def verdict(rows: Sequence[TrialRow]) -> tuple[bool, str]:
 def _compare(
     cluster: str, scale: float, sizes: Sequence[int], names: str, effort: Effort
 ) -> Comparison:
-    compared = compare(cluster, scale, sizes, parse_candidates([names]), effort)
+    compared = compare(Request(cluster, sizes, parse_candidates([names]), effort, scale=scale))
     if compared.failed:
         raise Failed(f"{cluster}, {names}: {'; '.join(compared.warnings) or 'not measured'}")
     return compared

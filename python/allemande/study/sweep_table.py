@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from allemande.bench.figures import CPU_IDLE_MIN
-from allemande.bench.sweep_store import Row
 from allemande.quantities import (
     MISSING,
     format_part,
@@ -18,6 +17,7 @@ from allemande.quantities import (
     format_seconds,
     format_size,
 )
+from allemande.study.sweep_store import Row
 
 HEADINGS = (
     "size",

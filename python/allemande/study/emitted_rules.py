@@ -1,6 +1,6 @@
 """Do emitted tuning files help? The library's own choice, the file and the best forced.
 
-Run as `python -m allemande.bench.emitted_rules`: on each cluster every algorithm is timed shortly,
+Run as `python -m allemande.study.emitted_rules`: on each cluster every algorithm is timed shortly,
 or `--times` says how long they take; a tuning file is made of that, and in a second run the library
 with the file takes turns with the library by itself and with the fastest algorithms. Ratios come
 from the second run alone. The last line is the verdict; exit code 1 where a figure is missed. What
@@ -25,7 +25,7 @@ from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.figures import Figure
 from allemande.bench.message_sizes import parse_sizes
-from allemande.bench.rules_verdict import RulesRow, rows_of, verdict
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.bench.stock_options import RULES, SELECTION
 from allemande.entry import run_command
@@ -35,6 +35,7 @@ from allemande.formats.tuning_table import make_table
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.stock_algorithms import MPICH, OPENMPI
+from allemande.study.rules_verdict import RulesRow, rows_of, verdict
 
 CLUSTERS = "oversubscribed-8x4"
 SIZES = "400,1000,10000,50000"
@@ -61,12 +62,12 @@ def _survey(cluster: str, library: str, sizes: Sequence[int], scale: float) -> l
     for name in SURVEYED[library].split(","):
         part = tuple(size for size in sizes if _worth_timing(name, size))
         by_sizes.setdefault(part, []).append(name)
-    return [
-        figure
+    asked = [
+        Request(cluster, part, parse_candidates(names), effort, scale=scale)
         for part, names in by_sizes.items()
         if part
-        for figure in compare(cluster, scale, part, parse_candidates(names), effort).figures
     ]
+    return [figure for request in asked for figure in compare(request).figures]
 
 
 def _worth_timing(candidate: str, size: int) -> bool:
@@ -114,7 +115,7 @@ def check(
     emit.tuning(FORMATS[library], choices, path).write(path)
     emitted = f"{PREFIXES[library]}{path.absolute()}"
     names = [library, emitted, *_fastest(times, library, sizes)]
-    result = compare(cluster, scale, sizes, parse_candidates(names), effort)
+    result = compare(Request(cluster, sizes, parse_candidates(names), effort, scale=scale))
     table = make_table(library, choices)
     ranks = next(iter(table.by_ranks))
     chosen = {size: str(table.find(ranks, size)) for size in sizes}
