@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from allemande.errors import BadInput
+from allemande.text_files import is_file
 
 
 def _clusters_dir() -> Path:
@@ -22,7 +23,7 @@ def ready_made() -> list[str]:
 def find_cluster_file(name_or_path: str) -> Path:
     """The file behind a ready-made name or a path; a name that is neither is BadInput."""
     path = Path(name_or_path)
-    if path.is_file():
+    if is_file(path):
         return path
     names = ready_made()
     if name_or_path in names:
