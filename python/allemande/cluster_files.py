@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from allemande.errors import BadInput
-from allemande.text_files import is_file
+from allemande.text_files import is_file, shown
 
 
 def _clusters_dir() -> Path:
@@ -22,6 +22,11 @@ def ready_made() -> list[str]:
 
 def find_cluster_file(name_or_path: str) -> Path:
     """The file behind a ready-made name or a path; a name that is neither is BadInput."""
+    if not name_or_path.isprintable():
+        raise BadInput(
+            f"{shown(name_or_path)}: a name that is no plain text; expected one, so that messages "
+            "can have it: rename the file"
+        )
     path = Path(name_or_path)
     if is_file(path):
         return path

@@ -18,6 +18,7 @@ from allemande.errors import BadInput
 MIB = 2**20
 BYTES_MAX = 16 * MIB  # of a text; a dump of InfiniBand has about 90 bytes a port
 TOML_BYTES_MAX = MIB
+CLUSTER_BYTES_MAX = 32 * MIB  # as the core has it
 # What no text has: terminals obey them, and editors and Python count lines differently with them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f\x85\u2028\u2029]")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -37,7 +38,8 @@ def is_file(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _read_bytes(path: str | os.PathLike[str], expected: str, bytes_max: int) -> bytes:
+def read_bytes(path: str | os.PathLike[str], expected: str, bytes_max: int) -> bytes:
+    """All of a file; BadInput for what cannot be read or is longer than `bytes_max`."""
     name = shown(path)
     try:
         with open(path, "rb") as file:
@@ -55,15 +57,13 @@ def _read_bytes(path: str | os.PathLike[str], expected: str, bytes_max: int) -> 
     return data
 
 
-def read_text(
-    path: str | os.PathLike[str], expected: str, bytes_max: int | None = None
-) -> str:
+def read_text(path: str | os.PathLike[str], expected: str, bytes_max: int | None = None) -> str:
     """The text of a file; lines end in "\\n" alone. `expected` says what the file should be.
 
     Raises BadInput for what cannot be read, is longer than `bytes_max` (BYTES_MAX if it is None),
     is not UTF-8, or has control characters.
     """
-    data = _read_bytes(path, expected, BYTES_MAX if bytes_max is None else bytes_max)
+    data = read_bytes(path, expected, BYTES_MAX if bytes_max is None else bytes_max)
     name = shown(path)
     if data.startswith(_UTF_16):
         raise BadInput(f"{name}: is UTF-16; expected {expected}, saved as UTF-8")

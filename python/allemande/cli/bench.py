@@ -12,6 +12,7 @@ import typer
 from allemande.bench.defaults import CONGESTION_CONTROL, LAB, SIZES
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
+from allemande.formats.recognise import IMPORT_FORMS
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 CONDITIONS = "Conditions of real programs"
@@ -41,7 +42,7 @@ def command(
         str,
         typer.Option(
             metavar="CLUSTER",
-            help="Cluster file, name of a ready-made cluster, slurm:FILE or ibnetdiscover:FILE.",
+            help=f"Cluster file, name of a ready-made cluster, {IMPORT_FORMS}.",
         ),
     ] = LAB,
     collective: Annotated[

@@ -43,6 +43,7 @@ from allemande.formats.imported_cluster import (
     parse_source,
     some,
     some_hosts,
+    turn_upwards,
 )
 from allemande.formats.rails import Rail, find_rails
 from allemande.topology import Cluster
@@ -313,10 +314,11 @@ def _host_names(cards: Sequence[Node], notes: list[str]) -> dict[str, str]:
         word = (description.split() or [""])[0]
         name = _plain(word)
         model = not name or _MODEL.match(description) is not None
-        if not model and words.setdefault(name, word) == word:
-            if len({card.system or card.guid for card in same}) == 1 or _is_alone(same):
-                names |= {card.identity: name for card in same}
-                continue
+        one_device = len({card.system or card.guid for card in same}) == 1
+        named = not model and words.setdefault(name, word) == word
+        if named and (one_device or _is_alone(same)):
+            names |= {card.identity: name for card in same}
+            continue
         nameless.append(f"{len(same)} x {description!r:.50}")
         begin = "host" if model else name[:40]
         for card in same:
@@ -423,8 +425,10 @@ class _Choice:
             }
             if wanted and len(found) == 1:
                 return found.pop()
-        known = f"expected rail=all, or: {self._all_described()}" if self.rails else (
-            "no host has ports on several switches; leave it out"
+        known = (
+            f"expected rail=all, or: {self._all_described()}"
+            if self.rails
+            else ("no host has ports on several switches; leave it out")
         )
         raise BadInput(f"{self.source.name}: no rail is called {wanted!r:.60}; {known}")
 
@@ -462,9 +466,7 @@ class _Choice:
         }
         without = [host for host, plugs in inside.items() if not plugs]
         if without:
-            self.notes.append(
-                f"without a port on rail {number}, left out: {some_hosts(without)}"
-            )
+            self.notes.append(f"without a port on rail {number}, left out: {some_hosts(without)}")
         doubled = [host for host, plugs in inside.items() if len(plugs) > 1]
         self.plugs = {host: plugs for host, plugs in inside.items() if plugs}
         if doubled and "port" not in self.source.options:
@@ -523,9 +525,7 @@ def _trunks(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> list
             if port.peer == node.identity:
                 loops.append(f"{source.at(port.line)}: {node.description or node.identity}")
             else:
-                found.append(
-                    FoundLink(node.identity, port.peer, port.rate_mbit_s, line=port.line)
-                )
+                found.append(FoundLink(node.identity, port.peer, port.rate_mbit_s, line=port.line))
     if loops:
         notes.append(f"cables from a switch to itself are left out: {some(loops)}")
     return found
@@ -552,16 +552,6 @@ def _dead_ends(network: Network, others: set[str]) -> set[str]:
                 if other not in busy and len(joined[other]) < 2:
                     waiting.append(other)
     return gone
-
-
-def _upwards(network: Network) -> None:
-    levels = network.levels()
-    network.links = [
-        link
-        if levels.get(link.below, 0) <= levels.get(link.above, 0)
-        else FoundLink(link.above, link.below, link.rate_mbit_s, line=link.line)
-        for link in network.links
-    ]
 
 
 def _network(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> Network:
@@ -615,5 +605,5 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     if not network.hosts:
         raise nothing_there(network, source, _EXPECTED)
     keep_one_part(network, source)
-    _upwards(network)
+    turn_upwards(network)
     return build(network, source), network.notes

@@ -224,6 +224,17 @@ def _besides(network: Network) -> str:
     return "".join(f". {note}" for note in network.notes[:4])
 
 
+def turn_upwards(network: Network) -> None:
+    """Links are named from the end nearer to the hosts, those of one way from where they begin."""
+    levels = network.levels()
+    network.links = [
+        link.turned()
+        if not link.one_way and levels.get(link.below, 0) > levels.get(link.above, 0)
+        else link
+        for link in network.links
+    ]
+
+
 def nothing_there(network: Network, source: Source, expected: str) -> BadInput:
     """No host is left; what was passed over says why."""
     return BadInput(f"{source.name}: no host is in it; expected {expected}{_besides(network)}")
@@ -457,9 +468,7 @@ def _write_links(text: _Text, network: Network, source: Source) -> None:
         tables = [[link] for link in links] if apart_each else [links]
         for table in tables:
             names = compress_hostlist([link.below for link in table])
-            text.add(
-                table[0].line, "[[link]]", f'from = "{names}"', f'to = "{above}"', *shared
-            )
+            text.add(table[0].line, "[[link]]", f'from = "{names}"', f'to = "{above}"', *shared)
 
 
 def build(network: Network, source: Source) -> Cluster:

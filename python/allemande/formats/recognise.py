@@ -16,6 +16,7 @@ READ: Mapping[str, str] = {
     "simgrid": "a platform of SimGrid",
     "htsim": "a topology of htsim",
 }
+IMPORT_FORMS = " or ".join(", ".join(f"{kind}:FILE" for kind in READ).rsplit(", ", 1))
 # What is known by name, and why it cannot be read.
 _ONE_MACHINE = (
     "what lstopo (hwloc) writes: the inside of one machine, in which no network is described; give "

@@ -82,7 +82,7 @@ class Tree:
     def at(self, line: int) -> str:
         return f"{self.source}:{line}"
 
-    def expand(self, text: str, line: int) -> list[str]:
+    def _expand(self, text: str, line: int) -> list[str]:
         """The names of a list, each once."""
         try:
             found = list(dict.fromkeys(expand_hostlist(text)))
@@ -98,15 +98,15 @@ class Tree:
 
     def add_switch(self, name: str, line: int, nodes: str, children: str) -> None:
         self._check_new(name, "switch", self.nodes, line)
-        self.nodes[name] = self.expand(nodes, line) if nodes else []
-        self.children[name] = self.expand(children, line) if children else []
+        self.nodes[name] = self._expand(nodes, line) if nodes else []
+        self.children[name] = self._expand(children, line) if children else []
         if name in self.children[name]:
             self.children[name].remove(name)
             self.notes.append(f"{self.at(line)}: switch {name!r} is below itself: passed over")
 
     def add_block(self, name: str, line: int, nodes: str) -> None:
         self._check_new(name, "block", self.blocks, line)
-        self.blocks[name] = self.expand(nodes, line) if nodes else []
+        self.blocks[name] = self._expand(nodes, line) if nodes else []
 
     def _check_new(self, name: str, kind: str, known: Mapping[str, object], line: int) -> None:
         if not name:

@@ -1,8 +1,8 @@
 """YAML as plain tables, lists and texts that know their lines.
 
 Nothing is made of values: a date, a number or `true` is the text that stands there, so that none
-can be wrong. An alias (`*name`) stands for one thing that is there once; what is read asks for texts
-where texts belong, so that aliases inside aliases cannot grow.
+can be wrong. An alias (`*name`) stands for one thing that is there once. Whoever reads asks for
+texts where texts belong, so that aliases inside aliases cannot grow.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Builder:
                 self._anchors[anchor] = closed
             self._place(closed, closed.line)
         elif isinstance(event, yaml.AliasEvent):
-            known = self._anchors.get(event.anchor)
+            known = self._anchors.get(str(event.anchor))
             if known is None:
                 raise self.wrong(line, f"*{event.anchor:.40} stands for nothing")
             self._place(known, line)
