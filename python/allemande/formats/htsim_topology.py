@@ -34,20 +34,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from allemande.errors import BadInput
-from allemande.formats.imported_cluster import (
-    GO_ON,
-    HOSTS_MAX,
-    LINKS_MAX,
-    OPTIONS,
-    QUEUE_MAX,
-    FoundLink,
-    Network,
-    Source,
-    build,
-    keep_one_part,
-    parse_source,
-    some,
-)
+from allemande.formats.import_source import GO_ON, OPTIONS, Source, parse_source
+from allemande.formats.imported_cluster import HOSTS_MAX, LINKS_MAX, QUEUE_MAX, build
+from allemande.formats.imported_network import FoundLink, Network, keep_one_part, some
 from allemande.topology import Cluster
 
 _EXPECTED = "a .topo file of htsim"

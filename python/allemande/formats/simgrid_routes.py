@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from allemande.errors import BadInput
-from allemande.formats.imported_cluster import RATE_MAX
+from allemande.formats.import_source import RATE_MAX
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from allemande.errors import BadInput
-from allemande.formats.imported_cluster import (
-    GO_ON,
-    HOSTS_MAX,
-    OPTIONS,
+from allemande.formats.import_source import GO_ON, OPTIONS, Source, parse_source
+from allemande.formats.imported_cluster import HOSTS_MAX, build
+from allemande.formats.imported_network import (
     FoundLink,
     Network,
-    Source,
     apart,
-    build,
     keep_one_part,
     nothing_there,
-    parse_source,
     some,
 )
 from allemande.formats.yaml_text import Items, Table, Text, Value, read_yaml
