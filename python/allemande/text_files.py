@@ -27,6 +27,8 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def shown(path: str | os.PathLike[str]) -> str:
     """A path as messages have it: what is no text in it, escaped."""
     text = os.fspath(path)
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 

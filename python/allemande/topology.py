@@ -45,6 +45,13 @@ NAME_CHARACTERS_MAX = 63  # of a host or switch
 _BRACKETS_MAX = 16  # of one element of a list
 
 
+def _too_long(part: str) -> BadInput:
+    return BadInput(
+        f"{part[:30]!r}.. in a list of names is too long; expected names of at most "
+        f"{NAME_CHARACTERS_MAX} letters, with at most {_BRACKETS_MAX} brackets"
+    )
+
+
 def expand_hostlist(text: str) -> list[str]:
     """The names of a list in Slurm's syntax, `h[0-3,7],x`; at most 131072 of at most 63 letters.
 
@@ -53,10 +60,10 @@ def expand_hostlist(text: str) -> list[str]:
     for element in re.sub(r"\[[^\[\]]*\]", "[]", text).split(","):
         brackets = element.count("[]")
         if brackets > _BRACKETS_MAX or len(element) - 2 * brackets > NAME_CHARACTERS_MAX:
-            raise BadInput(
-                f"hostlist {text[:60]!r}: {element[:30]!r}.. is too long; expected names of at "
-                f"most {NAME_CHARACTERS_MAX} letters, with at most {_BRACKETS_MAX} brackets"
-            )
+            raise _too_long(element)
+    for part in re.split(r"[\[\],]", text):
+        if len(part) > NAME_CHARACTERS_MAX:
+            raise _too_long(part)
     return list(_core.expand_hostlist(text))
 
 

@@ -42,6 +42,7 @@ LANE_GBIT_S: Mapping[str, float] = {
 _WIDTHS = {1: 1, 2: 4, 4: 8, 8: 12}
 _SPEEDS = {1: "SDR", 2: "DDR", 4: "QDR"}
 _IBSIM_WIDTH, _IBSIM_SPEED = 2, 1  # where nothing is said
+NODES_MAX = 131_072
 _KINDS = {"Switch": "Switch", "Ca": "Ca", "Hca": "Ca", "Rt": "Rt"}
 _OF_PREFIX = {"S-": "Switch", "H-": "Ca", "R-": "Rt"}
 
@@ -152,6 +153,8 @@ class _Reader:
         self._node.system = self._node.system or self._system
         self._system = ""
         self.nodes[identity] = self._node
+        if len(self.nodes) > NODES_MAX:
+            raise BadInput(f"{self._at(line)}: more than {NODES_MAX} nodes; expected fewer")
 
     def _read_port(self, number: int, line: str) -> None:
         match = _PORT.match(line)

@@ -37,10 +37,12 @@ from allemande.errors import BadInput
 from allemande.formats.import_source import GO_ON, OPTIONS, Source, parse_source
 from allemande.formats.imported_cluster import HOSTS_MAX, LINKS_MAX, QUEUE_MAX, build
 from allemande.formats.imported_network import FoundLink, Network, keep_one_part, some
+from allemande.text_files import MIB
 from allemande.topology import Cluster
 
 _EXPECTED = "a .topo file of htsim"
 _KEYS = frozenset(OPTIONS)
+TOPOLOGY_BYTES_MAX = MIB
 _HEAD = ("nodes", "tiers", "podsize")
 _TIER = (
     "downlink_speed_gbps",
@@ -80,10 +82,11 @@ class _Topology:
         self.head = _Values("head", 1)
         self.tiers: dict[int, _Values] = {}
         self.notes: list[str] = []
-        self._odd: list[str] = []
+        self._odd: list[tuple[int, str]] = []
         self._read(text)
         if self._odd:
-            self.notes.append(f"passed over: {some(self._odd)}")
+            odd = some(f"line {number} ({word})" for number, word in self._odd)
+            self.notes.append(f"not known, passed over: {odd}")
 
     def wrong(self, line: int, text: str) -> BadInput:
         return BadInput(f"{self._source.at(line)}: {text}")
@@ -102,7 +105,7 @@ class _Topology:
                 where = "above the first Tier" if here is self.head else "in a Tier"
                 if key in (*_HEAD, *_TIER):
                     raise self.wrong(number, f"{words[0]} stands {where}; expected it elsewhere")
-                self._odd.append(f"{self._source.at(number)}: {words[0]!r:.40} is not known")
+                self._odd.append((number, words[0]))
             elif key in here.numbers:
                 raise self.wrong(
                     number, f"{words[0]} stands in line {here.lines[key]}, too; expected it once: "
@@ -246,10 +249,13 @@ def _network(topology: _Topology, mtu: int) -> Network:
         network.switches += names
         network.lines |= dict.fromkeys(names, topology.tiers[tier].line)
 
+    bundles = [
+        topology.need(topology.tiers[tier], "bundle") if tier else 1 for tier in range(levels)
+    ]
+
     def join(tier: int, below: str, above: int) -> None:
         link = replace(patterns[tier], below=below, above=f"{_NAMES[tier]}{above}")
-        bundle = topology.need(topology.tiers[tier], "bundle") if tier else 1
-        network.links.extend([link] * bundle)
+        network.links.extend([link] * bundles[tier])
 
     for number, host in enumerate(network.hosts):
         join(0, host, number // shape.below[0])
@@ -266,7 +272,7 @@ def _network(topology: _Topology, mtu: int) -> Network:
 def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     """`htsim:FILE[,key=value...]`: the cluster, and what the reader should know of it."""
     source = parse_source(text, _KEYS)
-    topology = _Topology(source.read(_EXPECTED), source)
+    topology = _Topology(source.read(_EXPECTED, TOPOLOGY_BYTES_MAX), source)
     mtu = source.number("mtu_bytes", 576, 9216, whole=True)
     network = _network(topology, int(mtu or DEFAULT_MTU_BYTES))
     queues = ("queue_down", "queue_up")

@@ -61,7 +61,8 @@ def _trunks(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> list
 def _dead_ends(network: Network, others: set[str]) -> set[str]:
     """Switches that carry nothing between hosts: those of ports that do not count, and what leads
     only to them."""
-    busy = {link.above for link in network.links if link.below in set(network.hosts)}
+    hosts = set(network.hosts)
+    busy = {link.above for link in network.links if link.below in hosts}
     joined = {name: set(names) for name, names in network.neighbours().items()}
     waiting = [name for name in network.switches if name in others and name not in busy]
     if not waiting:

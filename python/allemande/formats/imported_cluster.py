@@ -83,39 +83,46 @@ def _rate_of(network: Network, source: Source) -> Callable[[FoundLink, Mapping[s
     return rate
 
 
+def _wrong_link(link: FoundLink, links: int) -> str | None:
+    """What a cluster file cannot have; `links`: how many its host has so far."""
+    if links > LINKS_OF_HOST_MAX:
+        return (
+            f"host {link.below!r} has more than {LINKS_OF_HOST_MAX} links; expected at most "
+            f"{LINKS_OF_HOST_MAX}"
+        )
+    for rate in (link.rate_mbit_s, link.rate_down_mbit_s, link.cap_mbit_s):
+        if rate is not None and not 0 < rate <= RATE_MAX:
+            return (
+                f"a rate of {rate:g} Mbit/s is out of range; expected a number above 0, at most "
+                f"{RATE_MAX:.0f}"
+            )
+    if link.latency_us is not None and not 0 <= link.latency_us <= LATENCY_MAX_US:
+        return (
+            f"a latency of {link.latency_us:g} \N{MICRO SIGN}s is out of range; expected 0 to "
+            f"{LATENCY_MAX_US:.0f}"
+        )
+    return None
+
+
 def _check_links(network: Network, source: Source) -> dict[str, int]:
     """How many links each host has."""
-    count = dict.fromkeys(network.hosts, 0)
-    for link in network.links:
-        where = source.at(link.line)
-        if link.below == link.above or link.above in count:
-            raise BadInput(
-                f"{where}: {link.below!r} and {link.above!r} are joined; expected hosts on "
-                "switches, and switches on other switches"
-            )
-        if link.below in count:
-            count[link.below] += 1
-            if count[link.below] > LINKS_OF_HOST_MAX:
-                raise BadInput(
-                    f"{where}: host {link.below!r} has more than {LINKS_OF_HOST_MAX} links; "
-                    f"expected at most {LINKS_OF_HOST_MAX}"
-                )
-        for rate in (link.rate_mbit_s, link.rate_down_mbit_s, link.cap_mbit_s):
-            if rate is not None and not 0 < rate <= RATE_MAX:
-                raise BadInput(
-                    f"{where}: a rate of {rate:g} Mbit/s is out of range; expected a number above "
-                    f"0, at most {RATE_MAX:.0f}"
-                )
-        if link.latency_us is not None and not 0 <= link.latency_us <= LATENCY_MAX_US:
-            raise BadInput(
-                f"{where}: a latency of {link.latency_us:g} \N{MICRO SIGN}s is out of range; "
-                f"expected 0 to {LATENCY_MAX_US:.0f}"
-            )
     if len(network.hosts) > HOSTS_MAX or len(network.links) > LINKS_MAX:
         raise BadInput(
             f"{source.name}: {len(network.hosts)} hosts and {len(network.links)} links; expected "
             f"at most {HOSTS_MAX} and {LINKS_MAX}"
         )
+    count = dict.fromkeys(network.hosts, 0)
+    for link in network.links:
+        if link.below == link.above or link.above in count:
+            raise BadInput(
+                f"{source.at(link.line)}: {link.below!r} and {link.above!r} are joined; expected "
+                "hosts on switches, and switches on other switches"
+            )
+        if link.below in count:
+            count[link.below] += 1
+        wrong = _wrong_link(link, count.get(link.below, 0))
+        if wrong is not None:
+            raise BadInput(f"{source.at(link.line)}: {wrong}")
     return count
 
 

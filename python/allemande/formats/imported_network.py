@@ -11,16 +11,18 @@ from dataclasses import dataclass, field, replace
 
 from allemande.errors import BadInput
 from allemande.formats.import_source import Source
+from allemande.text_files import shown
 from allemande.topology import compress_hostlist
 
 _SHOWN = 8  # of a list in a message
+_SHOWN_CHARACTERS = 200  # of each of them
 
 
 def some(names: Iterable[str]) -> str:
     """The first few of many names."""
     listed = list(names)
     more = len(listed) - _SHOWN
-    text = ", ".join(listed[:_SHOWN])
+    text = ", ".join(shown(name[:_SHOWN_CHARACTERS]) for name in listed[:_SHOWN])
     return f"{text} and {more} more" if more > 0 else text
 
 
@@ -184,7 +186,7 @@ def keep_one_part(network: Network, source: Source) -> None:
             f"taken: {_part_name(parts[chosen], len(hosts_of[chosen]))}; nothing joins it and "
             f"{some(named)}, left out: root={parts[others[0]][0]} takes that part instead"
         )
-    empty = [parts[number][0] for number in left if number not in others]
+    empty = [parts[number][0] for number in left if not set(hosts_of[number]) - stay]
     if empty:
         network.notes.append(f"left out: {some(empty)}, as no host is joined to it")
 

@@ -139,7 +139,7 @@ class _Proof:
 
 def _prove(plans: Sequence[Mapping[str, Any]], ranks: int, size: int, source: str) -> None:
     if len(plans) != ranks:
-        raise BadInput(f"{source}: plans of {len(plans)} ranks; expected all {ranks} ranks")
+        raise BadInput(f"{source}: plans of {len(plans)} ranks; expected all {ranks!r:.40} ranks")
     proof = _Proof()
     for place, plan in enumerate(plans):
         if plan["rank"] != place:

@@ -34,13 +34,16 @@ REFUSED: Mapping[str, str] = {
 # Tried in turn.
 _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("simgrid", re.compile(r"<platform\b")),
-    ("lstopo", re.compile(r"<(?:!DOCTYPE )?topology\b.*hwloc|<topology\b[^>]*>\s*<object\b", re.S)),
+    ("lstopo", re.compile(r"<!DOCTYPE topology\b.{0,80}hwloc|<topology\b[^>]{0,200}>\s*<object\b")),
     ("lstopo", re.compile(r"\A\s*Machine \(")),
     ("msccl", re.compile(r"\A\s*(?:<\?xml[^>]*>\s*)?<algo\b")),
-    ("ibnetdiscover", re.compile(r'^(?:Switch|Ca|Hca|Rt)\s+\d{1,4}\s+"', re.M)),
-    ("slurm", re.compile(r"^\s*(?:SwitchName|BlockName)\s*=|^\s*-\s+topology\s*:", re.M | re.I)),
-    ("htsim-flows", re.compile(r"^Nodes\s+\d+\s+Connections\s+\d+", re.M | re.I)),
-    ("htsim", re.compile(r"^(?:Tiers|Podsize)\s+\d+\s*$", re.M | re.I)),
+    ("ibnetdiscover", re.compile(r'^(?:Switch|Ca|Hca|Rt)[ \t]+[0-9]{1,4}[ \t]+"', re.M)),
+    (
+        "slurm",
+        re.compile(r"^[ \t]*(?:(?:SwitchName|BlockName)[ \t]*=|- +topology *:)", re.M | re.I),
+    ),
+    ("htsim-flows", re.compile(r"^Nodes[ \t]+[0-9]+\n+Connections[ \t]+[0-9]", re.M | re.I)),
+    ("htsim", re.compile(r"^(?:Tiers|Podsize)[ \t]+[0-9]+[ \t]*$", re.M | re.I)),
 )
 
 

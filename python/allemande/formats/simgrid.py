@@ -41,9 +41,11 @@ from allemande.formats.imported_network import (
 from allemande.formats.simgrid_platform import Platform, add_cluster, link_pattern, policy_of
 from allemande.formats.simgrid_routes import Cable, Layout, Route, lay_out
 from allemande.formats.xml_text import Element, read_xml
+from allemande.text_files import MIB
 from allemande.topology import Cluster
 
 _EXPECTED = "a platform of SimGrid (version 4)"
+PLATFORM_BYTES_MAX = 8 * MIB
 _HOSTS = "hosts with links, as in <cluster> or <host>, <link> and <route>"
 _KEYS = frozenset(OPTIONS)
 _ZONES = {"zone", "AS"}
@@ -282,7 +284,7 @@ def _network(platform: Platform) -> Network:
 def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     """`simgrid:FILE[,key=value...]`: the cluster, and what the reader should know of it."""
     source = parse_source(text, _KEYS)
-    root = read_xml(source.read(_EXPECTED), source.name, _EXPECTED)
+    root = read_xml(source.read(_EXPECTED, PLATFORM_BYTES_MAX), source.name, _EXPECTED)
     if root.tag != "platform":
         raise BadInput(f"{source.at(root.line)}: <{root.tag:.40}> begins; expected {_EXPECTED}")
     platform = Platform(source)

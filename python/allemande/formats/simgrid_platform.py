@@ -13,6 +13,7 @@ from allemande.formats.imported_cluster import HOSTS_MAX, LINKS_MAX
 from allemande.formats.imported_network import FoundLink
 from allemande.formats.simgrid_routes import Cable, Route
 from allemande.formats.xml_text import Element
+from allemande.topology import NAME_CHARACTERS_MAX
 
 LEVELS_MAX = 8
 _SWITCHES_MAX = 65_536
@@ -106,15 +107,22 @@ class Platform:
 
     # ---- parts ---------------------------------------------------------------------------------
 
-    def add_host(self, element: Element, name: str) -> str:
+    def _check_new(self, element: Element, name: str) -> None:
+        if len(name) > NAME_CHARACTERS_MAX:
+            raise self.wrong(
+                element,
+                f"makes {name!r:.80}; expected names of at most {NAME_CHARACTERS_MAX} letters",
+            )
         if name in self.hosts or name in self.switches:
             raise self.wrong(element, f"{name!r:.80} stands twice; expected each name once")
+
+    def add_host(self, element: Element, name: str) -> str:
+        self._check_new(element, name)
         self.hosts[name] = element.line
         return name
 
     def add_switch(self, element: Element, name: str) -> str:
-        if name in self.hosts or name in self.switches:
-            raise self.wrong(element, f"{name!r:.80} stands twice; expected each name once")
+        self._check_new(element, name)
         self.switches[name] = element.line
         return name
 

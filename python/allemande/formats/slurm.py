@@ -32,12 +32,14 @@ from allemande.formats.imported_network import (
     some,
 )
 from allemande.formats.yaml_text import Items, Table, Text, Value, read_yaml
-from allemande.text_files import is_file, shown
-from allemande.topology import Cluster, expand_hostlist
+from allemande.text_files import MIB, is_file, shown
+from allemande.topology import NAME_CHARACTERS_MAX, Cluster, expand_hostlist
 
 KIND = "slurm"
 CONF, YAML = "topology.conf", "topology.yaml"
 BLOCKS_ABOVE = "above-blocks"
+CONF_BYTES_MAX = MIB
+_ODD_SHOWN = 4
 _EXPECTED = "topology.conf, topology.yaml or what `scontrol show topology` prints"
 _NODES = "nodes below switches, as in SwitchName=s0 Nodes=n[0-3]"
 _KEYS = {*OPTIONS, "topology"}
@@ -72,11 +74,17 @@ class Tree:
     blocks: dict[str, list[str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)  # of switches and blocks
     notes: list[str] = field(default_factory=list)
-    odd: list[str] = field(default_factory=list)  # what was passed over, with its line
+    odd: list[str] = field(default_factory=list)  # what was passed over first, with its line
+    odd_count: int = 0
     names: int = 0  # of nodes, so far
 
     def at(self, line: int) -> str:
         return f"{self.source}:{line}"
+
+    def pass_over(self, line: int, why: str) -> None:
+        self.odd_count += 1
+        if self.odd_count <= _ODD_SHOWN:
+            self.odd.append(f"{self.at(line)}: {why}")
 
     def _expand(self, text: str, line: int) -> list[str]:
         """The names of a list, each once."""
@@ -105,8 +113,11 @@ class Tree:
         self.blocks[name] = self._expand(nodes, line) if nodes else []
 
     def _check_new(self, name: str, kind: str, known: Mapping[str, object], line: int) -> None:
-        if not name:
-            raise BadInput(f"{self.at(line)}: a {kind} has no name; expected one, or {GO_ON}")
+        if not 0 < len(name) <= NAME_CHARACTERS_MAX:
+            raise BadInput(
+                f"{self.at(line)}: {name!r:.80} is no name of a {kind}; expected 1 to "
+                f"{NAME_CHARACTERS_MAX} letters, or {GO_ON}"
+            )
         if name in known:
             raise BadInput(
                 f"{self.at(line)}: {kind} {name!r} stands twice; expected each once: put # before "
@@ -123,6 +134,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     pending: list[str] = []
     begin = 0
     for number, line in enumerate(text.split("\n"), 1):
+        if not line and not pending:
+            continue
         begin = begin if pending else number
         line = line.partition("#")[0].rstrip()
         if line.endswith("\\"):
@@ -154,7 +167,7 @@ def _parse_conf(text: str, source: str) -> Tree:
         odd: list[str] = []
         for key, value in _words(line):
             if value is None or key.lower() not in _KNOWN:
-                odd.append(key if value is None else f"{key}={value}")
+                odd = odd or [key if value is None else f"{key}={value}"]
             elif key.lower() in found:
                 raise BadInput(
                     f"{tree.at(number)}: {key} stands twice; expected it once in a line: take one "
@@ -163,7 +176,7 @@ def _parse_conf(text: str, source: str) -> Tree:
             else:
                 found[key.lower()] = "" if value == _NOTHING else value
         if odd:
-            tree.odd.append(f"{tree.at(number)}: {odd[0]!r:.60} is not known")
+            tree.pass_over(number, f"{odd[0]!r:.60} is not known")
         if found or not odd:
             _add_line(tree, found, number)
     return tree
@@ -182,7 +195,7 @@ def _add_line(tree: Tree, found: Mapping[str, str], line: int) -> None:
     elif "blockname" in found:
         tree.add_block(found["blockname"], line, found.get("nodes", ""))
     elif found and not _ELSE & set(found):
-        tree.odd.append(f"{tree.at(line)}: {next(iter(found))}= is about neither switch nor block")
+        tree.pass_over(line, f"{next(iter(found))}= is about neither switch nor block")
 
 
 # ---- topology.yaml -------------------------------------------------------------------------------
@@ -335,7 +348,8 @@ def _without_empty(tree: Tree, names: set[str]) -> set[str]:
 
 def _note_what_is_left_out(tree: Tree, kept: set[str], names: set[str]) -> None:
     kind, kinds = ("switch", "switches") if tree.nodes else ("block", "blocks")
-    empty = [name for name in tree.lines if name in names - kept]
+    without = names - kept
+    empty = [name for name in tree.lines if name in without]
     if len(empty) == 1:
         where = tree.at(tree.lines[empty[0]])
         tree.notes.append(f"{where}: {kind} {empty[0]!r} has nothing below: left out")
@@ -425,7 +439,8 @@ def _network(tree: Tree, root: str | None) -> Network:
     _add_switches(network, tree, kept)
     _with_names_apart(network, tree)
     if tree.odd:
-        network.notes.append(f"passed over: {some(tree.odd)}")
+        more = f" and {tree.odd_count - len(tree.odd)} more" if tree.odd_count > _ODD_SHOWN else ""
+        network.notes.append(f"passed over: {some(tree.odd)}{more}")
     return network
 
 
@@ -456,7 +471,7 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     notes: list[str] = []
     path = _file_of(given, notes)
     source = Source(given.kind, path, given.options)
-    content = source.read(_EXPECTED)
+    content = source.read(_EXPECTED, CONF_BYTES_MAX)
     if re.fullmatch(r"\.ya?ml", path.suffix):
         tree = _parse_yaml(content, source.name, given.options.get("topology"))
     else:
