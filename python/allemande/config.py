@@ -14,7 +14,7 @@ from typing import Literal
 
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
-from allemande.text_files import TOML_BYTES_MAX, parse_toml, read_text, shown
+from allemande.text_files import TOML_BYTES_MAX, exists, parse_toml, read_text, shown
 
 PREFIX = "ALLEMANDE_"
 CONFIG_VARIABLE = "ALLEMANDE_CONFIG"
@@ -80,7 +80,7 @@ def _config_path(environment: Mapping[str, str]) -> Path | None:
     """The configuration file to read, if there is one."""
     named = environment.get(CONFIG_VARIABLE, "")
     if named:
-        if not Path(named).exists():
+        if not exists(named):
             raise BadInput(
                 f"{CONFIG_VARIABLE}: the configuration file {named} does not exist; "
                 "create it, or unset the variable"
@@ -88,7 +88,7 @@ def _config_path(environment: Mapping[str, str]) -> Path | None:
         return Path(named)
     home = environment.get("HOME", "")
     path = Path(home, ".config/allemande/config.toml")
-    return path if home and path.exists() else None
+    return path if home and exists(path) else None
 
 
 def _line_of(text: str, key: str) -> int:

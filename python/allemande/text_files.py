@@ -40,6 +40,14 @@ def is_file(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether anything is there."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: str | os.PathLike[str], expected: str, bytes_max: int) -> bytes:
     """All of a file; BadInput for what cannot be read or is longer than `bytes_max`."""
     name = shown(path)

@@ -57,6 +57,8 @@ def expand_hostlist(text: str) -> list[str]:
 
     Raises BadInput for anything else, before a long list of long names is made.
     """
+    if not text.isprintable():
+        raise BadInput(f"list of names {text[:60]!r}: has letters that no name has; expected none")
     for element in re.sub(r"\[[^\[\]]*\]", "[]", text).split(","):
         brackets = element.count("[]")
         if brackets > _BRACKETS_MAX or len(element) - 2 * brackets > NAME_CHARACTERS_MAX:

@@ -191,6 +191,12 @@ class _Reader:
         found = _SPEED.findall(_QUOTED.sub('""', rest.partition("#")[2]))
         return _rate(int(found[-1][0]), found[-1][1]) if found else None
 
+    def _with_both_rates(self, port: Port) -> Port:
+        """A cable is as fast as its slower end; one end may be all that says it."""
+        back = self._ports[port.peer, port.peer_port].rate_mbit_s
+        rates = [rate for rate in (port.rate_mbit_s, back) if rate is not None]
+        return replace(port, rate_mbit_s=min(rates)) if rates else port
+
     def _join_ends(self) -> None:
         """Every cable at both of its ends, with the rate that one of them has."""
         ends = self._ports
@@ -200,7 +206,8 @@ class _Reader:
             if back is None:
                 if port.peer not in self.nodes:
                     kind = _OF_PREFIX.get(port.peer[:2], "Ca")
-                    described = self._described.get(port.peer, "")
+                    own = "" if port.peer[:2] in _OF_PREFIX else port.peer
+                    described = self._described.get(port.peer, own)
                     self.nodes[port.peer] = Node(kind, port.peer, described, port.line)
                     alone.append(described or port.peer)
                 back = Port(port.peer_port, identity, number, port.rate_mbit_s, port.line)
@@ -214,12 +221,7 @@ class _Reader:
                     "lines to read the rest"
                 )
         for node in self.nodes.values():
-            node.ports = [
-                port
-                if port.rate_mbit_s is not None
-                else replace(port, rate_mbit_s=ends[port.peer, port.peer_port].rate_mbit_s)
-                for port in node.ports
-            ]
+            node.ports = [self._with_both_rates(port) for port in node.ports]
         if alone:
             self.notes.append(
                 f"named by the other end of a cable alone: {some(alone)}; is the file cut off?"

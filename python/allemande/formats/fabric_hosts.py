@@ -254,6 +254,8 @@ class Choice:
     def make(self) -> Plugs:
         """The ports that count, by host."""
         wanted = self.source.options.get("rail")
+        if not self.rails:
+            self._warn_of_choices()
         if wanted == "all":
             return self.plugs
         first: set[str] = set()
@@ -268,3 +270,16 @@ class Choice:
         if wanted is None:
             self._warn_of_mixtures(chosen)
         return chosen
+
+    def _warn_of_choices(self) -> None:
+        """Where the switches tell no rails apart."""
+        free = [
+            host
+            for host, plugs in self.plugs.items()
+            if len({plug.port.peer for plug in plugs}) > 1
+        ]
+        if free:
+            self.notes.append(
+                f"ports on several switches, of which one counts: {some_hosts(free)}; the switches "
+                "do not tell which of them belong together"
+            )

@@ -6,6 +6,7 @@ several parts, one of them is taken, and what is left out is said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,7 +29,9 @@ def some(names: Iterable[str]) -> str:
 
 def some_hosts(names: Sequence[str]) -> str:
     """Many hosts in few words: `h[0-3,7]`, cut where it grows long."""
-    return some(compress_hostlist(list(names[:1000])).split(",")) if names else "none"
+    if not names:
+        return "none"
+    return some(re.split(r",(?![^\[\]]*\])", compress_hostlist(list(names[:1000]))))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 Names and numbers of ports differ from host to host, so the switches decide. Two leaf switches on
 which one host hangs are of different rails. Leaves get the smallest number that keeps them apart,
 in the order in which their hosts count their ports; where nothing joins two leaves of one number,
-these are two rails, too. Leaves count where at least half of their hosts have ports on several: a
-few hosts with two ways out make no rails.
+these are two rails, too. Leaves count where at least half of the hosts, of the dump or of leaves
+that share hosts, have ports on several: a few hosts with two ways out make no rails.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _leaves(leaves_of: Mapping[str, Sequence[str]]) -> dict[str, _Leaf]:
 
 
 def _real(leaves: Mapping[str, _Leaf], several: set[str]) -> set[str]:
-    """Leaves of groups in which at least half of the hosts have ports on several leaves."""
+    """Leaves of groups with hosts on several leaves: at least half of those there, or of all."""
     units = _Groups()
     for name, leaf in leaves.items():
         for other in leaf.beside:
@@ -72,7 +72,12 @@ def _real(leaves: Mapping[str, _Leaf], several: set[str]) -> set[str]:
     hosts: dict[str, set[str]] = {}
     for name, leaf in leaves.items():
         hosts.setdefault(units.find(name), set()).update(leaf.hosts)
-    rich = {unit for unit, all_ in hosts.items() if 2 * len(all_ & several) >= len(all_)}
+    most = 2 * len(several) >= len(set().union(*hosts.values()))
+    rich = {
+        unit
+        for unit, all_ in hosts.items()
+        if all_ & several and (most or 2 * len(all_ & several) >= len(all_))
+    }
     return {name for name in leaves if units.find(name) in rich}
 
 

@@ -46,6 +46,7 @@ from allemande.topology import Cluster
 
 _EXPECTED = "a platform of SimGrid (version 4)"
 PLATFORM_BYTES_MAX = 8 * MIB
+PLATFORM_ELEMENTS_MAX = 100_000
 _HOSTS = "hosts with links, as in <cluster> or <host>, <link> and <route>"
 _KEYS = frozenset(OPTIONS)
 _ZONES = {"zone", "AS"}
@@ -284,7 +285,8 @@ def _network(platform: Platform) -> Network:
 def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     """`simgrid:FILE[,key=value...]`: the cluster, and what the reader should know of it."""
     source = parse_source(text, _KEYS)
-    root = read_xml(source.read(_EXPECTED, PLATFORM_BYTES_MAX), source.name, _EXPECTED)
+    content = source.read(_EXPECTED, PLATFORM_BYTES_MAX)
+    root = read_xml(content, source.name, _EXPECTED, PLATFORM_ELEMENTS_MAX)
     if root.tag != "platform":
         raise BadInput(f"{source.at(root.line)}: <{root.tag:.40}> begins; expected {_EXPECTED}")
     platform = Platform(source)

@@ -58,7 +58,8 @@ _KNOWN = {
 }
 # Of a line that says what it should, but is about neither a switch nor a block.
 _ELSE = {"blocksizes", "aggregatedblock"}
-_KEY = re.compile(r"([A-Za-z_.]+)\s*=\s*(\"[^\"]*\"|\S*)")
+# Blanks may stand around the `=`; behind them another key is no value.
+_KEY = re.compile(r"([A-Za-z_.]+)\s*=(?:\s+(?![A-Za-z_.]+\s*=))?(\"[^\"]*\"|\S*)")
 _WORD = re.compile(r"\S+")
 _NOTHING = "(null)"  # as scontrol prints it
 _TRUE = {"true", "yes", "on", "1"}

@@ -7,7 +7,6 @@ read. How deep and how many elements may be is bounded. What stands between elem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -24,17 +23,10 @@ class Element:
     line: int
     children: list[Element] = field(default_factory=list)
 
-    def walk(self) -> Iterator[Element]:
-        """All that is inside, in the order of the file."""
-        waiting = list(reversed(self.children))
-        while waiting:
-            element = waiting.pop()
-            yield element
-            waiting.extend(reversed(element.children))
-
 
 class _Reader:
-    def __init__(self, source: str, expected: str, lines_before: int) -> None:
+    def __init__(self, source: str, expected: str, lines_before: int, elements_max: int) -> None:
+        self._elements_max = elements_max
         self._source = source
         self._lines_before = lines_before
         self._expected = expected
@@ -56,8 +48,8 @@ class _Reader:
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         line = self._line()
         self._count += 1
-        if self._count > ELEMENTS_MAX:
-            raise self._wrong(f"more than {ELEMENTS_MAX} elements", line)
+        if self._count > self._elements_max:
+            raise self._wrong(f"more than {self._elements_max} elements", line)
         if len(self._open) >= _DEPTH_MAX:
             raise self._wrong(f"elements more than {_DEPTH_MAX} deep", line)
         element = Element(tag, attributes, line)
@@ -87,10 +79,10 @@ class _Reader:
         return self.root
 
 
-def read_xml(text: str, source: str, expected: str) -> Element:
+def read_xml(text: str, source: str, expected: str, elements_max: int = ELEMENTS_MAX) -> Element:
     """The outermost element; BadInput, with the line, for what is no XML or too much of it."""
     begun = text.lstrip()
     lines_before = text.count("\n", 0, len(text) - len(begun))
     # The text is UTF-8 by now, whatever the file says that it was.
     plain = re.sub(r"\A(<\?xml[^>]{0,100}?)\sencoding=([\"'])[\w.-]*\2", r"\1", begun, count=1)
-    return _Reader(source, expected, lines_before).read(plain)
+    return _Reader(source, expected, lines_before, elements_max).read(plain)
