@@ -233,7 +233,7 @@ def test_hosts_without_links_are_left_out(tmp_path: Path) -> None:
 def test_platforms_that_are_wrong_are_told_with_their_line(
     text: str, message: str, tmp_path: Path
 ) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(BadInput, match=message):
         read(tmp_path, text)
-    assert time.monotonic() - begin < 1
+    assert time.process_time() - begin < 1

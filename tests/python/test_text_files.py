@@ -67,10 +67,10 @@ def test_what_is_no_text_is_told_with_its_line(
     name: str, data: bytes, message: str, tmp_path: Path
 ) -> None:
     path = put(tmp_path / "file", data, name)
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(BadInput, match=message):
         READERS[name](path)
-    assert time.monotonic() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 @every_reader
@@ -135,11 +135,11 @@ def test_toml_that_is_none_is_told(text: str, message: str) -> None:
     ],
 )
 def test_long_host_lists_are_refused_at_once(text: str) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(BadInput) as caught:
         expand_hostlist(text)
     assert len(str(caught.value)) < 400
-    assert time.monotonic() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 BOMB = "\n".join(
@@ -151,15 +151,17 @@ BOMB = "\n".join(
     ]
 )
 WATCHED = """\
-import sys
+import sys, time
 from allemande.errors import BadInput
 from allemande.formats.cluster_imports import read_import
+begin = time.process_time()
 try:
     read_import(sys.argv[1])
 except BadInput as error:
     print(error)
 with open("/proc/self/status") as file:
     print(next(line for line in file if line.startswith("VmHWM")).split()[1])
+print(time.process_time() - begin)
 """
 
 
@@ -168,7 +170,6 @@ def test_aliases_in_aliases_do_not_grow(tmp_path: Path) -> None:
     path = tmp_path / "topology.yaml"
     path.write_text(BOMB)
     assert path.stat().st_size < 600
-    begin = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, f"slurm:{path}"],
         capture_output=True,
@@ -176,11 +177,11 @@ def test_aliases_in_aliases_do_not_grow(tmp_path: Path) -> None:
         check=True,
         timeout=60,
     )
-    message, kib = done.stdout.splitlines()
+    message, kib, seconds = done.stdout.splitlines()
     assert message.endswith("`nodes` is a list; expected text, as in nodes: n[0-3]")
     assert f"{path}:10:" in message
     assert int(kib) < 256 * 1024
-    assert time.monotonic() - begin < 10
+    assert float(seconds) < 1
 
 
 @pytest.mark.parametrize(
