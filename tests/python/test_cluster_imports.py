@@ -135,6 +135,16 @@ def test_any_file_name_will_do(name: str, tmp_path: Path) -> None:
     assert len(find_cluster(f"slurm:{path},rate_mbit_s=1").hosts) == 2
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["\udcff", "torus:\udcff", "\udcff.toml", "slurm:\udcff", "a\0b", "torus:2x2\n", "x" * 5000],
+)
+def test_names_that_no_file_has_are_refused(name: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        find_cluster(name)
+    str(caught.value).encode()
+
+
 def test_a_file_that_is_called_like_an_import_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -343,7 +343,7 @@ class _LayingOut:
         self.layout.joints += [Joint(end, self._medium(name), port, free=True) for end in ends]
 
     def _pair(self, one_way: Mapping[tuple[str, str], list[str]]) -> None:
-        """Two links that lead to and fro are one with two rates."""
+        """Two links that lead there and back are one with two rates."""
         for (begin, end), names in one_way.items():
             back = one_way.get((end, begin), [])
             if begin > end and back:

@@ -11,14 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from allemande.errors import BadInput
+from allemande.text_files import exists, read_json
+
+
+def _read(path: Path) -> dict[str, Any]:
+    data = read_json(path, "a measurement that was kept")
+    if not isinstance(data, dict) or "points" not in data:
+        raise BadInput(f"{path}: is no measurement; delete it and measure again with --lab")
+    return data
 
 
 def read_kept(path: Path) -> dict[str, Any]:
     """Raises BadInput where the file is not there or holds nothing."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)") from None
+    if not exists(path):
+        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)")
+    data = _read(path)
     if not data["points"]:
         raise BadInput(f"{path}: holds no points; delete it and measure again with --lab")
     return data
@@ -29,9 +36,9 @@ def begin_kept(path: Path, how: dict[str, Any]) -> dict[str, Any]:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         return {"how": how, "points": []}
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if kept["how"] != how:
-        raise BadInput(f"{path}: measured otherwise ({kept['how']}); delete it or move it away")
+    kept = _read(path)
+    if kept.get("how") != how:
+        raise BadInput(f"{path}: measured otherwise ({kept.get('how')}); delete it or move it away")
     return kept
 
 

@@ -27,10 +27,14 @@ def _import_cluster(text: str) -> Cluster:
     return cluster
 
 
+def _is_generated(name: str) -> bool:
+    return name.isprintable() and _core.is_generated(name)
+
+
 @contextmanager
 def as_cluster_file(name: str) -> Iterator[str]:
     """The name, where a file is behind it; else that of a file made for as long as it is used."""
-    if is_file(name) or not (is_import(name) or _core.is_generated(name)):
+    if is_file(name) or not (is_import(name) or _is_generated(name)):
         yield name
         return
     with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
@@ -47,7 +51,7 @@ def find_cluster(name: str | os.PathLike[str] | Cluster) -> Cluster:
     text = os.fspath(name)
     if is_import(text):
         return _import_cluster(text)
-    if _core.is_generated(text) and not is_file(text):
+    if _is_generated(text) and not is_file(text):
         made: Cluster = _core.generate(text)
         return made
     try:
