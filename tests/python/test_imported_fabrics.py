@@ -65,6 +65,8 @@ def test_cards_without_host_names_are_hosts_by_guid(capsys: pytest.CaptureFixtur
     [
         ("MT4123 ConnectX6   Mellanox Technologies", "host-"),
         ("MT25408 ConnectX Mellanox Technologies", "host-"),
+        ("ConnectX-6 HDR", "host-"),
+        ("Mellanox ConnectX-5", "host-"),
         ("localhost HCA-1", "host-"),
         ("(none) mlx5_0", "host-"),
         ("", "host-"),

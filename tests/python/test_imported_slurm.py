@@ -50,7 +50,19 @@ def test_the_part_with_most_nodes_is_taken(tmp_path: Path) -> None:
     found = read(tmp_path, text)
     assert found["hosts"] == [f"c{i}" for i in range(6)]
     assert found["switches"] == ["s3", "s4", "s5"]
-    assert "s0 and 1 more switches (2 hosts), s2 (1 host)" in str(found["notes"])
+    assert "s1 and 1 more switches (2 hosts), s2 (1 host)" in str(found["notes"])
+
+
+def test_the_root_that_is_told_takes_the_whole_part(tmp_path: Path) -> None:
+    text = "".join(f"SwitchName=s{i} Nodes=n[{2 * i}-{2 * i + 1}]\n" for i in range(5))
+    text += "SwitchName=a Switches=s[0-2]\nSwitchName=b Switches=s[3-4]\n"
+    found = read(tmp_path, text)
+    assert found["switches"] == ["s0", "s1", "s2", "a"]
+    assert "taken: a and 3 more switches (6 hosts); nothing joins it and b and 2 more" in str(
+        found["notes"]
+    )
+    assert "root=b takes that part instead" in str(found["notes"])
+    assert read(tmp_path, text, ",root=b")["switches"] == ["s3", "s4", "b"]
 
 
 def test_a_root_takes_what_is_below_it(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from allemande.formats.rails import Rail
 
 # Descriptions that name a model: what firmware says before the host has said its name.
 _MODEL = re.compile(
-    r"MT[0-9]{3,6}\b|.*(Mellanox|NVIDIA) Technologies|(ConnectX|InfiniHost|BlueField|InfiniScale)|"
+    r"(MT[0-9]{3,6}|Mellanox|NVIDIA|Intel|QLogic|Cornelis|Voltaire|HCA|CA|HFI)\b(?![-_.])|"
+    r"ConnectX|InfiniHost|BlueField|InfiniScale|.*(Mellanox|NVIDIA) Technologies|"
     r"(localhost(\.localdomain)?|\(none\)|unknown)(\s|$)",
     re.IGNORECASE,
 )

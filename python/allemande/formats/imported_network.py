@@ -151,6 +151,12 @@ def _part_name(part: Sequence[str], hosts: int) -> str:
     return f"{part[0]}{more} ({hosts} host{'' if hosts == 1 else 's'})"
 
 
+def _from_the_top(parts: Sequence[list[str]], links: Iterable[FoundLink]) -> list[list[str]]:
+    """Each part with a switch first that has none above it, if there is one."""
+    below = {link.below for link in links}
+    return [sorted(part, key=below.__contains__) for part in parts]
+
+
 def keep_one_part(network: Network, source: Source) -> None:
     """The part with most hosts, or that of the switch in the option `root`; a note names the rest.
 
@@ -162,7 +168,7 @@ def keep_one_part(network: Network, source: Source) -> None:
             f"{source.name}: root={root}: no switch is called so; expected one of "
             f"{some(network.switches) or 'none'}"
         )
-    parts = network.parts()
+    parts = _from_the_top(network.parts(), network.links)
     part_of = {name: number for number, part in enumerate(parts) for name in part}
     joined = network.neighbours()
     homes = {
