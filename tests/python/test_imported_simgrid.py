@@ -190,7 +190,7 @@ def test_hosts_without_links_are_left_out(tmp_path: Path) -> None:
     text = platform(FLAT + "/>" + '<host id="lonely" speed="1f"/>')
     cluster, notes = read(tmp_path, text)
     assert len(cluster.hosts) == 4
-    assert "lonely" in notes
+    assert notes == "hosts without a link are left out: lonely"
 
 
 # ---- what is refused -----------------------------------------------------------------------------

@@ -188,6 +188,10 @@ def keep_one_part(network: Network, source: Source) -> None:
     left = [number for number in range(len(parts)) if number not in kept]
     stay = set(hosts_of[chosen])
     network.keep(stay.union(*(parts[number] for number in kept)))
+    alone = [parts[number][0] for number in left if parts[number][0] in homes]
+    if alone:
+        network.notes.append(f"hosts without a link are left out: {some_hosts(alone)}")
+    left = [number for number in left if parts[number][0] not in homes]
     others = [number for number in left if set(hosts_of[number]) - stay]
     if others:
         named = (_part_name(parts[number], len(hosts_of[number])) for number in others)
