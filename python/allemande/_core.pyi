@@ -24,11 +24,15 @@ class Host:
 
     @property
     def addresses(self) -> list[str]:
-        """Of each link; of the first alone where nothing is said of the others."""
+        """
+        One for each link, or for the first alone if the file says nothing of the others.
+        """
 
     @property
     def interfaces(self) -> list[str]:
-        """Of each link; of the first alone where nothing is said of the others."""
+        """
+        One for each link, or for the first alone if the file says nothing of the others.
+        """
 
     def __repr__(self) -> str: ...
 
@@ -213,11 +217,11 @@ class Cluster:
         """
 
     def sites(self) -> list[str]:
-        """Of each host, in file order; empty if the file names none."""
+        """One for each host, in file order; empty if the file names none."""
 
     def latency_seconds(self, hosts: Sequence[str] | None) -> float:
         """
-        The longest way between two of these hosts (None: all), by the latencies of its links.
+        The longest route between two of these hosts (None: all), by the latencies of its links.
         """
 
     def to_toml(self) -> str:
@@ -244,7 +248,7 @@ class Cluster:
 
     def bound_seconds(self, hosts: Sequence[str] | None, bytes: int, combines: bool = False) -> float:
         """
-        As limit_seconds, with the least ways before and after each link: for small blocks too.
+        As limit_seconds, with the least times before and after each link: for small blocks too.
         """
 
     def traffic_bound_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]], combines: bool = False) -> float:
@@ -349,7 +353,7 @@ class Tuning:
 
     @property
     def latency_us(self) -> float:
-        """One full frame over the longest way through the idle network."""
+        """One full frame over the longest route through the idle network."""
 
     @property
     def contended_port(self) -> str:
@@ -445,7 +449,7 @@ class Prediction:
     def basis(self) -> str:
         """measured, fitted or extrapolated"""
 
-class Course:
+class ExchangeShape:
     """What an exchange puts on the network, of all ranks."""
 
     @property
@@ -491,7 +495,7 @@ class TwoSites:
         """Ours, of multi-site."""
 
 class Demand:
-    """What a course asks of the idle network, in seconds."""
+    """What a shape asks of the idle network, in seconds."""
 
     @property
     def links_s(self) -> float:
@@ -503,7 +507,7 @@ class Demand:
 
     @property
     def fills_s(self) -> float:
-        """The last packet's way after its host, for each phase."""
+        """The last packet's time after its host, for each phase."""
 
     @property
     def turns_s(self) -> float:
@@ -511,7 +515,7 @@ class Demand:
 
     @property
     def distance_s(self) -> float:
-        """Of turns_s the latencies of the links."""
+        """The latencies of links in turns_s."""
 
     @property
     def steps_s(self) -> float:
@@ -527,17 +531,17 @@ class Demand:
 
     @property
     def packets(self) -> float:
-        """Of the rank that sends most."""
+        """Those of the rank that sends most."""
 
     @property
     def rounds(self) -> float: ...
 
-def demand(cluster: Cluster, members: Sequence[str] | None, course: Course, bytes: int) -> Demand:
+def demand(cluster: Cluster, members: Sequence[str] | None, shape: ExchangeShape, bytes: int) -> Demand:
     """
-    Of blocks of so many bytes in our packets, among these hosts (None: all).
+    The demand of blocks of `bytes` in our packets, among these hosts (None: all).
     """
 
-def expected(demand: Demand, course: Course) -> tuple[float, float]:
+def expected(demand: Demand, shape: ExchangeShape) -> tuple[float, float]:
     """
     Seconds where nothing was measured, and the deviation of the logarithm of what it takes.
     """
@@ -559,7 +563,7 @@ class OwnWay:
         """As decision files have it: 'udp grid:8x4'."""
 
     @property
-    def course(self) -> Course: ...
+    def shape(self) -> ExchangeShape: ...
 
     def takes(self, bytes: int) -> bool:
         """Whether the algorithm goes this way for blocks of so many bytes."""
@@ -570,15 +574,12 @@ def own_ways(cluster: Cluster, members: Sequence[str] | None = None) -> list[Own
 def parse_profile(text: str, source_name: str) -> Profile:
     """Reads and checks a profile; the name is for messages."""
 
-def make_course(ranks: int, algorithm: str, permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> Course:
-    """The course of an algorithm; arguments as of make_plan."""
-
 class Predictor:
     """What ways take among these hosts of a profile."""
 
     def __init__(self, profile: Profile, members: Sequence[str]) -> None: ...
 
-    def predict(self, key: str, bytes: int, course: Course | None = None) -> Prediction | None:
+    def predict(self, key: str, bytes: int, shape: ExchangeShape | None = None) -> Prediction | None:
         """
         None: the profile says nothing of such a way. `key`: of a way or a candidate.
         """
@@ -588,7 +589,7 @@ class Predictor:
 
     def latency_s(self) -> float | None:
         """
-        Of the longest way, by the latencies of its links alone; None without a cluster.
+        The longest route's latency, by its links alone; None without a cluster.
         """
 
 def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:
@@ -609,7 +610,7 @@ class Routes:
 
     def lid_tables(self) -> list[list[int]]:
         """
-        Of each switch, for each number of each host, the port it leaves by, from 1 on in the order of the switch's links; 0: none. Rows are empty unless the rule is lid.
+        For each switch and each number of each host, the port that leads there, from 1 on in the order of the switch's links; 0: none. Rows are empty unless the rule is lid.
         """
 
 def make_routes(cluster: Cluster, routing: str, lmc: int = 0, lid_engine: str = 'minhop') -> Routes:

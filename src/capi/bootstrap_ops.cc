@@ -27,7 +27,7 @@ int BootstrapOps::is_within_world(mpi::CommHandle, bool& within) const {
   return mpi::kMpiSuccess;
 }
 
-// After a failure the ranks may be out of step: the program's function is left alone.
+// After a failure the ranks may no longer call alike: the program's function is left alone.
 int BootstrapOps::allgather(mpi::CommHandle, std::span<const std::byte> bytes,
                             std::span<std::byte> all) {
   if (failure_ == 0) failure_ = allgather_(bytes.data(), bytes.size(), all.data());
@@ -61,15 +61,9 @@ int BootstrapOps::allreduce_min(mpi::CommHandle, std::span<std::uint64_t> values
 }
 
 // How long it takes is up to the program's function.
-base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos) {
+base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos, const std::function<void()>&) {
   std::uint64_t nothing = 0;
   if (allreduce_min(kComm, nothing) == mpi::kMpiSuccess) return {};
-  return base::io_error("the program's allgather failed");
-}
-
-base::Status BootstrapOps::allgather_within(mpi::CommHandle comm, std::span<const std::byte> bytes,
-                                            std::span<std::byte> all, base::Nanos) {
-  if (allgather(comm, bytes, all) == mpi::kMpiSuccess) return {};
   return base::io_error("the program's allgather failed");
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/plain_text.h"
 #include "base/toml.h"
 #include "topology/cluster_table.h"
 #include "topology/section.h"
@@ -171,8 +170,8 @@ class Parser {
     }
     out.level =
         section.choice("level", out.level, {{"leaf", Level::kLeaf}, {"across", Level::kAcross}});
-    out.carrier =
-        section.choice("carrier", out.carrier, {{"udp", Carrier::kUdp}, {"mpi", Carrier::kMpi}});
+    out.transport = section.choice(
+        "carrier", out.transport, {{"udp", base::Transport::kUdp}, {"mpi", base::Transport::kMpi}});
     out.bytes = section.count("bytes", 0, kBytesMax).value_or(0);
     out.value = estimate(section, "value", kAny);
     const auto unit = section.text("unit");
@@ -314,26 +313,19 @@ base::Result<Profile> parse_profile(std::string_view text, std::string_view file
         fmt::format("{}: {} bytes is too large; expected a profile of at most {}", file,
                     text.size(), kProfileBytesMax));
   }
-  const base::Result<std::string> plain = base::plain_text(text, file);
-  if (!plain) return plain.error();
-  const toml::parse_result parsed = toml::parse(plain.value());
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return base::bad_input(fmt::format("{}:{}: not valid TOML: {}", file,
-                                       std::max(error.source().begin.line, std::uint32_t{1}),
-                                       error.description()));
-  }
-  return Parser(parsed.table(), file).run();
+  const auto root = base::parse_toml(text, file);
+  if (!root) return root.error();
+  return Parser(root.value(), file).run();
 }
 
 std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,
-                                  Carrier carrier, std::uint64_t bytes) {
+                                  base::Transport transport, std::uint64_t bytes) {
   const auto distance = [&](const Parameter& one) {
     return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;
   };
   const Parameter* best = nullptr;
   for (const Parameter& one : profile.parameters) {
-    if (one.name != name || one.level != level || one.carrier != carrier) continue;
+    if (one.name != name || one.level != level || one.transport != transport) continue;
     if (!best || distance(one) < distance(*best)) best = &one;
   }
   return best ? std::optional(best->value) : std::nullopt;

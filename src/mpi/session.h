@@ -1,11 +1,13 @@
-// The interposer between MPI_Init and MPI_Finalize, whatever the MPI.
+// Allemande between MPI_Init and MPI_Finalize, for every MPI ABI.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <string_view>
 #include <vector>
 
 #include "mpi/communicator.h"
@@ -16,7 +18,7 @@
 
 namespace alm::mpi {
 
-// What a session knows of the outside world. Tests run ranks of several hosts in one process.
+// What a session gets from outside. Tests run ranks of several hosts in one process.
 struct Surroundings {
   JobSettings settings;
   // Whether an address lies in GPU memory; empty: the GPU runtimes are asked.
@@ -25,35 +27,38 @@ struct Surroundings {
 
 class Session {
  public:
-  // Collective over MPI_COMM_WORLD, right after MPI is up. Ends the job when some ranks turn out to
-  // run without allemande: their calls and ours would wait for each other for ever.
+  // Collective over MPI_COMM_WORLD, right after MPI_Init. Ends the job if some ranks run without
+  // allemande: their calls and ours would wait for each other for ever.
   static std::unique_ptr<Session> start(MpiOps& ops, Surroundings surroundings = {});
 
-  // Collective over the call's communicator. The MPI error code; nothing: pass the call through.
+  // Collective over the call's communicator. Returns the MPI error code; nothing: pass the call
+  // through.
   std::optional<int> alltoall(const AlltoallCall& call);
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
-  // The same, begun; the request completes when it is over. They do not wait for anybody: only on
-  // communicators that are up already is there something to begin.
+  // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
+  // communicators that are not up yet pass through.
   std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
   std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
 
-  // Collective over MPI_COMM_WORLD, right before MPI goes down. Later calls pass through.
+  // Collective over MPI_COMM_WORLD, right before MPI_Finalize. Later calls pass through.
   void finish();
 
   bool accelerating() const { return accelerating_; }
+  // Says on rank 0 that `tool` calls the MPI library's own function, where nothing is accelerated.
+  void passed_by(std::string_view function, std::string_view tool) const;
   bool starting() const {
     return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
            wants_threads(job_.options);
   }
 
-  // For the attribute of a communicator that is freed (MpiOps::set_state).
+  // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
 
  private:
   Session(MpiOps& ops, Surroundings surroundings);
 
-  // Of a communicator.
+  // What is known of a communicator before it is brought up.
   struct Shape {
     bool inter = false, within_world = true;
     int ranks = 0, self = 0;
@@ -66,23 +71,23 @@ class Session {
   bool compare(const JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 
-  // `buffers` holds spans of TypedBuffer.
+  // `buffers` holds spans of TypedBuffer; `bytes` go from each rank to each, where all know.
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
-                                     Exchange exchange);
-  // An MPI error code.
+                                     std::optional<std::uint64_t> bytes, Exchange exchange);
+  // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
   template <class Buffers>
   int in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere);
   template <class Start>
   std::optional<int> on_open_communicator(CommHandle comm, Start start);
-  // Collective where `comm` is new. An MPI error code; `found` may stay null: the call passes
+  // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(CommHandle comm, Communicator*& found);
   Shape shape_of_world() const;
   int describe(CommHandle comm, Shape& shape) const;
   Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
-  void write_stats(base::Nanos patience);
+  void write_stats();
   void load_profile();  // session_profile.cc
   // session_decisions.cc
   void load_decisions();
@@ -92,11 +97,11 @@ class Session {
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
-  bool keeps_decisions_ = false;           // rank 0 has a file that is missing or sound
-  std::vector<tuning::Decision> in_file_;  // on rank 0
-  std::mutex mutex_;                       // guards communicators_; never held while MPI is called
+  double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
+  bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
+  std::mutex mutex_;              // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
-  std::set<CommHandle> not_kept_;  // MPI does not keep their state: they pass through
+  std::map<CommHandle, Communicator*> not_kept_;  // MPI refused to keep their state
 };
 
 }  // namespace alm::mpi

@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 constexpr std::uint64_t kBytes = 1000;
 constexpr const char* kOurs = "udp sync-shuffle@balanced";
 
-// Of one way, what a call of kBytes takes.
+// What a call of kBytes takes by each way.
 using Times = std::vector<std::pair<std::string, double>>;
 
 class SessionProfile : public SessionTest {
@@ -140,7 +140,7 @@ TEST_F(SessionProfile, ABrokenOneIsWarnedOfByFileAndLine) {
   EXPECT_THAT(first.logged[0], StartsWith("ALLEMANDE_PROFILE: " + file() + ":"));
   EXPECT_THAT(first.logged[0], HasSubstr(". It is not used."));
   std::filesystem::remove(file());
-  EXPECT_THAT(first_call().logged, testing::ElementsAre(HasSubstr("cannot read " + file())));
+  EXPECT_THAT(first_call().logged, testing::ElementsAre(HasSubstr(file() + ": cannot be read")));
 }
 
 TEST_F(SessionProfile, OneOfAnotherNetworkIsNamedAndNotUsed) {

@@ -121,7 +121,7 @@ TEST(Channel, APeerThatIsSentNothingMoreGetsItsAckAtOnce) {
       group[rank].release(0);
     }
   }
-  // Of each pair the one that sends later acknowledges with its data.
+  // In each pair, the rank that sends later acknowledges with its data.
   std::uint64_t acks = 0;
   for (PeerId rank = 0; rank < 4; ++rank) acks += group[rank].counters().acks_sent;
   EXPECT_EQ(acks, 2u);
@@ -184,7 +184,7 @@ TEST(Channel, ALostTailIsResentAfterAProbeFromTheCopyItKept) {
   EXPECT_EQ(group[0].counters().data_retransmitted, 2u);
 }
 
-// The second probe went another way: the answer to the first says nothing of that one.
+// The second probe took another path: the answer to the first says nothing of that one.
 TEST(Channel, OverSeveralPathsALateAnswerMakesNoPathSilent) {
   Config config;
   config.paths = 2;
@@ -424,6 +424,7 @@ TEST(Channel, APeerThatHasNotEnteredSaysSo) {
   EXPECT_FALSE(group[1].ahead(0));
   for (int step = 0; step < 300; ++step, now += 10 * base::kMillisecond) group.flow(now);
   EXPECT_GE(group[0].not_entered_at(1), base::kSecond);
+  EXPECT_TRUE(group[0].absent(1));
   ASSERT_TRUE(group[1].ahead(0));
   EXPECT_EQ(group[1].ahead(0)->since, base::kSecond);
   EXPECT_EQ(group[1].ahead(0)->sends, 3 * kPacket);
@@ -431,6 +432,7 @@ TEST(Channel, APeerThatHasNotEnteredSaysSo) {
   group.start(1, now, 3 * kPacket);
   EXPECT_FALSE(group[1].ahead(0));
   group.flow(now);
+  EXPECT_FALSE(group[0].absent(1));
   EXPECT_TRUE(group[0].complete());
 }
 

@@ -11,6 +11,10 @@ from types import ModuleType
 
 import pytest
 from tests.python.broken_texts import broken
+from tests.python.readers import goal as goal_reader
+from tests.python.readers import htsim as htsim_reader
+from tests.python.readers import msccl as msccl_reader
+from tests.python.readers import plan_json as plan_reader
 from tests.python.test_explain import DECISION
 
 from allemande.decisions import load_decisions
@@ -25,6 +29,7 @@ FILES = 1000
 SECONDS_MAX = 1
 MEMORY_MAX = 256 * 2**20
 TOTAL_S_MAX = 20
+READERS = {msccl: msccl_reader, goal: goal_reader, htsim: htsim_reader, plan_json: plan_reader}
 FAT_TREE = (
     '<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-15" speed="1Gf" '
     'bw="1Gbps" lat="10us" topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,2"/></platform>'
@@ -42,9 +47,9 @@ def imported(kind: str, options: str) -> Callable[[Path], object]:
     return lambda path: read_import(f"{kind}:{path}{options}")
 
 
-def written(module: ModuleType) -> Callable[[Path], object]:
+def written(reader: ModuleType) -> Callable[[Path], object]:
     def read(path: Path) -> object:
-        return module.read(read_text(path, "a schedule"), str(path))
+        return reader.read(read_text(path, "a schedule"), str(path))
 
     return read
 
@@ -68,11 +73,11 @@ def make_cases() -> Iterator[Case]:
     ):
         yield Case(name, (FIXTURES / name).read_bytes(), imported(kind, options))
     yield Case("fat-tree.xml", FAT_TREE.encode(), imported("simgrid", ""))
-    for module in (msccl, goal, htsim, plan_json):
+    for module, reader in READERS.items():
         for algorithm, ranks in (("shift-exchange", 4), ("bruck", 5)):
             text = "".join(module.write(make_schedule(algorithm, 3000, ranks=ranks)))
             name = f"{module.__name__.rpartition('.')[2]}.txt"
-            yield Case(name, text.encode(), written(module))
+            yield Case(name, text.encode(), written(reader))
     yield Case("decisions.toml", DECISION.encode(), lambda path: load_decisions(str(path)))
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.python.readers import plan_json as plan_reader
 
 from allemande.cli import main
 from allemande.errors import BadInput
@@ -172,4 +173,4 @@ def test_a_plan_of_no_ranks_ends_at_once() -> None:
     text = "".join(plan_json.write(make_schedule("direct", 100, ranks=2)))
     claimed = text.replace('"ranks": 2', '"ranks": 999999999')
     with pytest.raises(BadInput, match="plans of 2 ranks; expected all 999999999"):
-        plan_json.read(claimed, "plan.json")
+        plan_reader.read(claimed, "plan.json")

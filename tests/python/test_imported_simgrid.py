@@ -67,7 +67,7 @@ def test_a_platform_of_clusters_and_a_medium_between_them() -> None:
 
 
 def test_a_fat_tree_has_levels_and_parallel_links(tmp_path: Path) -> None:
-    """Of the SimGrid manual: four leaves of four nodes, two cables to each of two cores."""
+    """SimGrid's example: four leaves of four nodes, two cables to each of two cores."""
     tree = 'topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,2"'
     cluster, _ = read(tmp_path, platform(FLAT.replace("0-3", "0-15") + f" {tree}/>"))
     cables = [(link.from_, link.to) for link in cluster.links]

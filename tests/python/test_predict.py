@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from allemande import _core
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.model.fits import with_fits
@@ -17,11 +18,11 @@ from allemande.model.growth import grown
 from allemande.model.planning import make_plan
 from allemande.model.predict import COLUMNS, Predictions, Row, predict
 from allemande.model.profile import Network, Parameter, Profile, Sample, save_profile
-from allemande.model.random_sites import random_sites
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.ways import own_candidates, way_of
 from allemande.report.prediction_plot import crossovers, render
 from allemande.simulation.case import make_case, run_case
+from allemande.study.random_sites import random_sites
 from allemande.topology import load_cluster, parse_cluster
 
 CLUSTER = "tam-8x2"
@@ -77,7 +78,7 @@ def test_candidates_are_named_as_in_bench() -> None:
     by_name = {way.algorithm: way for way in ways}
     assert by_name["sync-shuffle"].key == "udp sync-shuffle@balanced"
     assert by_name["grid:4x4"].candidate == "allemande+mpich:algorithm=combine"
-    assert by_name["grid:4x4"].course.phases == 2
+    assert by_name["grid:4x4"].shape.phases == 2
 
 
 def test_held_out_times_of_ours_are_met(profile: Profile) -> None:
@@ -377,7 +378,7 @@ def test_leaves_that_could_not_be_told_are_a_doubt(
 
 
 def test_unknown_leaves_leave_more_open(profile: Profile) -> None:
-    """Of what is extrapolated; what was measured or fitted is as sure as ever."""
+    """Only extrapolated times are less certain; measured and fitted ones are as before."""
     unknown = replace(profile, found={"leaf_groups": "undetermined"})
     known = {one.candidate: one for one in predict(profile, [16], [10_000])}
     found = predict(unknown, [16], [10_000])
@@ -412,3 +413,12 @@ def test_a_plan_says_when_others_may_be_as_fast(profile: Profile) -> None:
     assert not replace(made, rows=(row("a", 1, 1.0), row("b", 1, 1.5))).is_certain(1)
     close = replace(row("a", 1, 1.0), way="udp a")
     assert replace(made, rows=(close, replace(row("b", 1, 9.0), way="udp b"))).is_certain(1)
+
+
+def test_a_shape_of_other_ranks_than_members_is_refused() -> None:
+    cluster = load_cluster(CLUSTER)
+    hosts = [host.name for host in cluster.hosts]
+    way = _core.own_ways(cluster, hosts[:8])[0]
+    assert _core.demand(cluster, hosts[:8], way.shape, 1000).packets > 0
+    with pytest.raises(BadInput, match="of 8 ranks; expected one of 16"):
+        _core.demand(cluster, hosts, way.shape, 1000)

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
-from allemande.bench.background import RunningFlows
+from allemande.bench.background_flows import RunningFlows
 from allemande.bench.candidates import Candidate
 from allemande.bench.figures import Figure, Shared, make_figure, with_ratios
 from allemande.bench.job_plan import CLOCK, JobPlan
@@ -87,7 +87,7 @@ class Bed(Protocol):
         """
 
     def emulator_stats(self) -> EmulatorStats | None:
-        """Of the process that is the network, where one is."""
+        """The counters of the emulator, if there is one."""
 
 
 class Progress(Protocol):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.figure_rows import is_sound
 from allemande.errors import BadInput
+from allemande.figure_rows import is_sound
 from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_stock
 from allemande.text_files import MIB, read_json
 

@@ -61,7 +61,7 @@ _DEFAULT = re.compile(r"(width|speed)=([0-9]{1,2})\b")
 
 @dataclass(frozen=True)
 class Port:
-    """Of one node, and what is at the other end of its cable."""
+    """A port of one node, and what is at the other end of its cable."""
 
     number: int
     peer: str

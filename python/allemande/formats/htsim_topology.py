@@ -63,7 +63,7 @@ DEFAULT_MTU_BYTES = 1500
 
 @dataclass
 class _Values:
-    """Of the head, or of a tier, with the line of each."""
+    """The numbers of the head, or of a tier, with the line of each."""
 
     what: str
     line: int

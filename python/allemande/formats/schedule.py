@@ -11,10 +11,10 @@ from functools import cached_property
 
 from allemande._core import Cluster, Plan, make_plan
 from allemande.errors import BadInput
+from allemande.framing import IP_UDP_BYTES
 from allemande.topology import Tuning, tune
 
 RANKS_MAX = 65_536
-IP_UDP_BYTES = 28
 DEFAULT_MTU_BYTES = 1500
 Block = tuple[int, int]  # (origin, destination)
 
@@ -29,7 +29,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Round:
-    """Of one rank. It ends when all of it is sent and all of it has come."""
+    """A round of one rank. It ends when all of it is sent and all of it has come."""
 
     send: Sequence[Message]
     receive: Sequence[Message]

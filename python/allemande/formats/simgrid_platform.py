@@ -180,7 +180,7 @@ def _add_flat(platform: Platform, element: Element) -> None:
 
 
 def _tree_numbers(platform: Platform, element: Element) -> list[list[int]]:
-    """Of a fat tree `2;4,4;1,2;1,2`: children, parents and parallel links, each by level."""
+    """Children, parents and parallel links by level, for a fat tree `2;4,4;1,2;1,2`."""
     text = platform.text(element, "topo_parameters")
     parts = text.split(";")
     rows = [part.split(",") for part in parts[1:]]

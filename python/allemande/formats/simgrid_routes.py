@@ -209,7 +209,7 @@ class _LayingOut:
             self._meet_once()
 
     def _beside(self, name: str) -> dict[_Place, list[_Place]]:
-        """Of the neighbours of a medium, those that are known to be in one place."""
+        """Those of the neighbours of a medium that are known to be in one place."""
         here = (_LINK, name)
         groups: dict[_End, list[_Place]] = {}
         for place in self._found.neighbours(name):

@@ -56,7 +56,7 @@ _KNOWN = {
     "blocksizes",
     "aggregatedblock",
 }
-# Of a line that says what it should, but is about neither a switch nor a block.
+# A line with one of these says what it should, about neither a switch nor a block.
 _ELSE = {"blocksizes", "aggregatedblock"}
 # Blanks may stand around the `=`; behind them another key is no value.
 _KEY = re.compile(r"([A-Za-z_.]+)\s*=(?:\s+(?![A-Za-z_.]+\s*=))?(\"[^\"]*\"|\S*)")

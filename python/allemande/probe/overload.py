@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from allemande.model.profile import MEASURED, NOT_OVERLOADABLE, NOT_TRIED
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate, spread
 from allemande.probe.packet_flows import Experiment, Flow
@@ -32,10 +33,6 @@ from allemande.probe.queueing import (
 )
 from allemande.probe.record import Record, Seconds
 
-MEASURED = "measured"
-NOT_OVERLOADABLE = "not overloadable"
-NOT_TRIED = "not tried"
-
 LOSSES_WANTED = 24
 FIRST_FRAMES = 160  # of the senders' links
 LONGEST_FRAMES = 6000
@@ -44,8 +41,8 @@ SETTLE_S = 0.01  # at the speed that the network stands for
 PARTS = 4
 # A queue that holds this many packets at the end of an overload was growing.
 GROWING_PACKETS = 12
-# Of the samples of a full queue those below this share of the largest ones were taken while it
-# filled: a packet may also be lost for other reasons.
+# Samples of a full queue below this share of the largest ones were taken while it filled: a packet
+# may also be lost for other reasons.
 FULL_SHARE = 0.7
 # Departures are stamped where a host's packets are at least so far apart: it takes a processor a
 # part of that time to read a stamp.
@@ -123,7 +120,7 @@ def _rates(packets: Passage, bits: float, begin_s: float, end_s: float) -> list[
 
 
 def _when_full(found: Seconds) -> Seconds:
-    """Of what packets found that were lost: without what was lost for other reasons."""
+    """What lost packets found at a full queue, without those lost for other reasons."""
     return found[found >= FULL_SHARE * np.percentile(found, 90)]
 
 

@@ -8,14 +8,12 @@ from typing import Any
 
 from allemande import _core
 from allemande.cluster_files import find_cluster_file
+from allemande.framing import IP_UDP_BYTES
 from allemande.probe.packet_flows import Experiment
 from allemande.probe.record import Record
 from allemande.simulation.networks import as_cluster_file
 from allemande.text_files import CLUSTER_BYTES_MAX, read_text
 from allemande.topology import parse_cluster
-
-IP_UDP_BYTES = 28
-ETHERNET_BYTES = 14
 
 
 class SimulatedBed:
@@ -29,7 +27,7 @@ class SimulatedBed:
 
     @classmethod
     def of_text(cls, text: str, options: Mapping[str, Any] | None = None) -> SimulatedBed:
-        """Of a cluster file's text."""
+        """A bed for the text of a cluster file."""
         bed = cls.__new__(cls)
         bed._init(text, "cluster", dict(options or {}))
         return bed

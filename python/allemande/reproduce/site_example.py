@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from allemande import _core
+from allemande.plot_look import COLOURS, INK, STYLE, save, share_legend
 from allemande.quantities import format_size
-from allemande.report.plot_look import COLOURS, INK, STYLE, save, share_legend
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, read_sites
@@ -40,7 +40,7 @@ class Example:
     crossing: Sequence[Message]
 
     def steps(self) -> list[list[tuple[int, int]]]:
-        """Of the second phase the pairs that exchange, host of the smaller site first."""
+        """The pairs that exchange in the second phase, the host of the smaller site first."""
         out: list[list[tuple[int, int]]] = []
         for host in range(self.n1):
             partners = [m.receiver for m in self.crossing if m.sender == host]

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from allemande import _core
+from allemande.framing import HEADER_BYTES, payload_bytes
 from allemande.model.profile import Sample
 from allemande.model.signature_fit import PointToPoint, SignatureFit, fit_signature
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.framing import HEADER_BYTES, payload_bytes
 from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, SitePoint, read_sites
@@ -72,7 +72,7 @@ def _line(points: Mapping[int, SitePoint]) -> PointToPoint:
 
 
 def _link_beta(cluster: Cluster) -> float:
-    """Of the slowest link between switches, in full frames."""
+    """Seconds per byte on the slowest link between switches, in full frames."""
     hosts = {host.name for host in cluster.hosts}
     rate = min(
         min(link.rate_up_mbit_s, link.rate_down_mbit_s)

@@ -1,6 +1,7 @@
-// MpiOps over the MPI library found (see ../ops.h for what each does).
+// MpiOps over the MPI library that was found.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -16,7 +17,8 @@ namespace alm::mpi {
 
 class AbiOps final : public MpiOps {
  public:
-  // MPI is initialised. `on_delete` gets the state of every communicator that is freed.
+  // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
+  // freed.
   AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
 
   std::string library() const override;
@@ -30,9 +32,8 @@ class AbiOps final : public MpiOps {
   int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                std::span<std::uint64_t> in) override;
   int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) override;
-  base::Status barrier(CommHandle comm, base::Nanos timeout) override;
-  base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
-                                std::span<std::byte> all, base::Nanos timeout) override;
+  base::Status barrier(CommHandle comm, base::Nanos patience,
+                       const std::function<void()>& late) override;
   [[noreturn]] void abort(CommHandle comm, int code) override;
   int set_state(CommHandle comm, void* state) override;
   void* state(CommHandle comm) override;
@@ -56,10 +57,10 @@ class AbiOps final : public MpiOps {
   Packing packing() const { return {api_, private_self_, type_keyval_}; }
 
  private:
-  // Until it is done, an MPI error code; nothing: `limit` has come first.
+  // Tests the request until it is done, and returns the MPI error code; nothing: `limit` came
+  // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  base::Status await(MPI_Request& request, base::Nanos timeout);
 
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(CommHandle comm);
@@ -74,7 +75,7 @@ class AbiOps final : public MpiOps {
   std::map<std::string, int> error_codes_;  // by text
   std::mutex progress_mutex_;               // a request may be tested by one thread at a time
   MPI_Comm private_self_;
-  MPI_Request never_;  // a receive nothing matches: testing it drives MPI's progress
+  MPI_Request never_;  // a receive that matches no message: testing it drives MPI's progress
   std::byte never_byte_{};
 };
 
