@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from allemande.errors import BadInput
+from allemande.text_files import is_file, shown
 
 
 def _clusters_dir() -> Path:
@@ -21,8 +22,13 @@ def ready_made() -> list[str]:
 
 def find_cluster_file(name_or_path: str) -> Path:
     """The file behind a ready-made name or a path; a name that is neither is BadInput."""
+    if not name_or_path.isprintable():
+        raise BadInput(
+            f"{shown(name_or_path)}: a name that is no plain text; expected one, so that messages "
+            "can have it: rename the file"
+        )
     path = Path(name_or_path)
-    if path.is_file():
+    if is_file(path):
         return path
     names = ready_made()
     if name_or_path in names:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Literal
 
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
+from allemande.text_files import TOML_BYTES_MAX, exists, parse_toml, read_text, shown
 
 PREFIX = "ALLEMANDE_"
 CONFIG_VARIABLE = "ALLEMANDE_CONFIG"
@@ -82,7 +82,7 @@ def _config_path(environment: Mapping[str, str]) -> Path | None:
     """The configuration file to read, if there is one."""
     named = environment.get(CONFIG_VARIABLE, "")
     if named:
-        if not Path(named).exists():
+        if not exists(named):
             raise BadInput(
                 f"{CONFIG_VARIABLE}: the configuration file {named} does not exist; "
                 "create it, or unset the variable"
@@ -90,7 +90,7 @@ def _config_path(environment: Mapping[str, str]) -> Path | None:
         return Path(named)
     home = environment.get("HOME", "")
     path = Path(home, ".config/allemande/config.toml")
-    return path if home and path.exists() else None
+    return path if home and exists(path) else None
 
 
 def _line_of(text: str, key: str) -> int:
@@ -103,18 +103,11 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _read_file(path: Path) -> dict[str, Setting]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        number = line.group(1) if line else str(text.count("\n") + 1)
-        raise BadInput(f"{path}:{number}: not valid TOML: {error}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
+    text = read_text(path, "a configuration file", TOML_BYTES_MAX)
+    table = parse_toml(text, shown(path))
     settings: dict[str, Setting] = {}
     for key, value in table.items():
-        place = f"{path}:{_line_of(text, key)}"
+        place = f"{shown(path)}:{_line_of(text, key)}"
         where = f"{place}: key `{key}`"
         option = _BY_KEY.get(key)
         if option is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from allemande.errors import BadInput
+from allemande.text_files import TOML_BYTES_MAX, parse_toml, read_text, shown
 
 FORMAT = 2
 FORMAT_WITHOUT_KEYS = 1  # of earlier versions: a way is known by its name
@@ -126,13 +125,13 @@ def _order(one: Decision) -> tuple[str, int, int, str, int]:
 def _parse_decisions(text: str, name: str) -> list[Decision]:
     """Reads the text of a decision file called `name`; raises BadInput for anything else."""
     try:
-        root = _Table(tomllib.loads(text), name)
+        root = _Table(parse_toml(text, name), name)
         file_format = root.table.get("decisions")
         if file_format not in (FORMAT, FORMAT_WITHOUT_KEYS):
             raise BadInput(f"it does not say `decisions = {FORMAT}`")
         has_keys = file_format != FORMAT_WITHOUT_KEYS
         found = [_read_decision(table, has_keys) for table in root.tables("decision")]
-    except (tomllib.TOMLDecodeError, RecursionError, BadInput) as error:
+    except BadInput as error:
         raise BadInput(
             f"{name} is no decision file of allemande: {error}. Expected what a job with "
             "ALLEMANDE_DECISIONS=FILE writes"
@@ -142,10 +141,5 @@ def _parse_decisions(text: str, name: str) -> list[Decision]:
 
 def load_decisions(path: str) -> list[Decision]:
     """Reads a decision file; raises BadInput where there is none."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is no decision file of allemande: it is not text") from None
-    return _parse_decisions(text, path)
+    text = read_text(path, "a decision file of allemande", TOML_BYTES_MAX)
+    return _parse_decisions(text, shown(path))

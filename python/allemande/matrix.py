@@ -9,15 +9,18 @@ r is what rank r sends.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allemande.errors import BadInput
+from allemande.text_files import MIB, read_text, shown
 from allemande.topology import Cluster
 
 Matrix = NDArray[np.int64]
@@ -26,6 +29,7 @@ EXPECTED = (
     "uniform, zipf:S, hot[:FACTOR], block[:DENSITY], random, shift:D, pairs:D, permutation, "
     "rotate, incast:K, one-to-all, all-to-one or file:PATH"
 )
+FILE_BYTES_MAX = 64 * MIB
 ENTRY_MAX = 2**31 - 1  # counts of MPI_Alltoallv are int
 
 
@@ -226,26 +230,36 @@ def delivered_bytes(matrix: Matrix) -> int:
     return int(matrix.sum() - np.trace(matrix))
 
 
+def _read_array(path: Path) -> Any:
+    """What NumPy makes of a file. Numbers of bytes are whole: reading them as such refuses 1.5 and
+    nan. What an .npy file only says that it holds is not made room for."""
+    path.stat()  # says best what is wrong with a name
+    if path.suffix == ".npy":
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    text = read_text(path, "a matrix as CSV", FILE_BYTES_MAX)
+    return np.loadtxt(io.StringIO(text), delimiter=",", dtype=np.int64, ndmin=2)
+
+
 def _read_file(path: Path) -> Matrix:
     """Counts of bytes as CSV or as NumPy's .npy; `check_matrix` says whether they can be used."""
+    name = shown(path)
     try:
-        with path.open("rb") as file:
-            if path.suffix == ".npy":
-                values = np.load(file, allow_pickle=False)
-            else:
-                # Numbers of bytes are whole: reading them as such refuses 1.5 and nan.
-                values = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
+        values = _read_array(path)
     except OSError as error:
-        raise BadInput(f"matrix file {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
+        raise BadInput(f"matrix file {name}: {error.strerror or error}") from error
+    except BadInput as error:
+        raise BadInput(f"matrix file {error}") from None
+    except (ValueError, EOFError, OverflowError, SyntaxError, MemoryError, RecursionError) as error:
         raise BadInput(
-            f"matrix file {path}: {error}; expected CSV or .npy of whole numbers of bytes"
+            f"matrix file {name}: {error!s:.200}; expected CSV or .npy of whole numbers of bytes"
         ) from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
         kind = getattr(values, "dtype", type(values).__name__)
-        raise BadInput(f"matrix file {path} holds {kind}; expected whole numbers of bytes")
+        raise BadInput(f"matrix file {name} holds {kind}; expected whole numbers of bytes")
+    if values.nbytes > FILE_BYTES_MAX:
+        raise BadInput(f"matrix file {name}: has more than {FILE_BYTES_MAX // MIB} MiB")
     if values.dtype.kind == "u" and values.size and int(values.max()) > ENTRY_MAX:
-        raise BadInput(f"matrix file {path}: {int(values.max())} bytes; at most {ENTRY_MAX}")
+        raise BadInput(f"matrix file {name}: {int(values.max())} bytes; at most {ENTRY_MAX}")
     return values.astype(np.int64)
 
 

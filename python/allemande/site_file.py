@@ -17,6 +17,7 @@ import re
 from pathlib import Path
 
 from allemande.errors import BadInput
+from allemande.text_files import read_text, shown
 from allemande.topology import compress_hostlist, expand_hostlist
 
 _SITE = re.compile(r"#?\s*site\b:?\s*(.*)")
@@ -34,7 +35,7 @@ def read_sites(text: str, source: str) -> dict[str, list[str]]:
     begun: dict[str, int] = {}
     of_host: dict[str, str] = {}
     site = None
-    for number, whole in enumerate(text.splitlines(), 1):
+    for number, whole in enumerate(text.split("\n"), 1):
         line, where = whole.strip(), f"{source}:{number}"
         if keyword := _SITE.fullmatch(line):
             site = keyword[1].strip()
@@ -71,9 +72,5 @@ def read_sites(text: str, source: str) -> dict[str, list[str]]:
 
 def sites_option(path: Path) -> str:
     """The file as the option `sites` has it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    found = read_sites(text, str(path))
+    found = read_sites(read_text(path, "a machine file with sites"), shown(path))
     return "/".join(f"{name}={compress_hostlist(hosts)}" for name, hosts in found.items())

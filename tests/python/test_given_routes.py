@@ -48,5 +48,5 @@ def test_routes_that_are_none_are_refused(tmp_path: Path) -> None:
         spine_bytes()
     with pytest.raises(BadInput, match="is no list of"):
         spine_bytes(routes=[["h0"]])
-    with pytest.raises(BadInput, match="cannot read"):
+    with pytest.raises(BadInput, match="cannot be read"):
         spine_bytes(routes=str(tmp_path / "nothing.json"))

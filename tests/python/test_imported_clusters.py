@@ -125,7 +125,7 @@ def test_blocks_of_conf_and_of_scontrol(tmp_path: Path) -> None:
         ("SwitchName=s0 Nodes=n0 Nodes=n1", "Nodes stands twice"),
         ("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n0", "'n0' hangs on 's0' and 's1'"),
         ("SwitchName=s0 Nodes=n0\nSwitchName=s1 Switches=s2", "'s2' below 's1' is not described"),
-        ("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1", "nothing joins 'n0' and 'n1'"),
+        ("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1", "nothing joins it and s1"),
         ("SwitchName=s0 Nodes=n0\nBlockName=b0 Nodes=n1", "switches and blocks at once"),
         ("SwitchName=s0 Nodes=n0 Level=top", ":1: Level=top is no number"),
         ("LinkSpeed=1", "neither switch nor block"),

@@ -201,7 +201,9 @@ def test_the_parameters_of_goal_are_those_of_the_network() -> None:
             "l2: recv 100b from 3 tag 0\nl2 requires l5",
             "names what is not there",
         ),
-        ("rank 1 {", "node 1 {", "cannot be read; expected GOAL"),
+        ("rank 1 {", "node 1 {", "file:[0-9]+: .*cannot be read; expected GOAL"),
+        ("l1: send 100b", f"l1: send {'9' * 4300}b", "file:3: .*cannot be read; expected GOAL"),
+        ("l1: send 100b", "l1: send \N{ARABIC-INDIC DIGIT THREE}b", "file:3: .*cannot be read"),
     ],
 )
 def test_goal_that_is_wrong_is_refused(old: str, new: str, message: str) -> None:
@@ -273,7 +275,16 @@ def test_256_steps_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
         ('recv="3"', 'recv="2"', "does not send"),
         ('nchunksperloop="4"', 'nchunksperloop="5"', "nchunksperloop"),
         ('<step s="1"', '<step s="7"', "out of order"),
-        ("<algo", "<algorithm", "not valid XML"),
+        ("<algo", "<algorithm", "file:[0-9]+: not valid XML"),
+        (' chan="0"', "", "file:3: <tb> has no chan"),
+        (' srcoff="1"', "", "file:4: <step> has no srcoff"),
+        (' ngpus="4"', "", "file:1: <algo> has no ngpus"),
+        ('recv="3"', 'recv="-7"', "file:3: .*no such peer"),
+        ('recv="3"', f'recv="{"9" * 4300}"', "file:3: .*is no number"),
+        ("<step ", "<stop ", "file:[0-9]+: <stop> stands where <step> belongs"),
+        ('<gpu id="1"', '<gpu id="0"', "GPU 0 stands where 1 belongs"),
+        ('<tb id="1"', '<tb id="0"', "thread block 0 stands where 1 belongs"),
+        ('ngpus="4"', 'ngpus="999999999"', "are not those of 999999999 ranks"),
     ],
 )
 def test_msccl_that_is_wrong_is_refused(old: str, new: str, message: str) -> None:
@@ -281,6 +292,18 @@ def test_msccl_that_is_wrong_is_refused(old: str, new: str, message: str) -> Non
     assert old in text
     with pytest.raises(BadInput, match=message):
         msccl_reader.read(text.replace(old, new, 1), "file")
+
+
+def test_empty_gpus_are_not_looked_at_pair_by_pair() -> None:
+    gpus = "".join(f'<gpu id="{rank}"/>' for rank in range(50_000))
+    with pytest.raises(BadInput, match="0 steps of 50000 GPUs cannot move"):
+        msccl_reader.read(f'<algo ngpus="50000" nchunksperloop="50000">{gpus}</algo>', "file")
+
+
+def test_entities_are_refused() -> None:
+    bomb = '<!DOCTYPE a [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><algo ngpus="&b;"/>'
+    with pytest.raises(BadInput, match="file:1: declares the entity 'a'"):
+        msccl_reader.read(bomb, "file")
 
 
 def test_gpus_that_only_send_at_first_are_found() -> None:
@@ -322,7 +345,8 @@ def test_htsim_starts_a_round_by_the_barrier_of_the_one_before() -> None:
         ("trigger id 1 barrier count 2", "trigger id 1 barrier count 3", "barriers count"),
         ("id 2 trigger 1", "id 1 trigger 1", "not unique"),
         ("id 2 trigger 1 ", "id 2 trigger 2 ", "wait for each other"),
-        ("0->1", "0=>1", "cannot be read"),
+        ("0->1", "0=>1", "file:4: .*cannot be read"),
+        ("size 100", f"size {'9' * 4300}", "file:4: .*cannot be read"),
     ],
 )
 def test_htsim_that_is_wrong_is_refused(old: str, new: str, message: str) -> None:

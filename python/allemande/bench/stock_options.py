@@ -14,9 +14,11 @@ from allemande.errors import BadInput
 from allemande.formats import mpich_selection, openmpi_rules
 from allemande.formats.emit import settings_file, site_libmpi
 from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_stock
+from allemande.text_files import is_file, read_text, shown
 
 RULES = "openmpi:rules="
 SELECTION = "mpich:selection="
+_EXPECTED = "a tuning file"
 USE_RULES = ("--mca", "coll_tuned_use_dynamic_rules", "1")
 
 
@@ -31,16 +33,9 @@ class StockSetting:
     algorithms: Mapping[str, str] | None = None  # in the place of the base's
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}; expected a tuning file") from None
-
-
 def _rules(text: str) -> StockSetting:
     path = Path(text.removeprefix(RULES)).absolute()
-    rules = openmpi_rules.read(_read(path), str(path))
+    rules = openmpi_rules.read(read_text(path, _EXPECTED), shown(path))
     if rules.version > 2:
         raise BadInput(f"{path}: rules of version 3; Open MPI 5 reads versions 1 and 2")
     words = ("--mca", "coll_tuned_dynamic_rules_filename", str(path))
@@ -50,7 +45,7 @@ def _rules(text: str) -> StockSetting:
 def _throttle_beside(path: Path) -> str | None:
     """The window of `scattered` that was written beside the file."""
     beside = settings_file(path)
-    for line in _read(beside).splitlines() if beside.is_file() else ():
+    for line in read_text(beside, _EXPECTED).split("\n") if is_file(beside) else ():
         name, _, value = line.partition("=")
         if name == mpich_selection.THROTTLE_VARIABLE:
             return value
@@ -64,7 +59,7 @@ def _selection(text: str) -> StockSetting:
     if comma:
         parsed = parse_stock(f"{MPICH}:scattered:{option}")
         throttle = str(parsed.value) if parsed else None
-    selection = mpich_selection.read(_read(path), str(path))
+    selection = mpich_selection.read(read_text(path, _EXPECTED), shown(path))
     mpich_selection.check_against(selection, mpich_selection.read_library(site_libmpi(None)))
     environment = mpich_selection.settings(path, int(throttle) if throttle else None)
     described = f"MPICH with the selection of {path.name}"

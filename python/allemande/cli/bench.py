@@ -14,6 +14,7 @@ from allemande.bench.request_text import RequestText
 from allemande.cli.request_options import with_request
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
+from allemande.formats.recognise import IMPORT_FORMS
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 CONDITIONS = "Conditions of real programs"
@@ -24,7 +25,7 @@ OPTIONS: dict[str, Any] = {
         str,
         typer.Option(
             metavar="CLUSTER",
-            help="Cluster file, name of a ready-made cluster, slurm:FILE or ibnetdiscover:FILE.",
+            help=f"Cluster file, name of a ready-made cluster, {IMPORT_FORMS}.",
         ),
     ],
     "collective": Annotated[

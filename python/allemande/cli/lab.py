@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 
 from allemande.cli.shared_options import TimersChoice, TimersOption
 from allemande.errors import BadInput
+from allemande.formats.recognise import IMPORT_FORMS
 
 if TYPE_CHECKING:
     from allemande.lab import Lab
@@ -110,9 +111,7 @@ def _tell(notes: Sequence[str]) -> None:
 def up(
     cluster: Annotated[
         str,
-        typer.Argument(
-            help="Cluster file, name of a ready-made cluster, slurm:FILE or ibnetdiscover:FILE."
-        ),
+        typer.Argument(help=f"Cluster file, name of a ready-made cluster, {IMPORT_FORMS}."),
     ],
     scale: ScaleOption = None,
     name: Annotated[

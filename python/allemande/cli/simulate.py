@@ -9,6 +9,7 @@ import typer
 
 from allemande.cli.shared_options import CsvFile
 from allemande.errors import BadInput
+from allemande.formats.recognise import IMPORT_FORMS
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 
@@ -18,7 +19,7 @@ def command(
         typer.Argument(
             metavar="CLUSTER",
             help="Cluster file, name of a ready-made cluster, fat-tree:HOSTS, "
-            "lossless-fat-tree:HOSTS, ib-144, slurm:FILE or ibnetdiscover:FILE.",
+            f"lossless-fat-tree:HOSTS, ib-144, {IMPORT_FORMS}.",
         ),
     ],
     algorithm: Annotated[

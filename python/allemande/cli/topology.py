@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from allemande.formats.recognise import IMPORT_FORMS
+
 DEFAULT_SIZES = "1000,10000,50000,200000"
 
 
@@ -16,8 +18,8 @@ def command(
         typer.Argument(
             metavar="CLUSTER",
             help="A cluster file, a ready-made name (tam-8x4), a generated one (fat-tree:128, "
-            "leaf-spine:4x4x4, torus:4x4x4, dragonfly:2x4x2, myrinet:4, ib-144), slurm:FILE or "
-            "ibnetdiscover:FILE.",
+            "leaf-spine:4x4x4, torus:4x4x4, dragonfly:2x4x2, myrinet:4, ib-144), "
+            f"{IMPORT_FORMS}.",
         ),
     ],
     size: Annotated[
@@ -60,8 +62,9 @@ def command(
 ) -> None:
     """Show a cluster: its tree, bisection, all-to-all limits and doubtful assumptions.
 
-    What Slurm or a subnet manager say of a network is shown, and written as a cluster file, too:
-    slurm:topology.conf,rate_mbit_s=10000/40000 gives the rates that Slurm does not know.
+    What Slurm, a subnet manager, SimGrid or htsim say of a network is shown, and written as a
+    cluster file, too: slurm:topology.conf,rate_mbit_s=10000/40000 gives the rates that Slurm does
+    not know.
     """
     from allemande.errors import BadInput
     from allemande.output_files import STDOUT, check_outputs, write_output

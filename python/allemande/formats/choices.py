@@ -7,7 +7,6 @@ other libraries and those beside background traffic or other jobs are passed ove
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,9 +15,13 @@ from typing import Any
 from allemande.errors import BadInput
 from allemande.figure_rows import is_sound
 from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_stock
+from allemande.text_files import MIB, read_json
 
 # Below this gain a rule is not worth having: the library keeps its own choice.
 GAIN_MIN = 0.02
+ROWS_BYTES_MAX = 64 * MIB
+SECONDS_MAX = 1e9
+SIZE_MAX = 2**60
 
 Times = dict[tuple[int, int], dict[str, float]]  # (ranks, bytes per pair) -> candidate -> seconds
 
@@ -31,7 +34,7 @@ def _time_of(row: Mapping[str, Any], collective: str = "alltoall") -> float | No
     value = row.get("median_s", row.get("time_s"))
     usable = (
         isinstance(value, int | float)
-        and value > 0
+        and 0 < value < SECONDS_MAX
         and is_sound(row)
         and row.get("collective", "alltoall") == collective
         and (collective == "alltoallv" or row.get("matrix") is None)
@@ -53,7 +56,7 @@ def times_of(rows: Sequence[Any], library: str, ranks: int | None, source: str) 
         if not isinstance(number, int):
             raise _no_ranks(source)
         size = row["size"]
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= SIZE_MAX:
             raise BadInput(f"{source}: `size` is {size!r:.40}; expected whole bytes, 1 or more")
         point = times.setdefault((number, size), {})
         name = str(found)
@@ -120,7 +123,7 @@ def choose_alltoallv(rows: Sequence[Any], ranks: int | None, source: str) -> dic
     The fastest over all sizes and traffics at which all candidates were timed: the one with the
     least product of times. No rows of MPI_Alltoallv give no choice.
     """
-    totals: dict[int, dict[str, dict[tuple[Any, Any], float]]] = {}
+    totals: dict[int, dict[str, dict[tuple[str, str], float]]] = {}
     for row in rows:
         found = parse_stock(str(row.get("candidate")))
         value = _time_of(row, "alltoallv")
@@ -128,7 +131,7 @@ def choose_alltoallv(rows: Sequence[Any], ranks: int | None, source: str) -> dic
         if found is not None and found.library == OPENMPI and value is not None:
             if not isinstance(number, int):
                 raise _no_ranks(source)
-            point = (row.get("size"), row.get("matrix"))
+            point = (str(row.get("size"))[:60], str(row.get("matrix"))[:200])
             totals.setdefault(number, {}).setdefault(str(found), {})[point] = value
     chosen = {}
     for number, by_name in totals.items():
@@ -144,10 +147,7 @@ def choose_alltoallv(rows: Sequence[Any], ranks: int | None, source: str) -> dic
 
 def read_rows(path: Path) -> list[Any]:
     """The rows of a file: an array, or a plan's `ranking`."""
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}; expected a JSON array of times") from None
+    rows = read_json(path, "a JSON array of times", ROWS_BYTES_MAX)
     if isinstance(rows, dict):
         rows = rows.get("ranking")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -1,172 +1,96 @@
-"""What `ibnetdiscover` prints of an InfiniBand fabric.
+"""What `ibnetdiscover` prints of an InfiniBand fabric, and the net files of ibsim, as clusters.
 
-::
-
-    Switch  36 "S-0002c902004885b0"     # "leaf0" enhanced port 0 lid 3 lmc 0
-    [1]     "H-0002c9020048aa10"[1](2c9020048aa11)      # "node1 HCA-1" lid 5 4xEDR
-    [19]    "S-0002c902004885c8"[1]     # "spine0" lid 2 4xEDR
-
-    Ca      2 "H-0002c9020048aa10"      # "node1 HCA-1"
-    [1](2c9020048aa11)  "S-0002c902004885b0"[1]     # lid 5 lmc 0 "leaf0" lid 3 4xEDR
-
-A host's name is the first word of its adapters' description. Width times speed is the data rate.
-Routers, and the nodes by which switches add up numbers (SHARP), are left out. A host has one link
-in a cluster file: where it has several ports in the fabric, `port` says which one counts.
+Switches are crossbars with input buffers, cut-through and back-pressure. Routers, and the nodes by
+which switches add up numbers (SHARP), are left out. A host has one link in a cluster file, unless
+all its ports are asked for: where it has several in the fabric, `rail` says which network counts,
+found by the switches (formats.rails), or `port` which port.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 
-from allemande.errors import BadInput
-from allemande.formats.imported_cluster import (
-    OPTIONS,
+from allemande.formats.fabric_dump import Node, parse
+from allemande.formats.fabric_hosts import Choice, find_plugs, switch_names
+from allemande.formats.import_source import OPTIONS, Source, parse_source
+from allemande.formats.imported_cluster import build
+from allemande.formats.imported_network import (
     FoundLink,
     Network,
-    Source,
-    build,
-    parse_source,
+    apart,
+    keep_one_part,
+    nothing_there,
+    some,
+    turn_upwards,
 )
+from allemande.formats.rails import find_rails
 from allemande.topology import Cluster
 
+__all__ = ["parse", "read_cluster"]
+
 LOSSLESS_QUEUE_PACKETS = 32  # in each input buffer, as in the generated lossless networks
-_KEYS = {*OPTIONS, "port"}
-# Data rate of a lane in Gbit/s: the signalling rate without the line code.
-LANE_GBIT_S: Mapping[str, float] = {
-    "SDR": 2,
-    "DDR": 4,
-    "QDR": 8,
-    "FDR10": 10,
-    "FDR": 13.64,
-    "EDR": 25,
-    "HDR": 50,
-    "NDR": 100,
-    "XDR": 200,
-}
-_NODE = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([SHR]-[0-9a-fA-F]+)"\s*(?:#\s*"([^"]*)")?')
-_PORT = re.compile(
-    r'\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([SHR]-[0-9a-fA-F]+)"\[(\d+)\].*?(\d+)x(\w+)\s*$'
-)
-
-
-@dataclass(frozen=True)
-class Port:
-    """A port of one node, and what is at the other end of its cable."""
-
-    number: int
-    peer: str
-    peer_port: int
-    rate_mbit_s: float | None  # None: a speed that is not known
-
-
-@dataclass
-class Node:
-    kind: str  # Switch, Ca or Rt
-    identity: str  # "H-0002c9020048aa10"
-    description: str
-    ports: list[Port] = field(default_factory=list)
-
-    @property
-    def left_out(self) -> bool:
-        return self.kind == "Rt" or "Aggregation Node" in self.description
-
-    @property
-    def adapter(self) -> str:
-        """What follows the host's name: "HCA-1", "mlx5_0"."""
-        return " ".join(self.description.split()[1:])
-
-
-def parse(text: str, source: str) -> dict[str, Node]:
-    """The nodes by identity, in the order of the file."""
-    nodes: dict[str, Node] = {}
-    node: Node | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := _NODE.match(line):
-            node = Node(match[1], match[2], (match[3] or "").strip())
-            nodes[node.identity] = node
-        elif line.startswith("["):
-            match = _PORT.match(line)
-            if match is None or node is None:
-                raise BadInput(
-                    f"{source}:{number}: {line!r:.60} cannot be read; expected a port as in "
-                    '[1] "S-0002c902004885b0"[7] # … 4xEDR'
-                )
-            lane = LANE_GBIT_S.get(match[5].upper())
-            rate = None if lane is None else int(match[4]) * lane * 1000
-            node.ports.append(Port(int(match[1]), match[2], int(match[3]), rate))
-    if not any(each.kind == "Ca" for each in nodes.values()):
-        raise BadInput(f"{source}: no host is in it; expected what ibnetdiscover prints")
-    return nodes
-
-
-# ---- names ---------------------------------------------------------------------------------------
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-")[:46]
-
-
-def _switch_names(nodes: Iterable[Node]) -> dict[str, str]:
-    """By description where that tells switches apart; else with the end of the GUID."""
-    switches = [node for node in nodes if node.kind == "Switch"]
-    plain = {
-        node.identity: _plain(node.description.partition(";")[2] or node.description)
-        for node in switches
-    }
-    names = {}
-    for identity, name in plain.items():
-        alone = name and list(plain.values()).count(name) == 1
-        names[identity] = name if alone else f"{name or 'switch'}-{identity[-12:]}"
-    return names
-
-
-def _host_of(node: Node) -> str:
-    words = node.description.split()
-    return _plain(words[0]) if words else f"host-{node.identity[-12:]}"
+_EXPECTED = "what ibnetdiscover prints, or a net file of ibsim"
+_KEYS = {*OPTIONS, "port", "rail"}
 
 
 # ---- the network ---------------------------------------------------------------------------------
 
 
-def _choose_port(host: str, found: list[tuple[Node, Port]], source: Source) -> Port:
-    """The one link of a host; BadInput asks where there are several."""
-    if len(found) == 1:
-        return found[0][1]
-
-    def name(node: Node, port: Port) -> str:
-        return f"{node.adapter or node.identity}/{port.number}"
-
-    wanted = source.options.get("port")
-    if wanted == "first":
-        return found[0][1]
-    if wanted is not None:
-        for node, port in found:
-            if wanted in (name(node, port), str(port.number), node.adapter, node.identity):
-                return port
-    names = ", ".join(name(node, port) for node, port in found)
-    problem = "" if wanted is None else f", none of them {wanted!r}"
-    raise BadInput(
-        f"{source.path}: host {host!r} has the ports {names}{problem}; a cluster file has one link "
-        f"for a host: say which with port=first, port={found[0][1].number} or "
-        f"port={name(*found[0])}"
-    )
-
-
-def _hosts(nodes: Mapping[str, Node]) -> dict[str, list[tuple[Node, Port]]]:
-    """The ports of each host that lead to a switch, in the order of the file."""
-    hosts: dict[str, list[tuple[Node, Port]]] = {}
+def _trunks(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> list[FoundLink]:
+    """The cables between switches, by identity, in the order of the file."""
+    found = []
+    loops = []
+    seen: set[frozenset[tuple[str, int]]] = set()
     for node in nodes.values():
-        if node.kind == "Ca" and not node.left_out:
-            hosts.setdefault(_host_of(node), []).extend(
-                (node, port) for port in node.ports if port.peer.startswith("S-")
-            )
-    return {host: ports for host, ports in hosts.items() if ports}
+        for port in node.ports if node.kind == "Switch" and not node.left_out else ():
+            peer = nodes[port.peer]
+            ends = frozenset({(node.identity, port.number), (port.peer, port.peer_port)})
+            if peer.kind != "Switch" or peer.left_out or ends in seen:
+                continue
+            seen.add(ends)
+            if port.peer == node.identity:
+                loops.append(f"{source.at(port.line)}: {node.description or node.identity}")
+            else:
+                found.append(FoundLink(node.identity, port.peer, port.rate_mbit_s, line=port.line))
+    if loops:
+        notes.append(f"cables from a switch to itself are left out: {some(loops)}")
+    return found
 
 
-def _network(nodes: Mapping[str, Node], source: Source) -> Network:
-    names = _switch_names(nodes.values())
+def _dead_ends(network: Network, others: set[str]) -> set[str]:
+    """Switches that carry nothing between hosts: those of ports that do not count, and what leads
+    only to them."""
+    hosts = set(network.hosts)
+    busy = {link.above for link in network.links if link.below in hosts}
+    joined = {name: set(names) for name, names in network.neighbours().items()}
+    waiting = [name for name in network.switches if name in others and name not in busy]
+    if not waiting:
+        return set()  # nothing was left out: the fabric stays as it is
+    waiting += [name for name in network.switches if name not in busy and len(joined[name]) < 2]
+    gone: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in gone:
+            continue
+        gone.add(name)
+        for other in joined.pop(name):
+            if other in joined:
+                joined[other].discard(name)
+                if other not in busy and len(joined[other]) < 2:
+                    waiting.append(other)
+    return gone
+
+
+def _network(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> Network:
+    plugs = find_plugs(nodes, source, notes)
+    trunks = _trunks(nodes, source, notes)
+    found_names = switch_names(nodes.values())
+    renamed = apart(found_names.values(), plugs, notes)
+    names = {identity: renamed[name] for identity, name in found_names.items()}
+    leaves_of = {host: [plug.port.peer for plug in found] for host, found in plugs.items()}
+    rails = find_rails(leaves_of, ((trunk.below, trunk.above) for trunk in trunks))
+    chosen = Choice(plugs, rails, names, source, notes).make()
     network = Network(
         switch_keys={
             "architecture": "input",
@@ -174,48 +98,40 @@ def _network(nodes: Mapping[str, Node], source: Source) -> Network:
             "flow_control": "back-pressure",
         },
         queue_packets=LOSSLESS_QUEUE_PACKETS,
+        notes=notes,
     )
-    linked: set[str] = set()
-    for host, ports in sorted(_hosts(nodes).items(), key=lambda item: _natural(item[0])):
-        port = _choose_port(host, ports, source)
+    for host, found in chosen.items():
         network.hosts.append(host)
-        network.links.append(FoundLink(host, names[port.peer], port.rate_mbit_s))
-        linked.add(names[port.peer])
-    cables: set[frozenset[tuple[str, int]]] = set()
-    trunks: list[tuple[str, str, float | None]] = []
-    for node in nodes.values():
-        for port in node.ports if node.kind == "Switch" else ():
-            ends = frozenset({(node.identity, port.number), (port.peer, port.peer_port)})
-            if port.peer in names and ends not in cables and len(ends) == 2:
-                cables.add(ends)
-                trunks.append((names[node.identity], names[port.peer], port.rate_mbit_s))
-                linked |= {names[node.identity], names[port.peer]}
-    network.switches = [name for name in names.values() if name in linked]
-    network.links += [FoundLink(*trunk) for trunk in trunks]
-    levels = network.levels()
-    network.links = [
-        link
-        if levels.get(link.below, 0) <= levels.get(link.above, 0)
-        else FoundLink(link.above, link.below, link.rate_mbit_s)
-        for link in network.links
+        network.lines[host] = found[0].node.line
+        network.links += [
+            FoundLink(host, names[plug.port.peer], plug.port.rate_mbit_s, line=plug.port.line)
+            for plug in found
+        ]
+    linked = {end for trunk in trunks for end in (trunk.below, trunk.above)}
+    linked |= {plug.port.peer for found in chosen.values() for plug in found}
+    network.switches = [name for identity, name in names.items() if identity in linked]
+    network.lines |= {name: nodes[identity].line for identity, name in names.items()}
+    network.links += [
+        replace(trunk, below=names[trunk.below], above=names[trunk.above]) for trunk in trunks
     ]
+    gone = _dead_ends(network, {names[leaf] for found in leaves_of.values() for leaf in found})
+    if gone:
+        network.keep({*network.hosts, *network.switches} - gone)
+        notes.append(f"switches to which no port that counts leads are left out: {some(gone)}")
     left_out = sum(node.left_out for node in nodes.values())
     if left_out:
-        network.notes.append(f"left out: {left_out} routers and aggregation nodes")
+        notes.append(f"left out: {left_out} routers and aggregation nodes")
     return network
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """h2 before h10."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part)
-        for part in re.split(r"(\d+)", name)
-        if part
-    ]
 
 
 def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     """`ibnetdiscover:FILE[,key=value...]`: the cluster, and what the reader should know of it."""
     source = parse_source(text, _KEYS)
-    network = _network(parse(source.read_text(), str(source.path)), source)
+    notes: list[str] = []
+    nodes = parse(source.read(_EXPECTED), source.name, notes)
+    network = _network(nodes, source, notes)
+    if not network.hosts:
+        raise nothing_there(network, source, _EXPECTED)
+    keep_one_part(network, source)
+    turn_upwards(network)
     return build(network, source), network.notes

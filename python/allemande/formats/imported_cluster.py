@@ -1,156 +1,77 @@
 """Clusters that other programs describe, put together as a cluster file.
 
-What such a description lacks is given behind its name: `slurm:FILE,rate_mbit_s=10000/40000`. Rates
-stand from the hosts' links upwards; the last one holds for all levels above.
+What is wrong is told with the line of the user's file, never with one of the text that is made
+here.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from itertools import groupby
 
 from allemande.errors import BadInput
-from allemande.topology import Cluster, parse_cluster
+from allemande.formats.import_source import GO_ON, RATE_MAX, Source
+from allemande.formats.imported_network import FoundLink, Network, besides
+from allemande.topology import Cluster, compress_hostlist, parse_cluster
 
 NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}")
-
-# key -> what it says
-OPTIONS: Mapping[str, str] = {
-    "rate_mbit_s": "rates, from the hosts' links upwards: 10000/40000",
-    "latency_us": "the delay of every cable",
-    "queue_packets": "the queue of every switch port",
-    "mtu_bytes": "the largest IP packet",
-}
+HOSTS_MAX = 65_536
+LINKS_MAX = 262_144
+LINKS_OF_HOST_MAX = 8
+LATENCY_MAX_US = 1e9
+QUEUE_MAX = 10_000_000
 
 
-@dataclass(frozen=True)
-class Source:
-    """What stands where a cluster is named: `slurm:FILE,key=value`."""
-
-    kind: str
-    path: Path
-    options: Mapping[str, str]
-
-    def number(self, key: str) -> float | None:
-        text = self.options.get(key)
-        if text is None:
-            return None
-        if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text):
-            raise BadInput(f"{self.kind}: {key} {text!r} is not valid; expected a number")
-        return float(text)
-
-    def rates(self) -> list[float] | None:
-        """Mbit/s by level, from the hosts' links upwards."""
-        text = self.options.get("rate_mbit_s")
-        if text is None:
-            return None
-        if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?(/\d{1,9}(\.\d{1,6})?){0,15}", text):
-            raise BadInput(
-                f"{self.kind}: rate_mbit_s {text!r} is not valid; expected Mbit/s, from the hosts' "
-                "links upwards, as in 10000/40000"
-            )
-        return [float(word) for word in text.split("/")]
-
-    def read_text(self) -> str:
-        try:
-            return self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"{self.path}: cannot be read: {error}") from None
-
-
-def parse_source(text: str, keys: Iterable[str]) -> Source:
-    """`KIND:FILE,key=value,...`; commas without a key after them belong to the file's name."""
-    kind, _, rest = text.partition(":")
-    options: dict[str, str] = {}
-    while match := re.fullmatch(r"(.+),([a-z_]+)=([^,]*)", rest, re.DOTALL):
-        rest = match[1]
-        if match[2] not in keys:
-            raise BadInput(
-                f"{text!r}: {match[2]!r} is no option of {kind}; expected some of: "
-                f"{', '.join(sorted(keys))}"
-            )
-        options[match[2]] = match[3]
-    if not rest:
-        raise BadInput(f"{text!r} names no file; expected {kind}:FILE")
-    return Source(kind, Path(rest), options)
-
-
-@dataclass(frozen=True)
-class FoundLink:
-    """`below` is the end nearer to the hosts."""
-
-    below: str
-    above: str
-    rate_mbit_s: float | None = None  # None: the format has none
-
-
-@dataclass
-class Network:
-    """What a description says, in its own names."""
-
-    hosts: list[str] = field(default_factory=list)
-    switches: list[str] = field(default_factory=list)
-    links: list[FoundLink] = field(default_factory=list)
-    switch_keys: Mapping[str, str] = field(default_factory=dict)  # of every switch
-    queue_packets: int | None = None  # of every port of a switch
-    notes: list[str] = field(default_factory=list)
-
-    def levels(self) -> dict[str, int]:
-        """How far above the hosts each switch is: 1 where hosts hang on."""
-        above: dict[str, list[str]] = {}
-        for link in self.links:
-            above.setdefault(link.below, []).append(link.above)
-            above.setdefault(link.above, []).append(link.below)
-        level = dict.fromkeys(self.hosts, 0)
-        found = list(self.hosts)
-        for name in found:
-            for other in above.get(name, ()):
-                if other not in level:
-                    level[other] = level[name] + 1
-                    found.append(other)
-        return level
-
-
-def _check(network: Network, source: Source) -> dict[str, int]:
-    if not network.hosts:
-        raise BadInput(f"{source.path}: no host is in it; expected nodes below switches")
+def _check_names(network: Network, source: Source) -> None:
     for name in (*network.hosts, *network.switches):
         if not NAME.fullmatch(name):
             raise BadInput(
-                f"{source.path}: {name!r} cannot be a name in a cluster file; expected 1 to 63 "
-                "letters, digits, dots, dashes and underscores"
+                f"{source.at(network.lines.get(name))}: {name!r:.80} cannot be a name in a cluster "
+                "file; expected 1 to 63 letters, digits, dots, dashes and underscores: rename it, "
+                f"or {GO_ON}"
             )
-    levels = network.levels()
-    seen: set[str] = set()
-    waiting = [network.hosts[0]]
-    joined: dict[str, set[str]] = {}
-    for link in network.links:
-        joined.setdefault(link.below, set()).add(link.above)
-        joined.setdefault(link.above, set()).add(link.below)
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += joined.get(name, ())
-    for name in (*network.hosts, *network.switches):
-        if name not in seen:
-            raise BadInput(
-                f"{source.path}: nothing joins {network.hosts[0]!r} and {name!r}; expected links "
-                "or switches above that join all, as traffic between any two hosts needs them"
-            )
-    return levels
+
+
+# ---- the text ------------------------------------------------------------------------------------
+
+
+class _Text:
+    """A cluster file in the making: every line knows what line of the user's file it stands for."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._origins: list[int | None] = []
+
+    def add(self, line: int | None, *texts: str) -> None:
+        self._lines += texts
+        self._origins += [line] * len(texts)
+
+    def parse(self, source: Source) -> Cluster:
+        """The cluster; what is wrong is told of the user's file."""
+        name = f"{source.kind}:{source.name}"
+        try:
+            return parse_cluster("\n".join([*self._lines, ""]), name)
+        except BadInput as error:
+            match = re.match(re.escape(name) + r":(\d+): (.*)", str(error), re.DOTALL)
+            if match is None:
+                raise
+            number = int(match[1])
+            origin = self._origins[number - 1] if number <= len(self._origins) else None
+            raise BadInput(f"{source.at(origin)}: {match[2]}") from None
 
 
 def _rate_of(network: Network, source: Source) -> Callable[[FoundLink, Mapping[str, int]], float]:
     rates = source.rates()
-    if rates is None and any(link.rate_mbit_s is None for link in network.links):
+    lacking = next((link for link in network.links if link.rate_mbit_s is None), None)
+    if rates is None and lacking is not None:
+        where = f" (line {lacking.line})" if lacking.line and source.kind != "slurm" else ""
         raise BadInput(
-            f"{source.kind}:{source.path} has no rates; say them: "
-            f"{source.kind}:{source.path},rate_mbit_s=10000/40000 is 10 Gbit/s for the hosts' "
-            "links and 40 for those above"
+            f"{source.kind}:{source.name} has no rates{where}; say them: "
+            f"{source.kind}:{source.name},rate_mbit_s=10000/40000 is 10 Gbit/s for the hosts' "
+            f"links and 40 for those above{besides(network)}"
         )
 
     def rate(link: FoundLink, levels: Mapping[str, int]) -> float:
@@ -162,33 +83,139 @@ def _rate_of(network: Network, source: Source) -> Callable[[FoundLink, Mapping[s
     return rate
 
 
-def build(network: Network, source: Source) -> Cluster:
-    """The cluster; BadInput where rates lack, names cannot be, or parts are not joined."""
-    levels = _check(network, source)
-    rate = _rate_of(network, source)
-    queue = source.number("queue_packets")
-    if queue is not None and not queue.is_integer():
-        raise BadInput(f"queue_packets={queue:g} is no whole number; expected packets, such as 45")
-    packets = network.queue_packets if queue is None else int(queue)
-    name = re.sub(r"[^A-Za-z0-9_.-]", "-", source.path.stem).lstrip("-")[:63] or source.kind
-    lines = ["format = 1", f"name = {json.dumps(name)}"]
-    lines.append(f"description = {json.dumps(f'read from {source.kind}:{source.path.name}')}")
-    mtu = source.number("mtu_bytes")
-    if mtu is not None:
-        lines += ["[framing]", f"mtu_bytes = {int(mtu)}"]
-    for switch in network.switches:
-        lines += ["[[switch]]", f'name = "{switch}"']
-        lines += [f'{key} = "{value}"' for key, value in network.switch_keys.items()]
-    for host in network.hosts:
-        lines += ["[[host]]", f'name = "{host}"']
+def _wrong_link(link: FoundLink, links: int) -> str | None:
+    """What a cluster file cannot have; `links`: how many its host has so far."""
+    if links > LINKS_OF_HOST_MAX:
+        return (
+            f"host {link.below!r} has more than {LINKS_OF_HOST_MAX} links; expected at most "
+            f"{LINKS_OF_HOST_MAX}"
+        )
+    for rate in (link.rate_mbit_s, link.rate_down_mbit_s, link.cap_mbit_s):
+        if rate is not None and not 0 < rate <= RATE_MAX:
+            return (
+                f"a rate of {rate:g} Mbit/s is out of range; expected a number above 0, at most "
+                f"{RATE_MAX:.0f}"
+            )
+    if link.latency_us is not None and not 0 <= link.latency_us <= LATENCY_MAX_US:
+        return (
+            f"a latency of {link.latency_us:g} \N{MICRO SIGN}s is out of range; expected 0 to "
+            f"{LATENCY_MAX_US:.0f}"
+        )
+    return None
+
+
+def _check_links(network: Network, source: Source) -> dict[str, int]:
+    """How many links each host has."""
+    if len(network.hosts) > HOSTS_MAX or len(network.links) > LINKS_MAX:
+        raise BadInput(
+            f"{source.name}: {len(network.hosts)} hosts and {len(network.links)} links; expected "
+            f"at most {HOSTS_MAX} and {LINKS_MAX}"
+        )
+    count = dict.fromkeys(network.hosts, 0)
     for link in network.links:
-        lines += ["[[link]]", f'from = "{link.below}"', f'to = "{link.above}"']
-        lines.append(f"rate_mbit_s = {rate(link, levels):g}")
-        latency = source.number("latency_us")
-        if latency is not None:
-            lines.append(f"latency_us = {latency:g}")
-        if packets is not None:
-            lines.append(f"queue_down_packets = {packets}")
-            if levels[link.below] > 0:
-                lines.append(f"queue_up_packets = {packets}")
-    return parse_cluster("\n".join([*lines, ""]), f"{source.kind}:{source.path}")
+        if link.below == link.above or link.above in count:
+            raise BadInput(
+                f"{source.at(link.line)}: {link.below!r} and {link.above!r} are joined; expected "
+                "hosts on switches, and switches on other switches"
+            )
+        if link.below in count:
+            count[link.below] += 1
+        wrong = _wrong_link(link, count.get(link.below, 0))
+        if wrong is not None:
+            raise BadInput(f"{source.at(link.line)}: {wrong}")
+    return count
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}"
+
+
+def _link_keys(
+    link: FoundLink,
+    rate: float,
+    own_rate: bool,
+    latency: float | None,
+    queues: tuple[int | None, int | None],
+) -> list[str]:
+    keys = []
+    if own_rate and link.rate_down_mbit_s is not None:
+        keys.append(f"rate_up_mbit_s = {_number(rate)}")
+        keys.append(f"rate_down_mbit_s = {_number(link.rate_down_mbit_s)}")
+    else:
+        keys.append(f"rate_mbit_s = {_number(rate)}")
+    if own_rate and link.cap_mbit_s is not None:
+        keys.append(f"bidirectional_cap_mbit_s = {_number(link.cap_mbit_s)}")
+    if latency is not None:
+        keys.append(f"latency_us = {_number(latency)}")
+    up, down = queues
+    if down is not None:
+        keys.append(f"queue_down_packets = {down}")
+    if up is not None:
+        keys.append(f"queue_up_packets = {up}")
+    if link.one_way:
+        keys.append("one_way = true")
+    return keys
+
+
+def _write_links(text: _Text, network: Network, source: Source) -> None:
+    rate = _rate_of(network, source)
+    levels = network.levels()
+    given_queue = source.number("queue_packets", 1, QUEUE_MAX, whole=True)
+    given_latency = source.number("latency_us", 0, LATENCY_MAX_US)
+    own_rate = source.options.get("rate_mbit_s") is None
+    everywhere = network.queue_packets if given_queue is None else int(given_queue)
+
+    def keys(link: FoundLink) -> tuple[str, bool, list[str]]:
+        above_hosts = levels[link.below] > 0
+        up, down = link.queue_up_packets, link.queue_down_packets
+        if given_queue is not None or down is None:
+            down = everywhere
+        if given_queue is not None or up is None:
+            up = everywhere
+        latency = link.latency_us if given_latency is None else given_latency
+        queues = (up if above_hosts else None, down)
+        return (
+            link.above,
+            above_hosts,
+            _link_keys(link, rate(link, levels), own_rate, latency, queues),
+        )
+
+    # Hosts of one switch share a table; every other cable has its own.
+    for (above, above_hosts, shared), group in groupby(network.links, key=keys):
+        links = list(group)
+        apart_each = above_hosts or len({link.below for link in links}) < len(links)
+        tables = [[link] for link in links] if apart_each else [links]
+        for table in tables:
+            names = compress_hostlist([link.below for link in table])
+            text.add(table[0].line, "[[link]]", f'from = "{names}"', f'to = "{above}"', *shared)
+
+
+def build(network: Network, source: Source) -> Cluster:
+    """The cluster; BadInput where rates lack, names cannot be, or a host has no place."""
+    _check_names(network, source)
+    links_of = _check_links(network, source)
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", source.path.stem).lstrip("-")[:63] or source.kind
+    described = f"read from {source.kind}:{source.path.name}".encode("ascii", "replace").decode()
+    text = _Text()
+    text.add(None, "format = 1", f"name = {json.dumps(name)}")
+    text.add(None, f"description = {json.dumps(re.sub(r'[^ -~]', '?', described))}")
+    mtu = source.number("mtu_bytes", 576, 9216, whole=True)
+    if mtu is not None:
+        text.add(None, "[framing]", f"mtu_bytes = {int(mtu)}")
+    for switch in network.switches:
+        line = network.lines.get(switch)
+        text.add(line, "[[switch]]", f'name = "{switch}"')
+        text.add(line, *(f'{key} = "{value}"' for key, value in network.switch_keys.items()))
+        backplane = network.backplanes.get(switch)
+        if backplane is not None and math.isfinite(backplane):
+            text.add(line, f"backplane_mbit_s = {_number(min(backplane, RATE_MAX))}")
+    for links, hosts in groupby(network.hosts, key=lambda host: links_of[host]):
+        listed = list(hosts)
+        line = network.lines.get(listed[0])
+        text.add(line, "[[host]]", f'name = "{compress_hostlist(listed)}"')
+        if links != 1:
+            text.add(line, f"links = {links}")
+    _write_links(text, network, source)
+    if len(network.hosts) == 1:
+        network.notes.append(f"{network.hosts[0]} is the only host: nothing is to be exchanged")
+    return text.parse(source)

@@ -34,10 +34,12 @@ from typing import Any
 from allemande.errors import BadInput
 from allemande.formats.tuning_table import Range, TuningTable
 from allemande.stock_algorithms import MPICH, StockAlgorithm
+from allemande.text_files import MIB, parse_json, read_bytes
 
 FILE_VARIABLE = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"
 THROTTLE_VARIABLE = "MPIR_CVAR_ALLTOALL_THROTTLE"
 PAGE_BYTES = 4096
+LIBRARY_BYTES_MAX = 512 * MIB
 SIZE_MAX = 2**31 - 1  # the library reads an int
 BRANCH = ("collective=alltoall", "comm_type=intra", "is_sendbuf_inplace=no")
 _PREFIX = "algorithm=MPIR_Alltoall_intra_"
@@ -70,10 +72,7 @@ def _names_algorithms(tree: Any) -> bool:
 
 def read_library(path: Path) -> Library:
     """Finds tree and algorithms in the data of a libmpi; BadInput where there is none."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; expected MPICH's libmpi.so.12") from None
+    data = read_bytes(path, "MPICH's libmpi.so.12", LIBRARY_BYTES_MAX)
     algorithms = frozenset(
         match[1].decode()
         for match in re.finditer(rb"\0" + _PREFIX.encode() + rb"(\w{1,64})(?=\0)", data)
@@ -83,7 +82,7 @@ def read_library(path: Path) -> Library:
         end = data.find(b"\0", match.start())
         try:
             tree = json.loads(data[begin:end])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if _names_algorithms(tree):
             return Library(path, tree, algorithms)
@@ -241,10 +240,7 @@ def read(text: str, source: str) -> Selection:
             f"{source}: {len(text.encode())} bytes are whole pages, and MPICH reads on behind "
             "them; expected any other size, as with one more line end"
         )
-    try:
-        tree = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{source}: not valid JSON: {error}; expected a selection file") from None
+    tree = parse_json(text, source, "a selection file")
     branch = _branch_of(tree)
     if branch is None:
         raise BadInput(f"{source}: no {' / '.join(BRANCH)}; expected MPICH's whole tree")

@@ -44,6 +44,7 @@ from typing import Any
 from allemande.errors import BadInput
 from allemande.formats.tuning_table import TuningTable
 from allemande.stock_algorithms import OPENMPI, OPENMPI_NUMBERS, StockAlgorithm, need_stock
+from allemande.text_files import parse_json
 
 HEADER = "rule-file-version-2"
 COLLECTIVES = {"alltoall": 3, "alltoallv": 4}
@@ -192,7 +193,7 @@ class _Words:
         self._source = source
         self._rows = [
             (number, line.partition("#")[0].split())
-            for number, line in enumerate(text.splitlines(), first_line)
+            for number, line in enumerate(text.split("\n"), first_line)
         ]
         self._words = [(number, word) for number, words in self._rows for word in words]
         self._next = 0
@@ -209,7 +210,9 @@ class _Words:
         self._next += 1
         word = self._words[self._next - 1][1]
         if not re.fullmatch(r"0|[1-9]\d{0,17}", word):
-            raise self.wrong(f"{word!r} is not valid", f"{what}, decimal, without leading zeros")
+            raise self.wrong(
+                f"{word!r:.60} is not valid", f"{what}, decimal, without leading zeros"
+            )
         return int(word)
 
     def more_in_line(self) -> bool:
@@ -238,7 +241,7 @@ def _read_classic(text: str, source: str) -> Rules:
     if text.startswith("rule-file-version-"):
         head, _, text = text.partition("\n")
         if head.strip() != HEADER:
-            raise BadInput(f"{source}:1: {head.strip()!r} is not known; expected {HEADER!r}")
+            raise BadInput(f"{source}:1: {head.strip()!r:.60} is not known; expected {HEADER!r}")
         version, first_line = 2, 2
     words = _Words(text, source, first_line)
     found: dict[str, list[Rule]] = {}
@@ -288,10 +291,7 @@ def _read_json(text: str, source: str) -> Rules:
     def wrong(what: str, expected: str) -> BadInput:
         return BadInput(f"{source}: {what}; expected {expected}")
 
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise wrong(f"not valid JSON: {error}", "rules of version 3") from None
+    document = parse_json(text, source, "rules of version 3")
     if not isinstance(document, dict) or document.get("rule_file_version") != 3:
         raise wrong("`rule_file_version` is not 3", "rules of version 3")
 
@@ -300,7 +300,7 @@ def _read_json(text: str, source: str) -> Rules:
         if isinstance(value, str) and value.lower() == "inf":
             return UNLIMITED
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise wrong(f"`{key}` is {value!r}", "a whole number or 'inf'")
+            raise wrong(f"`{key}` is {value!r:.60}", "a whole number or 'inf'")
         return value
 
     found: dict[str, list[Rule]] = {}

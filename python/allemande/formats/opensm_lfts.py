@@ -16,16 +16,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from allemande import _core
 from allemande.errors import BadInput
+from allemande.text_files import MIB, read_text, shown
 from allemande.topology import Cluster
 
 LMC_MAX = 7
-_SWITCH = re.compile(r"Unicast lids .*guid (0x[0-9a-fA-F]+) \('?([^')]*)'?\)?")
+DUMP_BYTES_MAX = 64 * MIB
+_EXPECTED = "a dump of LID tables, as opensm -D 0x40 writes it"
+_SWITCH = re.compile(r"Unicast lids .*guid (0x[0-9a-fA-F]{1,16}) \('?([^')]*)'?\)?")
 _ENTRY = re.compile(
-    r"0x([0-9a-fA-F]+)\s+(\d+)\s*[:#]\s*\(?([A-Za-z ]+?) portguid (0x[0-9a-fA-F]+): '([^']*)'"
+    r"0x([0-9a-fA-F]{1,8})\s+([0-9]{1,4})\s*[:#]\s*\(?"
+    r"([A-Za-z ]+?) portguid (0x[0-9a-fA-F]{1,16}): '([^']*)'"
 )
 _OWN_GUIDS = {"host": 0x0000_0000_0010_0000, "switch": 0x0000_0000_0020_0000}
 
@@ -64,7 +67,7 @@ class _Parsed:
         self.ports: dict[str, dict[int, int]] = {}  # switch -> LID -> port
         self.nodes: dict[str, dict[str, _Node]] = {"host": {}, "switch": {}}
         switch = ""
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if head := _SWITCH.match(line):
                 switch = _word(head[2])
                 self.ports[switch] = {}
@@ -77,9 +80,16 @@ class _Parsed:
                 node = self._node(kind, _word(entry[5]), int(entry[4], 16))
                 if lid not in node.lids:
                     node.lids.append(lid)
+                if len(node.lids) > 1 << LMC_MAX:
+                    raise BadInput(
+                        f"{source}:{number}: {kind} {_word(entry[5])!r:.60} has more than "
+                        f"{1 << LMC_MAX} LIDs; expected names that differ"
+                    )
                 self.ports[switch][lid] = port
             elif line.startswith("0x") and "UNREACHABLE" not in line:
-                raise BadInput(f"{source}:{number}: {line!r} cannot be read; expected LID and port")
+                raise BadInput(
+                    f"{source}:{number}: {line!r:.80} cannot be read; expected LID and port"
+                )
         if not self.ports:
             raise BadInput(f"{source}: no table is in it; expected what opensm -D 0x40 dumps")
 
@@ -124,16 +134,9 @@ def read_tables(cluster: Cluster, text: str, source: str) -> LidTables:
     return LidTables(lmc, rows)
 
 
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}; expected a dump") from None
-
-
 def load_tables(cluster: Cluster, path: str) -> LidTables:
     """The same from a file."""
-    return read_tables(cluster, _read(path), path)
+    return read_tables(cluster, read_text(path, _EXPECTED, DUMP_BYTES_MAX), shown(path))
 
 
 def _own_fabric(cluster: Cluster, lmc: int) -> Fabric:
@@ -197,6 +200,8 @@ def write_tables(cluster: Cluster, tables: LidTables, fabric: Fabric | None = No
 
 def make_dump(cluster: Cluster, lmc: int, engine: str, like: str | None = None) -> str:
     """A dump of tables made here: `engine` minhop or updn; `like`: a dump of the same fabric."""
-    fabric = None if like is None else read_fabric(_read(like), like)
+    fabric = None
+    if like is not None:
+        fabric = read_fabric(read_text(like, _EXPECTED, DUMP_BYTES_MAX), shown(like))
     ports = _core.make_routes(cluster, "lid", lmc, engine).lid_tables()
     return write_tables(cluster, LidTables(lmc, ports), fabric)

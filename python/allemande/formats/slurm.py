@@ -6,6 +6,10 @@ that Slurm does not name. Case does not matter in keys, a `#` begins a comment. 
 nothing to Slurm and nothing here, so rates have to be said. `scontrol` repeats at every switch
 above level 0 the nodes of all below.
 
+Such files name what there is for jobs, and are seldom whole: leaves with nothing above, switches
+without nodes, blocks yet to be filled. What hangs together with most nodes is taken, or what is
+below the switch in `root`; the rest is said.
+
 Slurm does not look at topology.conf where topology.yaml lies beside it, and neither does this.
 """
 
@@ -15,22 +19,29 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from allemande.errors import BadInput
-from allemande.formats.imported_cluster import (
-    OPTIONS,
+from allemande.formats.import_source import GO_ON, OPTIONS, Source, parse_source
+from allemande.formats.imported_cluster import HOSTS_MAX, build
+from allemande.formats.imported_network import (
     FoundLink,
     Network,
-    Source,
-    build,
-    parse_source,
+    apart,
+    keep_one_part,
+    nothing_there,
+    some,
 )
-from allemande.topology import Cluster, expand_hostlist
+from allemande.formats.yaml_text import Items, Table, Text, Value, read_yaml
+from allemande.text_files import MIB, is_file, shown
+from allemande.topology import NAME_CHARACTERS_MAX, Cluster, expand_hostlist
 
 KIND = "slurm"
 CONF, YAML = "topology.conf", "topology.yaml"
 BLOCKS_ABOVE = "above-blocks"
+CONF_BYTES_MAX = MIB
+_ODD_SHOWN = 4
+_EXPECTED = "topology.conf, topology.yaml or what `scontrol show topology` prints"
+_NODES = "nodes below switches, as in SwitchName=s0 Nodes=n[0-3]"
 _KEYS = {*OPTIONS, "topology"}
 # What stands beside them says nothing of how the network is wired.
 _KNOWN = {
@@ -45,22 +56,75 @@ _KNOWN = {
     "blocksizes",
     "aggregatedblock",
 }
+# A line with one of these says what it should, about neither a switch nor a block.
+_ELSE = {"blocksizes", "aggregatedblock"}
+# Blanks may stand around the `=`; behind them another key is no value.
+_KEY = re.compile(r"([A-Za-z_.]+)\s*=(?:\s+(?![A-Za-z_.]+\s*=))?(\"[^\"]*\"|\S*)")
+_WORD = re.compile(r"\S+")
+_NOTHING = "(null)"  # as scontrol prints it
+_TRUE = {"true", "yes", "on", "1"}
 
 
 @dataclass
 class Tree:
     """Switches and blocks as they are written, before anything is joined."""
 
+    source: str
     nodes: dict[str, list[str]] = field(default_factory=dict)  # by switch
     children: dict[str, list[str]] = field(default_factory=dict)
     blocks: dict[str, list[str]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)  # of switches and blocks
+    notes: list[str] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)  # what was passed over first, with its line
+    odd_count: int = 0
+    names: int = 0  # of nodes, so far
 
+    def at(self, line: int) -> str:
+        return f"{self.source}:{line}"
 
-def _names(text: str, where: str) -> list[str]:
-    try:
-        return list(expand_hostlist(text))
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+    def pass_over(self, line: int, why: str) -> None:
+        self.odd_count += 1
+        if self.odd_count <= _ODD_SHOWN:
+            self.odd.append(f"{self.at(line)}: {why}")
+
+    def _expand(self, text: str, line: int) -> list[str]:
+        """The names of a list, each once."""
+        try:
+            found = list(dict.fromkeys(expand_hostlist(text)))
+        except BadInput as error:
+            raise BadInput(f"{self.at(line)}: {error}; {GO_ON}") from None
+        self.names += len(found)
+        if self.names > 2 * HOSTS_MAX:
+            raise BadInput(
+                f"{self.at(line)}: more than {2 * HOSTS_MAX} names; expected at most {HOSTS_MAX} "
+                "nodes"
+            )
+        return found
+
+    def add_switch(self, name: str, line: int, nodes: str, children: str) -> None:
+        self._check_new(name, "switch", self.nodes, line)
+        self.nodes[name] = self._expand(nodes, line) if nodes else []
+        self.children[name] = self._expand(children, line) if children else []
+        if name in self.children[name]:
+            self.children[name].remove(name)
+            self.notes.append(f"{self.at(line)}: switch {name!r} is below itself: passed over")
+
+    def add_block(self, name: str, line: int, nodes: str) -> None:
+        self._check_new(name, "block", self.blocks, line)
+        self.blocks[name] = self._expand(nodes, line) if nodes else []
+
+    def _check_new(self, name: str, kind: str, known: Mapping[str, object], line: int) -> None:
+        if not 0 < len(name) <= NAME_CHARACTERS_MAX:
+            raise BadInput(
+                f"{self.at(line)}: {name!r:.80} is no name of a {kind}; expected 1 to "
+                f"{NAME_CHARACTERS_MAX} letters, or {GO_ON}"
+            )
+        if name in known:
+            raise BadInput(
+                f"{self.at(line)}: {kind} {name!r} stands twice; expected each once: put # before "
+                f"this line, or before line {self.lines[name]}, to read the rest"
+            )
+        self.lines[name] = line
 
 
 # ---- topology.conf and scontrol ------------------------------------------------------------------
@@ -68,165 +132,333 @@ def _names(text: str, where: str) -> list[str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Whole lines, with those that end in a backslash joined, without comments."""
-    pending, begin = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
+    pending: list[str] = []
+    begin = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line and not pending:
+            continue
         begin = begin if pending else number
         line = line.partition("#")[0].rstrip()
         if line.endswith("\\"):
-            pending += line[:-1] + " "
+            pending.append(line[:-1])
             continue
-        yield begin, pending + line
-        pending = ""
+        yield begin, " ".join([*pending, line])
+        pending = []
     if pending:
-        yield begin, pending
+        yield begin, " ".join(pending)
+
+
+def _words(line: str) -> Iterator[tuple[str, str | None]]:
+    """Keys and values; what is neither has no value. Blanks around the `=` are allowed."""
+    place = 0
+    while word := _WORD.search(line, place):
+        match = _KEY.match(line, word.start())
+        if match is None:
+            place = word.end()
+            yield word[0], None
+        else:
+            place = match.end()
+            yield match[1], match[2].strip('"')
 
 
 def _parse_conf(text: str, source: str) -> Tree:
-    tree = Tree()
+    tree = Tree(source)
     for number, line in _lines(text):
-        where = f"{source}:{number}"
         found: dict[str, str] = {}
-        for word in line.split():
-            key, equals, value = word.partition("=")
-            if not equals or key.lower() not in _KNOWN:
+        odd: list[str] = []
+        for key, value in _words(line):
+            if value is None or key.lower() not in _KNOWN:
+                odd = odd or [key if value is None else f"{key}={value}"]
+            elif key.lower() in found:
                 raise BadInput(
-                    f"{where}: {word!r} is not known; expected SwitchName=, Switches=, Nodes=, "
-                    "BlockName= and the like"
+                    f"{tree.at(number)}: {key} stands twice; expected it once in a line: take one "
+                    f"away, or {GO_ON}"
                 )
-            if key.lower() in found:
-                raise BadInput(f"{where}: {key} stands twice; expected it once in a line")
-            found[key.lower()] = value.strip('"')
-        _add_line(tree, found, where)
+            else:
+                found[key.lower()] = "" if value == _NOTHING else value
+        if odd:
+            tree.pass_over(number, f"{odd[0]!r:.60} is not known")
+        if found or not odd:
+            _add_line(tree, found, number)
     return tree
 
 
-def _add_line(tree: Tree, found: Mapping[str, str], where: str) -> None:
+def _add_line(tree: Tree, found: Mapping[str, str], line: int) -> None:
     if "switchname" in found:
-        name = found["switchname"]
-        if name in tree.nodes:
-            raise BadInput(f"{where}: switch {name!r} stands twice; expected each once")
         level = found.get("level") or "0"
-        if not level.isdecimal():
-            raise BadInput(f"{where}: Level={level} is no number; expected 0 for a leaf, or more")
-        repeats = int(level) > 0
-        nodes = "" if repeats else found.get("nodes", "")
-        tree.nodes[name] = _names(nodes, where) if nodes else []
-        switches = found.get("switches", "")
-        tree.children[name] = _names(switches, where) if switches else []
-        if not tree.nodes[name] and not tree.children[name]:
+        if not re.fullmatch(r"[0-9]{1,4}", level):
             raise BadInput(
-                f"{where}: switch {name!r} has nothing below; expected Nodes= or Switches="
+                f"{tree.at(line)}: Level={level:.40} is no number; expected 0 for a leaf, or more; "
+                f"{GO_ON}"
             )
+        nodes = "" if int(level) > 0 else found.get("nodes", "")
+        tree.add_switch(found["switchname"], line, nodes, found.get("switches", ""))
     elif "blockname" in found:
-        name = found["blockname"]
-        if name in tree.blocks or not found.get("nodes"):
-            raise BadInput(f"{where}: block {name!r} stands twice or has no nodes")
-        tree.blocks[name] = _names(found["nodes"], where)
-    elif found and not {"blocksizes", "aggregatedblock"} & set(found):
-        raise BadInput(f"{where}: neither switch nor block; expected SwitchName= or BlockName=")
+        tree.add_block(found["blockname"], line, found.get("nodes", ""))
+    elif found and not _ELSE & set(found):
+        tree.pass_over(line, f"{next(iter(found))}= is about neither switch nor block")
 
 
 # ---- topology.yaml -------------------------------------------------------------------------------
 
 
-def _choose(entries: list[Any], wanted: str | None, source: str) -> Mapping[str, Any]:
-    names = [str(entry.get("topology")) for entry in entries]
+def _table(value: Value, tree: Tree, what: str) -> Table:
+    if isinstance(value, Table):
+        return value
+    raise BadInput(f"{tree.at(value.line)}: {value!r:.60} where {what} is expected, with its keys")
+
+
+def _list(table: Table, key: str, tree: Tree) -> Items:
+    value = table.get(key)
+    if isinstance(value, Items):
+        return value
+    if value is None or value == "":
+        return Items()
+    raise BadInput(f"{tree.at(value.line)}: `{key}` is {value!r:.60}; expected a list")
+
+
+def _text(table: Table, key: str, tree: Tree) -> str:
+    value = table.get(key)
+    if value is None or isinstance(value, Text):
+        return "" if value is None or value in ("~", "null") else str(value)
+    raise BadInput(
+        f"{tree.at(value.line)}: `{key}` is {value!r}; expected text, as in {key}: n[0-3]"
+    )
+
+
+def _kind_of(entry: Table) -> str | None:
+    """What names switches in it, and is not empty."""
+    return next((kind for kind in ("tree", "block") if isinstance(entry.get(kind), Table)), None)
+
+
+def _choose(entries: Mapping[str, Table], tree: Tree, wanted: str | None) -> str:
+    """The name of the topology that is taken."""
+    source = tree.source
     if wanted is not None:
-        if wanted not in names:
-            raise BadInput(f"{source}: no topology {wanted!r}; expected one of {', '.join(names)}")
-        return dict(entries[names.index(wanted)])
-    default = [entry for entry in entries if entry.get("cluster_default")]
-    if len(entries) > 1 and not default:
+        if wanted not in entries:
+            raise BadInput(f"{source}: no topology {wanted!r}; expected one of {some(entries)}")
+        return wanted
+    default = next(
+        (
+            name
+            for name, entry in entries.items()
+            if _text(entry, "cluster_default", tree).lower() in _TRUE
+        ),
+        None,
+    )
+    usable = [name for name, entry in entries.items() if _kind_of(entry) is not None]
+    if default is not None and (default in usable or not usable):
+        return default
+    if default is None and len(entries) == 1:
+        return next(iter(entries))
+    if default is None and len(usable) != 1:
         raise BadInput(
-            f"{source}: none of {', '.join(names)} is the default; say which: "
-            f"{KIND}:{source},topology={names[0]}"
+            f"{source}: none of {some(entries)} is the default; say which: "
+            f"{KIND}:{source},topology={(usable or list(entries))[0]}"
         )
-    return dict((default or entries)[0])
+    taken = usable[0]
+    others = "".join(f", or topology={name}" for name in usable[1:4])
+    which = "no topology is the default" if default is None else f"the default, {default}, is flat"
+    tree.notes.append(
+        f"{which}: taken is topology={taken}, which names switches{others and f'; say so{others}'}"
+    )
+    return taken
 
 
 def _parse_yaml(text: str, source: str, wanted: str | None) -> Tree:
-    import yaml
-
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise BadInput(f"{source}: not valid YAML: {error}") from None
-    entries = document if isinstance(document, list) else None
-    if not entries or not all(isinstance(entry, dict) for entry in entries):
+    tree = Tree(source)
+    document = read_yaml(text, source)
+    entries: dict[str, Table] = {}
+    for value in document if isinstance(document, Items) else ():
+        entry = _table(value, tree, "a topology")
+        name = _text(entry, "topology", tree)
+        if name in entries:
+            raise BadInput(
+                f"{tree.at(entry.line)}: topology {name!r:.60} stands twice; expected names that "
+                "differ"
+            )
+        entries[name] = entry
+    if not entries:
         raise BadInput(f"{source}: expected a list of topologies, each with `topology: NAME`")
-    entry = _choose(entries, wanted, source)
-    where = f"{source}: topology {entry.get('topology')}"
-    tree = Tree()
-    kinds = [kind for kind in ("tree", "block") if kind in entry]
-    if len(kinds) > 1:
-        raise BadInput(f"{where} has tree and block; expected one of them")
-    if not kinds:
-        others = ", ".join(key for key in entry if key not in ("topology", "cluster_default"))
+    name = _choose(entries, tree, wanted)
+    entry = entries[name]
+    kind = _kind_of(entry)
+    if kind is None:
+        others = [key for key in entry if key not in ("topology", "cluster_default")]
+        more = [name for name, one in entries.items() if _kind_of(one) is not None]
+        hint = f": topology={more[0]} has them" if more else ""
         raise BadInput(
-            f"{where} is {others or 'empty'}, which says nothing of switches; expected tree or "
-            "block"
+            f"{tree.at(entry.line)}: topology {name} is {some(others) or 'empty'}, which says "
+            f"nothing of switches; expected tree or block{hint}"
         )
-    try:
-        if kinds == ["tree"]:
-            for switch in entry["tree"]["switches"]:
-                name, nodes, children = (
-                    str(switch.get(key) or "") for key in ("switch", "nodes", "children")
-                )
-                _add_line(tree, {"switchname": name, "nodes": nodes, "switches": children}, where)
-        else:
-            for block in entry["block"]["blocks"]:
-                name, nodes = (str(block.get(key) or "") for key in ("block", "nodes"))
-                _add_line(tree, {"blockname": name, "nodes": nodes}, where)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{where}: {error!r}; expected switches or blocks as Slurm has them") from (
-            None
-        )
+    described = _table(entry[kind], tree, kind)
+    if kind == "tree":
+        if "block" in entry:
+            tree.notes.append(f"topology {name} has tree and block: the tree is taken")
+        for value in _list(described, "switches", tree):
+            switch = _table(value, tree, "a switch")
+            names = (_text(switch, key, tree) for key in ("switch", "nodes", "children"))
+            called, nodes, children = names
+            tree.add_switch(called, switch.line, nodes, children)
+    else:
+        for value in _list(described, "blocks", tree):
+            block = _table(value, tree, "a block")
+            tree.add_block(_text(block, "block", tree), block.line, _text(block, "nodes", tree))
     return tree
 
 
 # ---- the network ---------------------------------------------------------------------------------
 
 
-def _network(tree: Tree, source: str) -> Network:
-    if tree.blocks and tree.nodes:
-        raise BadInput(f"{source}: switches and blocks at once; expected one of them")
-    network = Network()
+def _below(tree: Tree, root: str) -> set[str]:
+    """The switches that hang on one, and itself; a block is alone."""
+    known = tree.nodes or tree.blocks
+    if root not in known:
+        above = {child for children in tree.children.values() for child in children}
+        roots = [name for name in known if name not in above]
+        raise BadInput(
+            f"{tree.source}: root={root}: no switch or block is called so; expected one of "
+            f"{some(roots)}, or of those below"
+        )
+    found = {root}
+    waiting = [root]
+    while waiting:
+        for child in tree.children.get(waiting.pop(), ()):
+            if child in tree.nodes and child not in found:
+                found.add(child)
+                waiting.append(child)
+    return found
+
+
+def _without_empty(tree: Tree, names: set[str]) -> set[str]:
+    """Those of the switches or blocks under which there are nodes."""
+    leaves = tree.nodes or tree.blocks
+    parents: dict[str, list[str]] = {}
+    for name, children in tree.children.items():
+        for child in children:
+            parents.setdefault(child, []).append(name)
+    found = {name for name in names if leaves[name]}
+    waiting = list(found)
+    while waiting:
+        for name in parents.get(waiting.pop(), ()):
+            if name in names and name not in found:
+                found.add(name)
+                waiting.append(name)
+    return found
+
+
+def _note_what_is_left_out(tree: Tree, kept: set[str], names: set[str]) -> None:
+    kind, kinds = ("switch", "switches") if tree.nodes else ("block", "blocks")
+    without = names - kept
+    empty = [name for name in tree.lines if name in without]
+    if len(empty) == 1:
+        where = tree.at(tree.lines[empty[0]])
+        tree.notes.append(f"{where}: {kind} {empty[0]!r} has nothing below: left out")
+    elif empty:
+        first = f"the first in line {tree.lines[empty[0]]}"
+        tree.notes.append(f"{kinds} with nothing below are left out: {some(empty)}; {first}")
+    lacking = [
+        f"{child!r} below {name!r}"
+        for name in tree.children
+        if name in names
+        for child in tree.children[name]
+        if child not in tree.nodes
+    ]
+    if lacking:
+        verb = "is" if len(lacking) == 1 else "are"
+        tree.notes.append(f"switch {some(lacking)} {verb} not described: left out")
+
+
+def _add_nodes(network: Network, tree: Tree, kept: set[str]) -> None:
     home: dict[str, str] = {}
-    for switch, nodes in (tree.blocks or tree.nodes).items():
-        network.switches.append(switch)
-        for node in nodes:
+    for switch, nodes in (tree.nodes or tree.blocks).items():
+        for node in nodes if switch in kept else ():
+            line = tree.lines[switch]
             if node in home:
                 raise BadInput(
-                    f"{source}: node {node!r} hangs on {home[node]!r} and {switch!r}; expected one "
-                    "link for each host"
+                    f"{tree.at(line)}: node {node!r} hangs on {home[node]!r} and {switch!r}; "
+                    f"expected one link for each host: take it out of line "
+                    f"{tree.lines[home[node]]} or {line}, or take one part with root={home[node]}"
                 )
             home[node] = switch
             network.hosts.append(node)
-            network.links.append(FoundLink(node, switch))
+            network.lines[node] = line
+            network.links.append(FoundLink(node, switch, line=line))
+
+
+def _add_switches(network: Network, tree: Tree, kept: set[str]) -> None:
+    joined: set[frozenset[str]] = set()
+    for name in tree.nodes or tree.blocks:
+        if name in kept:
+            network.switches.append(name)
     for switch, children in tree.children.items():
-        for child in children:
-            if child not in tree.nodes:
-                raise BadInput(f"{source}: switch {child!r} below {switch!r} is not described")
-            network.links.append(FoundLink(child, switch))
-    if len(tree.blocks) > 1:
+        for child in children if switch in kept else ():
+            ends = frozenset({child, switch})
+            if child in kept and ends not in joined:
+                joined.add(ends)
+                network.links.append(FoundLink(child, switch, line=tree.lines[switch]))
+    if not tree.nodes and len(kept) > 1:
         network.switches.append(BLOCKS_ABOVE)
-        network.links += [FoundLink(block, BLOCKS_ABOVE) for block in tree.blocks]
+        network.links += [
+            FoundLink(block, BLOCKS_ABOVE, line=tree.lines[block])
+            for block in tree.blocks
+            if block in kept
+        ]
         network.notes.append(
             f"what joins the blocks is not described: taken to be one switch, {BLOCKS_ABOVE}"
         )
+
+
+def _with_names_apart(network: Network, tree: Tree) -> None:
+    """Nodes and switches may have the same name in Slurm."""
+    names = apart(network.switches, network.hosts, network.notes)
+    hosts = set(network.hosts)
+    network.switches = [names[name] for name in network.switches]
+    # The first links are the nodes', in their order.
+    network.links = [
+        FoundLink(
+            link.below if number < len(hosts) else names[link.below],
+            names[link.above],
+            line=link.line,
+        )
+        for number, link in enumerate(network.links)
+    ]
+    network.lines |= {new: tree.lines[name] for name, new in names.items() if name in tree.lines}
+
+
+def _network(tree: Tree, root: str | None) -> Network:
+    if tree.blocks and tree.nodes:
+        tree.notes.append(
+            f"switches and blocks at once: the blocks {some(tree.blocks)} are left out"
+        )
+        tree.blocks = {}
+    network = Network(notes=tree.notes)
+    names = set(tree.nodes or tree.blocks) if root is None else _below(tree, root)
+    kept = _without_empty(tree, names)
+    _note_what_is_left_out(tree, kept, names)
+    _add_nodes(network, tree, kept)
+    _add_switches(network, tree, kept)
+    _with_names_apart(network, tree)
+    if tree.odd:
+        more = f" and {tree.odd_count - len(tree.odd)} more" if tree.odd_count > _ODD_SHOWN else ""
+        network.notes.append(f"passed over: {some(tree.odd)}{more}")
     return network
 
 
 def _file_of(source: Source, notes: list[str]) -> Path:
     path = source.path
-    if path.is_dir():
-        found = [path / name for name in (YAML, CONF) if (path / name).is_file()]
+    try:
+        folder = path.is_dir()
+    except (OSError, ValueError):
+        folder = False  # reading it will say why
+    if folder:
+        found = [path / name for name in (YAML, CONF) if is_file(path / name)]
         if not found:
-            raise BadInput(f"{path}: neither {YAML} nor {CONF} lies there")
+            raise BadInput(f"{shown(path)}: neither {YAML} nor {CONF} lies there")
         return found[0]
-    beside = path.with_name(YAML)
-    if path.name == CONF and beside.is_file():
-        notes.append(f"{YAML} lies beside {path}: Slurm reads that one, and so does this")
+    beside = path.with_name(YAML) if path.name == CONF else path
+    if beside != path and is_file(beside):
+        notes.append(f"{YAML} lies beside {shown(path)}: Slurm reads that one, and so does this")
         return beside
     return path
 
@@ -240,10 +472,16 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     notes: list[str] = []
     path = _file_of(given, notes)
     source = Source(given.kind, path, given.options)
-    content = source.read_text()
+    content = source.read(_EXPECTED, CONF_BYTES_MAX)
     if re.fullmatch(r"\.ya?ml", path.suffix):
-        tree = _parse_yaml(content, str(path), given.options.get("topology"))
+        tree = _parse_yaml(content, source.name, given.options.get("topology"))
     else:
-        tree = _parse_conf(content, str(path))
-    network = _network(tree, str(path))
-    return build(network, source), [*notes, *network.notes]
+        tree = _parse_conf(content, source.name)
+    root = given.options.get("root")
+    network = _network(tree, root)
+    if not network.hosts:
+        raise nothing_there(network, source, _NODES)
+    # What is below a switch is one part; its name here may be another.
+    whole = Source(source.kind, path, {k: v for k, v in source.options.items() if k != "root"})
+    keep_one_part(network, whole)
+    return build(network, whole), [*notes, *network.notes]

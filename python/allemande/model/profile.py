@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,6 +20,7 @@ from typing import Any
 
 from allemande import _core
 from allemande.errors import BadInput
+from allemande.text_files import parse_toml, read_text, shown
 from allemande.topology import Cluster, compress_hostlist, expand_hostlist
 
 FORMAT = 1
@@ -217,21 +217,13 @@ def _read(tables: Mapping[str, Any], cluster: Cluster | None) -> Profile:
 def parse_profile(text: str, name: str) -> Profile:
     """Reads a profile called `name`; raises BadInput with line, key and what was expected."""
     checked = _core.parse_profile(text, name)
-    return _read(tomllib.loads(text), checked.cluster)
+    return _read(parse_toml(text, name), checked.cluster)
 
 
 def load_profile(path: str | Path) -> Profile:
     """Reads the file; raises BadInput where there is none, or for anything else in it."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(
-            f"{path}: {error.strerror or error}; expected a profile, as `allemande probe -o FILE` "
-            "writes it"
-        ) from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not text; expected a profile") from None
-    return parse_profile(text, str(path))
+    text = read_text(path, "a profile, as `allemande probe -o FILE` writes it")
+    return parse_profile(text, shown(path))
 
 
 # ---- writing -----------------------------------------------------------------------------------

@@ -5,10 +5,8 @@ A profile made of them serves models, tests and `allemande plan --measured` as a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from allemande import __version__
@@ -17,19 +15,20 @@ from allemande.figure_rows import is_sound
 from allemande.model.profile import Network, Profile, Sample
 from allemande.model.ways import our_candidate
 from allemande.quantities import format_seconds, format_size
+from allemande.text_files import MIB, parse_json, read_text
 from allemande.topology import Cluster
 
 # What the simulator carries out is our own protocol over UDP, whatever library would preload it.
 SIMULATED_LIBRARY = "openmpi"
 LIMITS_ALIKE = 0.1  # of two measurements of one network
 LIMITS_SIZE_MIN = 1000  # bytes
+FIGURES_BYTES_MAX = 64 * MIB
+SECONDS_MAX = 1e9
+SIZE_MAX = 2**60
 
 
 def _entries(text: str, name: str) -> list[dict[str, Any]]:
-    try:
-        entries = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{name} is no JSON: {error}; expected what --json wrote") from None
+    entries = parse_json(text, name, "what --json wrote")
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise BadInput(f"{name} is no array of objects; expected what --json wrote")
     return entries
@@ -45,6 +44,8 @@ def _field(entry: Mapping[str, Any], key: str, kind: type | tuple[type, ...], na
 def _times(values: Sequence[Any], name: str) -> tuple[float, ...]:
     if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
         raise BadInput(f"{name}: `times_s` of an entry are no numbers; expected what --json wrote")
+    if not all(abs(one) < SECONDS_MAX for one in values):
+        raise BadInput(f"{name}: `times_s` of an entry are out of range; expected seconds")
     return tuple(float(one) for one in values)
 
 
@@ -53,8 +54,8 @@ def _plain_entries(text: str, name: str) -> Iterator[dict[str, Any]]:
     for entry in _entries(text, name):
         _field(entry, "candidate", str, name)
         times = _field(entry, "times_s", list, name)
-        if _field(entry, "size", int, name) < 1:
-            raise BadInput(f"{name}: `size` is {entry['size']}; expected bytes, 1 or more")
+        if not 1 <= _field(entry, "size", int, name) <= SIZE_MAX:
+            raise BadInput(f"{name}: `size` is {entry['size']!r:.40}; expected bytes, 1 or more")
         plain = (
             entry.get("collective", "alltoall") == "alltoall"
             and entry.get("matrix") is None
@@ -163,12 +164,7 @@ def with_measured(profile: Profile, path: str, members: Sequence[str]) -> Profil
 
     Raises BadInput for a file that cannot be read, of another number of ranks or another network.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(
-            f"{path}: {getattr(error, 'strerror', None) or error}; expected what bench --json wrote"
-        ) from None
+    text = read_text(path, "what bench --json wrote", FIGURES_BYTES_MAX)
     entries = list(_plain_entries(text, path))
     measured = _samples(entries, path, members)
     _check_network(entries, path, profile, members)

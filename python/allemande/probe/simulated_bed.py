@@ -12,6 +12,7 @@ from allemande.framing import IP_UDP_BYTES
 from allemande.probe.packet_flows import Experiment
 from allemande.probe.record import Record
 from allemande.simulation.networks import as_cluster_file
+from allemande.text_files import CLUSTER_BYTES_MAX, read_text
 from allemande.topology import parse_cluster
 
 
@@ -21,7 +22,7 @@ class SimulatedBed:
     def __init__(self, cluster: str | Path, options: Mapping[str, Any] | None = None) -> None:
         with as_cluster_file(str(cluster)) as name:
             path = find_cluster_file(name)
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path, "a cluster file", CLUSTER_BYTES_MAX)
         self._init(text, str(path), dict(options or {}))
 
     @classmethod

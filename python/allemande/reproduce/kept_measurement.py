@@ -17,15 +17,22 @@ from allemande.bench.runner import Effort
 from allemande.errors import BadInput, Failed
 from allemande.lab.timers import choose_timers
 from allemande.reproduce.experiment import Experiment
+from allemande.text_files import exists, read_json
 from allemande.topology import Cluster
+
+
+def _read(path: Path) -> dict[str, Any]:
+    data = read_json(path, "a measurement that was kept")
+    if not isinstance(data, dict) or "points" not in data:
+        raise BadInput(f"{path}: is no measurement; delete it and measure again with --lab")
+    return data
 
 
 def read_kept(path: Path) -> dict[str, Any]:
     """Raises BadInput where the file is not there or holds nothing."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)") from None
+    if not exists(path):
+        raise BadInput(f"{path}: no such file; --lab measures what belongs there (root)")
+    data = _read(path)
     if not data["points"]:
         raise BadInput(f"{path}: holds no points; delete it and measure again with --lab")
     return data
@@ -53,10 +60,10 @@ class KeptMeasurement:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._data: dict[str, Any] = {"how": asked, "points": []}
         if path.exists():
-            self._data = json.loads(path.read_text(encoding="utf-8"))
-        if self._data["how"] != asked:
+            self._data = _read(path)
+        if self._data.get("how") != asked:
             raise BadInput(
-                f"{path}: measured otherwise ({self._data['how']}); delete it or move it away"
+                f"{path}: measured otherwise ({self._data.get('how')}); delete it or move it away"
             )
 
     @property

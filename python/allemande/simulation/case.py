@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +17,13 @@ from allemande.matrix import Matrix, check_matrix, leaf_groups, make_matrix, mea
 from allemande.patterns import Steps, step_bytes
 from allemande.simulation.networks import find_cluster
 from allemande.simulation.steps import step_times, steps_bound_s, steps_limit_s, steps_of
+from allemande.text_files import MIB, read_json
 from allemande.topology import Cluster, parse_cluster
 
 Mode = Literal["packet", "flow"]
 MODES: tuple[Mode, ...] = ("packet", "flow")
 PORTS_SHOWN = 10
+ROUTES_BYTES_MAX = 64 * MIB
 JSON_KEYS = (
     "algorithm",
     "hosts",
@@ -324,12 +324,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
 
 
 def _read_routes(path: str) -> Any:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise BadInput(f"{path} is no JSON: {error}") from error
+    return read_json(path, "routes as JSON", ROUTES_BYTES_MAX)
 
 
 def make_case(

@@ -13,30 +13,28 @@ from pathlib import Path
 from allemande import _core
 from allemande.cluster_files import find_cluster_file, ready_made
 from allemande.errors import BadInput
+from allemande.formats.cluster_imports import hint_at_kind, is_import, read_import
+from allemande.formats.recognise import IMPORT_FORMS
+from allemande.text_files import is_file
 from allemande.topology import Cluster
-
-IMPORTED = ("slurm", "ibnetdiscover")  # what stands before the colon of FORMAT:FILE
 
 
 def _import_cluster(text: str) -> Cluster:
-    """`slurm:FILE` or `ibnetdiscover:FILE`; what it leaves open is told on stderr."""
-    from allemande.formats import ibnetdiscover, slurm
-
-    if text.startswith("slurm:"):
-        cluster, notes = slurm.read_cluster(text)
-    else:
-        cluster, notes = ibnetdiscover.read_cluster(text)
+    """KIND:FILE; what it leaves open is told on stderr."""
+    cluster, notes = read_import(text)
     for note in notes:
         print(f"allemande: {note}", file=sys.stderr)
     return cluster
 
 
+def _is_generated(name: str) -> bool:
+    return name.isprintable() and _core.is_generated(name)
+
+
 @contextmanager
 def as_cluster_file(name: str) -> Iterator[str]:
     """The name, where a file is behind it; else that of a file made for as long as it is used."""
-    kind, colon, _ = name.partition(":")
-    made = (colon and kind in IMPORTED) or _core.is_generated(name)
-    if Path(name).is_file() or not made:
+    if is_file(name) or not (is_import(name) or _is_generated(name)):
         yield name
         return
     with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
@@ -51,9 +49,9 @@ def find_cluster(name: str | os.PathLike[str] | Cluster) -> Cluster:
     if isinstance(name, Cluster):
         return name
     text = os.fspath(name)
-    if text.partition(":")[0] in IMPORTED and ":" in text and not Path(text).is_file():
+    if is_import(text):
         return _import_cluster(text)
-    if _core.is_generated(text) and not Path(text).is_file():
+    if _is_generated(text) and not is_file(text):
         made: Cluster = _core.generate(text)
         return made
     try:
@@ -66,7 +64,18 @@ def find_cluster(name: str | os.PathLike[str] | Cluster) -> Cluster:
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise BadInput(
             f"no cluster is called {text!r}; expected a cluster file, "
-            f"{_core.generated_forms()}, slurm:FILE, ibnetdiscover:FILE or one of the ready-made "
-            f"clusters {', '.join(names)}{hint}"
+            f"{_core.generated_forms()}, {IMPORT_FORMS}, or one of the ready-made clusters "
+            f"{', '.join(names)}{hint}"
         ) from None
-    return _core.load_cluster(str(path))
+    return _load(str(path))
+
+
+def _load(path: str) -> Cluster:
+    try:
+        loaded: Cluster = _core.load_cluster(path)
+    except BadInput:
+        hint = hint_at_kind(path)
+        if hint is None:
+            raise
+        raise hint from None
+    return loaded

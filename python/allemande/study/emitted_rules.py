@@ -78,11 +78,7 @@ def _worth_timing(candidate: str, size: int) -> bool:
 
 def _fastest(times: Path, library: str, sizes: Sequence[int]) -> list[str]:
     """The fastest candidates of each size, each once."""
-    rows = [
-        row
-        for row in json.loads(times.read_text(encoding="utf-8"))
-        if row["library"] == library and row["median_s"]
-    ]
+    rows = [row for row in read_rows(times) if row["library"] == library and row["median_s"]]
     found: dict[str, None] = {}
     for size in sizes:
         here = sorted((row for row in rows if row["size"] == size), key=lambda row: row["median_s"])

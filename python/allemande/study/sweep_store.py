@@ -15,8 +15,10 @@ from allemande.bench.candidates import OUR_PREFIX, Candidate
 from allemande.bench.defaults import CONGESTION_CONTROL, SCALE
 from allemande.bench.figures import CPU_IDLE_MIN
 from allemande.errors import BadInput
+from allemande.text_files import MIB, read_json, shown
 
 LIBRARIES = ("openmpi", "mpich")
+RESULT_BYTES_MAX = 64 * MIB
 SMALL = 1000  # bytes; below it a call is short and its time uncertain
 SMALL_CALLS = 50  # in all rounds together
 TRIAL_SIZE_MAX = 10_000  # up to here the first calls are timed, too
@@ -198,13 +200,13 @@ class Store:
 
     def _read(self) -> None:
         try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
+            found = read_json(self._path, "the result of a sweep", RESULT_BYTES_MAX)
             plan, cluster = found["plan"], found["cluster_file"]
             launches = [Launch(**entry) for entry in found["launches"]]
             self.setting, self.versions = list(found["setting"]), dict(found["versions"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (BadInput, ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(
-                f"{self._path} is no result of a sweep ({error}); move it away"
+                f"{shown(self._path)} is no result of a sweep ({error!s:.200}); move it away"
             ) from error
         if plan != self._plan.as_json():
             raise BadInput(

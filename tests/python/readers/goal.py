@@ -10,8 +10,8 @@ from tests.python.readers.traffic import check_no_cycle
 
 from allemande.errors import BadInput
 
-_OPERATION = re.compile(r"l(\d+): (send|recv) (\d+)b (to|from) (\d+) tag 0")
-_REQUIRES = re.compile(r"l(\d+) requires l(\d+)")
+_OPERATION = re.compile(r"l([0-9]{1,9}): (send|recv) ([0-9]{1,18})b (to|from) ([0-9]{1,9}) tag 0")
+_REQUIRES = re.compile(r"l([0-9]{1,9}) requires l([0-9]{1,9})")
 _Node = tuple[int, int]  # rank, operation
 
 
@@ -33,7 +33,7 @@ def read(text: str, source: str) -> GoalFile:
     before: dict[_Node, list[_Node]] = {}
     sends: dict[tuple[int, int], list[tuple[_Node, int]]] = defaultdict(list)
     receives: dict[tuple[int, int], list[tuple[_Node, int]]] = defaultdict(list)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         if match := _OPERATION.fullmatch(line):
             node, size, peer = (rank, int(match[1])), int(match[3]), int(match[5])
             before[node] = []
@@ -43,14 +43,14 @@ def read(text: str, source: str) -> GoalFile:
                 receives[peer, rank].append((node, size))
         elif match := _REQUIRES.fullmatch(line):
             if (rank, int(match[2])) not in before or (rank, int(match[1])) not in before:
-                raise BadInput(f"{source}:{number}: {line!r} names what is not there")
+                raise BadInput(f"{source}:{number}: {line!r:.80} names what is not there")
             before[rank, int(match[1])].append((rank, int(match[2])))
-        elif match := re.fullmatch(r"num_ranks (\d+)", line):
+        elif match := re.fullmatch(r"num_ranks ([0-9]{1,9})", line):
             ranks = int(match[1])
-        elif match := re.fullmatch(r"rank (\d+) \{", line):
+        elif match := re.fullmatch(r"rank ([0-9]{1,9}) \{", line):
             rank = int(match[1])
         elif line != "}":
-            raise BadInput(f"{source}:{number}: {line!r} cannot be read; expected GOAL")
+            raise BadInput(f"{source}:{number}: {line!r:.80} cannot be read; expected GOAL")
     moved = {}
     for pair in sorted(set(sends) | set(receives)):
         if [size for _, size in sends[pair]] != [size for _, size in receives[pair]]:

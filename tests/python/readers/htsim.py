@@ -11,8 +11,8 @@ from tests.python.readers.traffic import check_no_cycle
 from allemande.errors import BadInput
 
 _FLOW = re.compile(
-    r"(\d+)->(\d+) id (\d+) (?:start 0|trigger (\d+)) size (\d+)"
-    r"(?: send_done_trigger (\d+))?(?: recv_done_trigger (\d+))?"
+    r"([0-9]{1,9})->([0-9]{1,9}) id ([0-9]{1,9}) (?:start 0|trigger ([0-9]{1,9})) "
+    r"size ([0-9]{1,18})(?: send_done_trigger ([0-9]{1,9}))?(?: recv_done_trigger ([0-9]{1,9}))?"
 )
 
 
@@ -32,8 +32,8 @@ def read(text: str, source: str) -> HtsimFile:
     before: dict[str, list[str]] = {}
     moved: dict[tuple[int, int], int] = defaultdict(int)
     ids: set[int] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := re.fullmatch(r"(Nodes|Connections|Triggers) (\d+)", line):
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+        if match := re.fullmatch(r"(Nodes|Connections|Triggers) ([0-9]{1,9})", line):
             head[match[1]] = int(match[2])
         elif match := _FLOW.fullmatch(line):
             identity = int(match[3])
@@ -45,14 +45,18 @@ def read(text: str, source: str) -> HtsimFile:
             for done in filter(None, (match[6], match[7])):
                 reached[int(done)] += 1
                 before.setdefault(f"trigger {done}", []).append(f"flow {identity}")
-        elif match := re.fullmatch(r"trigger id (\d+) barrier count (\d+)", line):
+        elif match := re.fullmatch(r"trigger id ([0-9]{1,9}) barrier count ([0-9]{1,9})", line):
             counts[int(match[1])] = int(match[2])
         else:
-            raise BadInput(f"{source}:{number}: {line!r} cannot be read; expected a flow")
+            raise BadInput(f"{source}:{number}: {line!r:.80} cannot be read; expected a flow")
     expected = {"Connections": len(ids), "Triggers": len(counts)}
     if any(head.get(key) != value for key, value in expected.items()) or "Nodes" not in head:
         raise BadInput(f"{source}: the counts {head} are not those of the lines: {expected}")
     if counts != dict(reached):
-        raise BadInput(f"{source}: barriers count {counts}, and as many flows end: {dict(reached)}")
+        trigger = min(one for one in {*counts, *reached} if counts.get(one) != reached.get(one))
+        raise BadInput(
+            f"{source}: barriers count wrongly: trigger {trigger} says {counts.get(trigger, 0)}, "
+            f"and {reached.get(trigger, 0)} flows lead to it; expected the same number"
+        )
     check_no_cycle(before, source)
     return HtsimFile(head["Nodes"], len(ids), dict(moved))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from tests.python.readers.traffic import check_no_cycle, check_pairs
 from allemande.errors import BadInput
 from allemande.formats.plan_json import FORMAT
 from allemande.formats.schedule import Block
+from allemande.text_files import parse_json
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,19 @@ def _expand(messages: Sequence[Any], rank: int, sent: bool) -> list[tuple[int, l
 
 def read(text: str, source: str) -> ReadPlan:
     """A document, proved: it delivers every block once, and nobody waits for ever."""
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{source}: not valid JSON: {error}; expected a plan") from None
+    document = parse_json(text, source, "a plan")
     if not isinstance(document, dict) or set(document) != set(_KINDS):
         raise BadInput(f"{source}: expected an object with the keys {', '.join(_KINDS)}")
     for key, kind in _KINDS.items():
         if not isinstance(document[key], kind):
             raise BadInput(f"{source}: `{key}` is {document[key]!r:.40}; expected {kind}")
     if document["format"] != FORMAT:
-        raise BadInput(f"{source}: format {document['format']}; expected {FORMAT}")
+        raise BadInput(f"{source}: format {document['format']!r:.40}; expected {FORMAT}")
     plans = document.pop("plans")
     try:
         _prove(plans, document["ranks"], document["bytes"], source)
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"{source}: {error!r} where a plan of one rank is read") from None
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise BadInput(f"{source}: {error!r:.200} where a plan of one rank is read") from None
     return ReadPlan(document, plans)
 
 
@@ -91,10 +88,14 @@ class _Proof:
 
 
 def _prove(plans: Sequence[Mapping[str, Any]], ranks: int, size: int, source: str) -> None:
+    if len(plans) != ranks:
+        raise BadInput(f"{source}: plans of {len(plans)} ranks; expected all {ranks!r:.40} ranks")
     proof = _Proof()
     for place, plan in enumerate(plans):
-        if plan["rank"] != place or len(plans) != ranks:
-            raise BadInput(f"{source}: plan {place} is of rank {plan['rank']}; expected all ranks")
+        if plan["rank"] != place:
+            raise BadInput(
+                f"{source}: plan {place} is of rank {plan['rank']!r:.40}; expected all ranks"
+            )
         for phase, each in enumerate(plan["phases"]):
             proof.add(place, phase, each["rounds"])
     sent, received = proof.sent, proof.received

@@ -16,7 +16,7 @@ def check_no_cycle(before: Mapping[Node, Iterable[Node]], source: str) -> list[N
     try:
         return list(TopologicalSorter(before).static_order())
     except CycleError as error:
-        waiting = " -> ".join(str(node) for node in error.args[1][:6])
+        waiting = " -> ".join(f"{node!s:.60}" for node in error.args[1][:6])
         raise BadInput(f"{source}: these wait for each other: {waiting}") from None
 
 
