@@ -71,7 +71,7 @@ build/%/build.ninja: CMakePresets.json | setup
 	cmake --preset $*
 
 .PHONY: demo
-demo: build ## compare on three emulated clusters, 10 minutes at most (writes out/demo/report.html)
+demo: build ## compare on three emulated clusters, 12 minutes (writes out/demo/report.html)
 	$(venv)/bin/allemande demo
 
 .PHONY: readme-tables

@@ -91,7 +91,7 @@ class UnevenStepsTest : public testing::Test {
       }
       carriers_.push_back(std::make_unique<UdpCarrier>(
           *drivers_[i], std::move(peers), plan_of(i), std::move(plans), of_plans,
-          UdpCarrier::Shared{}, UdpCarrier::Hooks{[] {}, [](const std::string&) {}}));
+          UdpCarrier::Shared{}, UdpCarrier::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
           *carriers_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
     }

@@ -2,6 +2,7 @@
 // of a host with several ranks, or by MPI messages. The one place that knows the carriers.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,8 +53,8 @@ class Courier {
   bool has_udp() const { return udp_; }
 
   // --- In every call
-  // All collective calls are counted, in the order of the program.
-  void begin_call();
+  // All collective calls are counted, in the order of the program. `function` stays.
+  void begin_call(const char* function);
   // A rank that waits for this one over UDP in this call is to learn that it is not coming: it
   // sends so many bytes to each by other means.
   void goes_elsewhere(std::uint64_t bytes);
@@ -113,9 +114,10 @@ class Courier {
   std::unique_ptr<carrier::UnevenSteps> slice_steps_;   // the same of what leaders share
   std::unique_ptr<carrier::NodeExchange> host_;         // where hosts have several ranks
   std::unique_ptr<carrier::MessageCarrier> messages_;
-  std::shared_ptr<const void> memory_;  // of the running exchange
-  transport::Counters counted_;         // of the carrier, already in the statistics
-  std::uint64_t calls_ = 0;             // begun; equal on all ranks
+  std::shared_ptr<const void> memory_;                  // of the running exchange
+  transport::Counters counted_;                         // of the carrier, already in the statistics
+  std::uint64_t calls_ = 0;                             // begun; equal on all ranks
+  std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };
 
 }  // namespace alm::mpi

@@ -17,8 +17,8 @@ struct JobSettings {
   std::string host;                  // empty: the machine's name
   std::vector<std::string> options;  // "key=value", before environment and configuration file
   std::string cluster_file;          // before the option; empty: none
-  // What is said before the path of a cluster file that cannot be read.
-  std::string unreadable = "cannot read the cluster file ";
+  // Said before the path of a cluster file that cannot be read.
+  std::string cluster_named_by;
   // Made for "rank 3 (h3)" at a level of the option `log`.
   std::function<Log(const std::string& who, const std::string& level)> make_log =
       [](const std::string& who, const std::string& level) { return Log(who, level); };

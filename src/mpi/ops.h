@@ -90,11 +90,11 @@ class MpiOps {
     return code;
   }
 
-  // Collective: waits until every rank has come or `timeout` is over.
-  virtual base::Status barrier(CommHandle comm, base::Nanos timeout) = 0;
-  // allgather() for where some may not come.
-  virtual base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
-                                        std::span<std::byte> all, base::Nanos timeout) = 0;
+  // Collective: waits until every rank has come. Calls `late` once when that has taken longer than
+  // `patience`. Where `late` is empty it gives up then, and may leave something pending in the
+  // library: the job is to be ended.
+  virtual base::Status barrier(CommHandle comm, base::Nanos patience,
+                               const std::function<void()>& late = {}) = 0;
   [[noreturn]] virtual void abort(CommHandle comm, int code) = 0;
 
   // A pointer cached on a communicator. When the communicator is freed `on_delete` is called with

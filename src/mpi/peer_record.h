@@ -27,7 +27,8 @@ constexpr std::uint32_t kLeadersMax = 8;  // of a host
 // what the first call of a job waits for, and TCP's queues hold little.
 struct PeerName {
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t refuses = 0;  // 1: this rank cannot take part, and its cause says why
+  std::uint32_t machine = 0;  // this_machine()
+  std::uint8_t refuses = 0;   // 1: this rank cannot take part, and its cause says why
 };
 
 // Gathered only where an algorithm asks for it.

@@ -1,11 +1,13 @@
 // The interposer between MPI_Init and MPI_Finalize, whatever the MPI.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <string_view>
 #include <vector>
 
 #include "mpi/communicator.h"
@@ -42,6 +44,8 @@ class Session {
   void finish();
 
   bool accelerating() const { return accelerating_; }
+  // Says on rank 0 that `tool` calls the MPI library's own function, where nothing is accelerated.
+  void passed_by(std::string_view function, std::string_view tool) const;
   bool starting() const {
     return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
            wants_threads(job_.options);
@@ -66,10 +70,10 @@ class Session {
   bool compare(const JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 
-  // `buffers` holds spans of TypedBuffer.
+  // `buffers` holds spans of TypedBuffer; `bytes` go from each rank to each, where all know.
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
-                                     Exchange exchange);
+                                     std::optional<std::uint64_t> bytes, Exchange exchange);
   // An MPI error code.
   template <class Buffers>
   int in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere);
@@ -82,7 +86,7 @@ class Session {
   int describe(CommHandle comm, Shape& shape) const;
   Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
-  void write_stats(base::Nanos patience);
+  void write_stats();
   void load_profile();  // session_profile.cc
   // session_decisions.cc
   void load_decisions();
@@ -92,11 +96,11 @@ class Session {
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
-  bool keeps_decisions_ = false;           // rank 0 has a file that is missing or sound
-  std::vector<tuning::Decision> in_file_;  // on rank 0
-  std::mutex mutex_;                       // guards communicators_; never held while MPI is called
+  double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
+  bool keeps_decisions_ = false;  // rank 0 has a file that is missing or sound
+  std::mutex mutex_;              // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
-  std::set<CommHandle> not_kept_;  // MPI does not keep their state: they pass through
+  std::map<CommHandle, Communicator*> not_kept_;  // whose state MPI does not keep
 };
 
 }  // namespace alm::mpi

@@ -171,6 +171,8 @@ class Engine {
   std::optional<Ahead> ahead(PeerId peer) const;
   // When the peer last said that it has not entered the running exchange; 0: it has not said so.
   base::Nanos not_entered_at(PeerId peer) const;
+  // It has said so, and nothing of the running exchange has come from it since.
+  bool absent(PeerId peer) const;
 
   // While a rank is not in an exchange of this engine: the call it is in, counted by all ranks
   // alike, and what it sends to each in it by other means. Told to those who ask for an exchange it

@@ -9,7 +9,7 @@ namespace alm::transport {
 namespace {
 
 // Of what is under way, so much may be second attempts. With four at once, as short queues want it,
-// a thousand losses on a long way took sixty round trips (docs/adr/0055).
+// a thousand losses on a long way took sixty round trips (docs/adr/0056).
 constexpr std::uint32_t kResendPart = 4;
 
 }  // namespace

@@ -169,6 +169,51 @@ def test_every_decision_is_in_the_index() -> None:
         assert "Status: " in record.read_text(encoding="utf-8"), f"{record.name} has no status"
 
 
+RECORDS = sorted((ROOT / "docs/adr").glob("0*.md"))
+every_record = pytest.mark.parametrize("path", RECORDS, ids=name_of)
+RECORD_LINES = 60
+
+
+@every_record
+def test_decisions_have_one_form(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    assert re.search(r"^- Date: \d{4}-\d\d-\d\d$", head, re.MULTILINE)
+    assert re.search(r"^- Status: ", head, re.MULTILINE)
+    names = [section.splitlines()[0] for section in sections]
+    assert names == ["Context", "Decision", "Consequences"]
+    assert len(text.splitlines()) <= RECORD_LINES
+
+
+def relations(path: Path) -> Iterator[tuple[str, str]]:
+    """What the head says of other records, and which one."""
+    head = path.read_text(encoding="utf-8").split("\n## ")[0]
+    for entry in re.split(r"^- ", head, flags=re.MULTILINE):
+        for target in re.findall(r"\]\((0\d+-[\w-]+\.md)\)", entry):
+            yield entry.partition(":")[0], target
+
+
+@every_record
+def test_changes_of_decisions_are_named_in_both(path: Path) -> None:
+    back = {
+        "Changed by": "Changes",
+        "Changes": "Changed by",
+        "Replaced by": "Replaces",
+        "Replaces": "Replaced by",
+    }
+    for relation, target in relations(path):
+        if relation in back:
+            assert (back[relation], path.name) in set(relations(path.parent / target))
+
+
+def test_measurements_say_when_and_where() -> None:
+    for page in (ROOT / "docs/measurements").glob("0*.md"):
+        assert (ROOT / "docs/adr" / page.name).exists()
+        text = page.read_text(encoding="utf-8")
+        for name in ("decision", "date", "machine", "command"):
+            assert f"\n| {name} | " in text, f"{page.name} says no {name}"
+
+
 def test_every_term_is_explained_once() -> None:
     text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
     terms = Counter(re.findall(r"^- \*\*([^*]+)\*\*:", text, re.MULTILINE))

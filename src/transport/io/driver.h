@@ -74,9 +74,13 @@ class Driver {
   // at least every millisecond while waiting (the interposer's PMPI_Test); it must not throw.
   // `deadline` bounds the whole. Several threads may run exchanges of different sets at once.
   // kPeerLost names the host; kTimeout is the deadline; kBadInput: two ranks do not agree on a
-  // size, or on which set of a family is next. Silence warnings go to `warn`.
+  // size, or on which set of a family is next. `warn` hears of peers that are silent, and of those
+  // that answer and do not come: of these on the first rank alone that has.
   using Progress = std::function<void()>;
-  using Warn = std::function<void(const std::string&)>;
+  struct Warn {
+    std::function<void(const std::string& text)> say = {};
+    std::function<std::string()> call = {};  // what the program has called
+  };
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
                    const Warn& warn, base::Nanos deadline = base::kNever);
 

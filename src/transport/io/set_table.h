@@ -35,6 +35,7 @@ struct SetEntry {
   // Of the running exchange.
   base::Nanos begun = 0;
   base::Nanos next_check = 0;          // of the peers
+  bool told_absent = false;            // that some have not entered it
   base::Nanos next_progress = 0;       // of the thread that awaits it
   std::optional<base::Error> failure;  // final: the set cannot run again
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
@@ -46,6 +47,8 @@ struct SetEntry {
   std::string name_of(std::uint32_t rank_number) const;
   // Why the peer has given up, which has told the number of a rank.
   std::string given_up(transport::PeerId peer, std::uint32_t told) const;
+  // Peers that answer and have not entered the running exchange.
+  std::vector<transport::PeerId> absent() const;
   // Why the running exchange waits for the peer in vain, which sends so many bytes, if that is
   // known.
   std::string disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const;
