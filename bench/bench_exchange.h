@@ -14,7 +14,8 @@
 
 enum { kGuardBytes = 64, kGuardValue = 0xA5 };
 
-// Of this rank, by peer; blocks lie one after another. `send` and `receive` are the totals.
+// What this rank exchanges, by peer; blocks lie one after another. `send` and `receive` are the
+// totals.
 struct traffic {
   int* send_count;
   int* send_offset;

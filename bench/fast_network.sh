@@ -68,7 +68,8 @@ size, count, oneway, header = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] ==
 tcp = float(sys.argv[5])
 runs = [json.loads(line) for line in sys.stdin]
 rates = [run["gbit_s"] for run in runs]
-# Of the processor time of a sending rank; both ways it receives as much beside.
+# Gbit/s per processor, by the processor time of a sending rank; in both directions it also receives
+# as much.
 cores = [8e-9 * size * count / run["first_cpu_s"] for run in runs]
 core = statistics.median(cores)
 print(f"{size / 1e6:.0f} MB".ljust(10), ("one" if oneway else "both").ljust(6),

@@ -78,7 +78,7 @@ def units(build: Path) -> list[Unit]:
 
 
 def groups(pending: list[Unit]) -> list[list[Unit]]:
-    """Of one folder and with the same flags, so that one source can include them all: most of the
+    """Units of one folder with the same flags, so that one source can include them all: most of the
     time goes into headers."""
     alike: dict[tuple[Path, str], list[Unit]] = {}
     for unit in pending:
@@ -115,7 +115,7 @@ def run(group: list[Unit]) -> tuple[bool, str]:
 
 
 def tidy(group: list[Unit]) -> list[tuple[Unit, str]]:
-    """Of each source what is found, or an empty text."""
+    """For each source what is found, or an empty text."""
     clean, output = run(group)
     if clean:
         return [(unit, "") for unit in group]

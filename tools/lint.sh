@@ -54,6 +54,7 @@ else
   check shellcheck shellcheck "${shell[@]}"
   check options tools/make_options.py --check
   check layers tools/check_layers.py
+  check words tools/check_words.py
   check clang-tidy tools/clang_tidy.py
 fi
 

@@ -14,14 +14,15 @@
  *     }
  *     alm_exchange_destroy(exchange);
  *
- * Data travels over UDP between the hosts, in the order that the cluster file makes best. The
- * program brings an allgather of its own (over TCP, PMIx, a shared file system), which is used
- * while the exchange is made and never again.
+ * Data travels over UDP between the hosts, in the order that suits the network of the cluster file
+ * best. The program brings an allgather of its own (over TCP, PMIx, a shared file system), which is
+ * used while the exchange is made and never again.
  *
  * "Collective" means: every rank calls it, in the same order relative to the other collective calls
- * on the same exchange. One that comes late is waited for, as long as it lives: a thread answers
- * for it. One that is silent, because it has ended, stopped or lost its link, is waited for with a
- * warning after peer_warning_s, and after peer_timeout_s the call fails with ALM_ERROR_PEER_LOST.
+ * on the same exchange. The others wait for a rank that comes late for as long as it lives: a
+ * thread of its own answers for it. When a rank is silent because it has ended, stopped or lost its
+ * link, the others warn after peer_warning_s, and their call fails with ALM_ERROR_PEER_LOST after
+ * peer_timeout_s.
  *
  * Threads. Different exchanges may be used by different threads at the same time. One exchange is
  * used by one thread at a time; a second one gets ALM_ERROR_BUSY. An exchange keeps a thread of its
@@ -66,13 +67,12 @@ enum {
   /* A wrong argument. Nothing has been sent and the exchange can still be used, but the other ranks
    * may be waiting for this one. */
   ALM_ERROR_ARGUMENT = 1,
-  /* Options or cluster file are not valid, or not the same on all ranks. On all ranks. */
+  /* Options or cluster file are not valid, or not the same on all ranks. All ranks get this. */
   ALM_ERROR_CONFIG = 2,
-  /* `allgather` has returned something else than 0, or handed out contributions in a wrong order.
-   */
+  /* `allgather` has returned something else than 0, or put contributions in a wrong order. */
   ALM_ERROR_BOOTSTRAP = 3,
-  /* UDP does not get through between all ranks, or allemande is switched off (ALLEMANDE_DISABLE).
-   * On all ranks: they may take another way together. */
+  /* UDP does not get through between all ranks, or allemande is switched off (ALLEMANDE_DISABLE). *
+   * All ranks get this: they may exchange by other means together. */
   ALM_ERROR_UNAVAILABLE = 4,
   /* A rank has been silent for peer_timeout_s. The exchange has failed for good. */
   ALM_ERROR_PEER_LOST = 5,
@@ -119,7 +119,7 @@ typedef struct alm_exchange_config {
    * gethostname() gives it. */
   const char* host;
   /* "key=value" strings, the last one followed by NULL; the keys are those of docs/options.md. They
-   * come before environment (ALLEMANDE_...) and configuration file. NULL: none. */
+   * override the environment (ALLEMANDE_...) and the configuration file. NULL: none. */
   const char* const* options;
   /* Called at least once per millisecond while a call waits, in the calling thread, so that other
    * traffic of the process can proceed. It returns soon and makes no call on the same exchange.
@@ -146,8 +146,8 @@ typedef struct alm_exchange_config {
  * strings in it need not outlive the call; `context` and the functions must live until
  * alm_exchange_destroy.
  *
- * *exchange is set whatever is returned, NULL only where `exchange` points at nothing or there is
- * no memory. After an error it is good for alm_error_message and alm_exchange_destroy.
+ * *exchange is set whatever is returned; it is NULL only where there is no memory. After an error
+ * it may be passed to alm_error_message and alm_exchange_destroy alone.
  *
  * Options that speak of an MPI library have no meaning here: `trials`, `init_timeout_s` and `stats`
  * are not looked at; `transport=mpi` is ALM_ERROR_CONFIG; `disable` and `algorithm=native` are
@@ -193,7 +193,7 @@ ALM_API int alm_exchange_alltoallv(alm_exchange* exchange, const void* send,
 
 /* ---- what happened -------------------------------------------------------------------- */
 
-/* What the last call on the exchange that failed has to say: what happened, to what, what to do. ""
+/* The message of the last call on the exchange that failed: what happened, to what, what to do. ""
  * when none has. Lives until the next call on the exchange. NULL: a text that says so. */
 ALM_API const char* alm_error_message(const alm_exchange* exchange);
 

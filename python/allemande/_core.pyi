@@ -217,7 +217,7 @@ class Cluster:
 
     def latency_seconds(self, hosts: Sequence[str] | None) -> float:
         """
-        The longest way between two of these hosts (None: all), by the latencies of its links.
+        The longest route between two of these hosts (None: all), by the latencies of its links.
         """
 
     def to_toml(self) -> str:
@@ -244,7 +244,7 @@ class Cluster:
 
     def bound_seconds(self, hosts: Sequence[str] | None, bytes: int, combines: bool = False) -> float:
         """
-        As limit_seconds, with the least ways before and after each link: for small blocks too.
+        As limit_seconds, with the least times before and after each link: for small blocks too.
         """
 
     def traffic_bound_seconds(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]], combines: bool = False) -> float:
@@ -349,7 +349,7 @@ class Tuning:
 
     @property
     def latency_us(self) -> float:
-        """One full frame over the longest way through the idle network."""
+        """One full frame over the longest route through the idle network."""
 
     @property
     def contended_port(self) -> str:
@@ -445,7 +445,7 @@ class Prediction:
     def basis(self) -> str:
         """measured, fitted or extrapolated"""
 
-class Course:
+class ExchangeShape:
     """What an exchange puts on the network, of all ranks."""
 
     @property
@@ -491,7 +491,7 @@ class TwoSites:
         """Ours, of multi-site."""
 
 class Demand:
-    """What a course asks of the idle network, in seconds."""
+    """What a shape asks of the idle network, in seconds."""
 
     @property
     def links_s(self) -> float:
@@ -503,7 +503,7 @@ class Demand:
 
     @property
     def fills_s(self) -> float:
-        """The last packet's way after its host, for each phase."""
+        """The last packet's time after its host, for each phase."""
 
     @property
     def turns_s(self) -> float:
@@ -532,12 +532,12 @@ class Demand:
     @property
     def rounds(self) -> float: ...
 
-def demand(cluster: Cluster, members: Sequence[str] | None, course: Course, bytes: int) -> Demand:
+def demand(cluster: Cluster, members: Sequence[str] | None, shape: ExchangeShape, bytes: int) -> Demand:
     """
     Of blocks of so many bytes in our packets, among these hosts (None: all).
     """
 
-def expected(demand: Demand, course: Course) -> tuple[float, float]:
+def expected(demand: Demand, shape: ExchangeShape) -> tuple[float, float]:
     """
     Seconds where nothing was measured, and the deviation of the logarithm of what it takes.
     """
@@ -559,7 +559,7 @@ class OwnWay:
         """As decision files have it: 'udp grid:8x4'."""
 
     @property
-    def course(self) -> Course: ...
+    def shape(self) -> ExchangeShape: ...
 
     def takes(self, bytes: int) -> bool:
         """Whether the algorithm goes this way for blocks of so many bytes."""
@@ -575,7 +575,7 @@ class Predictor:
 
     def __init__(self, profile: Profile, members: Sequence[str]) -> None: ...
 
-    def predict(self, key: str, bytes: int, course: Course | None = None) -> Prediction | None:
+    def predict(self, key: str, bytes: int, shape: ExchangeShape | None = None) -> Prediction | None:
         """
         None: the profile says nothing of such a way. `key`: of a way or a candidate.
         """
@@ -585,7 +585,7 @@ class Predictor:
 
     def latency_s(self) -> float | None:
         """
-        Of the longest way, by the latencies of its links alone; None without a cluster.
+        Of the longest route, by the latencies of its links alone; None without a cluster.
         """
 
 def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:

@@ -210,7 +210,7 @@ def bound_s(
     limit_s: float,
     combines: bool = False,
 ) -> float:
-    """The bound of an exchange: its limit, and the least ways before and after the busiest link.
+    """The bound of an exchange: its limit, and the least times before and after the busiest link.
 
     No way of carrying it takes less. `limit_s`: of the flow, where that is known.
     """

@@ -9,5 +9,5 @@ IP_UDP_BYTES = 28
 
 
 def payload_bytes(cluster: Cluster) -> int:
-    """Of a full packet."""
+    """The payload of a full packet."""
     return cluster.mtu_bytes - IP_UDP_BYTES - HEADER_BYTES

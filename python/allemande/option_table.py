@@ -28,7 +28,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="Cluster file (TOML) that describes hosts, switches and links. `off`, or none: all hosts are taken to hang on one switch.",
+        help="Cluster file (TOML) that describes hosts, switches and links. With `off` or none all hosts are assumed to hang on one switch.",
     ),
     Option(
         key="disable",
@@ -44,7 +44,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|sync-shuffle|combine|group-shuffle|pairwise|shift-exchange|direct|local-group|coordinator|multi-site|native",
         shared=True,
-        help="How the exchange is ordered. `auto` takes `combine`, which packs blocks of several pairs into one packet in a few phases, where they are small, else `sync-shuffle`; between sites it takes what the network lets expect to be fastest. `local-group`, `coordinator` and `multi-site` are for hosts at several sites (docs/grid.md). `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
+        help="How the exchange is ordered. `auto` takes `combine` for small blocks, which packs blocks of several pairs into one packet in a few phases, and `sync-shuffle` for others; between sites it takes the algorithm that should be fastest by the cluster file. `local-group`, `coordinator` and `multi-site` are for hosts at several sites (docs/grid.md). `native` is the MPI library's own. Leave it alone unless you compare algorithms.",
     ),
     Option(
         key="trials",
@@ -60,7 +60,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="File for what the trials decided (TOML), read by rank 0 in MPI_Init and written in MPI_Finalize: later runs of the same shape take the same ways without a trial. `allemande explain` prints it.",
+        help="File for the decisions of trials (TOML). Rank 0 reads it in MPI_Init and writes it in MPI_Finalize: later runs of the same shape take the same ways without a trial. `allemande explain` prints it.",
     ),
     Option(
         key="profile",
@@ -68,7 +68,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="What was measured of this network (TOML, docs/profile.md), read by rank 0 in MPI_Init: the way predicted to be the fastest is taken first, and trials begin with it. A profile of another network is named and not used.",
+        help="Profile with measurements of this network (TOML, docs/profile.md). Rank 0 reads it in MPI_Init: trials begin with the way that is predicted to be the fastest. A profile of another network gives a warning and is not used.",
     ),
     Option(
         key="permutation",
@@ -84,7 +84,7 @@ OPTIONS: tuple[Option, ...] = (
         default="on",
         valid="",
         shared=True,
-        help="In MPI_Alltoallv and MPI_Alltoallw with uneven counts, and a cluster file: the ranks tell each other their counts and send in steps made from them, so that no port is asked for more than it carries. `off` for comparison.",
+        help="In MPI_Alltoallv and MPI_Alltoallw with uneven counts, and a cluster file: the ranks tell each other their counts and send in steps made from them, so that no port gets more than it carries. `off` for comparison.",
     ),
     Option(
         key="omega",
@@ -92,7 +92,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0..65535",
         shared=True,
-        help="Partners per round of group-shuffle; 0 picks one. No other algorithm looks at it.",
+        help="Partners per round of group-shuffle; 0 picks one. Other algorithms ignore it.",
     ),
     Option(
         key="site",
@@ -100,7 +100,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="Name of the site this host is at, for the algorithms that know sites. Each site sets its own, on all of its hosts. Without it the cluster file says, by the `site` of switches, or round trips between hosts tell.",
+        help="Name of the site this host is at, for the algorithms that know sites. Each site sets its own, on all of its hosts. Without it the `site` of switches in the cluster file decides, or round trips between hosts.",
     ),
     Option(
         key="sites",
@@ -108,7 +108,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=True,
-        help="Ranks of each site, as in 30,30: the first 30 ranks are at one site, the next 30 at another; for communicators of so many ranks. Or the hosts of each site, as in rennes=h[0-29]/nancy=h[30-59], which `allemande run --sites` writes. Takes the place of `site` and of the cluster file.",
+        help="Ranks of each site, as in 30,30: the first 30 ranks are at one site, the next 30 at another; for communicators of 60 ranks. Or the hosts of each site, as in rennes=h[0-29]/nancy=h[30-59], which `allemande run --sites` writes. It overrides `site` and the cluster file.",
     ),
     Option(
         key="window_packets",
@@ -116,7 +116,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0..1048576",
         shared=True,
-        help="Packets one rank may have in flight to all its peers together. 0 takes it from the cluster file: what keeps the links busy, as far as the buffers hold it. Set it when the file's buffer sizes are guesses and packets are lost.",
+        help="Packets one rank may have in flight to all its peers together. 0 computes it from the cluster file: what keeps the links busy, as far as the buffers hold it. Set it when the file's buffer sizes are guesses and packets are lost.",
     ),
     Option(
         key="grain_packets",
@@ -124,7 +124,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0..64",
         shared=True,
-        help="Packets sent to one partner before the next one's turn. 0 takes it from link rate and buffer. 1 is the finest interleaving and costs most CPU.",
+        help="Packets sent to one partner before the next one's turn. 0 computes it from link rate and buffer. 1 interleaves most finely and costs the most processor time.",
     ),
     Option(
         key="reliability",
@@ -140,7 +140,7 @@ OPTIONS: tuple[Option, ...] = (
         default="full",
         valid="full|header",
         shared=True,
-        help="What allemande's keyed checksum covers. `full`: every byte. `header`: the headers, while the data has only the 16-bit checksum of UDP, which network interfaces compute. Saves processor time on links of 10 Gbit/s and more; leave it alone where memory or switches are in doubt.",
+        help="What allemande's keyed checksum covers. `full`: every byte. `header`: the headers; only the 16-bit checksum of UDP, which network interfaces compute, covers the data. `header` saves processor time on links of 10 Gbit/s and more; leave it alone if you doubt memory or switches.",
     ),
     Option(
         key="send_rule",
@@ -156,7 +156,7 @@ OPTIONS: tuple[Option, ...] = (
         default="aimd",
         valid="aimd|off",
         shared=True,
-        help="What a rank does when packets are lost, which tells that others use the queues: `aimd` halves its window and opens it again when nothing is lost. `off` keeps to the window of the cluster file, for comparison.",
+        help="What a rank does when packets are lost, because others use the queues: `aimd` halves the window and opens it again when nothing is lost. `off` keeps the window of the cluster file, for comparison.",
     ),
     Option(
         key="paths",
@@ -164,7 +164,7 @@ OPTIONS: tuple[Option, ...] = (
         default="1",
         valid="1..32",
         shared=True,
-        help="Path numbers between two hosts. Each is another pair of UDP ports, so that switches with several equal routes (ECMP) may send them different ways. 1 is one route; more pay where leaf switches have several uplinks to different spines.",
+        help="Path numbers between two hosts. Each is another pair of UDP ports, so that switches with several equal routes (ECMP) may use different ones. 1 is one route; more pay if leaf switches have several uplinks to different spines.",
     ),
     Option(
         key="find_ways",
@@ -172,7 +172,7 @@ OPTIONS: tuple[Option, ...] = (
         default="on",
         valid="",
         shared=True,
-        help="With `paths` above 1: at a communicator's first call, ask the routers which pairs of UDP ports they send which way, by small packets whose TTL ends there, so that path numbers stand for different ways. Routers that do not answer cost up to 30 ms. `off` takes port pairs as they come, for comparison.",
+        help="With `paths` above 1: at a communicator's first call, ask the routers which route each pair of UDP ports takes, by small packets whose TTL ends there, so that path numbers stand for different routes. Routers that do not answer cost up to 30 ms. `off` takes any port pairs, for comparison.",
     ),
     Option(
         key="path_policy",
@@ -180,7 +180,7 @@ OPTIONS: tuple[Option, ...] = (
         default="least-loaded",
         valid="one|rotate|random|least-loaded|even|bss|hsam|recycled|bitmap|assigned",
         shared=True,
-        help="With `paths` above 1: which path the next packets to a host take (docs/paths.md). `least-loaded` takes the one with the fewest packets under way; `assigned` follows the plan; `one`, `rotate`, `random` and `even` look at nothing and are there for comparison.",
+        help="With `paths` above 1: which path the next packets to a host take (docs/paths.md). `least-loaded` takes the one with the fewest packets under way; `assigned` follows the plan; `one`, `rotate`, `random` and `even` ignore delays and losses and are there for comparison.",
     ),
     Option(
         key="path_batch",
@@ -188,7 +188,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0..32",
         shared=True,
-        help="With `path_policy = bss`: paths in use at once, at most `paths`. 0 takes a quarter of them. No other policy looks at it.",
+        help="With `path_policy = bss`: paths in use at once, at most `paths`. 0 takes a quarter of them. Other policies ignore it.",
     ),
     Option(
         key="transport",
@@ -196,7 +196,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|udp|mpi",
         shared=True,
-        help="How the data travels: UDP sockets, or MPI point-to-point messages on fabrics UDP cannot use. `auto` takes UDP and falls back with a warning.",
+        help="How the data travels: UDP sockets, or MPI point-to-point messages on fabrics that UDP cannot use. `auto` takes UDP and falls back with a warning.",
     ),
     Option(
         key="leaders_per_host",
@@ -204,7 +204,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|1|2|3|4|5|6|7|8",
         shared=True,
-        help="So many ranks of a host share the sending and receiving of large blocks, where every host has as many. `auto` takes one, and on host links of more than 5 Gbit/s by the cluster file tries several beside it. A number is kept to without a trial; leave it alone unless you compare.",
+        help="How many ranks of each host share the sending and receiving of large blocks, if every host has that many. `auto` takes one, and also tries several if the cluster file has host links of more than 5 Gbit/s. A number is used without a trial; leave it alone unless you compare.",
     ),
     Option(
         key="interface",
@@ -212,7 +212,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="Network interface to use, for example eth0. Without it the cluster file, then the route to the peers decides.",
+        help="Network interface to use, for example eth0. Without it the cluster file decides, then the route to the peers.",
     ),
     Option(
         key="mtu_bytes",
@@ -220,7 +220,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0,576..65535",
         shared=True,
-        help="Largest IP packet to send. 0 takes the MTU of the route. Lower it when a path in between carries less than the interface says.",
+        help="Largest IP packet to send. 0 takes the MTU of the route. Lower it if a link on the route carries less than the interface says.",
     ),
     Option(
         key="gso",
@@ -228,7 +228,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|off",
         shared=False,
-        help="Hand several packets to the kernel at once (UDP_SEGMENT). `auto` does so where the kernel can; `off` for network drivers that get it wrong.",
+        help="Hand several packets to the kernel at once (UDP_SEGMENT). `auto` does so if the kernel can; `off` is for network drivers that get it wrong.",
     ),
     Option(
         key="gro",
@@ -236,7 +236,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|off",
         shared=False,
-        help="Take several packets from the kernel at once (UDP_GRO). `auto` does so where the kernel can; `off` for network drivers that get it wrong.",
+        help="Take several packets from the kernel at once (UDP_GRO). `auto` does so if the kernel can; `off` is for network drivers that get it wrong.",
     ),
     Option(
         key="pacing",
@@ -244,7 +244,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|off",
         shared=False,
-        help="Space packets in user space. `auto` does so where the kernel gives no back-pressure (virtual machines, containers) and the cluster file names the link's rate; `off` to compare.",
+        help="Space packets in user space. `auto` does so if the kernel gives no back-pressure (virtual machines, containers) and the cluster file names the link's rate; `off` is for comparison.",
     ),
     Option(
         key="progress",
@@ -260,7 +260,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|on|off",
         shared=True,
-        help="Whether programs may pass buffers in GPU memory; their calls go to the MPI library, and every call begins with an agreement on whether any rank has one. `auto`: where a GPU runtime or its driver is there. `off` saves the agreement for programs that do not use the GPU.",
+        help="Whether programs may pass buffers in GPU memory; their calls go to the MPI library, and every call begins with an agreement on whether any rank has one. `auto`: they may if a GPU runtime or its driver is there. `off` saves the agreement for programs that do not use the GPU.",
     ),
     Option(
         key="init_timeout_s",
@@ -268,7 +268,7 @@ OPTIONS: tuple[Option, ...] = (
         default="30",
         valid="1..3600",
         shared=False,
-        help="How long MPI_Init waits for every rank to turn out to have allemande loaded. Raise it when ranks start minutes apart.",
+        help="How long MPI_Init waits until every rank has shown that it has allemande loaded. Raise it if ranks start minutes apart.",
     ),
     Option(
         key="hello_timeout_ms",
@@ -284,7 +284,7 @@ OPTIONS: tuple[Option, ...] = (
         default="10",
         valid="1..86400",
         shared=False,
-        help="A peer that is silent, or has not entered the call, for so long, while it is waited for, is named in a warning.",
+        help="A warning names a peer that is silent, or has not entered the call, for this long while a call waits for it.",
     ),
     Option(
         key="peer_timeout_s",
@@ -292,7 +292,7 @@ OPTIONS: tuple[Option, ...] = (
         default="300",
         valid="1..86400",
         shared=False,
-        help="A peer silent for so long, while it is waited for, fails the call. A process stopped in a debugger is silent, too.",
+        help="A call fails if a peer it waits for is silent for this long. A process stopped in a debugger is silent, too.",
     ),
     Option(
         key="time_scale",
@@ -300,7 +300,7 @@ OPTIONS: tuple[Option, ...] = (
         default="1",
         valid="1..10000",
         shared=True,
-        help="So many times slower than in truth is the network: every fixed time that belongs to its speed is multiplied by it, those of the options `hello_timeout_ms`, `peer_warning_s` and `peer_timeout_s` included. `allemande lab` sets it where links are slowed down (`--timers`); leave it alone on a real network.",
+        help="How many times slower than real the network is. Every fixed time that belongs to the network's speed is multiplied by it, those of the options `hello_timeout_ms`, `peer_warning_s` and `peer_timeout_s` included. `allemande lab` sets it if links are slowed down (`--timers`); leave it alone on a real network.",
     ),
     Option(
         key="log",

@@ -30,7 +30,7 @@ STYLE: Any = {
     "svg.hashsalt": "allemande",  # the same figures give the same file
     "svg.fonttype": "none",  # text stays text
 }
-# Of the lines of a figure, in order.
+# Colours and markers for the lines of a figure, in order.
 COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#E69F00", "#B8A200")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 

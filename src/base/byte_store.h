@@ -8,7 +8,7 @@ namespace alm::base {
 
 class ByteStore {
  public:
-  // At least so many bytes. What they held before is lost where they have to grow.
+  // Returns at least so many bytes. Their contents are lost where the memory has to grow.
   std::byte* reserve(std::size_t bytes) {
     if (bytes > capacity_) {
       release();

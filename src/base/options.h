@@ -55,10 +55,11 @@ Environment process_environment();
 Result<Options> load_options(const Environment& environment);
 inline Result<Options> load_options() { return load_options(process_environment()); }
 
-// Sets one option from "key=value", as a program gives it: over everything load_options has found.
+// Sets one option from "key=value", as a program gives it. It overrides all that load_options
+// found.
 Status set_option(Options& options, std::string_view assignment);
 
-// One "key=value" line per option that must be equal on all ranks: what ranks compare.
+// One "key=value" line per shared option: ranks compare this text.
 std::string shared_options_text(const Options& options);
 
 }  // namespace alm::base

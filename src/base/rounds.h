@@ -1,4 +1,4 @@
-// Who sends to whom in which order: what a plan gives to whatever carries it out.
+// Who sends to whom in which order. Plans consist of it, the transport follows it.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,24 @@ namespace alm::base {
 
 using PeerId = std::uint32_t;  // a member of a phase, 0 .. members - 1
 
-// So many packets to, or from, one peer from a step on, one in each step. A step is the time of one
-// packet on the host link, counted from the start of the exchange.
+// Packets to or from one peer: `packets` of them from step `step` on, one in each step. A step is
+// the time of one packet on the host link, counted from the start of the exchange.
 struct Train {
   PeerId peer = 0;
   std::uint32_t packets = 0;
   std::uint64_t step = 0;
 };
 
-// The part of one member. Round i sends to send[send_begin[i] .. send_begin[i + 1]) in this order,
-// and is complete when everything from recv[recv_begin[i] .. recv_begin[i + 1]) has come as well.
+// The part of one member in a phase. Round i sends to send[send_begin[i] .. send_begin[i + 1]) in
+// this order, and is complete when everything from recv[recv_begin[i] .. recv_begin[i + 1]) has
+// come as well.
 struct Rounds {
   std::vector<PeerId> send, recv;
   std::vector<std::uint32_t> send_begin, recv_begin;  // count() + 1 entries each
-  std::vector<std::uint8_t> paths;  // of send, by the plan; empty: whoever sends chooses
+  std::vector<std::uint8_t> paths;  // [i] path to send[i] by the plan; empty: the sender chooses
   bool interleaved = true;  // packets to a round's partners alternate; false: block after block
-  // For blocks of different sizes: what is sent, and what comes, in the order of steps. What the
-  // trains do not hold goes in the order of the rounds, after them.
+  // For blocks of different sizes: what is sent and what comes, step by step. Packets that are in
+  // no train follow in the order of the rounds.
   std::vector<Train> trains, arrivals;
   std::uint64_t steps = 0;  // of the whole exchange
 

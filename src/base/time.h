@@ -13,12 +13,12 @@ constexpr Nanos kMicrosecond = 1'000;
 constexpr Nanos kMillisecond = 1'000'000;
 constexpr Nanos kSecond = 1'000'000'000;
 
-// A time that belongs to the speed of the network, where that is slower by `factor`.
+// A time that depends on the speed of the network, on a network that is `factor` times slower.
 inline Nanos slowed(Nanos time, double factor) {
   return factor == 1 ? time : std::llround(static_cast<double>(time) * factor);
 }
 
-// How many times as long; times below a nanosecond count as one.
+// `time` / `to`, where a divisor below a nanosecond counts as one.
 inline double ratio(Nanos time, Nanos to) {
   return static_cast<double>(time) / static_cast<double>(to < 1 ? Nanos{1} : to);
 }

@@ -25,16 +25,18 @@ T value_or_raise(base::Result<T> result) {
   return std::move(result).value();
 }
 
-// Hosts by name; none: every host of the cluster. An unknown name raises BadInput with the valid
-// ones.
+// The hosts with these names; without names every host of the cluster. An unknown name raises
+// BadInput, which lists the valid ones.
 using HostNames = std::optional<std::vector<std::string>>;
 std::vector<base::HostId> participants(const topology::Cluster& cluster, const HostNames& names);
 
-// Rows of bytes, one per sender, as one vector; raises BadInput unless there are ranks x ranks.
+// Reads rows of bytes, one row per sender, into one vector; raises BadInput unless they are ranks x
+// ranks.
 std::vector<std::uint64_t> read_traffic(const nanobind::object& rows, std::size_t ranks,
                                         const std::string& where);
 
-// Groups of ranks as schedules see them. Where the switches form no tree, the hosts of one leaf.
+// The hierarchy of groups that schedules are mapped to. Where the switches form no tree, its only
+// level is the leaves.
 std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& cluster,
                                                   const std::vector<base::HostId>& hosts);
 

@@ -19,7 +19,7 @@
 #include "model/signature.h"
 #include "model/structural.h"
 #include "plan/combining.h"
-#include "plan/course.h"
+#include "plan/exchange_shape.h"
 #include "plan/multi_site.h"
 #include "plan/tune.h"
 
@@ -29,7 +29,7 @@ using namespace nb::literals;
 namespace alm::bindings {
 namespace {
 
-using model::Course;
+using model::ExchangeShape;
 using model::Prediction;
 using model::Profile;
 
@@ -62,21 +62,21 @@ class PyPredictor {
 constexpr std::uint32_t kHeaderBytes = 24;
 
 model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
-                     const Course& course, std::uint64_t bytes) {
+                     const ExchangeShape& shape, std::uint64_t bytes) {
   const auto hosts = participants(cluster, members);
-  if (course.ranks != hosts.size()) {
+  if (shape.ranks != hosts.size()) {
     throw RaisedError{base::bad_input(
-        fmt::format("the course is of {} ranks; expected one of {}, as many as there are hosts",
-                    course.ranks, hosts.size()))};
+        fmt::format("the shape is of {} ranks; expected one of {}, as many as there are hosts",
+                    shape.ranks, hosts.size()))};
   }
-  return model::demand_of(course, model::LinkBound(cluster, hosts, kHeaderBytes), bytes);
+  return model::demand_of(shape, model::LinkBound(cluster, hosts, kHeaderBytes), bytes);
 }
 
-// A way of ours: how it is named on the command line, and its course.
+// A way of ours: how it is named on the command line, and its shape.
 struct OwnWay {
   std::string algorithm, key;
-  Course course;
-  // Of blocks, for which this name means this way.
+  ExchangeShape shape;
+  // The block sizes for which `algorithm` means this way.
   std::uint64_t bytes_least = 0, bytes_most = std::numeric_limits<std::uint64_t>::max();
 
   bool takes(std::uint64_t bytes) const { return bytes >= bytes_least && bytes <= bytes_most; }
@@ -104,7 +104,7 @@ std::vector<OwnWay> ways_between_sites(plan::Request request, std::uint32_t payl
     request.combined = combined;
     const auto made = value_or_raise(plan::make_plan(request));
     out.push_back({std::string(plan::name_of(algorithm)), "udp " + made.identity,
-                   value_or_raise(plan::course_of(request))});
+                   value_or_raise(plan::shape_of(request))});
     return out.back();
   };
   const std::uint64_t combined_max = plan::combined_bytes_max(request, payload);
@@ -143,12 +143,12 @@ std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& 
     auto named = value_or_raise(plan::parse_named(name));
     request.algorithm = named.algorithm;
     request.shape = std::move(named.shape);
-    Course course = value_or_raise(plan::course_of(request));
-    if (course.coordinated) {
-      course.window_packets = tuning.window_packets;
-      course.burst_packets = tuning.burst_packets;
+    ExchangeShape shape = value_or_raise(plan::shape_of(request));
+    if (shape.coordinated) {
+      shape.window_packets = tuning.window_packets;
+      shape.burst_packets = tuning.burst_packets;
     }
-    out.push_back({name, "udp " + plan.identity, std::move(course)});
+    out.push_back({name, "udp " + plan.identity, std::move(shape)});
   }
   request.shape.clear();
   if (request.site_of.empty()) return out;
@@ -169,7 +169,7 @@ std::string usual_between_sites(const topology::Cluster& cluster, const HostName
         algorithm == plan::Algorithm::kShiftExchange || algorithm == plan::Algorithm::kDirect;
     if (left_out || !way.takes(bytes)) continue;
     const double seconds =
-        model::expected(model::demand_of(way.course, links, bytes), way.course).seconds;
+        model::expected(model::demand_of(way.shape, links, bytes), way.shape).seconds;
     if (!best.empty() && seconds >= least) continue;
     best = way.key;
     least = seconds;
@@ -204,11 +204,12 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro(
           "basis", [](const Prediction& p) { return text_of(p.basis); },
           "measured, fitted or extrapolated");
-  nb::class_<Course>(m, "Course", "What an exchange puts on the network, of all ranks.")
-      .def_ro("ranks", &Course::ranks)
+  nb::class_<ExchangeShape>(m, "ExchangeShape",
+                            "What an exchange puts on the network, of all ranks.")
+      .def_ro("ranks", &ExchangeShape::ranks)
       .def_prop_ro(
-          "phases", [](const Course& c) { return c.phases.size(); }, "How many.")
-      .def_prop_ro("rounds", &Course::round_count, "How many, of all phases.");
+          "phases", [](const ExchangeShape& c) { return c.phases.size(); }, "How many.")
+      .def_prop_ro("rounds", &ExchangeShape::round_count, "How many, of all phases.");
 }
 
 void bind_two_sites(nb::module_& m) {
@@ -250,26 +251,26 @@ void bind_model(nb::module_& m) {
   using model::Demand;
   bind_parts(m);
   bind_two_sites(m);
-  nb::class_<Demand>(m, "Demand", "What a course asks of the idle network, in seconds.")
+  nb::class_<Demand>(m, "Demand", "What a shape asks of the idle network, in seconds.")
       .def_ro("links_s", &Demand::links_s, "The least time the links allow for each phase.")
       .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
-      .def_ro("fills_s", &Demand::fills_s, "The last packet's way after its host, for each phase.")
+      .def_ro("fills_s", &Demand::fills_s, "The last packet's time after its host, for each phase.")
       .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
-      .def_ro("distance_s", &Demand::distance_s, "Of turns_s the latencies of the links.")
+      .def_ro("distance_s", &Demand::distance_s, "The latencies of links in turns_s.")
       .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
       .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
       .def_prop_ro("work_s", &Demand::work_s, "What the links do, at that pace and in those steps.")
-      .def_ro("packets", &Demand::packets, "Of the rank that sends most.")
+      .def_ro("packets", &Demand::packets, "Those of the rank that sends most.")
       .def_ro("rounds", &Demand::rounds);
-  m.def("demand", demand, "cluster"_a, "members"_a.none(), "course"_a, "bytes"_a,
-        "Of blocks of so many bytes in our packets, among these hosts (None: all).");
+  m.def("demand", demand, "cluster"_a, "members"_a.none(), "shape"_a, "bytes"_a,
+        "The demand of blocks of `bytes` in our packets, among these hosts (None: all).");
   m.def(
       "expected",
-      [](const Demand& of, const Course& course) {
-        const model::Expected said = model::expected(of, course);
+      [](const Demand& of, const ExchangeShape& shape) {
+        const model::Expected said = model::expected(of, shape);
         return std::pair(said.seconds, said.sigma);
       },
-      "demand"_a, "course"_a,
+      "demand"_a, "shape"_a,
       "Seconds where nothing was measured, and the deviation of the logarithm of what it takes.");
   m.def(
       "saturation_onset",
@@ -283,7 +284,7 @@ void bind_model(nb::module_& m) {
   nb::class_<OwnWay>(m, "OwnWay", "A way that allemande carries out itself.")
       .def_ro("algorithm", &OwnWay::algorithm, "As `allemande simulate` takes it.")
       .def_ro("key", &OwnWay::key, "As decision files have it: 'udp grid:8x4'.")
-      .def_ro("course", &OwnWay::course)
+      .def_ro("shape", &OwnWay::shape)
       .def("takes", &OwnWay::takes, "bytes"_a,
            "Whether the algorithm goes this way for blocks of so many bytes.");
   m.def("own_ways", own_ways, "cluster"_a, "members"_a.none() = nb::none(),
@@ -300,8 +301,8 @@ void bind_model(nb::module_& m) {
       .def(
           "predict",
           [](const PyPredictor& self, std::string_view key, std::uint64_t bytes,
-             const Course* course) { return self.get().predict(key, bytes, course); },
-          "key"_a, "bytes"_a, "course"_a.none() = nb::none(),
+             const ExchangeShape* shape) { return self.get().predict(key, bytes, shape); },
+          "key"_a, "bytes"_a, "shape"_a.none() = nb::none(),
           "None: the profile says nothing of such a way. `key`: of a way or a candidate.")
       .def(
           "limit_s",
@@ -309,7 +310,7 @@ void bind_model(nb::module_& m) {
           "bytes"_a, "What the links allow; None without a cluster.")
       .def(
           "latency_s", [](const PyPredictor& self) { return self.get().latency_s(); },
-          "Of the longest way, by the latencies of its links alone; None without a cluster.");
+          "The longest route's latency, by its links alone; None without a cluster.");
   m.def("usual_way", usual_way, "cluster"_a, "members"_a.none(), "bytes"_a,
         "The key of the way that allemande takes by itself, before any trial.");
 }

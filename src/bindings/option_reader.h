@@ -1,5 +1,4 @@
-// Options that Python gives as a dict: read one by one, and refused where they are not what was
-// expected.
+// Reads the options that Python passes as a dict, and raises BadInput for those that are wrong.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,7 +18,7 @@ namespace alm::bindings {
 // Throws RaisedError.
 [[noreturn]] void refuse(const std::string& message);
 
-// A Python dict whose keys are all known in the end.
+// Reads a Python dict key by key; finish() then rejects the keys that nobody has read.
 class Reader {
  public:
   Reader(const nanobind::dict& values, std::string where)
@@ -47,7 +46,7 @@ class Reader {
   // A time in units of `unit` picoseconds.
   sim::Picos time(const char* key, sim::Picos unit, double otherwise = 0);
   nanobind::object object(const char* key);
-  // Refuses what has not been asked for.
+  // Raises BadInput if the dict has a key that nobody has asked for.
   void finish() const;
   const std::string& where() const { return where_; }
 
@@ -61,7 +60,7 @@ class Reader {
 
 nanobind::dict as_dict(const nanobind::handle& value, const std::string& where);
 
-// A host by the name in an option.
+// The host that an option names.
 std::uint32_t host_named(const topology::Cluster& cluster, const std::string& name);
 
 }  // namespace alm::bindings

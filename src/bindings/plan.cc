@@ -99,7 +99,7 @@ void bind_plan(nb::module_& m) {
       .def_ro("packet_time_us", &Tuning::packet_time_us, "One full frame on that link.")
       .def_ro("mtu_bytes", &Tuning::mtu_bytes)
       .def_ro("latency_us", &Tuning::latency_us,
-              "One full frame over the longest way through the idle network.")
+              "One full frame over the longest route through the idle network.")
       .def_ro("contended_port", &Tuning::contended_port, "The port that sets the window.")
       .def_ro("warnings", &Tuning::warnings, "Where window and network do not go together.");
   m.def(

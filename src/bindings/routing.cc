@@ -87,7 +87,8 @@ void bind_routing(nb::module_& m) {
           [](const NamedRoutes& self) { return self.names(self.routes.circle(self.cluster)); },
           "Ports that can wait for each other in a circle where switches hold back; empty: none.")
       .def("lid_tables", lid_tables,
-           "Of each switch, for each number of each host, the port it leaves by, from 1 on in the "
+           "For each switch and each number of each host, the port that leads there, from 1 on in "
+           "the "
            "order of the switch's links; 0: none. Rows are empty unless the rule is lid.");
   m.def("make_routes", make_routes, "cluster"_a, "routing"_a, "lmc"_a = 0,
         "lid_engine"_a = "minhop",

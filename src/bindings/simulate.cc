@@ -35,7 +35,7 @@ class Recorder final : public sim::TraceSink {
   std::vector<sim::TraceRecord> records_;
 };
 
-// Refused before it begins: a trace has a record for each packet at each port of its way.
+// Refused before it begins: a trace has a record for each packet at each port of its route.
 void check_trace(const SimulateOptions& options, const Cluster& cluster,
                  const transport::Config& config) {
   if (options.hosts.size() < 2) return;

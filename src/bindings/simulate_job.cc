@@ -75,7 +75,7 @@ bool in_steps(const SimulateOptions& options, const std::vector<std::uint64_t>& 
          plan::uneven_pays(of_hosts, static_cast<std::uint32_t>(options.hosts.size()));
 }
 
-// Of each phase those with its partners.
+// Gives each phase of a host's plan the steps with its partners.
 void add_steps(plan::Plan& of_host, std::uint32_t host, const std::vector<std::uint64_t>& of_hosts,
                const SimulateOptions& options, const transport::Config& config,
                double limit_seconds) {
@@ -123,7 +123,7 @@ double limit_seconds(const SimulateOptions& options, const Cluster& cluster, boo
   if (!options.matrix.empty()) {
     return topology::traffic_limit_seconds(cluster, options.hosts, host_matrix(options), packing);
   }
-  if (!options.complete()) return 0;  // Python adds up those of the steps
+  if (!options.complete()) return 0;  // Python adds up those of the stages
   const std::uint64_t each = options.ranks_per_host;
   return topology::alltoall_limit_seconds(cluster, options.hosts, each * each * options.size,
                                           packing);
@@ -150,7 +150,7 @@ Job::Job(const SimulateOptions& asked, const Cluster& cluster)
       network(cluster) {
   for (const std::uint32_t host : placement.host_of) host_of.push_back(options.hosts[host]);
   const std::uint64_t of_pair = options.size * options.ranks_per_host * options.ranks_per_host;
-  together = options.algorithm == plan::Algorithm::kMultiSite && options.steps.empty() &&
+  together = options.algorithm == plan::Algorithm::kMultiSite && options.stages.empty() &&
              of_pair <= plan::combined_bytes_max(
                             request_of(options, leaf_of, 0),
                             config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
@@ -214,13 +214,13 @@ harness::SimRequest Job::request(const Cluster& cluster) const {
     out.bytes_of = [this](std::uint32_t from, std::uint32_t to) { return options.bytes(from, to); };
   }
   out.exchanges = options.exchanges;
-  if (!options.steps.empty()) {
+  if (!options.stages.empty()) {
     out.bytes_of = nullptr;
-    out.bytes_in = [this](std::uint32_t step, std::uint32_t from, std::uint32_t to) {
-      return options.bytes_in(step, from, to);
+    out.bytes_in = [this](std::uint32_t stage, std::uint32_t from, std::uint32_t to) {
+      return options.bytes_in(stage, from, to);
     };
-    out.steps = static_cast<std::uint32_t>(options.steps.size());
-    out.exchanges *= out.steps;
+    out.stages = static_cast<std::uint32_t>(options.stages.size());
+    out.exchanges *= out.stages;
     out.together = true;
   }
   out.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;

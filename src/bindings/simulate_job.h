@@ -1,4 +1,4 @@
-// One job of a simulation: what its ranks are told, by the options and the cluster.
+// One job of a simulation: how its ranks are configured, from the options and the cluster.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace alm::bindings {
 
-// Seconds of an exchange at link rate, on all links of the cluster. 0 for pairs and steps: Python
-// adds up those of the steps. `combines`: messages hold several blocks.
+// The limit of the exchange. 0 for pairs and stages, where Python adds up the limits of the stages.
+// `combines`: messages hold several blocks.
 double limit_seconds(const SimulateOptions& options, const topology::Cluster& cluster,
                      bool combines);
 
 // The options of one job among several.
 SimulateOptions of_job(const SimulateOptions& options, std::uint32_t job);
 
-// The request to the harness refers to it.
+// Must outlive the request that request() makes.
 struct Job {
   SimulateOptions options;
   transport::Config config;
@@ -31,11 +31,11 @@ struct Job {
   plan::Placement placement;
   bool combines = false;
   double limit = 0;
-  std::vector<std::uint8_t> paths;  // [from * hosts + to]; empty: no plan has any
+  std::vector<std::uint8_t> paths;  // [from * hosts + to]; empty: the plans assign none
   const topology::Cluster& network;
   std::vector<base::HostId> host_of;  // [rank]
-  std::optional<plan::FarTuner> far;  // where a phase is between sites
-  bool together = false;              // multi-site: small blocks
+  std::optional<plan::FarTuner> far;  // set if some phase is between sites
+  bool together = false;              // multi-site, and the blocks are small enough to be combined
 
   Job(const SimulateOptions& asked, const topology::Cluster& cluster);
   plan::Request plan_request(std::uint32_t host) const;

@@ -106,21 +106,21 @@ std::vector<std::uint32_t> read_lid_tables(const topology::Cluster& cluster,
   return out;
 }
 
-// Rows of [from, to, ways], each way the names of the switches on it.
-std::vector<routing::GivenWays> read_given(const topology::Cluster& cluster,
-                                           const nb::object& rows) {
+// Rows of [from, to, routes], each route the names of the switches on it.
+std::vector<routing::GivenRoutes> read_given(const topology::Cluster& cluster,
+                                             const nb::object& rows) {
   std::vector<std::tuple<std::string, std::string, std::vector<std::vector<std::string>>>> values;
   if (!nb::try_cast(rows, values)) {
     refuse("options: `routes` is no list of [from, to, [[switch, ..], ..]]");
   }
-  std::vector<routing::GivenWays> out;
-  for (const auto& [from, to, ways] : values) {
-    routing::GivenWays& given = out.emplace_back();
+  std::vector<routing::GivenRoutes> out;
+  for (const auto& [from, to, routes] : values) {
+    routing::GivenRoutes& given = out.emplace_back();
     given.from = host_named(cluster, from);
     given.to = host_named(cluster, to);
-    for (const std::vector<std::string>& way : ways) {
-      auto& switches = given.ways.emplace_back();
-      for (const std::string& name : way) {
+    for (const std::vector<std::string>& route : routes) {
+      auto& switches = given.routes.emplace_back();
+      for (const std::string& name : route) {
         const auto found = std::find_if(cluster.switches.begin(), cluster.switches.end(),
                                         [&](const auto& node) { return node.name == name; });
         if (found == cluster.switches.end()) {

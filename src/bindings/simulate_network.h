@@ -7,11 +7,11 @@
 
 namespace alm::bindings {
 
-// Everything but faults. Throws RaisedError, like all of these.
+// Everything but faults. Throws RaisedError, as does read_faults.
 void read_network(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out);
 
-// Faults, and modules shared by the two directions of a link. Precondition: out.network.frame_bytes
-// is known.
+// Faults, and modules that the two directions of a link share. Precondition:
+// out.network.frame_bytes is set.
 void read_faults(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out);
 
 }  // namespace alm::bindings

@@ -19,7 +19,7 @@ struct SimulateOptions {
   plan::Permutation permutation = plan::Permutation::kBalanced;
   bool contention_aware = true;
   std::uint32_t omega = 0;
-  std::vector<std::uint32_t> shape;  // of a grid, or of Bruck's digits; empty: the best
+  std::vector<std::uint32_t> shape;  // a grid's lengths or Bruck's radices; empty: the best
   std::uint64_t size = 0;
   std::vector<std::uint64_t> matrix;  // bytes, [sender * ranks() + receiver]; empty: `size` each
   bool uneven_steps = true;           // steps made for the matrix, where that pays (plan/uneven.h)
@@ -35,19 +35,21 @@ struct SimulateOptions {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(hosts.size()) * ranks_per_host; }
   // Who sends to whom, as ranks; empty: everybody to everybody.
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  // Exchanges that differ: of each, from rank to rank so many bytes, sorted; empty: all the same.
+  // Exchanges that differ: the sends of each, sorted; empty: all exchanges are the same.
   struct Send {
     std::uint32_t from = 0, to = 0;
     std::uint64_t bytes = 0;
   };
-  std::vector<std::vector<Send>> steps;
-  std::uint64_t bytes_in(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
-  bool complete() const { return matrix.empty() && pairs.empty() && steps.empty(); }
-  // In all steps together.
+  std::vector<std::vector<Send>> stages;  // the key `steps`
+  std::uint64_t bytes_in(std::uint32_t stage, std::uint32_t from, std::uint32_t to) const;
+  bool complete() const { return matrix.empty() && pairs.empty() && stages.empty(); }
+  // Bytes from rank to rank in all stages together.
   std::uint64_t bytes(std::uint32_t from, std::uint32_t to) const {
-    if (!steps.empty()) {
+    if (!stages.empty()) {
       std::uint64_t sum = 0;
-      for (std::uint32_t step = 0; step < steps.size(); ++step) sum += bytes_in(step, from, to);
+      for (std::uint32_t stage = 0; stage < stages.size(); ++stage) {
+        sum += bytes_in(stage, from, to);
+      }
       return sum;
     }
     if (!matrix.empty()) return matrix[from * std::size_t{ranks()} + to];
@@ -66,7 +68,7 @@ struct SimulateOptions {
   std::size_t memory_max = std::size_t{16} << 30;
 };
 
-// Throws RaisedError: a key that is unknown, a value that is out of range, a name that is none.
+// Throws RaisedError for an unknown key, a value out of range or an unknown name.
 SimulateOptions read_simulate_options(const topology::Cluster& cluster,
                                       const nanobind::dict& options);
 

@@ -11,7 +11,7 @@
 namespace alm::bindings {
 namespace {
 
-// Of the ranks on two hosts.
+// Whether any rank on one host sends to any rank on the other.
 bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t to) {
   const std::uint32_t each = options.ranks_per_host;
   for (std::uint32_t i = 0; i < each * each; ++i) {
@@ -20,20 +20,19 @@ bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t
   return false;
 }
 
-// Where every step has at most one message of a host, of each host its receivers step by step;
-// else nothing.
-std::vector<std::vector<base::PeerId>> sends_by_step(const SimulateOptions& options) {
+// [host] its receivers, stage by stage; empty if some host sends two messages in one stage.
+std::vector<std::vector<base::PeerId>> sends_by_stage(const SimulateOptions& options) {
   std::vector<std::vector<base::PeerId>> out(options.hosts.size());
-  for (std::size_t step = 0; step < options.steps.size(); ++step) {
+  for (std::size_t stage = 0; stage < options.stages.size(); ++stage) {
     for (auto& of_host : out) of_host.push_back(plan::kSendsNothing);
-    for (const SimulateOptions::Send& send : options.steps[step]) {
+    for (const SimulateOptions::Send& send : options.stages[stage]) {
       if (send.bytes == 0) continue;
       base::PeerId& to = out[send.from].back();
       if (to != plan::kSendsNothing) return {};
       to = send.to;
     }
   }
-  return options.steps.empty() ? decltype(out){} : out;
+  return options.stages.empty() ? decltype(out){} : out;
 }
 
 }  // namespace
@@ -64,8 +63,8 @@ void check_paths(const SimulateOptions& options, const topology::Cluster& cluste
   }
   if (paths <= most) return;
   throw RaisedError{base::bad_input(
-      fmt::format("options: {} paths, but hosts are at most {} ways apart; expected 1 to {}", paths,
-                  most, most))};
+      fmt::format("options: {} paths, but hosts are at most {} routes apart; expected 1 to {}",
+                  paths, most, most))};
 }
 
 std::vector<std::uint8_t> assigned_paths(
@@ -77,10 +76,10 @@ std::vector<std::uint8_t> assigned_paths(
         "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to their "
         "destinations directly")};
   }
-  std::vector<std::vector<base::PeerId>> sends = sends_by_step(options);
-  const bool by_step = !sends.empty();
+  std::vector<std::vector<base::PeerId>> sends = sends_by_stage(options);
+  const bool by_stage = !sends.empty();
   sends.resize(options.hosts.size());
-  for (std::uint32_t host = 0; !by_step && host < sends.size(); ++host) {
+  for (std::uint32_t host = 0; !by_stage && host < sends.size(); ++host) {
     const auto planned = value_or_raise(plan_of(host));
     for (const base::PeerId peer : planned.rounds().send) {
       if (options.complete() || sends_any(options, host, peer)) sends[host].push_back(peer);

@@ -1,4 +1,5 @@
-// Several paths in a simulation: what is refused, what the plan assigns, what was counted.
+// Several paths in a simulation: which options are wrong, which paths the plan assigns, what each
+// path carried.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,15 @@
 
 namespace alm::bindings {
 
-// Throws RaisedError: path numbers that nothing looks at, and more of them than there are ways.
+// Throws RaisedError where routing looks at no path numbers, and where there are more of them than
+// routes.
 void check_paths(const SimulateOptions& options, const topology::Cluster& cluster);
 
 // Whether the plan says by which path a block goes.
 bool assigns_paths(const SimulateOptions& options);
 
-// [from * hosts + to], with path_policy `assigned`; else empty. `plan_of`: of a host. Throws
-// RaisedError: plans that combine messages.
+// [from * hosts + to] the path; empty without path_policy `assigned`. `plan_of` makes the plan of a
+// host. Throws RaisedError for plans that combine messages.
 std::vector<std::uint8_t> assigned_paths(
     const SimulateOptions& options, const topology::Cluster& cluster, bool several_phases,
     const std::function<base::Result<plan::Plan>(std::uint32_t host)>& plan_of);

@@ -55,7 +55,7 @@ nb::dict crossings_of(const SimulateOptions& options, const plan::LeafOf& leaf_o
                       const std::function<base::Result<plan::Plan>(std::uint32_t rank)>& plan_of) {
   nb::dict out;
   const std::uint32_t ranks = options.ranks();
-  if (options.site_of.empty() || !options.steps.empty() || ranks > kProvenRanksMax) return out;
+  if (options.site_of.empty() || !options.stages.empty() || ranks > kProvenRanksMax) return out;
   std::vector<plan::Plan> plans;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     plans.push_back(value_or_raise(plan_of(rank)));

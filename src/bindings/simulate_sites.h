@@ -1,4 +1,5 @@
-// What exchanges between sites need of a simulation, and what crosses between parts of a network.
+// For simulations with sites: the load of phases between sites, and how many blocks cross the
+// levels of a network.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,16 +16,17 @@
 
 namespace alm::bindings {
 
-// The same sites, numbered in the order in which they come.
+// Renumbers the sites from 0 in the order of their first appearance.
 std::vector<std::uint32_t> numbered_from_0(const std::vector<std::uint32_t>& sites);
 
-// Of a phase between sites. What differs from pair to pair is spread over the time that all of it
-// needs, `limit_seconds`.
+// The load of a phase between sites. Blocks that differ are spread over `limit_seconds`, the time
+// that the exchange needs.
 plan::FarLoad far_load(const SimulateOptions& options, const topology::Cluster& cluster,
                        const plan::FarTuner& tuner, const plan::Phase& phase, double limit_seconds);
 
-// Of each level of the network: blocks that cross from one part to another, by those that have to.
-// 1 where none crosses twice. Empty without sites, and where ranks are many. `leaf_of`: of hosts.
+// For each level of the network, how often blocks cross from one part to another, divided by the
+// crossings that must be: 1 where no block crosses twice. Empty without sites, and with more ranks
+// than can be checked quickly. `leaf_of` lies by host.
 nanobind::dict crossings_of(
     const SimulateOptions& options, const plan::LeafOf& leaf_of, const plan::Placement& placement,
     const std::function<base::Result<plan::Plan>(std::uint32_t rank)>& plan_of);

@@ -120,22 +120,22 @@ void read_matrix(Reader& reader, SimulateOptions& out) {
   }
 }
 
-// [[from, to, bytes], ..] for each step.
-void read_steps(Reader& reader, SimulateOptions& out) {
+// [[from, to, bytes], ..] for each stage.
+void read_stages(Reader& reader, SimulateOptions& out) {
   const nb::object given = reader.object("steps");
   if (given.is_none()) return;
   if (!out.complete()) refuse("options: `steps`, `matrix` and `pairs` say who sends; give one");
-  std::vector<std::vector<std::vector<std::uint64_t>>> steps;
-  if (!nb::try_cast(given, steps) || steps.empty()) {
+  std::vector<std::vector<std::vector<std::uint64_t>>> stages;
+  if (!nb::try_cast(given, stages) || stages.empty()) {
     refuse("options: `steps` is no list of steps, each a list of [from, to, bytes]");
   }
-  for (const auto& step : steps) {
-    auto& made = out.steps.emplace_back();
-    for (const auto& send : step) {
+  for (const auto& stage : stages) {
+    auto& made = out.stages.emplace_back();
+    for (const auto& send : stage) {
       if (send.size() != 3 || send[0] >= out.ranks() || send[1] >= out.ranks() ||
           send[0] == send[1] || send[2] > kSizeMax) {
         refuse(fmt::format("options: `steps`: step {} has no [from, to, bytes] of two of {} ranks",
-                           out.steps.size() - 1, out.ranks()));
+                           out.stages.size() - 1, out.ranks()));
       }
       made.push_back(
           {static_cast<std::uint32_t>(send[0]), static_cast<std::uint32_t>(send[1]), send[2]});
@@ -157,14 +157,14 @@ void read_traffic_options(Reader& reader, const topology::Cluster& cluster, Simu
   }
   read_pairs(reader, cluster, out);
   read_matrix(reader, out);
-  read_steps(reader, out);
+  read_stages(reader, out);
   read_jobs(reader, out);
   read_background(reader, cluster, out);
 }
 
-std::uint64_t SimulateOptions::bytes_in(std::uint32_t step, std::uint32_t from,
+std::uint64_t SimulateOptions::bytes_in(std::uint32_t stage, std::uint32_t from,
                                         std::uint32_t to) const {
-  const auto& sends = steps[step];
+  const auto& sends = stages[stage];
   const auto found = std::lower_bound(
       sends.begin(), sends.end(), std::pair(from, to),
       [](const Send& one, const auto& wanted) { return std::pair(one.from, one.to) < wanted; });

@@ -8,7 +8,7 @@ namespace alm::bindings {
 
 constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;  // of a block
 
-// Hosts and their ranks, pairs, a matrix or steps, other jobs and flows in the background. Throws
+// Reads hosts and their ranks, pairs, a matrix or stages, other jobs and background flows. Throws
 // RaisedError.
 void read_traffic_options(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out);
 

@@ -124,7 +124,7 @@ void bind_cluster_parts(nb::module_& m) {
             for (const Host::Nic& nic : host.further) out.push_back(nic.address);
             return out;
           },
-          "Of each link; of the first alone where nothing is said of the others.")
+          "One for each link, or for the first alone if the file says nothing of the others.")
       .def_prop_ro(
           "interfaces",
           [](const Host& host) {
@@ -132,7 +132,7 @@ void bind_cluster_parts(nb::module_& m) {
             for (const Host::Nic& nic : host.further) out.push_back(nic.interface);
             return out;
           },
-          "Of each link; of the first alone where nothing is said of the others.")
+          "One for each link, or for the first alone if the file says nothing of the others.")
       .def("__repr__", [](const Host& host) { return fmt::format("Host({})", host.name); });
   nb::class_<Switch>(m, "Switch", "A switch of a cluster file.")
       .def_ro("name", &Switch::name)
@@ -232,14 +232,15 @@ void bind_cluster(nb::module_& m) {
             for (const std::uint32_t site : sites.of) out.push_back(sites.names[site]);
             return out;
           },
-          "Of each host, in file order; empty if the file names none.")
+          "One for each host, in file order; empty if the file names none.")
       .def(
           "latency_seconds",
           [](const Cluster& c, const HostNames& hosts) {
             return topology::latency_seconds(c, participants(c, hosts));
           },
           "hosts"_a.none(),
-          "The longest way between two of these hosts (None: all), by the latencies of its links.")
+          "The longest route between two of these hosts (None: all), by the latencies of its "
+          "links.")
       .def("to_toml", topology::to_toml, "The cluster file that reads back as this cluster.")
       .def(
           "framed_bytes",
@@ -293,7 +294,8 @@ void bind_cluster(nb::module_& m) {
                                                     packing_of(combines));
           },
           "hosts"_a.none(), "bytes"_a, "combines"_a = false,
-          "As limit_seconds, with the least ways before and after each link: for small blocks too.")
+          "As limit_seconds, with the least times before and after each link: for small blocks "
+          "too.")
       .def(
           "traffic_bound_seconds",
           [](const Cluster& c, const HostNames& hosts, const nb::object& matrix, bool combines) {

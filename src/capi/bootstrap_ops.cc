@@ -27,7 +27,7 @@ int BootstrapOps::is_within_world(mpi::CommHandle, bool& within) const {
   return mpi::kMpiSuccess;
 }
 
-// After a failure the ranks may be out of step: the program's function is left alone.
+// After a failure the ranks may no longer call alike: the program's function is left alone.
 int BootstrapOps::allgather(mpi::CommHandle, std::span<const std::byte> bytes,
                             std::span<std::byte> all) {
   if (failure_ == 0) failure_ = allgather_(bytes.data(), bytes.size(), all.data());

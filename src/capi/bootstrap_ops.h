@@ -1,5 +1,5 @@
-// What the communicator asks of MPI, answered by the one function a program without MPI brings: an
-// allgather. What only MPI can do is never asked for while Job::has_native is false.
+// MpiOps for programs without MPI, which bring one function alone: an allgather. While
+// Job::has_native is false, the communicator asks for nothing that only MPI can do.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ namespace alm::capi {
 
 class BootstrapOps final : public mpi::MpiOps {
  public:
-  // As alm_allgather_fn.
+  // See alm_allgather_fn.
   using Allgather = std::function<int(const void* mine, std::size_t bytes, void* all)>;
   using Progress = std::function<void()>;
 
   static constexpr mpi::CommHandle kComm = 1;
-  static constexpr int kFailed = 1;  // of whatever raise() was told
+  static constexpr int kFailed = 1;  // what raise() returns
 
   BootstrapOps(std::uint32_t ranks, std::uint32_t self, Allgather allgather, Progress progress)
       : ranks_(ranks),

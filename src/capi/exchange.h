@@ -1,5 +1,5 @@
-// An exchange among processes that brought their own bootstrap: one communicator of src/mpi with a
-// job, sockets and options of its own. What the C and the Python interface have in common.
+// An exchange among processes that bring their own bootstrap: one communicator of src/mpi with a
+// job, sockets and options of its own. The C and the Python interface both wrap it.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace alm::capi {
 
-// As alm_exchange_config; empty strings stand for NULL.
+// See alm_exchange_config; empty strings stand for NULL.
 struct Settings {
   std::uint32_t ranks = 0, self = 0;
   BootstrapOps::Allgather allgather;
@@ -49,12 +49,12 @@ class Exchange {
   std::uint32_t ranks() const { return settings_.ranks; }
   std::uint32_t self() const { return settings_.self; }
   const std::string& error() const { return error_; }
-  // Keeps the words for a code.
+  // Keeps the message for error(); returns the code.
   int fail(int code, std::string message);
 
   std::string counters_json();
 
-  // Held by whoever is inside a call.
+  // Held by the thread that is inside a call.
   class Turn {
    public:
     explicit Turn(Exchange& exchange)

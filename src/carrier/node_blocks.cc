@@ -36,9 +36,10 @@ NodeBlocks::NodeBlocks(node::Node& node, const plan::Placement& placement, std::
 
 std::uint64_t NodeBlocks::slabs() const { return node_.memory().head().slabs; }
 std::uint32_t NodeBlocks::leaders() const { return node_.memory().head().leaders; }
-std::optional<std::uint32_t> NodeBlocks::lost() const { return lost_by(*network_.carrier); }
+std::optional<std::uint32_t> NodeBlocks::lost() const { return lost_by(*network_.group); }
 
-// Of the words for and from a host: one, then a size for each pair of ranks, as in the messages.
+// Where the words for or from a host begin: one word, then a size for each pair of ranks, in the
+// order of the messages.
 std::uint64_t NodeBlocks::header_at(std::uint32_t host) const {
   return host + std::uint64_t{placement_.count(host_)} * placement_.first[host];
 }
@@ -81,7 +82,7 @@ base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) 
   transport::Exchange exchange;
   exchange.send = {std::as_bytes(out).data(), 0, 0, at, bytes};
   exchange.recv = {std::as_writable_bytes(in).data(), 0, 0, at, bytes};
-  if (auto done = of_.network_.carrier->run(exchange); !done) return done;
+  if (auto done = of_.network_.group->run(exchange); !done) return done;
   std::uint64_t slabs = 1;
   std::uint64_t shared = 0;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
@@ -212,8 +213,8 @@ void NodeBlocks::Data::copy_in(std::uint64_t slab, std::byte* send) {
   }
 }
 
-// Of the leaders of a host the first puts the verdict in and looks at those that come. If it finds
-// that sizes differ it ends the call for all: the others only leave room for what comes.
+// The host leader puts the verdict in and looks at those that come. If sizes differ it ends the
+// call for all leaders. The other leaders only leave room for the verdicts.
 base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std::byte* recv) {
   Layout out = of_.sent(slab);
   Layout in = of_.received(slab);
@@ -223,7 +224,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
     if (host == of_.host_) continue;
     std::memcpy(send + out.message_at[host], &of_.verdict_, kVerdictBytes);
   }
-  // What comes may be more than there is room for: each message fits, and nobody will read them.
+  // Messages may need more room than there is. Each fits by itself, and nobody will read them.
   if (of_.node_.memory().head().differs != 0) {
     std::fill(in.message_at.begin(), in.message_at.end(), 0);
   }
@@ -244,7 +245,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
 base::Status NodeBlocks::carry(Layout& out, Layout& in, std::byte* send, std::byte* recv) const {
   const bool shared = leaders() > 1;
   if (shared) {
-    const Slice own{node_.local_rank(), leaders(), network_.carrier->packet_bytes()};
+    const Slice own{node_.local_rank(), leaders(), network_.group->packet_bytes()};
     take_slices(own, out.message_at, out.message_bytes);
     take_slices(own, in.message_at, in.message_bytes);
   }
@@ -255,7 +256,7 @@ base::Status NodeBlocks::carry(Layout& out, Layout& in, std::byte* send, std::by
     if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
     exchange.rounds = &counts->rounds();
   }
-  return shared ? network_.carrier->run_shared(exchange) : network_.carrier->run(exchange);
+  return shared ? network_.group->run_shared(exchange) : network_.group->run(exchange);
 }
 
 void NodeBlocks::Data::copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) {

@@ -2,11 +2,11 @@
 //
 //   sizes  Every host tells every other what its ranks send to the other's, how many slabs it
 //          needs, and whether it has enough for several leaders to share. All take as many slabs as
-//          the neediest and share if one wants to, so neither needs further agreement. Sizes are
-//          exchanged by the host leaders alone.
+//          the largest need and share if one wants to, so neither needs further agreement. The host
+//          leaders alone exchange sizes.
 //   data   Messages are as long as their sender has said. In the first slab each begins with a
-//          verdict: whether a rank of the sender's host expects something else than it is sent,
-//          and what. So all hosts know when the first slab is complete, and end alike. Where
+//          verdict: whether a rank of the sender's host expects another size than it is sent, and
+//          which. So all hosts know it once the first slab is complete, and end alike. Where
 //          messages are shared, verdicts are in the slices of the host leaders.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "carrier/uneven_steps.h"
 #include "node/node_slabs.h"
 #include "plan/placement.h"
@@ -33,12 +33,12 @@ struct NodeVerdict {
 };
 constexpr std::uint64_t kVerdictBytes = sizeof(NodeVerdict);
 
-// What a leader reaches other hosts by; nothing on other ranks.
+// By what a leader reaches the other hosts; all null on other ranks.
 struct NodeNetwork {
-  UdpCarrier* carrier = nullptr;
-  UnevenSteps* counts = nullptr;     // null on the leader, too, where no steps are to be made
-  UnevenSteps* of_slices = nullptr;  // of messages that are shared
-  std::uint32_t leaders = 1;         // may share messages
+  UdpGroup* group = nullptr;
+  UnevenSteps* counts = nullptr;     // null on a leader where no steps are to be made
+  UnevenSteps* of_slices = nullptr;  // the same for shared messages
+  std::uint32_t leaders = 1;         // so many may share messages
 };
 
 class NodeBlocks {
@@ -79,7 +79,7 @@ class NodeBlocks {
     NodeBlocks& of_;
   };
 
-  // Where messages lie in a slab, and the pieces of this rank's blocks.
+  // Where messages and the pieces of this rank's blocks lie in a slab.
   struct Layout {
     std::vector<std::uint64_t> message_at, message_bytes;  // [host]
     std::vector<std::uint64_t> piece_at;                   // [rank]
@@ -107,7 +107,7 @@ class NodeBlocks {
   std::uint64_t call_;
   const transport::ConstBlocks& send_;
   const transport::MutableBlocks& recv_;
-  NodeVerdict verdict_;  // of this host; the host leader's
+  NodeVerdict verdict_;  // of this host; set on the host leader
   Sizes sizes_;
   Data data_;
 };

@@ -33,12 +33,12 @@ struct User {
 class EqualBlocks final : public node::SlabData {
  public:
   // Shared by `leaders`, if they are several.
-  EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpCarrier* carrier,
+  EqualBlocks(const plan::Placement& placement, std::uint32_t self, UdpGroup* group,
               const User& user, std::optional<std::size_t> combining, std::uint32_t leaders)
       : placement_(placement),
         self_(self),
         host_(placement.host_of[self]),
-        carrier_(carrier),
+        group_(group),
         user_(user),
         combining_(combining),
         leaders_(leaders) {}
@@ -71,19 +71,18 @@ class EqualBlocks final : public node::SlabData {
     const transport::ConstBlocks out{send, 0, 0, at, sizes};
     const transport::MutableBlocks in{recv, 0, 0, at, sizes};
     if (combining_) {
-      if (!placement_.equal())
-        return carrier_->run_combining(*combining_, out, in, {bytes, weights});
+      if (!placement_.equal()) return group_->run_combining(*combining_, out, in, {bytes, weights});
       const std::uint64_t block = here * here * bytes;
-      return carrier_->run_combining(*combining_, {send, block, block}, {recv, block, block},
-                                     {.each = block});
+      return group_->run_combining(*combining_, {send, block, block}, {recv, block, block},
+                                   {.each = block});
     }
     transport::Exchange exchange;
     exchange.send = out;
     exchange.recv = in;
-    return leaders_ > 1 ? carrier_->run_shared(exchange) : carrier_->run(exchange);
+    return leaders_ > 1 ? group_->run_shared(exchange) : group_->run(exchange);
   }
 
-  std::optional<std::uint32_t> lost() const override { return lost_by(*carrier_); }
+  std::optional<std::uint32_t> lost() const override { return lost_by(*group_); }
 
   void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) override {
     const Piece piece = user_.piece_of(slab);
@@ -104,12 +103,12 @@ class EqualBlocks final : public node::SlabData {
 
  private:
   Slice own_slice() const {
-    return {placement_.local_rank[self_], leaders_, carrier_->packet_bytes()};
+    return {placement_.local_rank[self_], leaders_, group_->packet_bytes()};
   }
 
   const plan::Placement& placement_;
   std::uint32_t self_, host_;
-  UdpCarrier* carrier_;
+  UdpGroup* group_;
   User user_;
   std::optional<std::size_t> combining_;
   std::uint32_t leaders_;
@@ -118,12 +117,12 @@ class EqualBlocks final : public node::SlabData {
 // Where all ranks are leaders: lane d of a rank leads to the d-th after it on every other host.
 class StraightBlocks final : public node::SlabData {
  public:
-  StraightBlocks(const plan::Placement& placement, std::uint32_t self, UdpCarrier* carrier,
+  StraightBlocks(const plan::Placement& placement, std::uint32_t self, UdpGroup* group,
                  const User& user)
       : here_(placement.ranks[placement.host_of[self]]),
         placement_(placement),
         own_(placement.local_rank[self]),
-        carrier_(carrier),
+        group_(group),
         user_(user) {}
 
   void copy_in(std::uint64_t slab, std::byte* send) override {
@@ -149,10 +148,10 @@ class StraightBlocks final : public node::SlabData {
       exchange.send = {user_.send, 0, 0, at[lane], sizes};
       exchange.recv = {user_.recv, 0, 0, at[lane], sizes};
     }
-    return carrier_->run_lanes(exchanges);
+    return group_->run_lanes(exchanges);
   }
 
-  std::optional<std::uint32_t> lost() const override { return lost_by(*carrier_); }
+  std::optional<std::uint32_t> lost() const override { return lost_by(*group_); }
 
   void copy_out(std::uint64_t slab, const std::byte* send, const std::byte*) override {
     const Piece piece = user_.piece_of(slab);
@@ -167,18 +166,18 @@ class StraightBlocks final : public node::SlabData {
   const std::vector<std::uint32_t>& here_;  // the ranks of this host
   const plan::Placement& placement_;
   std::uint64_t own_;
-  UdpCarrier* carrier_;
+  UdpGroup* group_;
   User user_;
 };
 
 }  // namespace
 
 NodeExchange::NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement,
-                           std::uint32_t self, UdpCarrier* carrier, std::uint32_t leaders)
+                           std::uint32_t self, UdpGroup* group, std::uint32_t leaders)
     : node_(std::move(node)),
       placement_(std::move(placement)),
       self_(self),
-      carrier_(carrier),
+      group_(group),
       leaders_(leaders) {}
 
 std::uint64_t NodeExchange::piece_bytes() const {
@@ -187,30 +186,30 @@ std::uint64_t NodeExchange::piece_bytes() const {
 }
 
 base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                                    const Course& course) {
-  const std::uint32_t leaders = course.shared ? leaders_ : 1;
+                                    const BetweenHosts& between_hosts) {
+  const std::uint32_t leaders = between_hosts.shared ? leaders_ : 1;
   if (leaders > 1 && placement_.all_lead(leaders)) {
     const std::uint64_t here = placement_.most();
     const User user{send, recv, bytes, node_->memory().shape().slab_bytes / (here * here)};
-    StraightBlocks data(placement_, self_, carrier_, user);
+    StraightBlocks data(placement_, self_, group_, user);
     return node::run_slabs(*node_, data, (bytes + user.piece - 1) / user.piece,
-                           {node::NodeCall::kAlltoall, bytes, leaders}, step_);
+                           {node::NodeCall::kAlltoall, bytes, leaders}, turn_);
   }
   const std::uint64_t piece = piece_bytes();
-  EqualBlocks data(placement_, self_, carrier_, {send, recv, bytes, piece}, course.combining,
+  EqualBlocks data(placement_, self_, group_, {send, recv, bytes, piece}, between_hosts.combining,
                    leaders);
   return node::run_slabs(*node_, data, (bytes + piece - 1) / piece,
-                         {node::NodeCall::kAlltoall, bytes, leaders}, step_);
+                         {node::NodeCall::kAlltoall, bytes, leaders}, turn_);
 }
 
 base::Status NodeExchange::alltoall_blocks(const transport::ConstBlocks& send,
                                            const transport::MutableBlocks& recv, bool shared) {
-  const NodeNetwork network{carrier_, counts_, of_slices_, shared ? leaders_ : 1};
+  const NodeNetwork network{group_, counts_, of_slices_, shared ? leaders_ : 1};
   NodeBlocks blocks(*node_, placement_, self_, network, calls_++, send, recv);
   node::NodeCall call{node::NodeCall::kBlocks, 0};
-  if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, step_); !told) return told;
+  if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, turn_); !told) return told;
   call.leaders = blocks.leaders();
-  return node::run_slabs(*node_, blocks.data(), blocks.slabs(), call, step_);
+  return node::run_slabs(*node_, blocks.data(), blocks.slabs(), call, turn_);
 }
 
 }  // namespace alm::carrier

@@ -1,13 +1,13 @@
-// Exchanges of a communicator with several ranks per host: the schedule runs over hosts, one
-// message per pair of them, which holds the blocks of every pair of their ranks, ordered by
-// destination, then by origin. Ranks put their blocks into the memory of the host and take theirs
-// out of it; blocks between ranks of one host stay there. What is more than the memory holds goes
-// in slabs, a piece of every block in each.
+// Exchanges of a communicator with several ranks per host. The schedule runs over hosts, with one
+// message per pair of hosts: it holds the blocks of every pair of their ranks, ordered by
+// destination, then by origin. Ranks put the blocks they send into the memory of the host and take
+// those they receive out of it; blocks between ranks of one host stay there. Exchanges that are
+// larger than the memory go in slabs, with a piece of every block in each.
 //
-// Several leaders of a host may share an exchange: each carries a slice of every message, which the
-// leader of the same number on the other host takes. Where all ranks are leaders, each sends its
-// blocks from where they are and receives them where they belong; only blocks within a host go
-// through its memory.
+// Several leaders of a host may share an exchange: each carries a slice of every message to the
+// leader of the same number on the other host. Where all ranks are leaders, each sends its blocks
+// from where they are and receives them where they belong; only blocks within a host go through its
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "carrier/uneven_steps.h"
 #include "node/node.h"
 #include "plan/placement.h"
@@ -25,27 +25,28 @@ namespace alm::carrier {
 
 class NodeExchange {
  public:
-  // `carrier` is a leader's, one member per host; null on other ranks. It outlives this. `leaders`:
-  // so many of each host share an exchange that is shared.
+  // `group` has one member per host; it is null on ranks that lead nobody, and must outlive this.
+  // `leaders` of each host take part in shared exchanges.
   NodeExchange(std::unique_ptr<node::Node> node, plan::Placement placement, std::uint32_t self,
-               UdpCarrier* carrier, std::uint32_t leaders = 1);
+               UdpGroup* group, std::uint32_t leaders = 1);
 
-  // Between hosts: in phases that combine, or by all leaders; else by the host leaders.
-  struct Course {
+  // How an exchange goes between hosts: in phases that combine, or shared by all leaders; else in
+  // the rounds of the host leaders.
+  struct BetweenHosts {
     std::optional<std::size_t> combining{};  // a plan of the hosts
     bool shared = false;
   };
-  // Blocks of `bytes`, the rank's own left alone.
+  // Exchanges blocks of `bytes`; the rank's own is left alone.
   base::Status alltoall(const std::byte* send, std::byte* recv, std::uint64_t bytes,
-                        const Course& course);
-  // Of any sizes. kBadInput: two ranks do not agree on one. All ranks end with it then, in this
-  // call; where several pairs differ, not all name the same. `shared`: by all leaders, where some
-  // host has enough to send or to receive.
+                        const BetweenHosts& between_hosts);
+  // Exchanges blocks of any sizes. kBadInput: two ranks do not agree on a size. All ranks fail in
+  // this call then; where several pairs differ, ranks may name different ones. `shared`: all
+  // leaders take part if some host has enough to send or to receive.
   base::Status alltoall_blocks(const transport::ConstBlocks& send,
                                const transport::MutableBlocks& recv, bool shared);
 
-  // A leader's; must live as long as this. Messages of different sizes then go in steps.
-  // `of_slices`: of those that are shared.
+  // On leaders: messages of different sizes then go in steps; `of_slices` makes those of shared
+  // messages. Both must outlive this.
   void make_steps_by(UnevenSteps* counts, UnevenSteps* of_slices) {
     counts_ = counts;
     of_slices_ = of_slices;
@@ -59,11 +60,11 @@ class NodeExchange {
   std::unique_ptr<node::Node> node_;
   plan::Placement placement_;
   std::uint32_t self_;
-  UdpCarrier* carrier_;
+  UdpGroup* group_;
   std::uint32_t leaders_;
   UnevenSteps* counts_ = nullptr;
   UnevenSteps* of_slices_ = nullptr;
-  std::uint64_t step_ = 0;   // the next
+  std::uint64_t turn_ = 0;   // the next
   std::uint64_t calls_ = 0;  // of alltoall_blocks
 };
 

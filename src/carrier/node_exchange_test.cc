@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "carrier/node_carrier_test.h"
+#include "carrier/node_group_test.h"
 
 namespace alm::carrier {
 namespace {
 
-// Of the largest block, by calls: some send nothing.
+// The largest block of a few calls, of many, and how many calls; some ranks send nothing.
 struct Sizes {
   std::uint64_t few, many, calls;
 };
@@ -120,11 +120,11 @@ TEST_P(SharedExchangeOf, EveryLeaderSendsItsPart) {
          ++host) {
       if (host == self.host()) continue;
       const std::uint64_t bytes = kBytes * placement.count(host) * placement.count(self.host());
-      const std::uint64_t packet = self.carrier()->packet_bytes();
+      const std::uint64_t packet = self.group()->packet_bytes();
       const std::uint64_t packets = (bytes + packet - 1) / packet;
       wanted += leader == 0 ? (packets + 1) / 2 : packets / 2;
     }
-    const std::uint64_t sent = leader < 2 ? self.carrier()->counters().data_sent : 0;
+    const std::uint64_t sent = leader < 2 ? self.group()->counters().data_sent : 0;
     self.part(processes);
     return sent == wanted ? std::string()
                           : std::to_string(sent) + " packets, not " + std::to_string(wanted);
@@ -200,7 +200,7 @@ TEST_P(SharedExchangeOf, HostsThatDisagreeOnABlockEndOnAllRanks) {
     const std::uint64_t bytes = self.host() == 1 ? 20'001 : 20'000;
     const auto found = self.equal_blocks(bytes, 1);
     const auto lost = self.exchange().node().lost();
-    if (lost && self.carrier() != nullptr) self.carrier()->give_up(found, *lost);
+    if (lost && self.group() != nullptr) self.group()->give_up(found, *lost);
     self.part(processes);
     return found.empty() ? std::string("it found nothing wrong") : std::string();
   });
@@ -208,7 +208,7 @@ TEST_P(SharedExchangeOf, HostsThatDisagreeOnABlockEndOnAllRanks) {
 }
 
 // Whom a leader has lost the others of its host learn from the memory, and the leaders of its own
-// number from its carrier.
+// number from its group.
 TEST_P(SharedExchangeOf, ALeaderThatDiesEndsTheCallOfAll) {
   constexpr std::uint32_t kVictim = 4;  // the second leader of a host but the first
   node::Processes processes(GetParam());
@@ -223,7 +223,7 @@ TEST_P(SharedExchangeOf, ALeaderThatDiesEndsTheCallOfAll) {
     processes.bootstrap().meet(4, processes.placement().rank_count());
     const auto found = self.equal_blocks(20'000, 1);
     const auto lost = self.exchange().node().lost();
-    if (lost && self.carrier() != nullptr) self.carrier()->give_up(found, *lost);
+    if (lost && self.group() != nullptr) self.group()->give_up(found, *lost);
     processes.bootstrap().meet(5, processes.placement().rank_count() - 1);
     return found.find("rank 4 is lost") != std::string::npos ? std::string() : "found: " + found;
   });

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "carrier/node_blocks.h"
-#include "carrier/node_carrier_test.h"
+#include "carrier/node_group_test.h"
 #include "plan/host_aggregation.h"
 
 namespace alm::carrier {
@@ -119,9 +119,8 @@ class LoneLeader {
     transport::Exchange exchange;
     exchange.send = send;
     exchange.recv = recv;
-    const auto done = combined == nullptr
-                          ? rank_.carrier()->run(exchange)
-                          : rank_.carrier()->run_combining(0, send, recv, *combined);
+    const auto done = combined == nullptr ? rank_.group()->run(exchange)
+                                          : rank_.group()->run_combining(0, send, recv, *combined);
     if (!done) return done.error().message;
     return in == expected.bytes ? "" : "a message between hosts is not as the plan has it. ";
   }
@@ -144,7 +143,7 @@ class NodeLayout : public ::testing::TestWithParam<std::size_t> {
       std::string wrong;
       if (self.host() == 0) {
         wrong = on_host(self);
-      } else if (self.carrier() != nullptr) {
+      } else if (self.group() != nullptr) {
         wrong = alone(self);
       }
       self.part(processes);

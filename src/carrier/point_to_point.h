@@ -1,4 +1,4 @@
-// What carries the blocks of exchanges as MPI messages. The MPI binding implements it.
+// Carries the blocks of exchanges as MPI messages. src/mpi/abi implements it.
 #pragma once
 
 #include <cstddef>
@@ -15,48 +15,48 @@
 
 namespace alm::carrier {
 
-// Rounds over MPI point-to-point messages, on a communicator of its own. Several exchanges may be
-// under way at once, each on a lane of its own: the phases of one call.
+// Runs rounds over MPI point-to-point messages, on a communicator of its own. Several exchanges may
+// be under way at once, each on a strand of its own: the phases of one call.
 class PointToPoint {
  public:
   static constexpr std::uint32_t kFew = transport::MessageTurns::kFew;
 
   struct Event {
-    std::size_t index = 0;                  // of the lane in what was given to await()
-    std::optional<base::PeerId> arrived{};  // nothing: the lane's exchange is complete
+    std::size_t index = 0;                  // of the strand in what was given to await()
+    std::optional<base::PeerId> arrived{};  // nothing: the strand's exchange is complete
   };
 
   virtual ~PointToPoint() = default;
 
-  // Begins an exchange on a lane that runs none, with as many messages outstanding at once as the
-  // flow says, as many as its window or there are ranks at most. Its rounds and the memory of its
-  // blocks must live until await() has returned its completion, or until ended() after give_up().
-  // Every rank starts the exchanges of a lane in the same order.
-  virtual base::Status start(std::size_t lane, const transport::Exchange& exchange,
+  // Begins an exchange on a strand that runs none; `flow` bounds how many messages are outstanding
+  // at once. Its rounds and the memory of its blocks must live until await() has returned its
+  // completion, or until ended() after give_up(). Every rank starts the exchanges of a strand in
+  // the same order.
+  virtual base::Status start(std::size_t strand, const transport::Exchange& exchange,
                              const io::MessageFlow& flow) = 0;
   // The block for this peer, withheld at the start, is in the send buffer now.
-  virtual void make_ready(std::size_t lane, base::PeerId peer) = 0;
-  // Waits for the next event of these lanes, of which one or more run an exchange; meanwhile all
-  // lanes proceed. All arrivals of an exchange come before its completion, if it reports them.
-  // After an error only give_up() is left.
-  virtual base::Result<Event> await(std::span<const std::size_t> lanes) = 0;
+  virtual void make_ready(std::size_t strand, base::PeerId peer) = 0;
+  // Waits for the next event of these strands, of which at least one runs an exchange; meanwhile
+  // all strands proceed. All arrivals of an exchange come before its completion, if it reports
+  // them. After an error only give_up() is left.
+  virtual base::Result<Event> await(std::span<const std::size_t> strands) = 0;
 
   // One exchange, from start to completion.
   base::Status run(const transport::Exchange& exchange, const io::MessageFlow& flow) {
-    constexpr std::size_t kLane = 0;
-    if (auto started = start(kLane, exchange, flow); !started) return started;
+    constexpr std::size_t kStrand = 0;
+    if (auto started = start(kStrand, exchange, flow); !started) return started;
     while (true) {
-      const auto event = await({&kLane, 1});
+      const auto event = await({&kStrand, 1});
       if (!event) return event.error();
       if (!event.value().arrived) return {};
     }
   }
 
-  // Tells all others that this rank has failed and ends what is under way, as far as that takes no
-  // more than a second; nothing runs after.
+  // Tells all others that this rank has failed, and ends what is under way, for a second at most.
+  // Nothing runs after that.
   virtual void give_up() = 0;
-  // Nothing is under way. Else MPI may still use the memory of the exchanges: hand over to keep()
-  // what is not to be freed before, even if this object is destroyed.
+  // Whether nothing is under way. If not, MPI may still use the memory of the exchanges: pass to
+  // keep() whatever must live until then, which may be after this object.
   virtual bool ended() = 0;
   virtual void keep(std::shared_ptr<const void> memory) = 0;
 

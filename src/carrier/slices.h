@@ -1,6 +1,6 @@
-// What each of several leaders of a host carries of its messages: a slice, in whole packets, so
-// that a message has as many of them as when one leader carries it. The leader of the same number
-// on the other host knows the same slice by the size of the message alone.
+// Cuts messages into slices, one for each of several leaders of a host. A slice is of whole
+// packets, so that a message takes no more packets than with one leader. The leader of the same
+// number on the other host knows the slice from the size of the message alone.
 #pragma once
 
 #include <algorithm>
@@ -8,19 +8,19 @@
 #include <optional>
 #include <vector>
 
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 
 namespace alm::carrier {
 
 struct Slice {
-  std::uint32_t leader, of;  // of so many
+  std::uint32_t leader, of;  // leader 0 .. of - 1
   std::uint32_t packet_bytes;
 };
 
-// Shared messages are worth it from so many bytes on between two hosts.
+// Sharing pays for messages of so many bytes or more between two hosts.
 constexpr std::uint64_t kSharedBytesMin = 64u << 10;
 
-// Of messages that lie `at` and have `bytes`.
+// Narrows each message, of bytes[i] bytes at at[i], to the slice.
 inline void take_slices(const Slice& slice, std::vector<std::uint64_t>& at,
                         std::vector<std::uint64_t>& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -32,9 +32,9 @@ inline void take_slices(const Slice& slice, std::vector<std::uint64_t>& at,
   }
 }
 
-// For node::SlabData: whom the carrier's last exchange has failed for.
-inline std::optional<std::uint32_t> lost_by(const UdpCarrier& carrier) {
-  const auto loss = carrier.loss();
+// For node::SlabData: the rank for which the group's last exchange failed.
+inline std::optional<std::uint32_t> lost_by(const UdpGroup& group) {
+  const auto loss = group.loss();
   return loss ? std::optional(loss->lost) : std::nullopt;
 }
 

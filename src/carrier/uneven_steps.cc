@@ -19,7 +19,7 @@ constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr std::uint64_t kHundred = 100;
 constexpr std::uint32_t kDoublingsSmall = 6;
 constexpr std::uint32_t kDoublingsMedium = 3;
-// Of what the fullest member carries, this part may go into telling everybody all counts.
+// All counts may take 1 / kMatrixPart of the bytes that the fullest member carries.
 constexpr std::uint64_t kMatrixPart = 20;
 constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
 
@@ -36,19 +36,19 @@ std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t se
 
 }  // namespace
 
-UnevenSteps::UnevenSteps(UdpCarrier& carrier, Network network)
-    : carrier_(carrier),
+UnevenSteps::UnevenSteps(UdpGroup& group, Network network)
+    : group_(group),
       network_(std::move(network)),
-      known_(carrier.members()),
+      known_(group.members()),
       allowance_(matrix_cost()) {
-  if (network_.cluster == nullptr || carrier_.site_plan() == nullptr) return;
+  if (network_.cluster == nullptr || group_.site_plan() == nullptr) return;
   const double latency_us = topology::latency_seconds(*network_.cluster, network_.hosts) *
                             base::kSecond / base::kMicrosecond;
   latency_bytes_ = static_cast<std::uint64_t>(latency_us / network_.packet_time_us *
-                                              carrier_.config().datagram_bytes);
+                                              group_.config().datagram_bytes);
 }
 
-// To each member.
+// Bytes that all counts take on their way to all members.
 std::uint64_t UnevenSteps::matrix_cost() const {
   const std::uint64_t members = known_.size();
   return members * (members * sizeof(std::uint64_t) + kPacketCost);
@@ -69,7 +69,7 @@ std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t witho
 base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
                                   std::span<const std::uint64_t> recv,
                                   const WantsSteps& wants_steps) {
-  const Told mine{load_of(send, recv, carrier_.self()), hash_of(send, recv)};
+  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv)};
   allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;
@@ -83,8 +83,8 @@ base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
 base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t> send,
                                 const WantsSteps& wants_steps) {
   std::vector<Told> all(known_.size());
-  if (auto told = carrier_.gather(std::as_bytes(std::span(&mine, 1)),
-                                  std::as_writable_bytes(std::span(all)));
+  if (auto told =
+          group_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
       !told) {
     return told;
   }
@@ -112,7 +112,7 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
   matrix_due_ = false;
   allowance_ -= matrix_cost();
   std::vector<std::uint64_t> matrix(known_.size() * known_.size());
-  if (auto told = carrier_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
+  if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
       !told) {
     return told;
   }
@@ -122,7 +122,7 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
 }
 
 void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
-  const std::uint32_t members = carrier_.members();
+  const std::uint32_t members = group_.members();
   const auto limit_of = [&](topology::Packing packing) {
     return base::kSecond *
            topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
@@ -132,18 +132,18 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
   has_steps_ = pays || network_.paths;
   stepped_sites_.reset();
   if (!has_steps_) return;
-  stepped_ = carrier_.plan().rounds();
+  stepped_ = group_.plan().rounds();
   if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
   if (!pays) return;
   const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
   auto made = plan::make_uneven(
       {.ranks = members,
-       .self = {carrier_.self()},
+       .self = {group_.self()},
        .bytes = matrix,
-       .packet_bytes = carrier_.packet_bytes(),
-       .grain_packets = carrier_.config().grain_packets,
+       .packet_bytes = group_.packet_bytes(),
+       .grain_packets = group_.config().grain_packets,
        .link_steps = static_cast<std::uint64_t>(std::ceil(limit_us / network_.packet_time_us))});
-  if (const plan::Plan* sites = carrier_.site_plan()) {
+  if (const plan::Plan* sites = group_.site_plan()) {
     plan::Plan stepped = *sites;
     plan::set_steps(stepped, made);
     stepped_sites_.emplace(std::move(stepped));
@@ -156,11 +156,11 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
 base::Status UnevenSteps::run(transport::Exchange exchange) {
   const bool stepped = planned_ && stepped_sites_;
   exchange.rounds = &rounds();
-  return carrier_.run_blocks(exchange, stepped ? &*stepped_sites_ : nullptr);
+  return group_.run_blocks(exchange, stepped ? &*stepped_sites_ : nullptr);
 }
 
 const base::Rounds& UnevenSteps::rounds() const {
-  return planned_ ? stepped_ : carrier_.plan().rounds();
+  return planned_ ? stepped_ : group_.plan().rounds();
 }
 
 }  // namespace alm::carrier

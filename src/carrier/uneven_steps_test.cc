@@ -89,11 +89,11 @@ class UnevenStepsTest : public testing::Test {
         peers.addresses.push_back({driver->endpoint().local()});
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
-      carriers_.push_back(std::make_unique<UdpCarrier>(
-          *drivers_[i], std::move(peers), plan_of(i), std::move(plans), of_plans,
-          UdpCarrier::Shared{}, UdpCarrier::Hooks{[] {}, {}}));
+      groups_.push_back(std::make_unique<UdpGroup>(*drivers_[i], std::move(peers), plan_of(i),
+                                                   std::move(plans), of_plans, UdpGroup::Shared{},
+                                                   UdpGroup::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
-          *carriers_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
+          *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
     }
   }
 
@@ -150,14 +150,14 @@ class UnevenStepsTest : public testing::Test {
   std::uint64_t sent_plain(std::uint32_t self) const {
     return drivers_[self]->counters(plain_sets_[self]).data_sent;
   }
-  std::uint64_t sent() const { return carriers_[0]->counters().data_sent; }
+  std::uint64_t sent() const { return groups_[0]->counters().data_sent; }
 
   topology::Cluster cluster_;
   std::vector<base::HostId> hosts_;
   plan::Tuning tuning_;
   std::vector<std::unique_ptr<io::Driver>> drivers_;
   std::vector<std::uint16_t> plain_sets_;  // [member]
-  std::vector<std::unique_ptr<UdpCarrier>> carriers_;
+  std::vector<std::unique_ptr<UdpGroup>> groups_;
   std::vector<std::unique_ptr<UnevenSteps>> members_;
 };
 
@@ -230,7 +230,7 @@ class UnevenStepsOfSites : public UnevenStepsTest {
 };
 
 TEST_F(UnevenStepsOfSites, NearAndFarBlocksGoApart) {
-  for (const auto& carrier : carriers_) ASSERT_NE(carrier->site_plan(), nullptr);
+  for (const auto& group : groups_) ASSERT_NE(group->site_plan(), nullptr);
   for (const std::uint64_t bytes : {50'000u, 50'000u, 90'000u, 10u}) {
     const std::uint32_t planned = prepare(hot(bytes));
     EXPECT_EQ(planned, bytes < 1'000 ? 0 : kMembers);
@@ -250,7 +250,7 @@ TEST_F(UnevenStepsOfSites, MembersGatherByTheSamePlan) {
       for (std::uint32_t from = 0; from < kMembers; ++from) {
         expected.insert(expected.end(), bytes, std::byte(from));
       }
-      right[self] = carriers_[self]->gather(mine, all).ok() && all == expected;
+      right[self] = groups_[self]->gather(mine, all).ok() && all == expected;
     });
     EXPECT_EQ(std::count(right.begin(), right.end(), true), kMembers) << bytes;
   }
@@ -264,13 +264,13 @@ TEST_F(UnevenStepsOfSites, AMembersOwnBlockHasOneSize) {
   transport::Exchange exchange;
   exchange.send = {from.data(), 0, 0, at, send};
   exchange.recv = {to.data(), 0, 0, at, recv};
-  const auto done = carriers_[1]->run_blocks(exchange);
+  const auto done = groups_[1]->run_blocks(exchange);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, base::ErrorCode::kBadInput) << done.error().message;
 }
 
 TEST_F(UnevenStepsTest, ExchangesGoInTheStepsMade) {
-  for (const auto& carrier : carriers_) ASSERT_EQ(carrier->site_plan(), nullptr);
+  for (const auto& group : groups_) ASSERT_EQ(group->site_plan(), nullptr);
   EXPECT_EQ(prepare(hot(50'000)), kMembers);
   EXPECT_TRUE(exchange(hot(50'000)));
 }

@@ -1,7 +1,7 @@
-// What a lab tells its emulator while it runs, a request at a time (lab/degrade.py).
+// Requests that a lab sends to its emulator while it runs (lab/degrade.py).
 //
 //   link N RATE LOSS   link N of the cluster file has this part of its rate and loses this part
-//   withdrawn N,N,..   routes are made anew without these links; `-`: with all of them
+//   withdrawn N,N,.. routes are made anew without these links; `-`: with all links
 //
 // The answer is `ok`, or `error` and what is wrong.
 #pragma once
@@ -37,10 +37,10 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  // A request that has come; `answer` is to follow. False: none.
+  // Takes a request that has come; answer() must follow. False: there is none.
   bool take(std::string& request);
   void answer(const std::string& text);
-  // What is to be waited for: who has connected speaks later.
+  // The descriptor to wait on: the connection, if there is one, else the listening socket.
   int descriptor() const { return asking_ >= 0 ? asking_ : listening_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the emulator counts, in a file that others map and read while it runs (lab/counters.py has
+// The emulator's counters, in a file that others map and read while it runs (lab/counters.py has
 // the same layout).
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace alm::emulate {
 
-// All little endian. A reader takes it as it is where `sequence` is even and the same before and
-// after.
+// All little endian. What a reader has read is consistent if `sequence` was even, and the same
+// before and after.
 struct CountersHeader {
   std::uint64_t magic = 0x31524f54414c554d;  // "MULATOR1"
   std::uint32_t version = 1;
@@ -20,14 +20,14 @@ struct CountersHeader {
   std::uint64_t sequence = 0;
   std::uint64_t published_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t frames_in = 0, frames_out = 0;
-  std::uint64_t lost = 0;         // by the machine: ring full, or not sent
-  std::uint64_t strangers = 0;    // frames to nobody in the lab
+  std::uint64_t lost = 0;         // by this machine: ring full, or not sent
+  std::uint64_t strangers = 0;    // frames for no host of the lab
   std::uint64_t late_frames = 0;  // by more than a frame's time on their last link
   std::uint64_t late_ns = 0, late_ns_max = 0;
   std::uint64_t held = 0;  // in the network now
   std::uint64_t cpu_ns = 0;
   std::uint64_t wakeups = 0;
-  std::uint64_t answered = 0;  // packets at the end of their TTL
+  std::uint64_t answered = 0;  // packets whose TTL ran out
   std::uint64_t realtime = 0;
 };
 static_assert(sizeof(CountersHeader) == 128);
@@ -36,7 +36,7 @@ struct PortCounters {
   std::uint64_t sent_packets = 0, sent_bytes = 0;
   std::uint64_t dropped_packets = 0;  // its queue was full
   std::uint64_t lost_packets = 0;     // on a lossy or dead link
-  std::uint64_t input_dropped = 0;    // of the input buffer it leads to
+  std::uint64_t input_dropped = 0;    // by the input buffer it leads to
   std::uint64_t marked = 0;
   std::uint32_t queued_packets = 0, queue_high_water = 0;
   std::uint32_t input_queued = 0, input_high_water = 0;
@@ -53,7 +53,7 @@ class CountersFile {
   CountersFile(const CountersFile&) = delete;
   CountersFile& operator=(const CountersFile&) = delete;
 
-  // Between these two nobody reads.
+  // Readers discard what they read between begin() and end().
   void begin();
   void end();
   CountersHeader& header() { return *header_; }

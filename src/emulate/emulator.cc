@@ -352,7 +352,7 @@ void Emulator::publish(Picos now) {
 
 // ---- the loop ----------------------------------------------------------------------------------
 
-// Nothing that comes now is due before the shortest way ends: so long it may sleep without a look
+// Nothing that comes now is due before the shortest route ends: so long it may sleep without a look
 // at what comes. For longer it sleeps where frames come thick, and looks again; else the next frame
 // wakes it.
 void Emulator::sleep(bool frames_came) {
@@ -363,7 +363,7 @@ void Emulator::sleep(bool frames_came) {
     return;
   }
   const Picos now = clock_.now();
-  const Picos look = now + std::clamp(network_->shortest_way(), tolerated_, kLookSeldom);
+  const Picos look = now + std::clamp(network_->shortest_route(), tolerated_, kLookSeldom);
   const bool watches = due > look && !frames_came;
   Picos wake = watches ? due : std::min(due, look);
   if (wake < due || network_->several_due(due + 2 * tolerated_)) wake += tolerated_;

@@ -1,11 +1,11 @@
-// The loop of a lab's emulator: frames come in, the simulated network goes on to the present, what
-// has reached its host is sent there; then it sleeps until something is due.
+// The loop of a lab's emulator: it takes in frames, advances the simulated network to the present,
+// sends what has reached its host there, and sleeps until something is due.
 //
-// Nothing can reach a host sooner than the shortest way takes. So the emulator need not look at
-// every frame when it comes: it wakes when something is due, or once in the time of the shortest
-// way while anything is in the network; and with an empty network when a frame comes. Frames carry
-// the time at which the kernel had them, and enter the network then. Waking up is dear: what is due
-// at almost the same time leaves together.
+// No frame reaches a host sooner than by the shortest route. So the emulator need not look at every
+// frame when it comes: it wakes when something is due, and once in the time of the shortest route
+// while anything is in the network; with an empty network it wakes when a frame comes. Frames carry
+// the time at which the kernel had them, and enter the simulated network at that time. Waking up is
+// expensive, so frames that are due at almost the same time leave together.
 #pragma once
 
 #include <time.h>
@@ -29,18 +29,17 @@ namespace alm::emulate {
 
 struct Settings {
   std::string cluster_file;
-  std::string directory;  // of the lab: counters and control socket go there
+  std::string directory;  // of the lab, for counters and control socket
   routing::Rule rule = routing::Rule::kDModK;
-  std::uint32_t output_frames = sim::Options{}.output_frames;  // of input-buffered switches
+  std::uint32_t output_frames = sim::Options{}.output_frames;  // see sim::Options
   bool routers = false;        // switches count down the TTL of what they pass on, and answer
-  std::vector<int> processes;  // by host: one in its network namespace
+  std::vector<int> processes;  // by host: a process in its network namespace
 };
 
 class Emulator {
  public:
   static base::Result<std::unique_ptr<Emulator>> make(const Settings& settings);
 
-  // For ever.
   [[noreturn]] void run();
   void set_realtime(bool realtime) { counters_->header().realtime = realtime ? 1 : 0; }
 
@@ -75,7 +74,7 @@ class Emulator {
 
   topology::Cluster cluster_;  // a host for each interface
   std::vector<Interface> interfaces_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;  // host, number
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;  // by host and number
   std::vector<std::uint32_t> of_device_;  // by interface index: interface, or sim::kNone
   std::vector<std::uint32_t> device_;     // by interface
   std::int32_t link_header_bytes_ = 0;
@@ -97,8 +96,8 @@ class Emulator {
   CountersHeader counts_;
   bool dirty_ = false, deadlocked_ = false;
   Picos published_ = 0;
-  Picos tolerated_ = 0;  // a frame may be early or late by it
-  Picos overslept_ = 0;  // by so much sleep lasts too long, on the average
+  Picos tolerated_ = 0;  // by which a frame may be early or late
+  Picos overslept_ = 0;  // by which a sleep lasts too long, on average
 };
 
 }  // namespace alm::emulate

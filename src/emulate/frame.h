@@ -1,4 +1,4 @@
-// What the emulator reads of a frame, and what it writes into it.
+// The fields of a frame that the emulator reads and writes.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ constexpr std::uint32_t kEthernetBytes = 14;
 struct Station {
   std::uint32_t host = 0, number = 0;
 };
-// Whom a frame is for; nothing: no host of the lab.
+// The receiver of a frame; nothing: no host of the lab.
 std::optional<Station> destination_of(std::span<const std::byte> frame);
 
-// Addresses, protocol and ports, mixed; fragments count without ports.
+// A hash of addresses, protocol and ports; of fragments without ports.
 std::uint32_t entropy_of(std::span<const std::byte> frame);
 
-// How many more routers an IP packet may pass (TTL, hop limit); nothing: it is none.
+// The TTL or hop limit of an IP packet; nothing: the frame holds no IP packet.
 std::optional<std::uint32_t> ttl_of(std::span<const std::byte> frame);
-// Takes so many off, the checksum of IPv4 included.
+// Lowers the TTL and corrects the checksum of IPv4.
 void lower_ttl(std::span<std::byte> frame, std::uint32_t by);
 
-// Congestion experienced (RFC 3168), where the sender said that it knows of it.
+// Sets Congestion Experienced (RFC 3168), if the sender said that it knows ECN.
 void mark_congestion(std::span<std::byte> frame);
 
-// RFC 1071, of what is in network byte order.
+// RFC 1071. `data` is in network byte order.
 std::uint16_t internet_checksum(std::span<const std::byte> data, std::uint32_t sum = 0);
 
 }  // namespace alm::emulate

@@ -1,8 +1,8 @@
 // Frames that come in at the devices of a namespace: the ring of a packet socket (packet(7),
 // PACKET_RX_RING) that the kernel fills in order and that is read in place.
 //
-// A frame stays where the kernel put it until it is released. The kernel needs the places ahead of
-// it: a frame that still lies there when its turn comes near is moved out of the ring.
+// A frame stays where the kernel put it until it is released. The kernel needs free places ahead of
+// it: a frame that still lies in one of them is moved out of the ring.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace alm::emulate {
 
 class FrameRing {
  public:
-  // Of all devices of the namespace of this thread.
+  // Receives from all devices of this thread's namespace.
   static base::Result<std::unique_ptr<FrameRing>> open(std::uint32_t frame_bytes_max);
   ~FrameRing();
   FrameRing(const FrameRing&) = delete;
@@ -29,21 +29,21 @@ class FrameRing {
     std::uint32_t device = 0;       // interface index
     std::uint64_t realtime_ns = 0;  // when the kernel had it
   };
-  // The next frame that has come, if there is one. Frames that were cut short are left out.
+  // The next frame that has come, if any. Frames that were cut short are skipped.
   std::optional<Arrival> next();
-  // What precedes a frame says how much of its checksum is left to do (struct virtio_net_hdr).
-  static constexpr std::size_t kHeaderBytes = 10;  // its header for C is none for C++
+  // A struct virtio_net_hdr precedes each frame: it says how much of the checksum is left to do.
+  static constexpr std::size_t kHeaderBytes = 10;  // <linux/virtio_net.h> is not valid C++
   std::span<std::byte> with_header(std::uint32_t id) {
     return {frames_[id].data, frames_[id].length};
   }
   std::span<std::byte> frame(std::uint32_t id) { return with_header(id).subspan(kHeaderBytes); }
   void release(std::uint32_t id);
 
-  // To be called before the socket is polled: to poll(2) a ring has something to read as long as
-  // the frame that came last is not released.
+  // To be called before the socket is polled: for poll(2) a ring is readable until the frame that
+  // came last is released.
   void let_poll();
   int descriptor() const { return socket_; }
-  // Frames that found the ring full, or did not fit into their place.
+  // Frames lost because the ring was full or they did not fit into a place.
   std::uint64_t lost();
 
  private:

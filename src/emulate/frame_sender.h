@@ -24,7 +24,7 @@ class FrameSender {
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
 
-  // Frames begin with a virtio_net_hdr, as FrameRing has them. Its memory must stay until flush().
+  // The frame begins with a virtio_net_hdr, as in FrameRing. Its memory must stay until flush().
   void add(std::uint32_t device, std::span<const std::byte> with_header);
   bool full() const { return count_ == kBatch; }
   bool empty() const { return count_ == 0; }

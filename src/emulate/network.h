@@ -21,44 +21,45 @@ using sim::Picos;
 struct Entering {
   std::uint32_t id = 0;
   std::uint32_t from = 0, to = 0;  // interfaces (emulate/interfaces.h)
-  std::uint32_t bytes = 0;         // on a link
-  std::uint32_t entropy = 0;       // of the five-tuple: what ECMP hashes
+  std::uint32_t bytes = 0;         // that it takes on a link
+  std::uint32_t entropy = 0;       // a hash of the five-tuple, for ECMP
 };
 
 struct Delivered {
   std::uint32_t id = 0;
   std::uint32_t from = 0, to = 0;
-  bool marked = false;  // by a switch: congestion experienced
+  bool marked = false;  // a switch has set Congestion Experienced
   Picos due = 0;
 };
 
 class Network final : public sim::Program {
  public:
-  // A host's link takes so many frames before the host has to be stopped.
+  // A host with so many frames waiting is stopped, and with so few let go.
   static constexpr std::uint32_t kWaitMost = 4, kWaitFew = 1;
 
-  // `cluster`: one host an interface. `output_frames`: sim::Options. Errors are kBadInput.
+  // `cluster` has a host for each interface. `output_frames`: see sim::Options. Errors are
+  // kBadInput.
   static base::Result<std::unique_ptr<Network>> make(const topology::Cluster& cluster,
                                                      routing::Rule rule,
                                                      std::uint32_t output_frames);
 
-  // A frame that its host began to send at that time, or now if time has passed it already.
+  // A frame that its host began to send at `at`; it enters now if that time has passed.
   void enter(const Entering& frame, Picos at);
-  // Everything up to this time happens. What surely reaches its host within `early` more is
-  // delivered as well: by then nothing can change it.
+  // Simulates up to `now`. Frames that will certainly reach their host within `early` more are
+  // delivered as well.
   void advance(Picos now, Picos early = 0);
-  // Nothing reaches a host before that, unless more enters; kNever: nothing at all. What is not on
-  // its last link yet may be there before by less than `late`.
+  // No frame reaches a host before this time unless more enter; kNever: none will. A frame that is
+  // not on its last link yet may arrive earlier by less than `late`.
   Picos quiet_until(Picos late = 0);
-  // Whether several frames are known to be due by then.
+  // Whether several frames are known to be due by `until`.
   bool several_due(Picos until) const;
-  // A frame that enters now reaches no host sooner than after this time.
-  Picos shortest_way() const { return shortest_up_ + shortest_down_; }
+  // The least time from a frame's entering to its host.
+  Picos shortest_route() const { return shortest_up_ + shortest_down_; }
 
-  // Since they were taken last. Frames of `lost` will not arrive.
+  // Frames delivered and frames lost since the caller last cleared these lists.
   std::vector<Delivered>& delivered() { return delivered_; }
   std::vector<std::uint32_t>& lost() { return lost_; }
-  // Hosts that are to be stopped (true) or let go, in order.
+  // Interfaces to be stopped or let go, in order.
   struct Stop {
     std::uint32_t interface = 0;
     bool stop = false;
@@ -68,11 +69,11 @@ class Network final : public sim::Program {
   std::uint64_t held() const { return held_; }
   sim::Simulator& simulator() { return *simulator_; }
   const sim::Simulator& simulator() const { return *simulator_; }
-  // What a packet carries on the way from one interface to another by this five-tuple.
+  // The routing label of packets from one interface to another with this five-tuple hash.
   std::uint32_t label(std::uint32_t from, std::uint32_t to, std::uint32_t entropy) const;
-  // What a full frame takes on the last link of its way.
+  // The time of a full frame on the link to this host, which is the last on its route.
   Picos frame_time(std::uint32_t to) const { return hosts_[to].frame_time; }
-  // The least of them.
+  // The least frame_time() of all hosts.
   Picos frame_time_min() const { return frame_time_min_; }
 
   // sim::Program
@@ -98,7 +99,7 @@ class Network final : public sim::Program {
   };
   struct UnderWay {
     Entering frame;
-    bool delivered = false;  // ahead of time
+    bool delivered = false;  // before the simulated packet arrived
     bool marked = false;
   };
   void deliver(const UnderWay& packet, Picos due);

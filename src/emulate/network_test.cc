@@ -187,7 +187,7 @@ TEST(Network, LinksChangeWhileFramesAreUnderWay) {
   EXPECT_TRUE(network->lost().empty());
 }
 
-// Whatever enters meanwhile, nothing arrives before quiet_until() and the shortest way allow it.
+// Whatever enters meanwhile, nothing arrives before quiet_until() and the shortest route allow it.
 TEST(Network, NothingArrivesBeforeItWasSaidTo) {
   for (const char* kind : {"", "architecture = \"input\"\n", "switching = \"cut-through\"\n",
                            "flow_control = \"back-pressure\"\n"}) {
@@ -207,7 +207,7 @@ TEST(Network, NothingArrivesBeforeItWasSaidTo) {
       network->advance(next);
       for (const Delivered& done : network->delivered()) {
         ++arrived;
-        EXPECT_GE(done.due, std::min(quiet, now + network->shortest_way()));
+        EXPECT_GE(done.due, std::min(quiet, now + network->shortest_route()));
         EXPECT_LE(done.due, next);
         EXPECT_GT(done.due, now);
       }

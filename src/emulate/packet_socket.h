@@ -1,4 +1,4 @@
-// What packet(7) sockets of the emulator have in common.
+// The error text that the emulator's packet(7) sockets share.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 
 namespace alm::emulate {
 
-// Of the call that has just failed; `what` is the part of the sentence after "a packet socket".
+// The error of the call that has just failed; `what` follows "a packet socket: " in the text.
 inline base::Error packet_socket_error(const char* what) {
   return base::io_error(fmt::format("a packet socket: {}: {}", what, std::strerror(errno)));
 }

@@ -1,8 +1,7 @@
-// Stops a host and lets it go on: what a switch does that holds packets back (pause frames, or
-// credits that are used up). The host's egress is a token bucket; a stopped one gets a rate at
-// which nothing leaves for minutes. So the host's packets wait in its own queue, and its sockets
-// notice. A bucket that waits does not look at its new rate before somebody sends: whoever lets a
-// host go sends an empty frame through it.
+// Stops hosts and lets them go on, as a switch does with back-pressure (pause frames, or credits).
+// The host's egress is a token bucket; a stopped one gets a rate at which nothing leaves for
+// minutes. So the host's packets wait in its own queue, and its sockets notice. A waiting bucket
+// looks at its new rate only when a frame is sent, so let_go() sends an empty frame through it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,11 @@ namespace alm::emulate {
 
 // A host's device and how its token bucket was made (lab/boot_plan.py, shaping).
 struct Shaped {
-  int process = 0;  // that lives in the host's network namespace
+  int process = 0;  // one in the host's network namespace
   std::string device;
   double rate_mbit_s = 0;
   std::uint32_t frame_bytes = 0, queue_packets = 0;
-  int overhead_bytes = 0;  // of a frame on the link, beyond Ethernet's header
+  int overhead_bytes = 0;  // of a frame on the link, beyond the Ethernet header
 };
 
 class Shaper {
@@ -32,7 +31,7 @@ class Shaper {
 
   void stop(std::uint32_t number) { change(number, false); }
   void let_go(std::uint32_t number) { change(number, true); }
-  // Whoever lets the host go gives it this part of the rate it was made with.
+  // From the next let_go() on the host gets this part of its original rate.
   void set_rate(std::uint32_t number, double part);
   // Empty frames that its queue had no room for, which the kernel counts as dropped there.
   std::uint64_t wakes_dropped(std::uint32_t number) const { return ports_[number].wakes_dropped; }

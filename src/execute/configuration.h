@@ -1,4 +1,4 @@
-// What the transport is told of a network: window, train length and the time of a packet.
+// Configures the transport for a network: window, train length and packet time.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace alm::execute {
 
-// What somebody has asked for instead; 0: nothing.
+// Values that options set in place of the tuned ones; 0: not set.
 struct Wishes {
   std::uint32_t window_packets = 0;
   std::uint32_t grain_packets = 0;
 };
 
-// Fills in `config`, which otherwise stays as it is. `tuning` is null where no network is known.
+// Sets the fields of `config` that depend on the network. `tuning` is null where the network is not
+// known.
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes);
 
-// A phase within a site. `tuning` as above, of the phase.
+// The same for a phase within a site, with the tuning of that phase.
 void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
                     const Wishes& wishes);
-// The same for a phase between sites. What was asked for is for those within a site.
+// The same for a phase between sites. Wishes do not apply to it: they are for phases within a site.
 void configure_far(transport::Config& config, const plan::FarTuning& tuning);
-// Where no cluster file tells of the network. `round_trip`: as measured; 0: it was not.
+// The same without a cluster file. `round_trip`: as measured; 0: not measured.
 void configure_far(transport::Config& config, base::Nanos round_trip = 0);
 
 }  // namespace alm::execute

@@ -81,14 +81,14 @@ void Course::resolve() {
   std::unordered_map<Key, Held, HashKey> held;
   for (std::size_t p = 0; p < plan_.phases.size(); ++p) {
     const Phase& phase = plan_.phases[p];
-    Step& step = steps_.emplace_back();
-    step.peers = peers_of(phase, plan_.ranks);
-    step.equal_moves = equal_moves(phase, step.peers);
+    PhaseState& state = states_.emplace_back();
+    state.peers = peers_of(phase, plan_.ranks);
+    state.equal_moves = equal_moves(phase, state.peers);
     if (phase.direct()) continue;
-    step.feeds.resize(phase.rounds.recv.size());
-    step.waits_for.resize(phase.rounds.send.size());
-    step.sources.resize(phase.out.size());
-    step.from.resize(step.peers);
+    state.feeds.resize(phase.rounds.recv.size());
+    state.waits_for.resize(phase.rounds.send.size());
+    state.sources.resize(phase.out.size());
+    state.from.resize(state.peers);
     std::vector<std::uint64_t> waited;  // phase and message
     for (std::uint32_t i = 0; i < phase.rounds.send.size(); ++i) {
       waited.clear();
@@ -97,20 +97,20 @@ void Course::resolve() {
         const auto found = held.find(key_of(phase.out[m]));
         assert(found != held.end() && "a block is sent on that has not come");
         const Held& from = found->second;
-        step.sources[m] = {from.phase, from.move};
+        state.sources[m] = {from.phase, from.move};
         waited.push_back(std::uint64_t{from.phase} << 32 | from.message);
       }
       std::sort(waited.begin(), waited.end());
       waited.erase(std::unique(waited.begin(), waited.end()), waited.end());
-      step.waits_for[i] = static_cast<std::uint32_t>(waited.size());
+      state.waits_for[i] = static_cast<std::uint32_t>(waited.size());
       for (const std::uint64_t one : waited) {
-        Step& before = steps_[one >> 32];
+        PhaseState& before = states_[one >> 32];
         before.feeds_any = true;
         before.feeds[one & 0xFFFFFFFFu].push_back({static_cast<std::uint32_t>(p), i});
       }
     }
     for (std::uint32_t j = 0; j < phase.rounds.recv.size(); ++j) {
-      step.from[phase.rounds.recv[j]] = j;
+      state.from[phase.rounds.recv[j]] = j;
       for (std::uint32_t m = phase.in_begin[j]; m < phase.in_begin[j + 1]; ++m) {
         if (phase.in[m].destination == plan_.self) continue;
         held[key_of(phase.in[m])] = {static_cast<std::uint32_t>(p), j, m};
@@ -119,18 +119,18 @@ void Course::resolve() {
   }
 }
 
-void Course::measure(Step& step, const Phase& phase, const Amounts& amounts) {
-  step.uniform.reset();
-  if (amounts.uniform() && step.equal_moves > 0) {
-    step.uniform = amounts.each * step.equal_moves;
+void Course::measure(PhaseState& state, const Phase& phase, const Amounts& amounts) {
+  state.uniform.reset();
+  if (amounts.uniform() && state.equal_moves > 0) {
+    state.uniform = amounts.each * state.equal_moves;
   }
   // The common case, kept small: peers are ranks, and one number says it all.
-  step.send_bytes.clear();
-  step.receive_bytes.clear();
+  state.send_bytes.clear();
+  state.receive_bytes.clear();
   const bool alone = plan_.phases.size() == 1;
-  if (alone && step.uniform && phase.direct() && phase.members.empty()) return;
-  step.send_bytes.assign(step.peers, 0);
-  step.receive_bytes.assign(step.peers, 0);
+  if (alone && state.uniform && phase.direct() && phase.members.empty()) return;
+  state.send_bytes.assign(state.peers, 0);
+  state.receive_bytes.assign(state.peers, 0);
   Move direct;
   const auto sum = [&](std::span<const Move> moves) {
     std::uint64_t bytes = 0;
@@ -138,92 +138,92 @@ void Course::measure(Step& step, const Phase& phase, const Amounts& amounts) {
     return bytes;
   };
   for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
-    step.send_bytes[phase.rounds.send[i]] = step.uniform.value_or(sum(phase.sends(i, direct)));
+    state.send_bytes[phase.rounds.send[i]] = state.uniform.value_or(sum(phase.sends(i, direct)));
   }
   for (std::size_t i = 0; i < phase.rounds.recv.size(); ++i) {
-    step.receive_bytes[phase.rounds.recv[i]] =
-        step.uniform.value_or(sum(phase.receives(i, direct)));
+    state.receive_bytes[phase.rounds.recv[i]] =
+        state.uniform.value_or(sum(phase.receives(i, direct)));
   }
 }
 
 void Course::begin(const Amounts& amounts) {
   left_ = 0;
-  for (std::size_t p = 0; p < steps_.size(); ++p) {
+  for (std::size_t p = 0; p < states_.size(); ++p) {
     const Phase& phase = plan_.phases[p];
-    Step& step = steps_[p];
-    step.started = step.complete = !takes_part(p);
-    if (!step.complete) ++left_;
-    measure(step, phase, amounts);
-    step.waiting = step.waits_for;
-    step.withheld.clear();
-    step.ready = static_cast<std::uint32_t>(phase.rounds.send.size());
-    for (std::size_t i = 0; i < step.waiting.size(); ++i) {
-      if (step.waiting[i] == 0) continue;
-      if (step.withheld.empty()) step.withheld.assign(step.peers, 0);
-      step.withheld[phase.rounds.send[i]] = 1;
-      --step.ready;
+    PhaseState& state = states_[p];
+    state.started = state.complete = !takes_part(p);
+    if (!state.complete) ++left_;
+    measure(state, phase, amounts);
+    state.waiting = state.waits_for;
+    state.withheld.clear();
+    state.ready = static_cast<std::uint32_t>(phase.rounds.send.size());
+    for (std::size_t i = 0; i < state.waiting.size(); ++i) {
+      if (state.waiting[i] == 0) continue;
+      if (state.withheld.empty()) state.withheld.assign(state.peers, 0);
+      state.withheld[phase.rounds.send[i]] = 1;
+      --state.ready;
     }
   }
-  // Of a message without bytes nobody is told.
-  for (std::uint32_t p = 0; p < steps_.size(); ++p) {
-    for (std::uint32_t j = 0; steps_[p].feeds_any && j < steps_[p].feeds.size(); ++j) {
-      if (steps_[p].receive_bytes[plan_.phases[p].rounds.recv[j]] == 0) set_free({p, j}, nullptr);
+  // Messages without bytes are not sent: nobody calls arrived() for them.
+  for (std::uint32_t p = 0; p < states_.size(); ++p) {
+    for (std::uint32_t j = 0; states_[p].feeds_any && j < states_[p].feeds.size(); ++j) {
+      if (states_[p].receive_bytes[plan_.phases[p].rounds.recv[j]] == 0) set_free({p, j}, nullptr);
     }
   }
 }
 
 std::optional<std::size_t> Course::next_start() {
   bool begun = true;  // the phases before
-  for (std::size_t p = 0; p < steps_.size(); ++p) {
-    Step& step = steps_[p];
-    if (step.started) continue;
+  for (std::size_t p = 0; p < states_.size(); ++p) {
+    PhaseState& state = states_[p];
+    if (state.started) continue;
     // A rank that only receives listens from the beginning of the phase before on; so does one
     // whose peers are far, because what comes early may be more than is held.
     const Phase& phase = plan_.phases[p];
     const bool listens = phase.rounds.send.empty() || phase.reach == plan::Reach::kFar;
-    if (!begun || (step.ready == 0 && !listens)) {
+    if (!begun || (state.ready == 0 && !listens)) {
       begun = false;
       continue;
     }
-    step.started = true;
+    state.started = true;
     return p;
   }
   return std::nullopt;
 }
 
 std::optional<std::uint64_t> Course::uniform_bytes(std::size_t phase) const {
-  return steps_[phase].uniform;
+  return states_[phase].uniform;
 }
 std::span<const std::uint64_t> Course::send_bytes(std::size_t phase) const {
-  return steps_[phase].send_bytes;
+  return states_[phase].send_bytes;
 }
 std::span<const std::uint64_t> Course::receive_bytes(std::size_t phase) const {
-  return steps_[phase].receive_bytes;
+  return states_[phase].receive_bytes;
 }
 std::span<const std::uint8_t> Course::withheld(std::size_t phase) const {
-  return steps_[phase].withheld;
+  return states_[phase].withheld;
 }
 
 void Course::set_free(Message from, std::vector<Ready>* ready) {
-  for (const Message& message : steps_[from.phase].feeds[from.index]) {
-    Step& step = steps_[message.phase];
-    assert(step.waiting[message.index] > 0);
-    if (--step.waiting[message.index] > 0) continue;
+  for (const Message& message : states_[from.phase].feeds[from.index]) {
+    PhaseState& state = states_[message.phase];
+    assert(state.waiting[message.index] > 0);
+    if (--state.waiting[message.index] > 0) continue;
     const base::PeerId peer = plan_.phases[message.phase].rounds.send[message.index];
-    step.withheld[peer] = 0;
-    ++step.ready;
-    if (step.started && ready != nullptr) ready->push_back({message.phase, peer});
+    state.withheld[peer] = 0;
+    ++state.ready;
+    if (state.started && ready != nullptr) ready->push_back({message.phase, peer});
   }
 }
 
 void Course::arrived(std::size_t phase, base::PeerId peer, std::vector<Ready>& ready) {
-  Step& step = steps_[phase];
-  if (step.feeds_any) set_free({static_cast<std::uint32_t>(phase), step.from[peer]}, &ready);
+  PhaseState& state = states_[phase];
+  if (state.feeds_any) set_free({static_cast<std::uint32_t>(phase), state.from[peer]}, &ready);
 }
 
 void Course::completed(std::size_t phase) {
-  assert(steps_[phase].started && !steps_[phase].complete);
-  steps_[phase].complete = true;
+  assert(states_[phase].started && !states_[phase].complete);
+  states_[phase].complete = true;
   --left_;
 }
 
@@ -233,9 +233,9 @@ std::size_t Course::bytes() const {
     sum += (phase.out.size() + phase.in.size()) * sizeof(Move);
     sum += 2 * (phase.rounds.send.size() + phase.rounds.recv.size()) * sizeof(base::PeerId);
   }
-  for (const Step& step : steps_) {
-    sum += step.sources.size() * sizeof(Source) + step.withheld.size();
-    sum += (step.send_bytes.size() + step.receive_bytes.size()) * sizeof(std::uint64_t);
+  for (const PhaseState& state : states_) {
+    sum += state.sources.size() * sizeof(Source) + state.withheld.size();
+    sum += (state.send_bytes.size() + state.receive_bytes.size()) * sizeof(std::uint64_t);
   }
   return sum;
 }

@@ -1,10 +1,11 @@
-// The course of one rank through a plan: which phases may begin, which messages may leave, because
-// the blocks in them have come. No bytes move here, so that the simulator runs the same course as a
-// process does (execution.h adds the bytes).
+// The course of one rank through a plan: which phases may begin, and which messages may leave
+// because their blocks have come. No bytes move here, so that the simulator runs the same course as
+// a process does (execution.h adds the bytes).
 //
-//   begin        for one exchange, with the sizes of its blocks
-//   next_start   a phase that is to begin now: the first at once, a later one as soon as one of its
-//                messages can leave; those that cannot are withheld
+//   begin        one exchange begins; the sizes of its blocks
+//   next_start   a phase that is to begin now. Phases begin in order, each as soon as one of its
+//                messages can leave; at once if the rank only receives or its peers are far.
+//                Messages that cannot leave are withheld
 //   arrived      a message has come: which withheld ones may leave now
 //   completed    everything of a phase has come and has been sent
 #pragma once
@@ -19,13 +20,13 @@
 
 namespace alm::execute {
 
-// Bytes in each block of an exchange, as far as one rank has to know.
+// The sizes of the blocks of an exchange, as far as one rank has to know them.
 struct Amounts {
-  std::uint64_t each = 0;  // of every block, where nothing else is given
-  // [rank] the block of o for d has weights[o] * weights[d] times as much: blocks of hosts with
+  std::uint64_t each = 0;  // bytes of every block, unless one of the following is given
+  // [rank] the block of o for d has weights[o] * weights[d] * each bytes: o and d are hosts with
   // several ranks.
   std::span<const std::uint64_t> weights = {};
-  // [rank] what this rank sends and receives. Enough where it forwards nothing.
+  // [rank] bytes that this rank sends and receives. Enough where it forwards nothing.
   std::span<const std::uint64_t> sends = {}, receives = {};
   std::span<const std::uint64_t> all = {};  // [origin * ranks + destination]
 
@@ -33,7 +34,7 @@ struct Amounts {
   std::uint64_t of(const plan::Plan& plan, base::Rank origin, base::Rank destination) const;
 };
 
-// So many bytes of the block travel in the move.
+// How many bytes of the block travel in the move.
 std::uint64_t bytes_of(const plan::Plan& plan, const Amounts& amounts, const plan::Move& move);
 
 class Course {
@@ -42,74 +43,74 @@ class Course {
   explicit Course(plan::Plan plan);
 
   const plan::Plan& plan() const { return plan_; }
-  std::size_t phases() const { return steps_.size(); }
+  std::size_t phases() const { return states_.size(); }
   // A rank without partners in a phase takes no part in it.
   bool takes_part(std::size_t phase) const;
 
   void begin(const Amounts& amounts);
   std::optional<std::size_t> next_start();
 
-  // Of a phase that has begun. Every message has so many bytes; nothing: not all the same.
+  // For a phase that has begun: the bytes of every message; nothing: messages differ.
   std::optional<std::uint64_t> uniform_bytes(std::size_t phase) const;
-  // By peer. Empty where every message is the block for a rank, and all are of one size.
+  // Bytes by peer. Empty where every message is the block for a rank, and all blocks have one size.
   std::span<const std::uint64_t> send_bytes(std::size_t phase) const;
   std::span<const std::uint64_t> receive_bytes(std::size_t phase) const;
-  // Not 0: the message to the peer must wait. Empty: none has to.
+  // [peer] not 0: the message to the peer must wait. Empty: none must.
   std::span<const std::uint8_t> withheld(std::size_t phase) const;
-  // Whether arrived() has to be told of this phase's messages.
-  bool feeds_later_phases(std::size_t phase) const { return steps_[phase].feeds_any; }
+  // Whether arrived() must be called for this phase's messages.
+  bool feeds_later_phases(std::size_t phase) const { return states_[phase].feeds_any; }
 
   // A message that may leave now, in a phase that has begun.
   struct Ready {
     std::size_t phase = 0;
     base::PeerId peer = 0;
   };
-  // All blocks of the message from this peer are there. Appends what that sets free.
+  // The message from this peer has come. Appends the messages that may leave because of it.
   void arrived(std::size_t phase, base::PeerId peer, std::vector<Ready>& ready);
   void completed(std::size_t phase);
   bool done() const { return left_ == 0; }
 
-  std::size_t bytes() const;  // of memory, about
+  std::size_t bytes() const;  // of memory, roughly
 
-  // Where the bytes of a move come from: this rank's own block, or an earlier message.
+  // Where the bytes of a move come from: this rank's own block, or a message received earlier.
   struct Source {
     static constexpr std::uint32_t kSelf = ~std::uint32_t{0};
     std::uint32_t phase = kSelf;
     std::uint32_t move = 0;  // in plan::Phase::in
   };
   Source source(std::size_t phase, std::size_t out_move) const {
-    return steps_[phase].sources[out_move];
+    return states_[phase].sources[out_move];
   }
 
  private:
   struct Message {
     std::uint32_t phase = 0, index = 0;
   };
-  struct Step {
-    // What follows from the plan.
+  struct PhaseState {
+    // Follows from the plan.
     std::uint32_t peers = 0;
-    std::vector<Source> sources;              // by out move; empty: all its own
-    std::vector<std::uint32_t> waits_for;     // by message sent: messages of earlier phases
-    std::vector<std::vector<Message>> feeds;  // by message received
-    std::vector<std::uint32_t> from;          // by peer: which message received
+    std::vector<Source> sources;           // by out move; empty: all are this rank's own blocks
+    std::vector<std::uint32_t> waits_for;  // by message sent: how many messages of earlier phases
+    std::vector<std::vector<Message>> feeds;  // by message received: messages that wait for it
+    std::vector<std::uint32_t> from;          // by peer: the message received from it
     bool feeds_any = false;
-    std::uint32_t equal_moves = 0;  // in every message; 0: they differ, or are parts of blocks
-    // The running exchange.
+    std::uint32_t equal_moves = 0;  // moves in every message; 0: not equal, or parts of blocks
+    // Changes in the running exchange.
     bool started = false, complete = false;
     std::vector<std::uint32_t> waiting;                    // by message sent
-    std::uint32_t ready = 0;                               // messages
+    std::uint32_t ready = 0;                               // messages that may leave
     std::vector<std::uint64_t> send_bytes, receive_bytes;  // by peer
     std::vector<std::uint8_t> withheld;                    // by peer; not 0: it waits
     std::optional<std::uint64_t> uniform;
   };
 
   void resolve();
-  void measure(Step& step, const plan::Phase& phase, const Amounts& amounts);
+  void measure(PhaseState& state, const plan::Phase& phase, const Amounts& amounts);
   void set_free(Message from, std::vector<Ready>* ready);
 
   plan::Plan plan_;
-  std::vector<Step> steps_;  // by phase
-  std::size_t left_ = 0;     // phases not complete
+  std::vector<PhaseState> states_;  // by phase
+  std::size_t left_ = 0;            // phases not complete
 };
 
 }  // namespace alm::execute

@@ -1,9 +1,9 @@
-// Carries out one rank's part of a plan: puts the blocks of each message together, hands the
-// messages to what carries them, and takes apart what has come. It knows no algorithm; the carrier
-// may be UDP, MPI messages or anything that implements Carrier.
+// Carries out one rank's part of a plan: puts the blocks of each message together, passes the
+// messages to a carrier, and takes apart those that come. It knows no algorithm; the carrier may be
+// UDP, MPI messages or anything else that implements Carrier.
 //
-// A message of one block leaves from where the block lies and lands where it belongs. Others are
-// put together in the order of the plan's moves.
+// A message of one block is sent from the block's place and received into its place. Other messages
+// are put together in the order of the plan's moves.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@
 
 namespace alm::execute {
 
-// The messages of all phases of one call, between the members of each phase. One call at a time.
+// Brings the messages of all phases of one call to their receivers. One call at a time.
 class Carrier {
  public:
-  // Something has happened in a phase: everything from `arrived` has come, or, without it, the
-  // phase is complete.
+  // An event of a phase: the message from `arrived` has come; without `arrived`, the phase is
+  // complete.
   struct Event {
     std::size_t phase = 0;
     std::optional<base::PeerId> arrived;
   };
 
   virtual ~Carrier() = default;
-  // The exchange and what it refers to stay until the phase is complete.
+  // The exchange and what it refers to must live until the phase is complete.
   virtual base::Status start(std::size_t phase, const transport::Exchange& exchange) = 0;
-  // The message to this peer was withheld, and need not be any longer.
+  // The message to this peer, withheld at the start, may leave now.
   virtual void make_ready(std::size_t phase, base::PeerId peer) = 0;
-  // Of the phases started and not complete. An error ends all of them.
+  // Waits for an event of the phases that were started and are not complete. An error ends them
+  // all.
   virtual base::Result<Event> await() = 0;
 };
 
@@ -43,9 +44,9 @@ class Execution {
 
   const plan::Plan& plan() const { return course_.plan(); }
 
-  // One exchange, to its end. Blocks lie by rank; this rank's own is left alone. `amounts` has the
-  // sizes of `send` and `recv`, and, where the plan forwards blocks, those of all others.
-  // `rounds` takes the place of those of a plan with one phase.
+  // Runs one exchange to its end. Blocks lie by rank; this rank's own is left alone. `amounts` has
+  // the sizes of `send` and `recv` and, where the plan forwards blocks, those of all others.
+  // `rounds` replaces the rounds of a plan with one phase.
   base::Status run(Carrier& carrier, const transport::ConstBlocks& send,
                    const transport::MutableBlocks& recv, const Amounts& amounts,
                    const base::Rounds* rounds = nullptr);
@@ -56,7 +57,7 @@ class Execution {
     std::byte* out = nullptr;
     std::byte* in = nullptr;
     std::vector<std::uint64_t> out_at, in_at;     // by move: where its bytes lie in out or in
-    std::vector<std::uint32_t> message_to;        // by peer: which message sent
+    std::vector<std::uint32_t> message_to;        // by peer: the message sent to it
     std::vector<std::uint64_t> send_at, recv_at;  // by peer, as transport::Blocks
     transport::Exchange exchange;
   };
@@ -72,7 +73,7 @@ class Execution {
   Course course_;
   std::vector<Buffers> phases_;
   std::vector<Course::Ready> ready_;
-  // The running exchange.
+  // The arguments of the running exchange.
   transport::ConstBlocks send_;
   transport::MutableBlocks recv_;
   Amounts amounts_;

@@ -111,7 +111,7 @@ class BoardCarrier final : public Carrier {
     ++sent_;
   }
 
-  // True: there is an event to tell.
+  // True: there is an event to return.
   bool receive(std::size_t phase, std::size_t i) {
     State& state = phases_[phase];
     const base::PeerId peer = state.missing[i];

@@ -1,14 +1,14 @@
-// TCP as a neighbour: connections that always have something to send. Of TCP there is what decides
-// who gets how much of a link:
+// TCP as a neighbour: connections that always have something to send. The model has the parts of
+// TCP that decide who gets how much of a link:
 //
 // - a congestion window that opens by a packet per acknowledgement up to the slow start threshold,
 //   and by 0.53 packets per round trip beyond it; a loss cuts it to 0.7, once per window. That is
 //   CUBIC where it keeps to Reno's share (RFC 9438, 4.3), as it does at the windows and round trips
 //   of a cluster;
-// - every packet is acknowledged by one of 66 bytes; what was sent three packets before one that is
-//   acknowledged is lost and sent again (RFC 6675, RFC 8985);
-// - where nothing is acknowledged a time-out of srtt + 4 rttvar, 200 ms at least and doubled each
-//   time, loses everything outstanding and starts over with one packet (RFC 6298).
+// - every packet is acknowledged by one of 66 bytes; a packet counts as lost, and is sent again,
+//   when one sent three packets later has been acknowledged (RFC 6675, RFC 8985);
+// - when nothing is acknowledged for srtt + 4 rttvar, 200 ms at least and doubled each time,
+//   everything outstanding counts as lost and the window starts over with one packet (RFC 6298).
 //
 // Integers only, like the rest of the simulation. Left out: the handshake, delayed
 // acknowledgements, HyStart, pacing but for `bit_s`, receive windows, TCP segmentation offload.
@@ -52,12 +52,12 @@ class BulkFlows final : public sim::Program {
     std::uint32_t to_resend = 0;
     std::uint64_t window = 0;     // in 1/1024 packets
     std::uint64_t threshold = 0;  // slow start below it
-    std::uint64_t recover = 0;    // no further cut for what was sent before
+    std::uint64_t recover = 0;    // losses of earlier packets cut no more
     sim::Picos srtt = 0, rttvar = 0;
     sim::Picos quiet_since = 0;
     std::uint32_t backoff = 0;
     sim::Picos next_at = 0;                    // by `bit_s`
-    std::deque<std::uint64_t> to_acknowledge;  // at the receiver
+    std::deque<std::uint64_t> to_acknowledge;  // by the receiver
   };
   struct Cargo {
     std::uint32_t flow = 0;

@@ -1,5 +1,5 @@
-// For tests: leaves of hosts, each leaf joined to every spine, all links of one rate but those of
-// one spine.
+// For tests: leaves with hosts, each leaf linked to every spine. All links have one rate except
+// those of one spine.
 #pragma once
 
 #include <fmt/format.h>

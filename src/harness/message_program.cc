@@ -37,7 +37,7 @@ base::Status MessageProgram::set_up(const SimRequest& request, std::string_view 
   bytes_ = request.bytes;
   bytes_of_ = request.bytes_of;
   bytes_in_ = request.bytes_in;
-  steps_ = request.steps;
+  stages_ = request.stages;
   together_ = request.together;
   packet_bytes_ = request.config(0).datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
   overhead_bytes_ = static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
@@ -67,7 +67,7 @@ base::Status MessageProgram::set_up(const SimRequest& request, std::string_view 
 
 std::uint64_t MessageProgram::amount(std::uint32_t exchange, std::uint32_t from,
                                      std::uint32_t to) const {
-  if (bytes_in_) return bytes_in_(exchange % steps_, from, to);
+  if (bytes_in_) return bytes_in_(exchange % stages_, from, to);
   return bytes_of_ ? bytes_of_(from, to) : bytes_;
 }
 

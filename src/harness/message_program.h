@@ -1,6 +1,6 @@
-// What programs of messages have in common (messages.h, striped_ranks.h): a rank on each host, one
+// The base of programs that send messages (messages.h, striped_ranks.h): a rank on each host, one
 // phase of rounds, the blocks of each exchange, and when ranks enter and end exchanges. Nothing is
-// sent twice, so that all switches must wait instead of dropping.
+// sent twice, so all switches must use back-pressure.
 #pragma once
 
 #include <string_view>
@@ -21,16 +21,16 @@ class MessageProgram : public Program {
  protected:
   MessageProgram() = default;
 
-  // `what` names the messages: "over stripes ...". Errors are kBadInput: switches that drop, two
-  // ranks on a host, plans of several phases.
+  // `what` names the messages in errors: "over stripes ...". Errors are kBadInput: switches that
+  // drop, two ranks on a host, plans of several phases.
   base::Status set_up(const SimRequest& request, std::string_view what);
   const base::Rounds& rounds(std::uint32_t rank) const {
     return plans_[rank].phases.front().rounds;
   }
 
-  // Bytes of a message in the exchange of this number, from 0.
+  // Bytes of a message in exchange number `exchange`, from 0.
   std::uint64_t amount(std::uint32_t exchange, std::uint32_t from, std::uint32_t to) const;
-  // Of the exchange that the rank is in. Precondition: it has entered one.
+  // The number of the exchange that the rank is in. Precondition: it has entered one.
   std::uint32_t exchange_of(std::uint32_t rank) const { return visits_[rank].entered - 1; }
 
   bool is_inside(std::uint32_t rank) const { return visits_[rank].starts_at == sim::kNever; }
@@ -38,13 +38,14 @@ class MessageProgram : public Program {
   void begin_visit(std::uint32_t rank);
   void end_visit(std::uint32_t rank, sim::Picos now);
 
-  // Times, and what the derived class has counted.
+  // Fills in the times of the exchanges.
   void fill_times(SimResult& result) const;
 
   std::uint32_t rank_on(std::uint32_t host) const { return rank_on_[host]; }
   std::uint32_t host_of(std::uint32_t rank) const { return host_of_[rank]; }
   std::uint32_t packet_bytes() const { return packet_bytes_; }
-  // Fills what says where it goes. `number`: of its path or its message, where routes look at it.
+  // Sets the packet's destination, flow and size. `number`: the path or message number, for routes
+  // that look at it.
   void address(sim::Packet& packet, std::uint32_t from, std::uint32_t to, std::uint32_t number,
                std::uint32_t payload) const;
   routing::Rule rule() const { return rule_; }
@@ -67,15 +68,15 @@ class MessageProgram : public Program {
   std::uint64_t bytes_ = 0;
   std::function<std::uint64_t(std::uint32_t, std::uint32_t)> bytes_of_;
   std::function<std::uint64_t(std::uint32_t, std::uint32_t, std::uint32_t)> bytes_in_;
-  std::uint32_t steps_ = 1;
+  std::uint32_t stages_ = 1;
   std::uint32_t packet_bytes_ = 0, overhead_bytes_ = 0;
   routing::Rule rule_ = routing::Rule::kDModK;
   std::uint32_t exchanges_ = 0, ranks_done_ = 0;
   bool together_ = false;
-  std::uint32_t ended_ = 0;  // ranks that have ended the exchange that all are in
+  std::uint32_t ended_ = 0;  // with together_: ranks that have ended the current exchange
   StartJitter jitter_;
   sim::Random random_{0};
-  std::vector<sim::Picos> exchange_end_;  // the last rank's
+  std::vector<sim::Picos> exchange_end_;  // [exchange] when the last rank ended it
 };
 
 }  // namespace alm::harness

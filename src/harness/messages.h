@@ -1,11 +1,11 @@
-// The ranks of a simulated exchange over messages: what an MPI library's point-to-point messages do
-// on a fabric that loses nothing, in the order in which ours go out (transport/message_turns.h).
+// The ranks of a simulated exchange over messages, as an MPI library sends point-to-point messages
+// on a fabric that loses nothing. They go out in the order of transport/message_turns.h.
 //
 // A message leaves as soon as it is posted: its receive is posted before, and the handshake of long
-// ones is not modelled. A host's network card sends what was posted first first, or takes packets
-// of all in turn, as cards with a queue pair for each peer do. The last packet of a message is
-// acknowledged by a packet of its own; then the send is complete, and the next may be posted. What
-// a network drops is not sent again.
+// ones is not modelled. A host's network card sends messages in the order of posting, or takes a
+// packet of each in turn, as cards with a queue pair for each peer do. The last packet of a message
+// is acknowledged by a packet of its own; then the send is complete, and the next may be posted.
+// Lost packets are not sent again.
 #pragma once
 
 #include <deque>
@@ -51,7 +51,7 @@ class MessageRanks final : public MessageProgram {
   };
 
   MessageRanks() = default;
-  std::uint64_t chunks(std::uint64_t bytes) const;  // of a block
+  std::uint64_t chunks(std::uint64_t bytes) const;  // messages of a block
   void enter(std::uint32_t rank);
   void take(std::uint32_t rank, base::PeerId from);
   void post(std::uint32_t rank);

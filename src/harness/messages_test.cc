@@ -66,19 +66,19 @@ TEST(Messages, ExchangesFollowOneAnother) {
   EXPECT_EQ(result.counters.acks_sent, 3u * 16 * 15);
 }
 
-// A ring and the way back: each host sends to one other in each step, in the second twice as much.
-TEST(Messages, StepsFollowOneAnotherTogether) {
+// A ring and back: each host sends to one other in each stage, in the second twice as much.
+TEST(Messages, StagesFollowOneAnotherTogether) {
   const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
   SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 0);
-  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
-    return to == (from + (step == 0 ? 1 : 15)) % 16 ? (step + 1) * kChunk / 2 : 0;
+  wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
+    return to == (from + (stage == 0 ? 1 : 15)) % 16 ? (stage + 1) * kChunk / 2 : 0;
   };
-  wanted.steps = 2;
+  wanted.stages = 2;
   wanted.together = true;
   wanted.exchanges = 4;
   wanted.jitter = {.mean = 50'000'000, .seed = 3};
   const SimResult result = run(wanted);
-  // Of a whole chunk there is an empty one more.
+  // A block that fills whole chunks ends with an empty one.
   EXPECT_EQ(result.counters.acks_sent, 2u * 16 * (1 + 2));
   ASSERT_EQ(result.exchange_time.size(), 4u);
   EXPECT_GT(result.exchange_time[1], result.exchange_time[0]);

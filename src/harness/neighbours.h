@@ -1,5 +1,5 @@
 // Several programs on the same hosts: jobs, each with its own ranks, and flows beside them. A
-// host's link is offered to them in turn, as the kernel does with sockets.
+// host's link is offered to them in turn, as the kernel offers it to sockets.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace alm::harness {
 
 class Neighbours final : public sim::Program {
  public:
-  // What it is given must outlive it. `flows` may be null.
+  // Both must outlive this. `flows` may be null.
   Neighbours(const std::vector<std::unique_ptr<harness::Program>>& jobs, BulkFlows* flows);
 
   bool pull(std::uint32_t host, sim::Picos now, std::uint32_t index, sim::Packet& packet) override;
@@ -22,7 +22,7 @@ class Neighbours final : public sim::Program {
                const sim::Packet& packet) override;
   void timer(std::uint32_t host, sim::Picos now) override;
   sim::Picos deadline(std::uint32_t host) const override;
-  // All jobs have done what they were asked for, or one has failed.
+  // All jobs have done their exchanges, or one has failed.
   bool done() const override;
 
  private:

@@ -14,12 +14,12 @@ namespace alm::harness {
 
 struct ProbeRequest {
   const topology::Cluster* cluster = nullptr;
-  const probe::Experiment* experiment = nullptr;  // of the cluster's hosts
-  std::uint32_t overhead_bytes = 42;              // around a datagram on the link
+  const probe::Experiment* experiment = nullptr;  // ranks are the cluster's hosts
+  std::uint32_t overhead_bytes = 42;              // of headers around a datagram on the link
   sim::Options network;
 };
 
-// What each host has seen; all clocks are the simulator's. kBadInput for what cannot be simulated.
+// [host] its log; all clocks are the simulator's. kBadInput: the request cannot be simulated.
 base::Result<std::vector<probe::Log>> simulate_probe(const ProbeRequest& request);
 
 }  // namespace alm::harness

@@ -1,5 +1,5 @@
-// The processor of a simulated host that does one thing after the other, in the order in which they
-// came up, each for a time that it takes.
+// The processor of a simulated host: it does tasks one after the other, in the order in which they
+// came up, and each takes its time.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Processor {
     free_ = std::max(free_, now) + takes;
     tasks_.push_back({free_, std::move(task)});
   }
-  // When the task that is first is done.
+  // When the first task is done.
   sim::Picos next() const { return tasks_.empty() ? sim::kNever : tasks_.front().first; }
   // Precondition: next() has passed.
   Task take() {

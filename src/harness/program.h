@@ -1,4 +1,4 @@
-// What runs on the simulated hosts, as harness::simulate() drives it.
+// A program on the simulated hosts, driven by harness::simulate().
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ struct SimResult;
 
 class Program : public sim::Program {
  public:
-  virtual double progress() const = 0;  // share of the data that has come
+  virtual double progress() const = 0;  // share of the data that has come, 0 to 1
   virtual void fill(SimResult& result) const = 0;
   virtual std::size_t bytes() const = 0;  // of memory
-  // A rank that gave up another for lost: the simulation ends.
+  // A rank has given up another as lost: the simulation ends.
   struct Failure {
     std::uint32_t rank = 0;
     transport::PeerFailure lost;

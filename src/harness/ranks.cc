@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of a core, about
 constexpr std::uint64_t kPacketsMax = kLabelResent - 1;    // of a block; labels hold their numbers
 
-// Of the message that comes from a peer in a phase.
+// The size of the message that comes from a peer in a phase.
 std::uint64_t bytes_from(const execute::Course& course, std::size_t phase, base::PeerId peer) {
   const auto uniform = course.uniform_bytes(phase);
   return uniform ? *uniform : course.receive_bytes(phase)[peer];
@@ -36,7 +36,7 @@ base::Result<std::unique_ptr<Program>> Ranks::make(const SimRequest& request, bo
   out->exchange_end_.assign(request.exchanges, 0);
   out->rule_ = request.network.rule;
   out->bytes_in_ = request.bytes_in;
-  out->steps_ = request.steps;
+  out->stages_ = request.stages;
   out->together_ = request.together;
   out->ranks_on_.resize(request.cluster->host_count());
   out->turn_.resize(request.cluster->host_count());
@@ -80,20 +80,20 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
     return base::bad_input("steps that differ need a plan that sends every block itself");
   }
   Rank& made =
-      ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(lanes_.size()));
-  lanes_.resize(lanes_.size() + made.lanes);
-  for (Lane& lane : lanes_of(made)) lane.rank = rank;
+      ranks_.emplace_back(std::move(plan).value(), static_cast<std::uint32_t>(parts_.size()));
+  parts_.resize(parts_.size() + made.parts);
+  for (Part& part : parts_of(made)) part.rank = rank;
   made.starts_at = request.starts_at + late();
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
     made.recv_bytes.push_back(request.bytes_of(peer, rank));
   }
-  // What takes part in any step takes part.
+  // What takes part in any stage takes part.
   for (std::uint32_t peer = 0; bytes_in_ && peer < count; ++peer) {
     std::uint64_t sends = 0, receives = 0;
-    for (std::uint32_t step = 0; step < steps_; ++step) {
-      sends = std::max(sends, bytes_in_(step, rank, peer));
-      receives = std::max(receives, bytes_in_(step, peer, rank));
+    for (std::uint32_t stage = 0; stage < stages_; ++stage) {
+      sends = std::max(sends, bytes_in_(stage, rank, peer));
+      receives = std::max(receives, bytes_in_(stage, peer, rank));
     }
     made.send_bytes.push_back(sends);
     made.recv_bytes.push_back(receives);
@@ -104,18 +104,18 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
     }
   }
   made.course.begin(amounts(made));
-  for (std::size_t lane = 0; lane < made.course.phases(); ++lane) {
-    const plan::Phase& phase = made.course.plan().phases[lane];
-    if (phase.via == plan::Via::kMemory || !made.course.takes_part(lane)) continue;
+  for (std::size_t part = 0; part < made.course.phases(); ++part) {
+    const plan::Phase& phase = made.course.plan().phases[part];
+    if (phase.via == plan::Via::kMemory || !made.course.takes_part(part)) continue;
     const auto members =
         phase.members.empty() ? count : static_cast<std::uint32_t>(phase.members.size());
     transport::Config config = request.config(rank);
     if (request.configure_phase) {
-      request.configure_phase(rank, static_cast<std::uint32_t>(lane), config);
+      request.configure_phase(rank, static_cast<std::uint32_t>(part), config);
     }
     auto engine = std::make_unique<transport::Engine>(config, phase.self, members);
     for (const base::PeerId peer : phase.rounds.recv) {
-      const std::uint64_t bytes = bytes_from(made.course, lane, peer);
+      const std::uint64_t bytes = bytes_from(made.course, part, peer);
       if (bytes / engine->packet_bytes() >= kPacketsMax) {
         return base::bad_input(fmt::format(
             "{} bytes per pair are too many packets; at most {} are possible", bytes, kPacketsMax));
@@ -124,11 +124,11 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
         data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
         continue;
       }
-      for (std::uint32_t step = 0; step < request.exchanges; ++step) {
-        data_expected_ += engine->packets_of(bytes_in_(step % steps_, peer, rank));
+      for (std::uint32_t stage = 0; stage < request.exchanges; ++stage) {
+        data_expected_ += engine->packets_of(bytes_in_(stage % stages_, peer, rank));
       }
     }
-    lanes_of(made)[lane].engine = std::move(engine);
+    parts_of(made)[part].engine = std::move(engine);
   }
   return {};
 }
@@ -144,11 +144,11 @@ execute::Amounts Ranks::amounts(const Rank& rank) const {
 
 Picos Ranks::late() { return jitter_.mean > 0 ? random_.exponential(jitter_.mean) : 0; }
 
-void Ranks::set_step(std::uint32_t rank, std::uint32_t step) {
+void Ranks::set_stage(std::uint32_t rank, std::uint32_t stage) {
   Rank& self = ranks_[rank];
   for (std::uint32_t peer = 0; peer < ranks_.size(); ++peer) {
-    self.send_bytes[peer] = bytes_in_(step, rank, peer);
-    self.recv_bytes[peer] = bytes_in_(step, peer, rank);
+    self.send_bytes[peer] = bytes_in_(stage, rank, peer);
+    self.recv_bytes[peer] = bytes_in_(stage, peer, rank);
   }
 }
 
@@ -156,7 +156,7 @@ void Ranks::enter(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   self.starts_at = sim::kNever;
   self.inside = true;
-  if (bytes_in_) set_step(rank, self.entered % steps_);
+  if (bytes_in_) set_stage(rank, self.entered % stages_);
   ++self.entered;
   self.course.begin(amounts(self));
   start_phases(rank, now);
@@ -166,59 +166,59 @@ void Ranks::enter(std::uint32_t rank, Picos now) {
 bool Ranks::start_phases(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   bool any = false;
-  while (const auto lane = self.course.next_start()) {
-    lanes_of(self)[*lane].running = true;
-    if (lanes_of(self)[*lane].engine) {
-      start_on_network(self, *lane, now);
+  while (const auto part = self.course.next_start()) {
+    parts_of(self)[*part].running = true;
+    if (parts_of(self)[*part].engine) {
+      start_on_network(self, *part, now);
     } else {
-      start_in_memory(rank, *lane);
+      start_in_memory(rank, *part);
     }
     any = true;
   }
   return any;
 }
 
-void Ranks::start_on_network(Rank& self, std::size_t lane, Picos now) {
+void Ranks::start_on_network(Rank& self, std::size_t part, Picos now) {
   const execute::Course& course = self.course;
-  Lane& at = lanes_of(self)[lane];
-  transport::BlockSizes send{0, course.send_bytes(lane)};
-  transport::BlockSizes recv{0, course.receive_bytes(lane)};
-  if (const auto bytes = course.uniform_bytes(lane)) send = recv = {*bytes, {}};
-  at.engine->start(sim::to_nanos(now), course.plan().phases[lane].rounds, send, recv,
-                   course.withheld(lane), course.feeds_later_phases(lane));
+  Part& at = parts_of(self)[part];
+  transport::BlockSizes send{0, course.send_bytes(part)};
+  transport::BlockSizes recv{0, course.receive_bytes(part)};
+  if (const auto bytes = course.uniform_bytes(part)) send = recv = {*bytes, {}};
+  at.engine->start(sim::to_nanos(now), course.plan().phases[part].rounds, send, recv,
+                   course.withheld(part), course.feeds_later_phases(part));
   for (const Held& held : at.held) at.engine->replay(held.peer, held.packet, held.length);
   at.held.clear();
 }
 
-void Ranks::start_in_memory(std::uint32_t rank, std::size_t lane) {
+void Ranks::start_in_memory(std::uint32_t rank, std::size_t part) {
   Rank& self = ranks_[rank];
-  Lane& at = lanes_of(self)[lane];
-  const base::Rounds& rounds = self.course.plan().phases[lane].rounds;
-  const auto withheld = self.course.withheld(lane);
+  Part& at = parts_of(self)[part];
+  const base::Rounds& rounds = self.course.plan().phases[part].rounds;
+  const auto withheld = self.course.withheld(part);
   at.unsent = static_cast<std::uint32_t>(rounds.send.size());
   at.missing = static_cast<std::uint32_t>(rounds.recv.size());
   for (const base::PeerId peer : rounds.send) {
-    if (withheld.empty() || withheld[peer] == 0) hand_over(rank, lane, peer);
+    if (withheld.empty() || withheld[peer] == 0) hand_over(rank, part, peer);
   }
   for (const base::PeerId peer : std::exchange(at.early, {})) {
-    deliveries_.push_back({rank, static_cast<std::uint32_t>(lane), peer});
+    deliveries_.push_back({rank, static_cast<std::uint32_t>(part), peer});
   }
 }
 
-void Ranks::hand_over(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
+void Ranks::hand_over(std::uint32_t rank, std::size_t part, base::PeerId peer) {
   Rank& self = ranks_[rank];
-  const plan::Phase& phase = self.course.plan().phases[lane];
-  --lanes_of(self)[lane].unsent;
-  deliveries_.push_back({phase.rank_of(peer).value, static_cast<std::uint32_t>(lane), phase.self});
+  const plan::Phase& phase = self.course.plan().phases[part];
+  --parts_of(self)[part].unsent;
+  deliveries_.push_back({phase.rank_of(peer).value, static_cast<std::uint32_t>(part), phase.self});
 }
 
-void Ranks::arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
+void Ranks::arrived(std::uint32_t rank, std::size_t part, base::PeerId peer) {
   Rank& self = ranks_[rank];
   ready_.clear();
-  self.course.arrived(lane, peer, ready_);
+  self.course.arrived(part, peer, ready_);
   for (const auto& free : ready_) {
-    if (lanes_of(self)[free.phase].engine) {
-      lanes_of(self)[free.phase].engine->make_ready(free.peer);
+    if (parts_of(self)[free.phase].engine) {
+      parts_of(self)[free.phase].engine->make_ready(free.peer);
     } else {
       hand_over(rank, free.phase, free.peer);
     }
@@ -228,8 +228,8 @@ void Ranks::arrived(std::uint32_t rank, std::size_t lane, base::PeerId peer) {
 // True: a phase has come to its end, and others may begin.
 bool Ranks::complete_phases(Rank& self, Picos now) {
   bool any = false;
-  for (std::size_t lane = 0; lane < self.course.phases(); ++lane) {
-    Lane& at = lanes_of(self)[lane];
+  for (std::size_t part = 0; part < self.course.phases(); ++part) {
+    Part& at = parts_of(self)[part];
     if (!at.running) continue;
     if (at.engine) {
       if (!at.engine->complete()) continue;
@@ -238,7 +238,7 @@ bool Ranks::complete_phases(Rank& self, Picos now) {
       continue;
     }
     at.running = false;
-    self.course.completed(lane);
+    self.course.completed(part);
     any = true;
   }
   return any;
@@ -246,8 +246,8 @@ bool Ranks::complete_phases(Rank& self, Picos now) {
 
 // Whether anything has come or come to its end since the last advance(): mostly not.
 bool Ranks::has_come(const Rank& rank) const {
-  for (const Lane& lane : lanes_of(rank)) {
-    if (lane.running && lane.engine && (lane.engine->arrivals() > 0 || lane.engine->complete())) {
+  for (const Part& part : parts_of(rank)) {
+    if (part.running && part.engine && (part.engine->arrivals() > 0 || part.engine->complete())) {
       return true;
     }
   }
@@ -260,24 +260,24 @@ bool Ranks::advance(std::uint32_t rank, Picos now) {
   Rank& self = ranks_[rank];
   if (!self.inside) return false;
   transport::PeerId peer = 0;
-  for (std::size_t lane = 0; lane < self.course.phases(); ++lane) {
-    Lane& at = lanes_of(self)[lane];
-    while (at.running && at.engine && at.engine->take_arrival(&peer)) arrived(rank, lane, peer);
+  for (std::size_t part = 0; part < self.course.phases(); ++part) {
+    Part& at = parts_of(self)[part];
+    while (at.running && at.engine && at.engine->take_arrival(&peer)) arrived(rank, part, peer);
   }
   bool begun = start_phases(rank, now);
   while (complete_phases(self, now)) begun = start_phases(rank, now) || begun;
   while (!deliveries_.empty()) {
     const Delivery one = deliveries_.back();
     deliveries_.pop_back();
-    Lane& lane = lanes_of(ranks_[one.rank])[one.lane];
-    if (!lane.running) {
-      lane.early.push_back(one.from);
+    Part& part = parts_of(ranks_[one.rank])[one.part];
+    if (!part.running) {
+      part.early.push_back(one.from);
       continue;
     }
-    --lane.missing;
+    --part.missing;
     // The course waits for no message without bytes.
-    if (bytes_from(ranks_[one.rank].course, one.lane, one.from) > 0) {
-      arrived(one.rank, one.lane, one.from);
+    if (bytes_from(ranks_[one.rank].course, one.part, one.from) > 0) {
+      arrived(one.rank, one.part, one.from);
     }
     begun = advance(one.rank, now) || begun;
   }
@@ -343,12 +343,12 @@ bool Ranks::enter_when_due(std::uint32_t rank, Picos now) {
 bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::Packet& packet) {
   Rank& self = ranks_[rank];
   do {
-    for (const std::uint32_t lane : self.order) {
-      if (!lanes_[lane].engine) continue;
-      transport::Engine& engine = *lanes_[lane].engine;
+    for (const std::uint32_t part : self.order) {
+      if (!parts_[part].engine) continue;
+      transport::Engine& engine = *parts_[part].engine;
       const std::uint64_t resent_before = engine.counters().data_retransmitted;
       if (!engine.next(sim::to_nanos(now), &emission_)) continue;
-      load(rank, lane, engine.counters().data_retransmitted != resent_before, index, packet);
+      load(rank, part, engine.counters().data_retransmitted != resent_before, index, packet);
       // The last packet may be what completes the exchange.
       if (has_come(self)) advance(rank, now);
       return true;
@@ -357,20 +357,20 @@ bool Ranks::pull_rank(std::uint32_t rank, Picos now, std::uint32_t index, sim::P
   return false;
 }
 
-void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint32_t index,
+void Ranks::load(std::uint32_t rank, std::uint32_t part, bool resent, std::uint32_t index,
                  sim::Packet& packet) {
   if (index >= cargo_.size()) {
     cargo_.resize(index + index / 2 + 64);
     control_.resize(cargo_.size());
   }
   const Rank& self = ranks_[rank];
-  const plan::Phase& phase = self.course.plan().phases[lane - self.first_lane];
+  const plan::Phase& phase = self.course.plan().phases[part - self.first_part];
   Cargo& cargo = cargo_[index];
   cargo.header = emission_.header;
   cargo.header.source = static_cast<std::uint16_t>(phase.self);
   cargo.length = emission_.length;
   const std::uint32_t to = phase.rank_of(emission_.peer).value;
-  cargo.lane = ranks_[to].first_lane + lane - self.first_lane;
+  cargo.part = ranks_[to].first_part + part - self.first_part;
   cargo.control_bytes = emission_.control_bytes;
   if (emission_.control_bytes > 0) control_[index] = emission_.control;
 
@@ -390,15 +390,15 @@ void Ranks::load(std::uint32_t rank, std::uint32_t lane, bool resent, std::uint3
 
 void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Packet&) {
   const Cargo& cargo = cargo_[index];
-  Lane& lane = lanes_[cargo.lane];
-  const std::uint64_t exchange = lane.engine->expand(cargo.header.exchange);
-  const auto verdict = lane.engine->on_packet(
+  Part& part = parts_[cargo.part];
+  const std::uint64_t exchange = part.engine->expand(cargo.header.exchange);
+  const auto verdict = part.engine->on_packet(
       sim::to_nanos(now), cargo.header, exchange, cargo.length,
       std::span<const std::byte>(control_[index].data(), cargo.control_bytes));
   if (verdict == transport::Verdict::kHold) {
-    lane.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
+    part.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
   }
-  if (has_come(ranks_[lane.rank])) advance(lane.rank, now);
+  if (has_come(ranks_[part.rank])) advance(part.rank, now);
 }
 
 bool Ranks::outgrows_cache() const { return bytes() > kCacheBytes; }
@@ -411,7 +411,7 @@ void Ranks::expect(std::uint32_t index, sim::Nearness nearness) const {
     __builtin_prefetch(&cargo);
     return;
   }
-  const transport::Engine* engine = lanes_[cargo.lane].engine.get();
+  const transport::Engine* engine = parts_[cargo.part].engine.get();
   if (engine == nullptr) return;
   if (nearness == sim::Nearness::kNearer) {
     engine->expect_use();
@@ -423,17 +423,17 @@ void Ranks::expect(std::uint32_t index, sim::Nearness nearness) const {
 
 void Ranks::expect_pull(std::uint32_t host) const {
   for (const std::uint32_t rank : ranks_on_[host]) {
-    for (const Lane& lane : lanes_of(ranks_[rank])) {
-      if (lane.engine) lane.engine->expect_next();
+    for (const Part& part : parts_of(ranks_[rank])) {
+      if (part.engine) part.engine->expect_next();
     }
   }
 }
 
 void Ranks::timer(std::uint32_t host, Picos now) {
   for (const std::uint32_t rank : ranks_on_[host]) {
-    for (Lane& lane : lanes_of(ranks_[rank])) {
-      while (lane.engine) {
-        const auto silent = lane.engine->check_peers(sim::to_nanos(now));
+    for (Part& part : parts_of(ranks_[rank])) {
+      while (part.engine) {
+        const auto silent = part.engine->check_peers(sim::to_nanos(now));
         if (!silent) break;
         if (!silent->fatal) continue;
         failure_ = {rank, *silent};
@@ -448,9 +448,9 @@ Picos Ranks::deadline(std::uint32_t host) const {
   for (const std::uint32_t rank : ranks_on_[host]) {
     const Rank& self = ranks_[rank];
     earliest = std::min(earliest, self.starts_at);
-    for (const Lane& lane : lanes_of(self)) {
-      if (!lane.engine) continue;
-      earliest = std::min(earliest, sim::from_nanos(lane.engine->deadline()));
+    for (const Part& part : parts_of(self)) {
+      if (!part.engine) continue;
+      earliest = std::min(earliest, sim::from_nanos(part.engine->deadline()));
     }
   }
   return earliest;
@@ -460,8 +460,8 @@ double Ranks::progress() const {
   if (data_expected_ == 0) return 1;
   std::uint64_t received = 0;
   for (const Rank& rank : ranks_) {
-    for (const Lane& lane : lanes_of(rank)) {
-      if (lane.engine) received += lane.engine->counters().data_received;
+    for (const Part& part : parts_of(rank)) {
+      if (part.engine) received += part.engine->counters().data_received;
     }
   }
   return static_cast<double>(received) / static_cast<double>(data_expected_);
@@ -472,8 +472,8 @@ void Ranks::fill(SimResult& result) const {
                            std::back_inserter(result.exchange_time));
   for (const Rank& rank : ranks_) {
     result.rank_end.push_back(rank.ended);
-    for (const Lane& lane : lanes_of(rank)) {
-      if (lane.engine) result.counters += lane.engine->counters();
+    for (const Part& part : parts_of(rank)) {
+      if (part.engine) result.counters += part.engine->counters();
     }
   }
   result.packets = packets_;
@@ -483,8 +483,8 @@ std::size_t Ranks::bytes() const {
   std::size_t sum = cargo_.capacity() * sizeof(Cargo) + control_.capacity() * sizeof(Control);
   for (const Rank& rank : ranks_) {
     sum += rank.course.bytes();
-    for (const Lane& lane : lanes_of(rank)) {
-      if (lane.engine) sum += lane.engine->memory_bytes();
+    for (const Part& part : parts_of(rank)) {
+      if (part.engine) sum += part.engine->memory_bytes();
     }
     sum += (rank.send_bytes.capacity() + rank.recv_bytes.capacity()) * sizeof(std::uint64_t);
   }

@@ -1,5 +1,6 @@
-// Exchanges on a simulated network, by the protocol that runs on real ones: one transport::Engine
-// per rank, driven by simulated packets and time. Nothing of the protocol is written twice.
+// Exchanges on a simulated network, by the protocol that runs on real ones: a transport::Engine for
+// each phase of each rank, driven by simulated packets and time. The simulator has no protocol code
+// of its own.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace alm::harness {
 
-// How long after the others a rank enters an exchange: exponential, drawn anew each time.
+// How late a rank enters an exchange: exponentially distributed, drawn anew each time.
 struct StartJitter {
   sim::Picos mean = 0;
   std::uint64_t seed = 1;
@@ -29,84 +30,84 @@ struct StartJitter {
 struct MessageFlow {
   std::uint32_t outstanding = 0;  // messages posted and not acknowledged, at once; 0: any number
   std::uint64_t chunk_bytes = 0;  // 0: a block is one message
-  bool by_turns = false;          // the network card takes a packet of each message in turn
+  bool by_turns = false;          // the network card sends a packet of each message in turn
 };
 
-// Stripes over several paths, with completions (harness/striped_ranks.h). The paths are those of
-// the configuration.
+// Stripes over several paths, with completions (harness/striped_ranks.h). transport::Config says
+// which paths.
 struct StripedFlow {
   sim::Picos post = 0;               // processor time of a descriptor
-  sim::Picos handle = 0;             // of a completion or a notice
+  sim::Picos handle = 0;             // processor time of a completion or a notice
   double alpha = transport::kAlpha;  // of Eq 3, 0 to 1
 };
 
 struct SimRequest {
   const topology::Cluster* cluster = nullptr;
   std::vector<base::HostId> hosts;  // of each rank; empty: every host has one
-  // Of the ranks. What goes through the memory of a host takes no time.
+  // The plan of a rank. Messages in the memory of a host take no time.
   std::function<base::Result<plan::Plan>(std::uint32_t rank)> plan;
   std::uint64_t bytes = 0;  // per pair
   // Instead of `bytes`, for matrices that differ.
   std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)> bytes_of;
-  // Instead of both, exchanges that differ from one another: the first is step 0, after the last
-  // step comes step 0 again. Plans that forward blocks are refused.
-  std::function<std::uint64_t(std::uint32_t step, std::uint32_t from, std::uint32_t to)> bytes_in;
-  std::uint32_t steps = 1;
-  std::uint32_t exchanges = 1;  // one after the other, each rank as soon as it has finished
-  bool together = false;        // .. or all ranks as soon as the last of them has finished
+  // Instead of both, exchanges that differ from one another: exchange e is stage e % stages. Plans
+  // that forward blocks give an error.
+  std::function<std::uint64_t(std::uint32_t stage, std::uint32_t from, std::uint32_t to)> bytes_in;
+  std::uint32_t stages = 1;
+  std::uint32_t exchanges = 1;  // a rank enters the next as soon as it has ended the one before
+  bool together = false;        // all ranks enter the next when the last has ended the one before
   std::function<transport::Config(std::uint32_t rank)> config;
-  // Changes it for one phase of a rank's plan, by number; may be empty.
+  // Changes the configuration for one phase of a rank's plan; may be empty.
   std::function<void(std::uint32_t rank, std::uint32_t phase, transport::Config& config)>
       configure_phase;
   std::optional<MessageFlow> messages;
-  std::optional<StripedFlow> striped;  // instead of both
-  std::uint32_t overhead_bytes = 42;   // around a datagram on the link
+  std::optional<StripedFlow> striped;  // instead of the protocol and of `messages`
+  std::uint32_t overhead_bytes = 42;   // of headers around a datagram on the link
   sim::Options network;
   StartJitter jitter;
-  sim::Picos starts_at = 0;  // the first exchange, jitter apart
-  // Share of the data that has come, 0 to 1; false stops the simulation. Called at most a few times
-  // a second or not at all.
+  sim::Picos starts_at = 0;  // when the first exchange begins, without jitter
+  // Gets the share of the data that has come, 0 to 1; false stops the simulation. Called a few
+  // times a second at most.
   std::function<bool(double)> progress;
   std::size_t memory_max = std::size_t{16} << 30;
 };
 
 struct SimResult {
   std::vector<sim::Picos> exchange_time;  // from the end of the one before to the last rank's end
-  std::vector<sim::Picos> rank_end;       // of the last exchange
-  std::uint64_t packets = 0;              // put on a host's link, of any kind
+  std::vector<sim::Picos> rank_end;       // when each rank ended the last exchange
+  std::uint64_t packets = 0;              // of any kind, put on hosts' links
   std::uint64_t dropped = 0;
   std::uint64_t packet_hops = 0;
   std::uint64_t events = 0;
-  std::uint64_t out_of_order = 0;     // notices that waited for others, over stripes
+  std::uint64_t out_of_order = 0;     // stripes: notices that waited for earlier ones
   transport::Counters counters;       // sum over ranks
   std::vector<sim::PortStats> ports;  // 2 per link: up, down
   std::uint32_t bottleneck = 0;       // the port that was busy longest
   std::size_t memory_bytes = 0;
 };
 
-// A TCP connection that always has something to send (harness/bulk_flow.h says what of TCP it is).
+// A TCP connection that always has something to send (harness/bulk_flow.h describes the model).
 struct BulkFlow {
   std::uint32_t from = 0, to = 0;  // hosts
-  std::uint64_t bit_s = 0;         // at most, on the link; 0: as TCP can
+  std::uint64_t bit_s = 0;         // at most, on the link; 0: no bound
 };
 
-// What decides among equal paths, in the direction of the data.
+// The routing label of the flow's data packets, which decides among equal paths.
 std::uint32_t flow_label(routing::Rule rule, const BulkFlow& flow);
 
 struct FlowResult {
-  std::uint64_t packets = 0;  // that came
-  std::uint64_t lost = 0;     // and were sent again
+  std::uint64_t packets = 0;  // that have come
+  std::uint64_t lost = 0;     // and sent again
   std::uint64_t timeouts = 0;
   double bit_s = 0;  // on the link, from the first simulated moment to the last
 };
 
 struct SharedResult {
-  std::vector<SimResult> jobs;  // what is not of the ranks (ports, drops, events) is that of all
+  std::vector<SimResult> jobs;  // ports, drops and events are those of all jobs together
   std::vector<FlowResult> flows;
   sim::Picos end = 0;  // of the simulation
 };
 
-// Bytes that a simulation of so many ranks takes, before it is begun.
+// An estimate of the memory that a simulation of so many ranks takes, in bytes.
 std::size_t memory_estimate(const topology::Cluster& cluster, std::size_t ranks);
 
 // Errors: kBadInput for what cannot be simulated; kTimeout when a rank has waited for another
@@ -116,20 +117,20 @@ base::Result<SimResult> simulate(const SimRequest& request);
 
 // Jobs that share a network, each with ranks of its own, and TCP flows beside them. The cluster,
 // the network's options, `progress` and `memory_max` are those of the first job. A job that has
-// done its exchanges goes on with more of them until every job has done its own, so that nobody is
-// ever alone; the counters tell of those, too. Precondition: one job at least.
+// done its exchanges goes on with more of them until every job has done its own, so that no job
+// ever runs alone; counters include them. Precondition: one job at least.
 base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& jobs,
                                            const std::vector<BulkFlow>& flows);
 
 // "leaf0 -> core"
 std::string port_name(const topology::Cluster& cluster, std::uint32_t port);
-// By the names of its ends; kBadInput if there is no such link.
+// The port between two nodes, given by name; kBadInput if there is no such link.
 base::Result<std::uint32_t> find_port(const topology::Cluster& cluster, std::string_view from,
                                       std::string_view to);
 
-// TraceRecord::label of packets that are no first transmission of data.
+// TraceRecord::label of packets other than first transmissions of data.
 constexpr std::uint32_t kLabelResent = 1u << 28;  // | packet number
 constexpr std::uint32_t kLabelAck = 2u << 28;
-constexpr std::uint32_t kLabelProbe = 3u << 28;  // and any other control packet
+constexpr std::uint32_t kLabelProbe = 3u << 28;  // probes and all other control packets
 
 }  // namespace alm::harness

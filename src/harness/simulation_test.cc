@@ -70,17 +70,17 @@ TEST(Simulate, LinkRateBoundIsExactWithoutOverheads) {
   EXPECT_EQ(result.dropped, 0u);
 }
 
-constexpr sim::Picos kAcks = 2 * 5'920'000;  // of the step before, which leave first
+constexpr sim::Picos kAcks = 2 * 5'920'000;  // of the stage before, which leave first
 
-// Step s: rank r sends to r + s + 1 alone. Nobody begins before all have ended.
-TEST(Simulate, StepsThatDifferFollowABarrier) {
+// Stage s: rank r sends to r + s + 1 alone. Nobody begins before all have ended.
+TEST(Simulate, StagesThatDifferFollowABarrier) {
   const Cluster cluster = topology::build_one_switch(4);
   SimRequest wanted = request(cluster, 0, 64);
-  wanted.steps = 3;
+  wanted.stages = 3;
   wanted.exchanges = 6;
   wanted.together = true;
-  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) {
-    return (from + step + 1) % 4 == to ? (step + 1) * 5 * std::uint64_t{kPayload} : 0;
+  wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) {
+    return (from + stage + 1) % 4 == to ? (stage + 1) * 5 * std::uint64_t{kPayload} : 0;
   };
   const SimResult result = run(wanted);
   ASSERT_EQ(result.exchange_time.size(), 6u);
@@ -91,14 +91,14 @@ TEST(Simulate, StepsThatDifferFollowABarrier) {
   EXPECT_EQ(result.counters.data_received, 2u * 4 * 5 * (1 + 2 + 3));
 }
 
-// Only rank 0 sends, in the first step, and only rank 3 in the second.
-TEST(Simulate, AStepWithoutMostRanksEnds) {
+// Only rank 0 sends, in the first stage, and only rank 3 in the second.
+TEST(Simulate, AStageWithoutMostRanksEnds) {
   const Cluster cluster = topology::build_one_switch(4);
   SimRequest wanted = request(cluster, 0, 64);
-  wanted.steps = wanted.exchanges = 3;
+  wanted.stages = wanted.exchanges = 3;
   wanted.together = true;
-  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) {
-    const bool sends = step == 0 ? from == 0 && to == 1 : step == 2 && from == 3 && to == 0;
+  wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) {
+    const bool sends = stage == 0 ? from == 0 && to == 1 : stage == 2 && from == 3 && to == 0;
     return sends ? std::uint64_t{kPayload} : 0;
   };
   const SimResult result = run(wanted);

@@ -1,4 +1,4 @@
-// For tests: a simulation that is to succeed.
+// For tests: runs a simulation that must succeed.
 #pragma once
 
 #include <gtest/gtest.h>

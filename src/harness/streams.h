@@ -24,13 +24,13 @@ struct StreamRequest {
       0;  // cut into packets of `packet_bytes`, the last as short as it is
   std::uint32_t packet_bytes = 0;
   std::uint32_t overhead_bytes = 0;  // around a packet on the link
-  sim::Picos warm_up = 0;            // what comes before counts nothing
-  sim::Picos duration = 0;           // after it
+  sim::Picos warm_up = 0;            // bytes that come before it ends are not counted
+  sim::Picos duration = 0;           // after the warm-up
   sim::Options network;
 };
 
 struct StreamResult {
-  std::vector<double> bit_s;          // by stream: of messages' bytes that came
+  std::vector<double> bit_s;          // by stream: bytes of messages that have come
   std::vector<sim::PortStats> ports;  // since the beginning, warm-up included
 };
 

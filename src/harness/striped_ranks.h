@@ -2,26 +2,26 @@
 // over several paths, completions, and weights that follow them.
 //
 //   sender                                  receiver
-//   start (W_batch)            ---->        its receive is posted: takes note of W_batch
+//   start (W_batch)            ---->        notes W_batch, and waits until its receive is posted
 //                              <----        clear
 //   stripe i by path i, all at once
-//     its data                 ---->        the network card writes it, nobody is told
+//     its data                 ---->        the network card writes it to memory
 //     finish i (w_i)           ---->        adds w_i up; the message is there when the sum is
 //     W_batch
 //   completion i (t_i)         <----        the network card's acknowledgement
 //   all completions: new weights
 //
-// Starts, clears and finish notices carry a packet sequence number of their pair of ranks, shared
-// by all paths. What comes before its turn waits in an out-of-order queue. Finish i follows the
+// Starts, clears and finish notices carry a packet sequence number, counted per pair of ranks over
+// all paths. A notice that comes too early waits in an out-of-order queue. Finish i follows the
 // data of stripe i by the same path, on which the network keeps the order.
 //
 // A host's processor posts descriptors and handles notices and completions one after the other, in
-// the order in which they came up; each costs time. So completions are found late when there are
-// many of them (004's cases 2 and 3), and t_i is what the processor sees. The network card takes a
-// packet of each queue pair, which is a peer and a path, in turn.
+// the order in which they came up; each costs time. So the processor finds completions late when
+// there are many of them (004's cases 2 and 3), and t_i is the time at which it finds one. The
+// network card takes a packet of each queue pair, which is a peer and a path, in turn.
 //
 // A round's sends and receives are posted when the round before is complete. Over UDP none of this
-// is needed: data lands by offset (docs/paths.md).
+// is needed: each packet names its offset in the block (docs/paths.md).
 #pragma once
 
 #include <deque>
@@ -48,10 +48,10 @@ class StripedRanks final : public MessageProgram {
 
  private:
   enum class Kind : std::uint8_t { kStart, kClear, kData, kLastData, kFinish, kAck };
-  // What is on the link, and what is posted to the network card.
+  // A packet on the link, or a descriptor posted to the network card.
   struct Notice {
     std::uint32_t from = 0, to = 0;
-    std::uint32_t message = 0;   // of the pair of sender and receiver of the data
+    std::uint32_t message = 0;   // number, by pair of sender and receiver of the data
     std::uint32_t sequence = 0;  // of starts, clears and finish notices
     float weight = 0;            // kStart: W_batch; kFinish: w_i
     std::uint8_t stripe = 0, path = 0;
@@ -64,7 +64,7 @@ class StripedRanks final : public MessageProgram {
   struct Task {
     Notice notice;
     std::uint64_t bytes = 0;
-    bool posts = false;  // else it handles what has come
+    bool posts = false;  // false: it handles a notice that has come
   };
   struct Sending {
     std::vector<Stripe> stripes;
@@ -72,10 +72,10 @@ class StripedRanks final : public MessageProgram {
     std::size_t complete = 0;
   };
   struct Receiving {
-    double expected = 0, sum = 0;  // W_batch once the start has come, and what has been finished
+    double expected = 0, sum = 0;  // W_batch once the start has come; the w_i finished
     bool posted = false, started = false, cleared = false;
   };
-  // Of one rank, with one other.
+  // The state that one rank keeps about one other.
   struct Connection {
     std::unique_ptr<Striping> striping;
     std::uint32_t messages_sent = 0, messages_posted = 0;  // to it, from it
@@ -88,10 +88,10 @@ class StripedRanks final : public MessageProgram {
     std::vector<Connection> with;  // by peer
     Processor<Task> processor;
     std::map<std::uint32_t, std::deque<Descriptor>> queue_pairs;  // by peer * kPathsMax + path
-    std::deque<std::uint32_t> active;                             // of them, in turn
+    std::deque<std::uint32_t> active;  // queue pairs with descriptors, in turn
     std::deque<Notice> acks;
     std::size_t round = 0;
-    std::uint32_t sends_left = 0, receives_left = 0;  // of the round
+    std::uint32_t sends_left = 0, receives_left = 0;  // in the round
   };
 
   StripedRanks() = default;

@@ -55,7 +55,8 @@ Cluster network(double slow_mbit_s = 100) {
   return make_leaf_spine({.slow_mbit_s = slow_mbit_s, .lossless = true});
 }
 
-// Of each message: a start, a clear, a finish and an acknowledgement for each stripe, and the data.
+// Each message takes a start, a clear, the data, and for each stripe a finish and an
+// acknowledgement.
 TEST(Stripes, EveryMessageHasItsNotices) {
   const Cluster cluster = network();
   const SimResult result = run(request(cluster, {.rule = PathRule::kHsam}));
@@ -76,16 +77,16 @@ TEST(Stripes, SmallMessagesAreOneStripeAndRotate) {
   }
 }
 
-// Step 1: the first half of the hosts sends; step 2: the second half does, twice as much.
-TEST(Stripes, StepsFollowOneAnotherTogether) {
+// Stage 1: the first half of the hosts sends; stage 2: the second half does, twice as much.
+TEST(Stripes, StagesFollowOneAnotherTogether) {
   const Cluster cluster = network();
   SimRequest wanted = request(cluster, {.rule = PathRule::kEven, .exchanges = 4});
   wanted.bytes_of = nullptr;
-  wanted.bytes_in = [](std::uint32_t step, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
-    if (to != (from + 4) % 8 || (from < 4) != (step == 0)) return 0;
-    return (step + 1) * 100 * kPayload;
+  wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
+    if (to != (from + 4) % 8 || (from < 4) != (stage == 0)) return 0;
+    return (stage + 1) * 100 * kPayload;
   };
-  wanted.steps = 2;
+  wanted.stages = 2;
   wanted.together = true;
   const SimResult result = run(wanted);
   EXPECT_EQ(result.counters.data_sent, 2u * 4 * (100 + 200));

@@ -1,5 +1,5 @@
-// How one message of 004's layer is cut into stripes, and what their completions teach. One object
-// for each pair of sender and receiver.
+// Cuts messages of 004's layer into stripes and adapts the weights of paths to their completions.
+// One object for each pair of sender and receiver.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,25 @@ struct Stripe {
   std::uint64_t bytes = 0;
 };
 
-// Errors are kBadInput: rules that choose packet by packet have no stripes.
+// kBadInput for rules that choose packet by packet: they have no stripes.
 base::Status check_striping(transport::PathRule rule);
 
 class Striping {
  public:
-  // Precondition: check_striping() and transport::check_paths(). `alpha`: of Eq 3.
+  // Preconditions: check_striping() and transport::check_paths() succeed. `alpha`: see 004 Eq 3.
   Striping(const transport::PathSetup& setup, double alpha);
 
-  // Messages of at most `small` bytes are one stripe, on the next path in turn.
+  // Messages of up to `small` bytes are one stripe, on the next path in turn.
   std::vector<Stripe> cut(std::uint64_t bytes, std::uint64_t small);
-  // All stripes of a message have been found complete, so long after they were posted.
+  // All stripes of a message are complete; times[i] after it was posted, stripe i was found
+  // complete.
   void completed(const std::vector<Stripe>& stripes, const std::vector<sim::Picos>& times);
   const transport::PathWeights& weights() const { return weights_; }
 
  private:
   transport::PathSetup setup_;
   transport::PathWeights weights_;
-  std::unique_ptr<transport::PathPolicy> whole_;  // of rules that send a message by one path
+  std::unique_ptr<transport::PathPolicy> whole_;  // for rules that send a message by one path
   std::uint8_t turn_;
 };
 

@@ -1,14 +1,14 @@
 // The least time the links allow for messages that need not be equal (reference section 2,
 // "hierarchy bound"): max over directed links of the framed bytes that must cross it / its rate.
-// What topology::traffic_limits does for a matrix, for a list of messages: O(messages x depth). And
-// how long a packet takes over the idle network.
+// topology::traffic_limits takes a matrix; this takes a list of messages, in O(messages x depth).
+// Also: how long a packet takes over the idle network.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 #include "topology/cluster.h"
 #include "topology/graph.h"
 
@@ -16,39 +16,39 @@ namespace alm::model {
 
 class LinkBound {
  public:
-  // `hosts`: of each rank. The cluster must outlive this. `header_bytes`: of a protocol, in each
-  // packet beside UDP's and those of the link.
+  // `hosts`: the host of each rank. The cluster must outlive this. `header_bytes`: a protocol's
+  // header in each packet, beside those of UDP and the link.
   LinkBound(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
             std::uint32_t header_bytes = 0);
 
-  // Whether one way leads from each node to each other: else rounds are known by cuts alone.
+  // Whether the links form a tree. If not, messages are judged by cuts alone.
   bool is_tree() const { return tree_; }
 
   // Payload of a full packet.
   std::uint32_t packet_bytes() const { return payload_; }
 
-  // Seconds. `bytes`: of one block. Links that lie on cycles do not count, only the cut around a
-  // switch and its hosts, all its trunks together.
+  // Seconds that the busiest link needs. `bytes`: of one block. Where links form no tree, those on
+  // cycles count in the cuts of topology::traffic_limits alone.
   double seconds(std::span<const Message> messages, std::uint64_t bytes) const;
-  // Of links between switches alone; 0 where they form no tree.
+  // The same for links between switches alone; 0 where links form no tree.
   double uplink_seconds(std::span<const Message> messages, std::uint64_t bytes) const;
   double seconds(const Round& round, std::uint64_t bytes) const {
     return seconds(round.messages, bytes);
   }
-  // Every rank to every other, a block each.
+  // The same for a block from every rank to every other.
   double complete_seconds(std::uint64_t bytes) const;
 
   // From the start of a packet of `bytes` at one rank to its end at another: L for a full one.
   // Store-and-forward switches wait for its tail, cut-through ones do not.
   double latency_seconds(std::uint32_t from, std::uint32_t to, double bytes) const;
-  // What of it no rate changes: the latencies of the links.
+  // The sum of the links' latencies on that route, which no rate changes.
   double distance_seconds(std::uint32_t from, std::uint32_t to) const;
-  // Its time on the link of the rank that sends it.
+  // The time of such a packet on its sender's host link.
   double sending_seconds(std::uint32_t from, double bytes) const;
 
  private:
   double framed(double bytes) const;
-  // Of links whose lower end is node `first` or later: hosts come before switches.
+  // Looks at links whose lower end is node `first` or later: hosts come before switches.
   double tree_seconds(std::span<const Message> messages, std::uint64_t bytes,
                       std::uint32_t first) const;
 

@@ -45,15 +45,16 @@ double group_shuffle_s(const LogP& net, std::uint32_t ranks, std::uint64_t k, st
   return rounds * net.once() + static_cast<double>(k) * (ranks - 1) * net.g;
 }
 
-double course_s(const LogP& net, const Course& course, std::uint64_t bytes, std::uint32_t payload) {
+double exchange_s(const LogP& net, const ExchangeShape& shape, std::uint64_t bytes,
+                  std::uint32_t payload) {
   const auto block = static_cast<double>(bytes);
   double seconds = 0;
-  for (const Phase& phase : course.phases) {
+  for (const Phase& phase : shape.phases) {
     if (phase.complete) {
-      seconds += sync_shuffle_s(net, course.ranks, packets_of(block, payload));
+      seconds += sync_shuffle_s(net, shape.ranks, packets_of(block, payload));
     }
     for (const Round& round : phase.rounds) {
-      seconds += net.once() + busiest(round, course.ranks, block, payload) * net.g;
+      seconds += net.once() + busiest(round, shape.ranks, block, payload) * net.g;
     }
   }
   return seconds;

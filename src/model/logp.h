@@ -4,17 +4,17 @@
 
 #include <cstdint>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 
 namespace alm::model {
 
 // Seconds, per packet (reference section 1).
 struct LogP {
-  double o_s = 0, o_r = 0, u_r = 0;  // of the sender; of the receiver's kernel; of its user
+  double o_s = 0, o_r = 0, u_r = 0;  // overheads: sender, receiver's kernel, receiver's process
   double g = 0;                      // the larger of g_s and g_r
   double latency = 0;                // L
 
-  // T_w = O_s + L - g + O_r + U_r: what an exchange takes beside its packets.
+  // T_w = O_s + L - g + O_r + U_r: the time of an exchange beyond its packets.
   double once() const { return o_s + latency - g + o_r + u_r; }
   // The full-duplex assumption: hosts are never the limit.
   bool ordering_holds() const { return o_s + o_r + u_r < g && g < latency; }
@@ -35,6 +35,7 @@ double pairwise_s(const LogP& net, std::uint32_t ranks, std::uint64_t k);
 double group_shuffle_s(const LogP& net, std::uint32_t ranks, std::uint64_t k, std::uint32_t omega);
 // Any plan, aggregating ones included: rounds one after the other, each T_w and the packets of the
 // rank that sends or receives most. Grid, Bruck and recursive doubling follow from their phases.
-double course_s(const LogP& net, const Course& course, std::uint64_t bytes, std::uint32_t payload);
+double exchange_s(const LogP& net, const ExchangeShape& shape, std::uint64_t bytes,
+                  std::uint32_t payload);
 
 }  // namespace alm::model

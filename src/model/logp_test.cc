@@ -9,14 +9,14 @@ namespace {
 constexpr LogP kTable52{12.5e-6, 20e-6, 7e-6, 123e-6, (0.3387 * 16 + 149) * 1e-6};
 constexpr std::uint32_t kPayload = 1492;
 
-Course rounds_of_one(std::uint32_t ranks) {
-  Course course{.ranks = ranks, .phases = {{}}};
+ExchangeShape rounds_of_one(std::uint32_t ranks) {
+  ExchangeShape shape{.ranks = ranks, .phases = {{}}};
   for (std::uint32_t distance = 1; distance < ranks; ++distance) {
-    Round& round = course.phases.front().rounds.emplace_back();
+    Round& round = shape.phases.front().rounds.emplace_back();
     for (std::uint32_t r = 0; r < ranks; ++r)
       round.messages.push_back({r, (r + distance) % ranks, 1});
   }
-  return course;
+  return shape;
 }
 
 TEST(LogP, OrderingHoldsForTheMeasuredSwitch) {
@@ -52,18 +52,18 @@ TEST(LogP, GroupShuffleLiesBetweenItsEnds) {
   EXPECT_NEAR(group_shuffle_s(kTable52, 16, 4, 5), 3 * kTable52.once() + 60 * kTable52.g, 1e-12);
 }
 
-TEST(LogP, ACourseOfPairwiseRoundsIsEquation6) {
-  const Course course = rounds_of_one(16);
-  EXPECT_NEAR(course_s(kTable52, course, 4 * kPayload, kPayload), pairwise_s(kTable52, 16, 4),
+TEST(LogP, AnExchangeOfPairwiseRoundsIsEquation6) {
+  const ExchangeShape shape = rounds_of_one(16);
+  EXPECT_NEAR(exchange_s(kTable52, shape, 4 * kPayload, kPayload), pairwise_s(kTable52, 16, 4),
               1e-12);
-  Course shuffle{.ranks = 16, .phases = {{.complete = true, .rounds = {}}}};
-  EXPECT_NEAR(course_s(kTable52, shuffle, 4 * kPayload, kPayload), sync_shuffle_s(kTable52, 16, 4),
-              1e-12);
+  ExchangeShape shuffle{.ranks = 16, .phases = {{.complete = true, .rounds = {}}}};
+  EXPECT_NEAR(exchange_s(kTable52, shuffle, 4 * kPayload, kPayload),
+              sync_shuffle_s(kTable52, 16, 4), 1e-12);
 }
 
 // A 4 x 4 grid sends 2 x 3 messages of 4 blocks; at 100 bytes each of them is one packet.
 TEST(LogP, AGridPaysForTwoPhases) {
-  Course grid{.ranks = 16, .phases = {{}, {}}};
+  ExchangeShape grid{.ranks = 16, .phases = {{}, {}}};
   for (std::uint32_t d : {1u, 4u}) {
     Round& round = grid.phases[d == 1 ? 0 : 1].rounds.emplace_back();
     for (std::uint32_t r = 0; r < 16; ++r) {
@@ -73,7 +73,7 @@ TEST(LogP, AGridPaysForTwoPhases) {
       }
     }
   }
-  EXPECT_NEAR(course_s(kTable52, grid, 100, kPayload), 2 * (kTable52.once() + 3 * kTable52.g),
+  EXPECT_NEAR(exchange_s(kTable52, grid, 100, kPayload), 2 * (kTable52.once() + 3 * kTable52.g),
               1e-12);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kTolerance = 1 + 1e-9;  // of limits computed in two ways
 
-// Of any size; framing is the same for all links.
+// Any size does: framing is the same for all links.
 constexpr std::uint64_t kBytes = 1000;
 
 bool is_saturated(const topology::Cluster& cluster, std::span<const base::HostId> hosts) {

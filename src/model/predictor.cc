@@ -20,8 +20,8 @@ constexpr double kSigmaOneCall = 0.05;            // a single call tells nothing
 constexpr double kSigmaPerSize = 0.08;
 constexpr double kSigmaPerHosts = 0.15;
 constexpr double kSigmaOfLibrary = 0.05;  // what its way leaves open between two sizes
-// Of what a way leaves open, between two sizes that were measured among the same hosts: one of the
-// three exchanges may lose packets where the others do not.
+// Between two sizes measured among the same hosts, this part of `doubt` remains: an exchange may
+// lose packets where those of the measured sizes do not.
 constexpr double kOpenBetweenSizes = 0.22;
 // A fit's deviation is that of ways that are as certain as a shuffle with even steps. Others
 // deviate more by so many times as their structure leaves open more than this.
@@ -58,7 +58,7 @@ double octaves_outside(double value, double least, double most) {
   return value > most ? octaves(value, most) : 0;
 }
 
-// Of measured over expected time, as logarithm, for a size that may lie between those measured.
+// The logarithm of measured over expected time, for a size that may lie between measured ones.
 struct Ratio {
   double log = 0, sigma = 0;
   bool inside = true;  // the sizes measured enclose it
@@ -142,19 +142,19 @@ struct Predictor::State {
 
   // What any time of this size is compared with, so that what lies between two sizes can be told
   // from both: the structure of the way where it is known, else the links.
-  Expected scale(std::uint64_t bytes, const Course* course) const {
+  Expected scale(std::uint64_t bytes, const ExchangeShape* shape) const {
     if (!links) return {1, kSigmaOfLibrary};
-    if (!course) return {links->complete_seconds(bytes), kSigmaOfLibrary};
-    return expected(demand_of(*course, *ours, bytes), *course);
+    if (!shape) return {links->complete_seconds(bytes), kSigmaOfLibrary};
+    return expected(demand_of(*shape, *ours, bytes), *shape);
   }
 
   std::vector<Group> groups_of(std::string_view key) const;
   std::optional<Prediction> from_samples(std::string_view key, std::uint64_t bytes,
-                                         const Course* course) const;
+                                         const ExchangeShape* shape) const;
   std::optional<Prediction> from_other_hosts(std::string_view key, std::uint64_t bytes) const;
   std::optional<Prediction> from_fits(std::string_view key, std::uint64_t bytes,
-                                      const Course* course) const;
-  double fitted_s(const Fit& fit, std::uint64_t bytes, const Course* course) const;
+                                      const ExchangeShape* shape) const;
+  double fitted_s(const Fit& fit, std::uint64_t bytes, const ExchangeShape* shape) const;
   // A signature fitted to samples of as many hosts alone: it knows better what lies between two
   // sizes than a straight line, which knows of no network. Fits of several numbers of hosts do not.
   bool has_own_signature(std::string_view key) const;
@@ -182,12 +182,12 @@ std::vector<Group> Predictor::State::groups_of(std::string_view key) const {
 }
 
 std::optional<Prediction> Predictor::State::from_samples(std::string_view key, std::uint64_t bytes,
-                                                         const Course* course) const {
+                                                         const ExchangeShape* shape) const {
   for (const Group& group : groups_of(key)) {
     if (*group.members != members) continue;
-    const Expected here = scale(bytes, course);
+    const Expected here = scale(bytes, shape);
     const Ratio ratio = group.ratio(
-        bytes, [&](std::uint64_t size) { return scale(size, course).seconds; }, here.sigma);
+        bytes, [&](std::uint64_t size) { return scale(size, shape).seconds; }, here.sigma);
     // How the time goes on beyond the sizes measured, a network tells, or a fit.
     if (!links && !ratio.inside) continue;
     const double time = here.seconds * std::exp(ratio.log);
@@ -235,27 +235,28 @@ std::optional<Prediction> Predictor::State::from_other_hosts(std::string_view ke
                 inside ? Basis::kFitted : Basis::kExtrapolated);
 }
 
-double Predictor::State::fitted_s(const Fit& fit, std::uint64_t bytes, const Course* course) const {
+double Predictor::State::fitted_s(const Fit& fit, std::uint64_t bytes,
+                                  const ExchangeShape* shape) const {
   const auto& c = fit.coefficients;
   if (fit.kind == FitKind::kSignature) {
     const auto block = static_cast<double>(bytes);
     return (ranks() - 1) * (c[0] + block * c[1] * c[2] + (block >= c[4] ? c[3] : 0));
   }
-  const Demand demand = demand_of(*course, *ours, bytes);
+  const Demand demand = demand_of(*shape, *ours, bytes);
   return c[0] + demand.rounds * c[1] + demand.packets * c[2] + demand.turns_s * c[3] +
          demand.work_s() * c[4];
 }
 
 // The fit whose numbers of hosts are nearest.
 std::optional<Prediction> Predictor::State::from_fits(std::string_view key, std::uint64_t bytes,
-                                                      const Course* course) const {
+                                                      const ExchangeShape* shape) const {
   const auto distance = [&](const Fit& fit) {
     return octaves_outside(ranks(), fit.hosts_least, fit.hosts_most);
   };
   const Fit* best = nullptr;
   for (const Fit& fit : profile.fits) {
     if (!same_way(fit.candidate, fit.way, key)) continue;
-    if (fit.kind == FitKind::kStructural && (!ours || !course)) continue;
+    if (fit.kind == FitKind::kStructural && (!ours || !shape)) continue;
     if (!best || distance(fit) < distance(*best)) best = &fit;
   }
   if (!best) return std::nullopt;
@@ -267,10 +268,10 @@ std::optional<Prediction> Predictor::State::from_fits(std::string_view key, std:
   // A structure holds at other sizes and numbers, but for what was never seen there.
   const double trust = best->kind == FitKind::kStructural ? 0.2 : 1;
   const double open =
-      best->kind == FitKind::kStructural ? scale(bytes, course).sigma / kSigmaOfFits : 1;
+      best->kind == FitKind::kStructural ? scale(bytes, shape).sigma / kSigmaOfFits : 1;
   const double sigma =
       best->sigma * std::max(1.0, open) + trust * (kSigmaPerSize * sizes + kSigmaPerHosts * hosts);
-  return around(fitted_s(*best, bytes, course), sigma,
+  return around(fitted_s(*best, bytes, shape), sigma,
                 inside ? Basis::kFitted : Basis::kExtrapolated);
 }
 
@@ -289,16 +290,16 @@ Predictor::Predictor(Predictor&&) noexcept = default;
 std::uint32_t Predictor::ranks() const { return state_->ranks(); }
 
 std::optional<Prediction> Predictor::predict(std::string_view key, std::uint64_t bytes,
-                                             const Course* course) const {
-  const auto sampled = state_->from_samples(key, bytes, course);
+                                             const ExchangeShape* shape) const {
+  const auto sampled = state_->from_samples(key, bytes, shape);
   const bool measured = sampled && sampled->basis == Basis::kMeasured;
   if (sampled && (state_->links || measured || !state_->has_own_signature(key))) return sampled;
-  if (!course) {
+  if (!shape) {
     if (auto known = state_->from_other_hosts(key, bytes)) return known;
   }
-  if (auto known = state_->from_fits(key, bytes, course)) return known;
-  if (!course || !state_->ours) return std::nullopt;
-  const Expected said = expected(demand_of(*course, *state_->ours, bytes), *course);
+  if (auto known = state_->from_fits(key, bytes, shape)) return known;
+  if (!shape || !state_->ours) return std::nullopt;
+  const Expected said = expected(demand_of(*shape, *state_->ours, bytes), *shape);
   return around(said.seconds, said.sigma, Basis::kExtrapolated);
 }
 

@@ -1,5 +1,5 @@
-// What a way will take, from a profile: measured where the profile has a sample of just this,
-// fitted between what was measured, extrapolated beyond it.
+// Predicts the time of a way from a profile: measured where the profile has a sample of this very
+// exchange, fitted between samples, extrapolated beyond them.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "model/course.h"
+#include "model/exchange_shape.h"
 #include "model/profile.h"
 
 namespace alm::model {
 
 enum class Basis : std::uint8_t { kMeasured, kFitted, kExtrapolated };
 
-// Of the slowest rank. low to high holds nine times in ten.
+// The time of the slowest rank. It lies between low and high nine times in ten.
 struct Prediction {
   double time_s = 0, low_s = 0, high_s = 0;
   Basis basis = Basis::kExtrapolated;
@@ -34,16 +34,16 @@ class Predictor {
   std::uint32_t ranks() const;
 
   // `key`: a way as decision files name it ("udp grid:8x4", "mpi pairwise", "library"), or a
-  // candidate as `allemande bench` names it. `bytes`: per pair. `course`: of a way that the project
-  // carries out itself; without it samples and fits alone speak. Nothing: the profile says nothing
-  // of such a way.
+  // candidate as `allemande bench` names it. `bytes`: per pair. `shape`: for ways that allemande
+  // carries out itself; without it the prediction rests on samples and fits alone. Nothing: the
+  // profile has no information on this way.
   std::optional<Prediction> predict(std::string_view key, std::uint64_t bytes,
-                                    const Course* course = nullptr) const;
-  // Whether a sample or a fit is of this way or candidate.
+                                    const ExchangeShape* shape = nullptr) const;
+  // Whether the profile has a sample or a fit of this way or candidate.
   bool speaks_of(std::string_view key) const;
-  // What the links allow for a complete exchange, in seconds; nothing without a cluster.
+  // The limit of a complete exchange; nothing without a cluster.
   std::optional<double> limit_s(std::uint64_t bytes) const;
-  // The longest way of a packet by the latencies of the links alone; nothing without a cluster.
+  // The longest route of a packet, by the latencies of its links alone; nothing without a cluster.
   std::optional<double> latency_s() const;
 
  private:

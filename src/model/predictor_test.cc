@@ -34,11 +34,11 @@ std::string sample(int bytes, const std::string& times,
          "\ntimes_s = " + times + "\n";
 }
 
-Course shuffle(std::uint32_t ranks) {
-  Course course;
-  course.ranks = ranks;
-  course.phases.push_back({.complete = true, .rounds = {}});
-  return course;
+ExchangeShape shuffle(std::uint32_t ranks) {
+  ExchangeShape shape;
+  shape.ranks = ranks;
+  shape.phases.push_back({.complete = true, .rounds = {}});
+  return shape;
 }
 
 TEST(Predictor, ASampleIsWhatWasMeasured) {
@@ -76,7 +76,7 @@ TEST(Predictor, BetweenTwoSizesRoundsOfFewPartnersAreLessCertain) {
   }
   const Profile profile = profile_with(samples);
   const Predictor predictor(profile, 4);
-  Course rounds = shuffle(4);
+  ExchangeShape rounds = shuffle(4);
   rounds.phases.front() = {.complete = false, .interleaved = false};
   for (std::uint32_t apart = 1; apart < 4; ++apart) {
     Round round;
@@ -144,12 +144,12 @@ TEST(Predictor, NothingIsSaidOfAWayThatWasNeverSeen) {
   EXPECT_FALSE(Predictor(profile, 4).predict("mpi pairwise", 10'000));
 }
 
-TEST(Predictor, OursFollowFromTheirCourse) {
+TEST(Predictor, OursFollowFromTheirShape) {
   const Profile profile = profile_with("");
   const Predictor predictor(profile, 4);
-  const Course course = shuffle(4);
+  const ExchangeShape shape = shuffle(4);
   EXPECT_FALSE(predictor.predict("udp sync-shuffle@balanced", 50'000));
-  const auto said = predictor.predict("udp sync-shuffle@balanced", 50'000, &course);
+  const auto said = predictor.predict("udp sync-shuffle@balanced", 50'000, &shape);
   ASSERT_TRUE(said);
   EXPECT_EQ(said->basis, Basis::kExtrapolated);
   EXPECT_GE(said->time_s, *predictor.limit_s(50'000));

@@ -170,8 +170,8 @@ class Parser {
     }
     out.level =
         section.choice("level", out.level, {{"leaf", Level::kLeaf}, {"across", Level::kAcross}});
-    out.carrier =
-        section.choice("carrier", out.carrier, {{"udp", Carrier::kUdp}, {"mpi", Carrier::kMpi}});
+    out.transport = section.choice(
+        "carrier", out.transport, {{"udp", base::Transport::kUdp}, {"mpi", base::Transport::kMpi}});
     out.bytes = section.count("bytes", 0, kBytesMax).value_or(0);
     out.value = estimate(section, "value", kAny);
     const auto unit = section.text("unit");
@@ -319,13 +319,13 @@ base::Result<Profile> parse_profile(std::string_view text, std::string_view file
 }
 
 std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,
-                                  Carrier carrier, std::uint64_t bytes) {
+                                  base::Transport transport, std::uint64_t bytes) {
   const auto distance = [&](const Parameter& one) {
     return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;
   };
   const Parameter* best = nullptr;
   for (const Parameter& one : profile.parameters) {
-    if (one.name != name || one.level != level || one.carrier != carrier) continue;
+    if (one.name != name || one.level != level || one.transport != transport) continue;
     if (!best || distance(one) < distance(*best)) best = &one;
   }
   return best ? std::optional(best->value) : std::nullopt;

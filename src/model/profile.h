@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/transport.h"
 #include "topology/cluster.h"
 
 namespace alm::model {
@@ -21,18 +22,17 @@ struct Estimate {
 };
 
 enum class Level : std::uint8_t { kLeaf, kAcross };
-enum class Carrier : std::uint8_t { kUdp, kMpi };
 
 // A quantity of the LogP kind, between two hosts of one leaf or of two.
 struct Parameter {
   std::string name;  // one of kParameterNames
   Level level = Level::kLeaf;
-  Carrier carrier = Carrier::kUdp;
-  std::uint64_t bytes = 0;  // where it depends on the size
-  Estimate value;           // in the unit of its name: s, or s per byte
+  base::Transport transport = base::Transport::kUdp;  // key `carrier`
+  std::uint64_t bytes = 0;                            // for parameters that depend on the size
+  Estimate value;                                     // in the unit of its name: s, or s per byte
 };
 
-// Payload-free: what the link carries, frames and all, as a cluster file counts it.
+// The rate of a link as a cluster file counts it: frames with all headers, not payload.
 struct LinkRate {
   std::string from, to;
   Estimate mbit_s;
@@ -55,7 +55,7 @@ struct Sample {
   std::vector<std::string> members;
   std::uint64_t bytes = 0;  // per pair
   std::vector<double> times_s;
-  std::optional<std::uint32_t> timeouts;  // of TCP
+  std::optional<std::uint32_t> timeouts;  // TCP's, during the calls
 };
 
 enum class FitKind : std::uint8_t {
@@ -63,8 +63,8 @@ enum class FitKind : std::uint8_t {
   kStructural,  // of our ways: call_s, round_s, packet_s, and factors of turns_s and of the links
 };
 
-// What was fitted to the samples of one way. `sigma`: of the natural logarithm of measured over
-// fitted time. The bounds say what it rests on; beyond them it extrapolates.
+// A fit to the samples of one way. `sigma` is the deviation of the natural logarithm of measured
+// over fitted time. hosts_ and bytes_ bound the samples it rests on; beyond them it extrapolates.
 struct Fit {
   std::string candidate, way;
   FitKind kind = FitKind::kStructural;
@@ -95,8 +95,9 @@ struct Profile {
 // Errors are kBadInput and read "FILE:LINE: key `x`: what is wrong; expected ...".
 base::Result<Profile> parse_profile(std::string_view text, std::string_view file);
 
-// Of a parameter at a level, nothing if it was not measured there. The one nearest in size.
+// A parameter at a level, measured at the size nearest to `bytes`; nothing if it was not measured
+// there.
 std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,
-                                  Carrier carrier, std::uint64_t bytes = 0);
+                                  base::Transport transport, std::uint64_t bytes = 0);
 
 }  // namespace alm::model

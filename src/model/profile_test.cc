@@ -101,8 +101,8 @@ bytes_most = 100000
   EXPECT_THAT(profile.samples[1].members, ElementsAre("h1", "h3"));
   EXPECT_EQ(profile.samples[0].timeouts, 3u);
   EXPECT_EQ(profile.fits[0].kind, FitKind::kSignature);
-  EXPECT_EQ(parameter(profile, "alpha", Level::kAcross, Carrier::kMpi)->high, 3e-5);
-  EXPECT_FALSE(parameter(profile, "alpha", Level::kLeaf, Carrier::kMpi));
+  EXPECT_EQ(parameter(profile, "alpha", Level::kAcross, base::Transport::kMpi)->high, 3e-5);
+  EXPECT_FALSE(parameter(profile, "alpha", Level::kLeaf, base::Transport::kMpi));
 }
 
 TEST(Profile, GivesTheGapNearestInSize) {
@@ -126,7 +126,8 @@ value = 1e-4
 )",
                                    "net.toml");
   ASSERT_TRUE(other) << other.error().message;
-  EXPECT_EQ(parameter(other.value(), "gap", Level::kLeaf, Carrier::kUdp, 1000)->value, 1e-4);
+  EXPECT_EQ(parameter(other.value(), "gap", Level::kLeaf, base::Transport::kUdp, 1000)->value,
+            1e-4);
 }
 
 TEST(Profile, SaysWhereItIsWrong) {

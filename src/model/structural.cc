@@ -10,7 +10,7 @@ namespace {
 // A link between switches is the limit if it needs so much longer than the hosts'.
 constexpr double kThin = 1.01;
 
-struct Way {
+struct Route {
   double latency = 0;   // of the longest
   double fill = 0;      // the same without the time its host takes to send
   double distance = 0;  // the farthest, of this what the links' latencies make
@@ -22,8 +22,8 @@ struct Way {
   }
 };
 
-Way longest_way(const LinkBound& links, std::span<const Message> messages, double block) {
-  Way longest;
+Route longest_route(const LinkBound& links, std::span<const Message> messages, double block) {
+  Route longest;
   for (const Message& one : messages) {
     longest.see(links, one.from, one.to,
                 std::min<double>(one.blocks * block, links.packet_bytes()));
@@ -31,16 +31,17 @@ Way longest_way(const LinkBound& links, std::span<const Message> messages, doubl
   return longest;
 }
 
-// Of a complete exchange, and the mean distance from its rank that is farther from the others.
-struct Ways {
-  Way longest;
+// The longest route of a complete exchange, and the mean distance from one of its ends to all
+// others: the larger one of the two ends.
+struct Routes {
+  Route longest;
   double mean_distance = 0;
 };
 
-// Twice to the farthest: in a tree that is the longest way.
-Ways longest_way(const LinkBound& links, std::uint32_t ranks, double block) {
+// Twice to the farthest: in a tree that is the longest route.
+Routes longest_route(const LinkBound& links, std::uint32_t ranks, double block) {
   const double packet = std::min<double>(block, links.packet_bytes());
-  Ways out;
+  Routes out;
   std::uint32_t from = 0;
   for (int turn = 0; turn < 2; ++turn) {
     std::uint32_t far = from;
@@ -63,9 +64,9 @@ Ways longest_way(const LinkBound& links, std::uint32_t ranks, double block) {
 // What the window allows, beside the links. `waits`: all packets' latencies together, of which
 // `distances` are those of the links; a window's worth of packets is there before any is waited
 // for.
-double pace(const Course& course, double packets, double waits, double distances) {
-  const double window = course.window_packets;
-  if (window == 0 || packets <= course.burst_packets) return 0;
+double pace(const ExchangeShape& shape, double packets, double waits, double distances) {
+  const double window = shape.window_packets;
+  if (window == 0 || packets <= shape.burst_packets) return 0;
   return (waits - distances * std::min(1.0, window / packets)) / window;
 }
 
@@ -83,44 +84,44 @@ double sending_s(const LinkBound& links, std::uint32_t rank, double bytes) {
 }
 
 // What the slowest host link needs for one block.
-double host_s(const Course& course, const LinkBound& links, std::uint64_t bytes) {
+double host_s(const ExchangeShape& shape, const LinkBound& links, std::uint64_t bytes) {
   double slowest = 0;
-  for (std::uint32_t rank = 0; rank < course.ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
     slowest = std::max(slowest, sending_s(links, rank, static_cast<double>(bytes)));
   }
   return slowest;
 }
 
-void add_complete(Demand& out, const Course& course, const Phase& phase, const LinkBound& links,
-                  std::uint64_t bytes) {
+void add_complete(Demand& out, const ExchangeShape& shape, const Phase& phase,
+                  const LinkBound& links, std::uint64_t bytes) {
   const double seconds = links.complete_seconds(bytes);
-  const auto [way, mean_distance] = longest_way(links, course.ranks, static_cast<double>(bytes));
-  const double packets = (course.ranks - 1) * packets_of(static_cast<double>(bytes), links);
+  const auto [route, mean_distance] = longest_route(links, shape.ranks, static_cast<double>(bytes));
+  const double packets = (shape.ranks - 1) * packets_of(static_cast<double>(bytes), links);
   double steps = 0;
-  const double host = host_s(course, links, bytes);
+  const double host = host_s(shape, links, bytes);
   for (const Round& step : phase.steps) {
     steps += std::max(host, links.uplink_seconds(step.messages, bytes));
   }
   out.links_s += seconds;
   out.rounds_s += seconds;
-  if (course.between_sites && seconds > kThin * (course.ranks - 1) * host) out.unpaced_s += seconds;
+  if (shape.between_sites && seconds > kThin * (shape.ranks - 1) * host) out.unpaced_s += seconds;
   out.steps_s += std::max(steps, seconds);
-  out.fills_s += way.fill;
-  out.turns_s += way.fill;
-  out.distance_s += way.distance;
+  out.fills_s += route.fill;
+  out.turns_s += route.fill;
+  out.distance_s += route.distance;
   out.packets += packets;
-  out.pace_s += pace(course, packets, packets * (way.latency - way.distance + mean_distance),
+  out.pace_s += pace(shape, packets, packets * (route.latency - route.distance + mean_distance),
                      packets * mean_distance);
 }
 
-// Of all ranks the longest that one paces its messages to other sites over: as plan/far.h has it,
-// full frames leave in even steps, the first at once.
-double paced_s(const Course& course, const Phase& phase, const LinkBound& links,
+// The longest time over which a rank paces its messages to other sites: as in plan/far.h, full
+// frames leave in even steps, the first at once.
+double paced_s(const ExchangeShape& shape, const Phase& phase, const LinkBound& links,
                std::uint64_t bytes) {
   constexpr double kManyPackets = 64;  // of a block, so that the last one does not matter
   const double many = kManyPackets * links.packet_bytes();
   const double needed = phase.paced * links.complete_seconds(static_cast<std::uint64_t>(many));
-  std::vector<double> now(course.ranks, 0), at_many(course.ranks, 0);
+  std::vector<double> now(shape.ranks, 0), at_many(shape.ranks, 0);
   for (const Round& round : phase.rounds) {
     for (const Message& one : round.messages) {
       now[one.from] += sending_s(links, one.from, one.blocks * static_cast<double>(bytes));
@@ -128,7 +129,7 @@ double paced_s(const Course& course, const Phase& phase, const LinkBound& links,
     }
   }
   double longest = 0;
-  for (std::uint32_t rank = 0; rank < course.ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
     if (at_many[rank] == 0) continue;
     const double slower = std::max(1.0, needed / at_many[rank]);
     const double first = std::min(now[rank], links.sending_seconds(rank, links.packet_bytes()));
@@ -138,10 +139,10 @@ double paced_s(const Course& course, const Phase& phase, const LinkBound& links,
 }
 
 // A phase of rounds, or several at the same time, round by round.
-class Stage {
+class ConcurrentPhases {
  public:
-  Stage(const Course& course, const LinkBound& links, std::uint64_t bytes)
-      : course_(course), links_(links), bytes_(bytes) {}
+  ConcurrentPhases(const ExchangeShape& shape, const LinkBound& links, std::uint64_t bytes)
+      : shape_(shape), links_(links), bytes_(bytes) {}
 
   void join(const Phase& phase) {
     ++phases_;
@@ -151,22 +152,22 @@ class Stage {
       rounds_[i].messages.insert(rounds_[i].messages.end(), messages.begin(), messages.end());
     }
     windowed_ = windowed_ || phase.windowed;
-    if (phase.paced > 0) paced_s_ = std::max(paced_s_, paced_s(course_, phase, links_, bytes_));
+    if (phase.paced > 0) paced_s_ = std::max(paced_s_, paced_s(shape_, phase, links_, bytes_));
   }
 
   void add_to(Demand& out) const {
     const auto block = static_cast<double>(bytes_);
     std::vector<Message> all;
-    std::vector<double> sent(course_.ranks, 0), distances(course_.ranks, 0);
-    Way longest;
+    std::vector<double> sent(shape_.ranks, 0), distances(shape_.ranks, 0);
+    Route longest;
     double rounds = 0;
     for (const Round& round : rounds_) {
-      const Way way = longest_way(links_, round.messages, block);
-      longest.latency = std::max(longest.latency, way.latency);
-      longest.fill = std::max(longest.fill, way.fill);
-      longest.distance = std::max(longest.distance, way.distance);
-      out.turns_s += way.fill;
-      out.distance_s += way.distance;
+      const Route route = longest_route(links_, round.messages, block);
+      longest.latency = std::max(longest.latency, route.latency);
+      longest.fill = std::max(longest.fill, route.fill);
+      longest.distance = std::max(longest.distance, route.distance);
+      out.turns_s += route.fill;
+      out.distance_s += route.distance;
       rounds += links_.seconds(round, bytes_);
       all.insert(all.end(), round.messages.begin(), round.messages.end());
     }
@@ -182,7 +183,7 @@ class Stage {
     rounds = std::max(rounds, least);
     out.fills_s += longest.fill;
     out.rounds_s += rounds;
-    if (course_.between_sites && windowed_ && needed > kThin * hosts) out.unpaced_s += rounds;
+    if (shape_.between_sites && windowed_ && needed > kThin * hosts) out.unpaced_s += rounds;
     out.links_s += together;
     out.steps_s += together;
     if (sent.empty()) return;
@@ -190,20 +191,20 @@ class Stage {
     out.packets += packets;
     if (!windowed_) return;
     const double far = *std::max_element(distances.begin(), distances.end());
-    out.pace_s += pace(course_, packets, packets * (longest.latency - longest.distance) + far, far);
+    out.pace_s += pace(shape_, packets, packets * (longest.latency - longest.distance) + far, far);
   }
 
  private:
   // The busiest host's link, sending or receiving.
   double host_links_s(std::span<const Message> messages) const {
-    std::vector<double> out(course_.ranks, 0), in(course_.ranks, 0);
+    std::vector<double> out(shape_.ranks, 0), in(shape_.ranks, 0);
     for (const Message& one : messages) {
       const double size = one.blocks * static_cast<double>(bytes_);
       out[one.from] += sending_s(links_, one.from, size);
       in[one.to] += sending_s(links_, one.to, size);
     }
     double busiest = 0;
-    for (std::uint32_t rank = 0; rank < course_.ranks; ++rank) {
+    for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
       busiest = std::max({busiest, out[rank], in[rank]});
     }
     return busiest;
@@ -216,7 +217,7 @@ class Stage {
     return kMeetings * links_.sending_seconds(0, packet);
   }
 
-  const Course& course_;
+  const ExchangeShape& shape_;
   const LinkBound& links_;
   std::uint64_t bytes_;
   std::vector<Round> rounds_;
@@ -227,36 +228,36 @@ class Stage {
 
 }  // namespace
 
-Demand demand_of(const Course& course, const LinkBound& links, std::uint64_t bytes) {
+Demand demand_of(const ExchangeShape& shape, const LinkBound& links, std::uint64_t bytes) {
   Demand out;
-  for (std::size_t i = 0; i < course.phases.size();) {
-    const Phase& phase = course.phases[i++];
+  for (std::size_t i = 0; i < shape.phases.size();) {
+    const Phase& phase = shape.phases[i++];
     out.rounds += static_cast<double>(phase.round_count());
     if (phase.complete) {
-      add_complete(out, course, phase, links, bytes);
+      add_complete(out, shape, phase, links, bytes);
       continue;
     }
-    Stage stage(course, links, bytes);
-    stage.join(phase);
-    for (; i < course.phases.size() && course.phases[i].alongside; ++i) {
-      out.rounds += static_cast<double>(course.phases[i].round_count());
-      stage.join(course.phases[i]);
+    ConcurrentPhases concurrent(shape, links, bytes);
+    concurrent.join(phase);
+    for (; i < shape.phases.size() && shape.phases[i].alongside; ++i) {
+      out.rounds += static_cast<double>(shape.phases[i].round_count());
+      concurrent.join(shape.phases[i]);
     }
-    stage.add_to(out);
+    concurrent.add_to(out);
   }
   return out;
 }
 
-Expected expected(const Demand& demand, const Course& course) {
+Expected expected(const Demand& demand, const ExchangeShape& shape) {
   constexpr double kTurn = 1.2;
   const double seconds =
       demand.work_s() + kTurn * (demand.turns_s - demand.distance_s) + demand.distance_s;
-  if (!course.coordinated) return {3.9 * seconds, 1.2};
+  if (!shape.coordinated) return {3.9 * seconds, 1.2};
   // How much of it is not the links' plain work, hence less certain.
   const double soft = 1 - std::min(1.0, demand.rounds_s / seconds);
-  const bool one_round_each = demand.rounds == static_cast<double>(course.phases.size());
+  const bool one_round_each = demand.rounds == static_cast<double>(shape.phases.size());
   if (one_round_each) return {seconds, 0.012 + 0.2 * soft + 0.6 * demand.uneven()};
-  if (course.phases.front().interleaved) return {1.01 * seconds, 0.06 + 0.1 * soft};
+  if (shape.phases.front().interleaved) return {1.01 * seconds, 0.06 + 0.1 * soft};
   return {1.03 * seconds, 0.18 + 0.15 * soft};
 }
 

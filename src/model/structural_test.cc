@@ -16,18 +16,18 @@ std::vector<base::HostId> first(std::uint32_t count) {
   return hosts;
 }
 
-Course shuffle(std::uint32_t ranks) {
+ExchangeShape shuffle(std::uint32_t ranks) {
   return {.ranks = ranks, .phases = {{.complete = true, .rounds = {}}}};
 }
 
-Course shift(std::uint32_t ranks) {
-  Course course{.ranks = ranks, .phases = {{.rounds = {}, .interleaved = false}}};
+ExchangeShape shift(std::uint32_t ranks) {
+  ExchangeShape shape{.ranks = ranks, .phases = {{.rounds = {}, .interleaved = false}}};
   for (std::uint32_t distance = 1; distance < ranks; ++distance) {
-    Round& round = course.phases.front().rounds.emplace_back();
+    Round& round = shape.phases.front().rounds.emplace_back();
     for (std::uint32_t r = 0; r < ranks; ++r)
       round.messages.push_back({r, (r + distance) % ranks, 1});
   }
-  return course;
+  return shape;
 }
 
 // Store-and-forward: the last of 3 x 2 full packets is sent, and then forwarded once.
@@ -69,11 +69,11 @@ TEST(Structural, ASmallWindowSetsThePace) {
   const auto cluster = topology::build_one_switch(4);
   const auto hosts = first(4);
   const LinkBound links(cluster, hosts, kHeader);
-  Course course = shuffle(4);
-  course.window_packets = 1;
-  EXPECT_NEAR(demand_of(course, links, 1448).pace_s, 3 * 2 * kFrameS, 1e-12);
-  course.burst_packets = 3;
-  EXPECT_EQ(demand_of(course, links, 1448).pace_s, 0);
+  ExchangeShape shape = shuffle(4);
+  shape.window_packets = 1;
+  EXPECT_NEAR(demand_of(shape, links, 1448).pace_s, 3 * 2 * kFrameS, 1e-12);
+  shape.burst_packets = 3;
+  EXPECT_EQ(demand_of(shape, links, 1448).pace_s, 0);
 }
 
 // Both of a leaf send over its uplink in the first step, none in the second.
@@ -81,13 +81,13 @@ TEST(Structural, StepsThatAskALinkForMoreAreUneven) {
   const auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
   const auto hosts = first(4);
   const LinkBound links(cluster, hosts, kHeader);
-  Course course = shuffle(4);
-  auto& steps = course.phases.front().steps;
+  ExchangeShape shape = shuffle(4);
+  auto& steps = shape.phases.front().steps;
   steps.push_back({{{0, 2, 1}, {1, 3, 1}, {2, 0, 1}, {3, 1, 1}}});
   steps.push_back({{{0, 3, 1}, {1, 2, 1}, {2, 1, 1}, {3, 0, 1}}});
   steps.push_back({{{0, 1, 1}, {1, 0, 1}, {2, 3, 1}, {3, 2, 1}}});
   // The uplink needs 4 frames in all, the steps 2 + 2 and 1 of the host links.
-  const Demand demand = demand_of(course, links, 1448);
+  const Demand demand = demand_of(shape, links, 1448);
   EXPECT_NEAR(demand.links_s, 4 * kFrameS, 1e-12);
   EXPECT_NEAR(demand.steps_s, 5 * kFrameS, 1e-12);
   EXPECT_NEAR(demand.uneven(), 0.25, 1e-12);
@@ -105,26 +105,26 @@ topology::Cluster two_far_leaves() {
 }
 
 // Each to the two of the other leaf; and to the one of its own, at the same time.
-Course between_sites(double paced) {
-  Course course{.ranks = 4, .phases = {{}, {.alongside = true, .windowed = false}}};
-  course.phases[0].windowed = false;
-  course.phases[0].paced = paced;
-  auto& far = course.phases[0].rounds.emplace_back().messages;
-  auto& near = course.phases[1].rounds.emplace_back().messages;
+ExchangeShape between_sites(double paced) {
+  ExchangeShape shape{.ranks = 4, .phases = {{}, {.alongside = true, .windowed = false}}};
+  shape.phases[0].windowed = false;
+  shape.phases[0].paced = paced;
+  auto& far = shape.phases[0].rounds.emplace_back().messages;
+  auto& near = shape.phases[1].rounds.emplace_back().messages;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     far.push_back({rank, (rank < 2 ? 2u : 0u), 1});
     far.push_back({rank, (rank < 2 ? 3u : 1u), 1});
     near.push_back({rank, rank ^ 1u, 1});
   }
-  return course;
+  return shape;
 }
 
 TEST(Structural, PhasesAlongsideTakeWhatTheirMessagesNeedTogether) {
   const auto cluster = two_far_leaves();
   const auto hosts = first(4);
   const LinkBound links(cluster, hosts, kHeader);
-  const Course course = between_sites(0);
-  const Demand demand = demand_of(course, links, 10 * 1448);
+  const ExchangeShape shape = between_sites(0);
+  const Demand demand = demand_of(shape, links, 10 * 1448);
   EXPECT_NEAR(demand.links_s, 40 * kFrameS, 1e-12);  // of the uplink; hosts need 30
   EXPECT_NEAR(demand.distance_s, 0.010, 1e-12);
   EXPECT_NEAR(demand.turns_s, 0.010 + 3 * kFrameS, 1e-9);
@@ -138,7 +138,7 @@ TEST(Structural, APaceSpreadsFarMessagesOverWhatTheExchangeNeeds) {
   // 20 frames of each rank, a third of the link's 60 apart by the pace, the first at once.
   EXPECT_NEAR(demand.rounds_s, (19 * 3 + 1) * kFrameS, 1e-9);
   // The latency counts once, and what it is part of is not stretched.
-  const Course paced = between_sites(1.5);
+  const ExchangeShape paced = between_sites(1.5);
   EXPECT_NEAR(expected(demand, paced).seconds, demand.rounds_s + 0.010 + 1.2 * 3 * kFrameS, 1e-9);
 }
 
@@ -146,23 +146,23 @@ TEST(Structural, WhatIsNotPacedGathersBeforeAThinLink) {
   const auto cluster = two_far_leaves();
   const auto hosts = first(4);
   const LinkBound links(cluster, hosts, kHeader);
-  Course course = shuffle(4);
-  const double plain = demand_of(course, links, 10 * 1448).work_s();
-  course.between_sites = true;
-  const Demand demand = demand_of(course, links, 10 * 1448);
+  ExchangeShape shape = shuffle(4);
+  const double plain = demand_of(shape, links, 10 * 1448).work_s();
+  shape.between_sites = true;
+  const Demand demand = demand_of(shape, links, 10 * 1448);
   EXPECT_NEAR(demand.work_s(), 1.15 * plain, 1e-12);
   const auto wide = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 1000});
-  EXPECT_EQ(demand_of(course, LinkBound(wide, hosts, kHeader), 10 * 1448).unpaced_s, 0);
+  EXPECT_EQ(demand_of(shape, LinkBound(wide, hosts, kHeader), 10 * 1448).unpaced_s, 0);
 }
 
 TEST(Structural, AWindowWaitsForFarPacketsBeyondItsFirst) {
   const auto cluster = two_far_leaves();
   const auto hosts = first(4);
   const LinkBound links(cluster, hosts, kHeader);
-  Course course = shuffle(4);
-  course.window_packets = 30;
-  const double few = demand_of(course, links, 10 * 1448).pace_s;    // 30 packets
-  const double many = demand_of(course, links, 100 * 1448).pace_s;  // 300
+  ExchangeShape shape = shuffle(4);
+  shape.window_packets = 30;
+  const double few = demand_of(shape, links, 10 * 1448).pace_s;    // 30 packets
+  const double many = demand_of(shape, links, 100 * 1448).pace_s;  // 300
   EXPECT_LT(few, 0.001);
   // Two of three partners are 10 ms away.
   EXPECT_NEAR(many, 9 * 0.010 * 2 / 3 + 300 * 4 * kFrameS / 30, 1e-6);
@@ -172,7 +172,7 @@ TEST(Structural, WhatIsPostedInNoOrderIsExpectedToCollapse) {
   const auto cluster = topology::build_one_switch(4);
   const auto hosts = first(4);
   const LinkBound links(cluster, hosts, kHeader);
-  Course direct = shuffle(4);
+  ExchangeShape direct = shuffle(4);
   direct.coordinated = false;
   const Demand demand = demand_of(direct, links, 10'000);
   EXPECT_GT(expected(demand, direct).seconds, 3 * expected(demand, shuffle(4)).seconds);

@@ -1,5 +1,5 @@
-// Lower bounds of a total exchange between ports of one message at a time (003 section III), for
-// any matrix: Claims 1 to 3 and Proposition 1.
+// Lower bounds of a total exchange for any matrix, where a process sends and receives one message
+// at a time (003 section III): Claims 1 to 3 and Proposition 1.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct Hockney {
 struct ExchangeBounds {
   std::uint32_t startups = 0;  // Claim 1: max(Delta_s, Delta_r), the largest number of partners
   double transfer_s = 0;       // Claim 2: the most bytes sent or received by one process, x beta
-  // Claim 3, both together; only where the process with most partners is also that with most
-  // bytes (or the model is synchronous), and nothing is forwarded.
+  // Claim 3: both add up, if the process with most partners is also the one with most bytes (or the
+  // model is synchronous), and nothing is forwarded.
   bool same_process = false;
   // The larger of the two bounds that always hold, or Claim 3 where it does.
   double seconds(const Hockney& point_to_point) const;

@@ -11,7 +11,7 @@ double packets_per_step(std::uint32_t ranks, std::uint32_t leaf_hosts);
 // Eq 4 as its worked figures have it: floor(B_L / nu), at least 1. A host that has more outstanding
 // may lose packets. `acknowledged`: every packet by one of its own, which doubles nu.
 std::uint32_t loss_onset_window(double buffer_packets, double nu, bool acknowledged = false);
-// What keeps a host busy: ceil(L / g). A smaller window costs bandwidth.
+// The window that keeps a host busy: ceil(L / g). A smaller one costs bandwidth.
 std::uint32_t least_window(double latency_s, double gap_s);
 
 }  // namespace alm::model

@@ -1,7 +1,7 @@
-// What the fullest rank of a communicator carries in MPI_Alltoallv and MPI_Alltoallw, where ranks
-// share hosts or exchange by MPI messages: the size class of their trials. The ranks compare it by
-// an MPI collective. How often follows from what was agreed on before, so that all of them do it at
-// the same call: every time while it changes, ever more rarely while it does not.
+// The load of MPI_Alltoallv and MPI_Alltoallw, where ranks share hosts or exchange by MPI messages:
+// the bytes that the fullest rank carries. It is the size class of their trials. The ranks agree on
+// it by an MPI collective. When they do follows from earlier agreements, so that all of them do it
+// at the same call: at every call while the load changes, ever more rarely while it does not.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace alm::mpi {
 
 class AgreedLoad {
  public:
-  // Collective, before every exchange. `send` and `recv`: bytes to and from each rank, its own
-  // among them. `limit`: what the links need for such an exchange, where this rank knows; else 0.
-  // An error: this rank alone does not know what the others have agreed on.
+  // Collective, before every exchange. `send` and `recv`: bytes to and from each rank, the own
+  // block included. `limit`: the least time the links allow for this exchange, if this rank knows
+  // it; else 0. An error: this rank alone does not know what the others have agreed on.
   base::Status prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint64_t> send,
                        std::span<const std::uint64_t> recv, std::uint32_t self, base::Nanos limit);
 
-  // As last agreed on; 1 or more.
+  // The load as last agreed on, 1 or more.
   std::uint64_t bytes() const { return bytes_; }
   base::Nanos limit() const { return limit_; }
 

@@ -1,5 +1,5 @@
-// What the ranks of a job tell each other in MPI_Init, and what follows from it. Pure: every rank
-// computes the same from the same records.
+// The records that the ranks of a job exchange in MPI_Init, and what follows from them. Pure: every
+// rank computes the same from the same records.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace alm::mpi {
 constexpr std::size_t kHostNameBytes = 65;  // HOST_NAME_MAX and its end
 constexpr std::size_t kAddressesMax = 8;
 
-// Compared first: ranks with another build have another record. Trivially copyable: it travels by
+// `layout` is compared first: another build has another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
   std::uint32_t layout = 0x616c'0005;
@@ -25,16 +25,16 @@ struct JobRecord {
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint8_t wants_stats = 0;
   std::uint8_t threads = 0;        // 1: MPI_THREAD_MULTIPLE is provided here
-  std::uint8_t device_memory = 0;  // 1: buffers in GPU memory may turn up here
-  std::uint8_t has_profile = 0;    // 1: it is given a profile; that of rank 0 counts
+  std::uint8_t device_memory = 0;  // 1: this rank's program may pass buffers in GPU memory
+  std::uint8_t has_profile = 0;    // 1: this rank has a profile; that of rank 0 counts
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t keeps_decisions = 0;  // 1: it has a decision file; that of rank 0 counts
+  std::uint8_t keeps_decisions = 0;  // 1: this rank has a decision file; that of rank 0 counts
   std::uint32_t machine = 0;         // this_machine()
 };
 
-// What keeps the ranks from working together, for those who word it themselves.
+// Why the ranks cannot work together, for callers that word it themselves.
 enum class Obstacle { kNone, kOtherBuild, kInvalidHere, kDifferent, kOneHost };
 
 struct Agreement {
@@ -42,9 +42,9 @@ struct Agreement {
   bool stats = false;          // at least one rank writes the sum of all ranks' counters
   bool device_memory = false;  // on at least one rank a buffer may be in GPU memory
   bool threads = false;        // every rank's MPI may be called from several threads at once
-  std::string warning;         // empty: nothing to say; rank 0 says it
+  std::string warning;         // for rank 0 to log; empty: none
   Obstacle obstacle = Obstacle::kNone;
-  std::string ranks;  // the ranks it is about, by name_ranks
+  std::string ranks;  // the ranks that `obstacle` is about, by name_ranks
 };
 
 std::uint64_t configuration_hash(std::string_view shared_options, std::string_view cluster_text);

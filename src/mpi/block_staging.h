@@ -1,6 +1,6 @@
-// Makes the arguments of an MPI_Alltoallv or MPI_Alltoallw blocks of plain bytes: each the user's
-// own memory where its layout allows, else a packed copy. Which blocks are copied differs between
-// ranks, and may: nobody else sees it.
+// Turns the arguments of an MPI_Alltoallv or MPI_Alltoallw into blocks of plain bytes: each is the
+// user's own memory where its layout allows, else a packed copy. Ranks may differ in which blocks
+// they copy: that is visible to nobody else.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,10 @@ namespace alm::mpi {
 
 class BlockStaging {
  public:
-  // Afterwards send() and recv() describe every block of the call. An MPI error code.
+  // Afterwards send() and recv() describe every block of the call. Returns an MPI error code.
   [[nodiscard]] int begin(MpiOps& ops, const BlockCall& call, std::uint32_t self);
-  // Puts what has come into the user's memory, where it is not there yet. An MPI error code.
+  // Unpacks received blocks into the user's memory, where they are copies. Returns an MPI error
+  // code.
   [[nodiscard]] int finish(MpiOps& ops, const BlockCall& call, std::uint32_t self);
   void release();
 

@@ -120,7 +120,7 @@ std::string BringUp::join(std::string_view refusal) {
 
 std::string BringUp::open_udp() {
   PeerRecord mine = records_[members_.self];
-  ReservedSets sets;  // given back wherever this ends without a carrier
+  ReservedSets sets;  // given back wherever this ends without a group
   std::unique_ptr<node::NodeMemory> memory;
   if (members_.is_leader()) open_sockets(mine, sets);
   if (members_.leads() && mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
@@ -133,10 +133,10 @@ std::string BringUp::open_udp() {
     job_.warn_once(warning);
   }
 
-  // Behind the only switch there is one way.
+  // A single switch has one route between any two hosts.
   const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
-  if (finds_ways(job_.options, job_.links()) && !one_switch) {
-    if (std::string reason = find_ways(); !reason.empty()) return reason;
+  if (finds_routes(job_.options, job_.links()) && !one_switch) {
+    if (std::string reason = find_routes(); !reason.empty()) return reason;
   }
   std::uint32_t datagram_bytes = common_datagram_bytes();
   if (std::string reason = say_hello(sets, datagram_bytes); !reason.empty()) {
@@ -152,8 +152,8 @@ std::string BringUp::open_udp() {
   return {};
 }
 
-// Empty, too, where nothing is found.
-std::string BringUp::find_ways() {
+// Also empty if no routes are found.
+std::string BringUp::find_routes() {
   const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
   std::vector<std::vector<io::Address>> addresses;
   if (driver_ != nullptr) {
@@ -181,26 +181,26 @@ std::string BringUp::find_ways() {
   std::vector<io::HopQuestion> questions;
   std::vector<io::Address> routers;
   if (driver_ != nullptr) {
-    questions = way_questions(addresses, members_.host, of_hosts);
+    questions = route_questions(addresses, members_.host, of_hosts);
     routers = driver_->ask_routers(questions, patience);
     add_routers(mine, routers);
   }
   if (const auto gathered = gather(); !gathered) return gathered.error().message;
   if (driver_ == nullptr) return {};
-  members_.ways =
-      mpi::find_ways(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
-                     questions, routers, addresses);
-  if (members_.ways.known()) {
+  members_.routes =
+      mpi::find_routes(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
+                       questions, routers, addresses);
+  if (members_.routes.known()) {
     std::vector<std::string> hosts;
     for (std::uint32_t host = 0; host < members_.placement.hosts(); ++host) {
       hosts.push_back(members_.host_names[members_.placement.leader(host)]);
     }
-    job_.log.debug("ways by path number: " + members_.ways.text(hosts));
+    job_.log.debug("routes by path number: " + members_.routes.text(hosts));
   }
   if (members_.self == 0) {
-    job_.log.info(members_.ways.known()
-                      ? fmt::format("{} ways between leaves", members_.ways.count)
-                      : "no router has told which ways there are: path numbers are hashed");
+    job_.log.info(members_.routes.known()
+                      ? fmt::format("{} routes between leaves", members_.routes.count)
+                      : "no router has told which routes there are: path numbers are hashed");
   }
   return {};
 }
@@ -237,7 +237,8 @@ void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
   }
 }
 
-// mine.set is 0 where there are not enough left. In the order in which they are made use of.
+// Reserves set numbers in the order in which the group uses them. mine.set is 0 if too few are
+// left.
 void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
   const std::size_t phases = members_.leads() ? ways_.phases() : 0;
   const std::size_t shared = members_.leads() && members_.leaders > 1 ? 1 : 0;
@@ -257,7 +258,7 @@ void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
   take(members_.lanes(), mine.lanes.begin());
 }
 
-// All ranks know the records: they come to the same.
+// All ranks compute the same from the records.
 void BringUp::settle_leaders() {
   for (std::uint32_t leader = 1; leader < members_.leaders; ++leader) {
     const auto obstacle = udp_obstacle(leaders_of(records_, members_.placement, leader));
@@ -277,7 +278,7 @@ std::uint32_t BringUp::common_datagram_bytes() const {
   return bytes;
 }
 
-// Null: `mine` has the reason, and no longer claims to have sockets.
+// Null: `mine` has the reason, and no longer offers sockets.
 std::unique_ptr<node::NodeMemory> BringUp::lend_memory(PeerRecord& mine) const {
   auto memory = node::NodeMemory::create(
       node::node_shape(members_.placement, members_.host, node::kNodeSlabBytes), mine.key,
@@ -313,7 +314,7 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
   }
   if (const auto told = collectives_.least(outcome); !told) return told.error().message;
   if (outcome == kAll) return {};
-  // Nobody but those ranks knows the reason.
+  // Only the ranks that failed know the reason.
   if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
   const auto rank = static_cast<std::uint32_t>(outcome);
   return fmt::format("{} cannot share memory with rank {} (in a container of its own?): {}",
@@ -321,9 +322,9 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
                      records_[rank].cause.data());
 }
 
-// Empty when every pair of hosts has exchanged a full packet; the carrier is open then.
+// Empty when every pair of hosts has exchanged a full packet; the group is open then.
 std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes) {
-  if (driver_ != nullptr) open_carrier(sets, datagram_bytes);
+  if (driver_ != nullptr) open_udp_group(sets, datagram_bytes);
   // Nobody begins before everybody listens. A rank that does not wait says hello too early at
   // worst, and says it again until it is answered; the outcome tells whether it has been.
   collectives_.come_together();
@@ -334,7 +335,7 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
     if (driver_ != nullptr) courier_.begin_together();
     return {};
   }
-  courier_.close_carrier();
+  courier_.close_udp_group();
   if (!told) return told.error().message;
   const auto named = [this](std::uint32_t host) {
     const InterfaceAddress address{.family = leaders_[host].family,
@@ -370,7 +371,7 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
   return {};
 }
 
-void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
+void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   io::PeerSet peers;
   const auto& tuning = members_.tuning;
   peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
@@ -395,9 +396,9 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
                                                 driver_->endpoint().paths(), links);
     peers.tuples.assign(placement.hosts(), round);
   }
-  carrier::UdpCarrier::Shared shared{members_.leaders, {}, lanes(peers)};
-  if (members_.ways.known()) peers.tuples = members_.ways.tuples;
-  if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.ways)) {
+  carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
+  if (members_.routes.known()) peers.tuples = members_.routes.tuples;
+  if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.routes)) {
     peers.config.path_rule = transport::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
@@ -411,7 +412,7 @@ void BringUp::open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes) {
   peers.identity.local_set = leaders[members_.host].set;
   const std::size_t made =
       1 + phase_sets.size() + (shared.sets.empty() ? 0 : 1) + shared.lanes.size();
-  courier_.open_carrier(*driver_, std::move(peers), phase_sets, std::move(shared));
+  courier_.open_udp_group(*driver_, std::move(peers), phase_sets, std::move(shared));
   sets.hand_over(made);
 }
 

@@ -1,21 +1,19 @@
-// How a communicator comes to be accelerated, at its first MPI_Alltoall. Every step ends in a
-// collective on the user's communicator of which all ranks learn how it has ended
-// (safe_collectives.h), so that all of them take the same way:
+// Brings a communicator up at its first MPI_Alltoall. Every part ends in a collective on the user's
+// communicator whose outcome all ranks learn (safe_collectives.h), so that all of them decide
+// alike:
 //
 //   1. Allgather of host names: several hosts, all named in the cluster file? Else pass through.
-//      Where the algorithm is for several sites: one of the names of sites, and where nothing says
-//      what they are, one of addresses and one of round trips.
+//      If the algorithm is for several sites: an Allgather of the names of sites; without names,
+//      one of addresses and one of round trips.
 //   2. Allgather of sockets and set numbers. A host without sockets: MPI messages for all.
-//   3. Where ranks share hosts, they attach to the memory of their leaders, and the minimum of the
+//   3. Where ranks share hosts, they attach to the memory of their leaders; the minimum of the
 //      outcomes. One that cannot: MPI messages for all.
-//   4. With several paths: leaders ask the routers about them, and two Allgathers of what these
-//   say.
-//   5. Hello over UDP between the leaders of the hosts, and the minimum of the outcomes. A second
-//      try has packets that fit any path IPv6 allows; then MPI messages.
+//   4. With several paths: leaders ask the routers about them; two Allgathers of the answers.
+//   5. Hello over UDP between the leaders of the hosts; the minimum of the outcomes. If it fails,
+//      a second hello with packets that fit any path IPv6 allows; if that fails, MPI messages.
 //
-// Where a host is to have several leaders, all of them go through 2, 4 and 5 at once, each with
-// those of its own number on the other hosts. One without sockets: the host leaders are the only
-// ones.
+// Where hosts have several leaders, all of them go through 2, 4 and 5 at once, each with the
+// leaders of its own number on the other hosts. One without sockets: the host leaders alone lead.
 #pragma once
 
 #include <cstdint>
@@ -38,34 +36,34 @@ namespace alm::mpi {
 
 class BringUp {
  public:
-  // What it fills. `members` holds ranks and self.
+  // Fills in `members`, which holds ranks and self already, `ways` and `courier`.
   BringUp(Job& job, CommHandle comm, Members& members, Repertoire& ways, Courier& courier)
       : job_(job), collectives_(job.ops, comm), members_(members), ways_(ways), courier_(courier) {}
 
   struct Result {
     bool accelerates = false;
-    std::string obstacle;  // what is in the way of UDP, equal on all ranks; empty: nothing
+    std::string obstacle;  // what prevents UDP, equal on all ranks; empty: nothing
   };
-  // Collective. Never fails: where something is in the way, all ranks agree on MPI messages or on
-  // passing through, and rank 0 says why. `refusal`: why this rank cannot take part, if it cannot.
+  // Collective. Never fails: if UDP cannot be used, all ranks agree on MPI messages or on passing
+  // through, and rank 0 logs why. `refusal`: why this rank cannot take part; empty: it can.
   Result run(std::string_view refusal);
 
-  // Collective. Messages where UDP is in use, for ways that need them. False on all ranks: some
-  // cannot.
+  // Collective. Opens MPI messages beside UDP, for the ways that need them. False on all ranks: it
+  // failed on some rank.
   bool add_messages();
 
  private:
-  // Each returns the reason why it cannot be, equal on all ranks; empty: done.
+  // Each returns why it failed, equal on all ranks; empty: done.
   std::string join(std::string_view refusal);
   std::string open_udp();
   std::string open_messages();
   std::string share_memory(std::unique_ptr<node::NodeMemory>& memory);
-  std::string find_ways();
+  std::string find_routes();
   std::string say_hello(ReservedSets& sets, std::uint32_t datagram_bytes);
   std::string say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
                                 const std::string& reason);
 
-  // On leaders. What is wrong is in `mine`.
+  // On leaders. Problems are noted in `mine`.
   void check_forecast(std::uint32_t datagram_bytes);
   void open_sockets(PeerRecord& mine, ReservedSets& sets);
   std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
@@ -74,7 +72,7 @@ class BringUp {
   std::uint32_t common_datagram_bytes() const;
   static void add_peer(io::PeerSet& peers, const PeerRecord& record, std::uint16_t set);
   std::vector<io::PeerSet> lanes(const io::PeerSet& own) const;
-  void open_carrier(ReservedSets& sets, std::uint32_t datagram_bytes);
+  void open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes);
 
   template <class Part>
   base::Status gather_part(const PeerRecord& mine);

@@ -14,7 +14,7 @@ struct AlltoallCall {
   const char* name = "MPI_Alltoall";  // of the MPI function
   CommHandle comm = 0;
   bool in_place = false;
-  TypedBuffer send;  // of no meaning when in place
+  TypedBuffer send;  // not used when in place
   TypedBuffer recv;
   std::function<int()> native;  // the same call, by the MPI library; its error code
 
@@ -22,8 +22,8 @@ struct AlltoallCall {
   std::uint64_t bytes() const { return in_place ? recv.bytes() : send.bytes(); }
 };
 
-// Blocks of any size: MPI_Alltoallv, MPI_Alltoallw and their nonblocking forms. They lie [rank],
-// their bases displaced already.
+// Blocks of any size: MPI_Alltoallv, MPI_Alltoallw and their nonblocking forms. Buffers lie [rank],
+// with the displacement added to their base.
 struct BlockCall {
   const char* name = "";  // of the MPI function
   CommHandle comm = 0;

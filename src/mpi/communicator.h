@@ -1,6 +1,6 @@
-// The state of one user communicator, and the way of a call through it: downwards once, to the way
-// on trial (trials.h), to plain bytes (staging.h, block_staging.h) and to what carries them
-// (courier.h); and upwards once, with the time it took or the failure (failure.h).
+// The state of one user communicator, and what happens to a call on it. The call goes down once: to
+// the way on trial (trials.h), to plain bytes (staging.h, block_staging.h) and to the courier
+// (courier.h). It comes up once, with the time it took or the failure (failure.h).
 #pragma once
 
 #include <atomic>
@@ -29,53 +29,53 @@ namespace alm::mpi {
 
 class Communicator {
  public:
-  // Of an intracommunicator of two or more ranks, once brought up; until then calls pass through.
+  // For an intracommunicator of two or more ranks. Calls pass through until it is brought up.
   Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::uint32_t self);
 
-  // Made and brought up.
+  // Makes one and brings it up.
   static std::unique_ptr<Communicator> create(Job& job, CommHandle comm, std::uint32_t ranks,
                                               std::uint32_t self);
 
-  // Collective, once (bring_up.h). `refusal`: why this rank cannot take part, if it cannot: then
-  // all pass through.
+  // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
+  // calls through. Empty: it can.
   void bring_up(std::string_view refusal = {});
-  // The same, with the first call that makes it worth while (tuning/due.h). Until then calls pass
+  // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.
   void bring_up_when_due(tuning::Due due, std::string_view refusal);
-  // Before each call, of so many bytes from each rank to each, where all know.
+  // Comes before each call, of so many bytes from each rank to each if all ranks know that.
   void come(std::optional<std::uint64_t> bytes);
-  // All calls go to the MPI library, for this reason.
+  // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
 
-  // The MPI error code; nothing: pass the call through.
+  // Returns the MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const AlltoallCall& call);
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
-  // The same, begun; `request` completes when it is over. The data the calls refer to stays until
-  // then, datatypes need not.
+  // Nonblocking: `request` completes when the exchange is over. Buffers must stay until then,
+  // datatypes need not.
   std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
   std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
   // Waits for what has been started.
   void settle() { queue_.settle(); }
   bool idle() const { return queue_.idle(); }
 
-  // Called from inside MPI when the communicator is freed; only marks.
+  // Called from inside MPI when the communicator is freed. It only sets a mark.
   void mark_dead() { dead_->store(true); }
   bool dead() const { return dead_->load(); }
-  // What this rank alone cannot do: the others, which are in this call, fail with it as well.
+  // An error of this rank alone: the other ranks, which are in this call, fail with it as well.
   int withdraw(const char* function, const base::Error& error);
-  // An error found after the last call was complete goes through the error handler now.
+  // Raises an error that was found after the last call was complete through the error handler.
   void raise_late_failure();
-  // A communicator that has failed does: it raises its error.
+  // Also true of a communicator that has failed: its calls raise the error.
   bool accelerates() const { return open_; }
   bool failed() const { return failure_.happened(); }
   base::ErrorCode failure_code() const { return failure_.error().code; }  // when failed()
-  // What is in the way of UDP, equal on all ranks; empty: nothing.
+  // What prevents UDP, equal on all ranks; empty: nothing.
   const std::string& obstacle() const { return obstacle_; }
-  // Over UDP, until close().
+  // The counters of UDP, until close().
   transport::Counters traffic() const { return courier_.traffic(); }
 
-  // Ends its traffic and gives back its memory. Peers have everything they need.
+  // Ends the traffic and frees the memory. Precondition: peers need nothing any more.
   void close();
 
  private:
@@ -93,7 +93,7 @@ class Communicator {
   int queue(const BlockCall& call, RequestHandle& request);
   template <class Carry>
   int enqueue(const char* function, Carry carry, RequestHandle& request);
-  // By the thread that carries the exchange out.
+  // Called in the thread that carries the exchange out.
   Outcome carry(const AlltoallCall& call, Staging& staged, tuning::Way way);
   Outcome carry(const BlockCall& call, BlockStaging& staged, tuning::Way way, bool counts_told);
 
@@ -111,7 +111,7 @@ class Communicator {
   bool messages_refused_ = false;
   std::string obstacle_;
 
-  // In the order in which they use each other.
+  // Each uses those before it.
   Members members_;
   Repertoire ways_;
   Courier courier_;

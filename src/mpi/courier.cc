@@ -28,9 +28,9 @@ transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
 
 }  // namespace
 
-void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
-                           std::span<const std::vector<std::uint16_t>> phase_sets,
-                           carrier::UdpCarrier::Shared shared) {
+void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
+                             std::span<const std::vector<std::uint16_t>> phase_sets,
+                             carrier::UdpGroup::Shared shared) {
   std::vector<plan::Plan> plans;
   std::vector<std::vector<std::vector<std::uint16_t>>> sets;
   std::size_t next = 0;
@@ -41,15 +41,15 @@ void Courier::open_carrier(io::Driver& driver, io::PeerSet peers,
       of_plan.push_back(phase_sets[next++]);
     }
   }
-  carrier_ = std::make_unique<carrier::UdpCarrier>(
+  udp_group_ = std::make_unique<carrier::UdpGroup>(
       driver, std::move(peers), plan_with_paths(), std::move(plans), sets, std::move(shared),
-      carrier::UdpCarrier::Hooks{[this] {
-                                   job_.ops.progress();
-                                   end_with_host();
-                                 },
-                                 {[this](const std::string& text) { job_.log.warning(text); },
-                                  [this] { return std::string(function_.load()); }},
-                                 phase_configuration(driver)});
+      carrier::UdpGroup::Hooks{[this] {
+                                 job_.ops.progress();
+                                 end_with_host();
+                               },
+                               {[this](const std::string& text) { job_.log.warning(text); },
+                                [this] { return std::string(function_.load()); }},
+                               phase_configuration(driver)});
 }
 
 // Phases within and between sites have windows and timers of their own.
@@ -86,53 +86,53 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
 plan::Plan Courier::plan_with_paths() const {
   plan::Plan plan = ways_.plan_of_hosts();
   const std::uint32_t hosts = members_.placement.hosts();
-  if (!assigns_by_ways()) return plan;
+  if (!assigns_routes()) return plan;
   std::vector<std::vector<base::PeerId>> sends;
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const auto rounds = make_rounds(job_.options, members_.leaves, hosts, host);
     sends.push_back(rounds.value().rounds().send);
   }
-  plan.phases.front().rounds.paths = assigned_paths(members_.ways, members_.host, sends);
+  plan.phases.front().rounds.paths = assigned_paths(members_.routes, members_.host, sends);
   return plan;
 }
 
-bool Courier::assigns_by_ways() const { return assigns_paths(job_.options, members_.ways); }
+bool Courier::assigns_routes() const { return assigns_paths(job_.options, members_.routes); }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.
 void Courier::end_with_host() {
   if (!host_ || members_.leaders == 1) return;
   const auto lost = host_->node().lost();
-  if (lost) carrier_->give_up(*host_->node().failure(), *lost);
+  if (lost) udp_group_->give_up(*host_->node().failure(), *lost);
 }
 
-void Courier::close_carrier() {
-  if (carrier_) carrier_->close();
-  carrier_.reset();
+void Courier::close_udp_group() {
+  if (udp_group_) udp_group_->close();
+  udp_group_.reset();
 }
 
 std::uint64_t Courier::say_hello() {
-  const std::uint32_t hosts = carrier_->members();
-  auto buffers = make_hello(hosts, members_.host, carrier_->packet_bytes());
+  const std::uint32_t hosts = udp_group_->members();
+  auto buffers = make_hello(hosts, members_.host, udp_group_->packet_bytes());
   transport::Exchange exchange;
   exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes};
   exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes};
   const auto timeout = hello_timeout(job_.options);
-  const auto done = carrier_->run(
-      exchange, io::monotonic_now() + timeout + 4 * hosts * carrier_->config().packet_time);
+  const auto done = udp_group_->run(
+      exchange, io::monotonic_now() + timeout + 4 * hosts * udp_group_->config().packet_time);
   const auto missing = missing_hellos(buffers, members_.host);
   return done && missing.empty() ? kHelloComplete : hello_outcome(members_.host, missing);
 }
 
 void Courier::begin_together() {
   const std::byte here{1};
-  std::vector<std::byte> all(carrier_->members());
+  std::vector<std::byte> all(udp_group_->members());
   // Should it fail, the first call fails for the same reason.
-  static_cast<void>(carrier_->gather({&here, 1}, all));
+  static_cast<void>(udp_group_->gather({&here, 1}, all));
 }
 
 void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
   udp_ = true;
-  if (carrier_) counted_ = carrier_->counters();
+  if (udp_group_) counted_ = udp_group_->counters();
   if (memory) {
     node::Node::Settings settings;
     settings.peer_warning = peer_warning(job_.options);
@@ -140,13 +140,13 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     settings.progress = [this] { job_.ops.progress(); };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     settings.leaders_max = members_.leaders;
-    if (carrier_ && members_.leaders > 1) settings.loss = [this] { return carrier_->loss(); };
+    if (udp_group_ && members_.leaders > 1) settings.loss = [this] { return udp_group_->loss(); };
     host_ = std::make_unique<carrier::NodeExchange>(
         std::make_unique<node::Node>(std::move(memory), members_.placement.ranks[members_.host],
                                      members_.rank_names(), std::move(settings)),
-        members_.placement, members_.self, carrier_.get(), members_.leaders);
+        members_.placement, members_.self, udp_group_.get(), members_.leaders);
   }
-  if (carrier_) make_steps();
+  if (udp_group_) make_steps();
 }
 
 void Courier::make_steps() {
@@ -157,17 +157,17 @@ void Courier::make_steps() {
   if (!steps && (host_ || !wants_trials(job_.options) || !job_.has_native)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
-  if (steps && assigns_by_ways()) {
+  if (steps && assigns_routes()) {
     network.paths = [this](std::span<const std::uint64_t> bytes,
                            std::span<const base::PeerId> send) {
-      return assigned_paths(members_.ways, members_.host, bytes, send);
+      return assigned_paths(members_.routes, members_.host, bytes, send);
     };
   }
   if (members_.leaders > 1) {
-    slice_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, network);
+    slice_steps_ = std::make_unique<carrier::UnevenSteps>(*udp_group_, network);
   }
   if (members_.leads()) {
-    uneven_steps_ = std::make_unique<carrier::UnevenSteps>(*carrier_, std::move(network));
+    uneven_steps_ = std::make_unique<carrier::UnevenSteps>(*udp_group_, std::move(network));
   }
   if (host_) host_->make_steps_by(uneven_steps_.get(), slice_steps_.get());
 }
@@ -184,8 +184,8 @@ base::Status Courier::open_messages() {
   const auto flow_of = [&](const plan::Phase& phase) {
     return phase.reach == plan::Reach::kFar ? far_message_flow(phase) : message_flow();
   };
-  messages_ = std::make_unique<carrier::MessageCarrier>(
-      std::move(made).value(), ways_.message_plan(), flow_of, ways_.site_message_plan());
+  messages_ = std::make_unique<carrier::MessageGroup>(std::move(made).value(), ways_.message_plan(),
+                                                      flow_of, ways_.site_message_plan());
   return {};
 }
 
@@ -246,7 +246,7 @@ void Courier::goes_elsewhere(std::uint64_t bytes) { note(bytes); }
 
 void Courier::note(std::optional<std::uint64_t> elsewhere) {
   const std::lock_guard lock(mutex_);
-  if (carrier_) carrier_->begin(calls_, elsewhere);
+  if (udp_group_) udp_group_->begin(calls_, elsewhere);
   if (host_) host_->node().begin(calls_, elsewhere);
 }
 
@@ -276,8 +276,8 @@ base::Status Courier::take(tuning::Way way, const Staging& staged, std::uint64_t
         {phased ? std::optional<std::size_t>(way.index) : std::nullopt, way == tuning::kSharedWay});
   }
   if (phased) {
-    return carrier_->run_combining(way.index, {staged.send(), bytes, bytes},
-                                   {staged.recv(), bytes, bytes}, {.each = bytes});
+    return udp_group_->run_combining(way.index, {staged.send(), bytes, bytes},
+                                     {staged.recv(), bytes, bytes}, {.each = bytes});
   }
   if (way.kind != tuning::Way::Kind::kMessages) return in_rounds(equal_blocks(staged, bytes));
   return by_messages([&] {
@@ -287,7 +287,7 @@ base::Status Courier::take(tuning::Way way, const Staging& staged, std::uint64_t
 }
 
 base::Status Courier::in_rounds(transport::Exchange exchange) {
-  if (udp_) return carrier_->run(exchange);
+  if (udp_) return udp_group_->run(exchange);
   execute::Amounts amounts;
   amounts.each = exchange.send.bytes;
   amounts.sends = exchange.send.size;
@@ -336,14 +336,14 @@ base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
     return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
   }
   if (uneven_steps_) return uneven_steps_->run(exchange);
-  if (udp_) return carrier_->run_blocks(exchange);
+  if (udp_) return udp_group_->run_blocks(exchange);
   return in_rounds(exchange);
 }
 
-// What the carrier has done since it was last asked.
+// What the group has done since it was last asked.
 transport::Counters Courier::count() {
-  if (!carrier_) return {};
-  const auto now = carrier_->counters();
+  if (!udp_group_) return {};
+  const auto now = udp_group_->counters();
   auto more = now;
   more.data_sent -= counted_.data_sent;
   more.data_retransmitted -= counted_.data_retransmitted;
@@ -353,33 +353,33 @@ transport::Counters Courier::count() {
 
 void Courier::tell_others(const base::Error& error) {
   if (host_) host_->node().fail(error, members_.self);
-  if (carrier_) carrier_->give_up(error.message, members_.self);
+  if (udp_group_) udp_group_->give_up(error.message, members_.self);
   if (messages_) messages_->give_up();
 }
 
 void Courier::share_failure() {
-  if (!carrier_) return;
+  if (!udp_group_) return;
   const auto lost = host_ ? host_->node().lost() : std::nullopt;
   if (lost) {
-    carrier_->give_up(*host_->node().failure(), *lost);
+    udp_group_->give_up(*host_->node().failure(), *lost);
   } else {
-    carrier_->share_failure();
+    udp_group_->share_failure();
   }
 }
 
-base::Status Courier::late_failure() { return carrier_ ? carrier_->trouble() : base::Status{}; }
+base::Status Courier::late_failure() { return udp_group_ ? udp_group_->trouble() : base::Status{}; }
 
 void Courier::close() {
   const std::lock_guard lock(mutex_);
-  if (carrier_) {
-    const auto sum = carrier_->counters();
+  if (udp_group_) {
+    const auto sum = udp_group_->counters();
     job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
-    carrier_->close();
+    udp_group_->close();
   }
   host_.reset();
   uneven_steps_.reset();
   slice_steps_.reset();
-  carrier_.reset();
+  udp_group_.reset();
   // Where messages could not be ended, MPI may still use what they were sent from and come into.
   if (messages_ && !messages_->ended()) messages_->keep(memory_);
   messages_.reset();
@@ -387,14 +387,14 @@ void Courier::close() {
 
 transport::Counters Courier::traffic() const {
   const std::lock_guard lock(mutex_);
-  return carrier_ ? carrier_->counters() : transport::Counters{};
+  return udp_group_ ? udp_group_->counters() : transport::Counters{};
 }
 
 std::string Courier::settings_text() const {
   const std::lock_guard lock(mutex_);
-  if (!carrier_) return {};
-  return host_ ? fmt::format("{}, {}", carrier_->settings_text(), members_.placement.text())
-               : carrier_->settings_text();
+  if (!udp_group_) return {};
+  return host_ ? fmt::format("{}, {}", udp_group_->settings_text(), members_.placement.text())
+               : udp_group_->settings_text();
 }
 
 }  // namespace alm::mpi

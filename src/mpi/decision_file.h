@@ -1,4 +1,4 @@
-// The decision file on disk; tuning/decisions.h has its contents.
+// Reads and writes the decision file; tuning/decisions.h has its format.
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@
 
 namespace alm::mpi {
 
-// A missing or empty file holds none.
+// A missing or empty file has no decisions.
 base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path);
-// Takes the place of what is there in one step.
+// Replaces the file atomically.
 base::Status write_decisions(const std::string& path, std::span<const tuning::Decision> all);
 // To what the file holds by now: other jobs may have added theirs since this one read it. A file
 // that cannot be read is left alone.

@@ -1,5 +1,5 @@
-// Whether an address lies in GPU memory, which the CPU may not be able to read. Asked of the GPU
-// runtimes the program itself has loaded; none is loaded or linked here.
+// Whether an address lies in GPU memory, which the CPU may not be able to read. It asks the GPU
+// runtimes that the program has loaded; it loads and links none itself.
 #pragma once
 
 #include <mutex>
@@ -9,8 +9,8 @@ namespace alm::mpi {
 
 class DeviceMemory {
  public:
-  // Whether such addresses may turn up in this process, at any time: a runtime is loaded, or the
-  // driver it needs is there. `option` is the value of device_memory.
+  // Whether this process may ever see such addresses: a runtime is loaded, or the driver it needs
+  // is there. `option` is the value of device_memory.
   static bool may_occur(std::string_view option);
 
   // False where no runtime is loaded, or none knows the address.

@@ -19,13 +19,14 @@ class Failure {
   bool happened() const { return happened_.load(); }
   const base::Error& error() const { return error_; }  // once it has happened
 
-  // An exchange has failed, on other ranks too or for want of one. Those who may not have heard of
-  // it are told. Any thread; only the first counts.
+  // An exchange has failed on other ranks too, or because a rank is lost. Tells the ranks that may
+  // not know. Any thread; only the first call counts.
   const base::Error& give_up(const char* function, const base::Error& error);
-  // What fails here alone: the others are under way and would wait for this rank, which is alive.
+  // An error of this rank alone. It tells the others, which would wait for it because it is alive.
   const base::Error& withdraw(const char* function, const base::Error& error);
 
-  // In the program's thread, through the communicator's error handler; the error's code.
+  // Raises the error through the communicator's error handler; returns its code. In the program's
+  // thread.
   int raise() const { return job_.ops.raise(comm_, error_); }
 
  private:

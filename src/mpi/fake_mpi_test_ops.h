@@ -27,16 +27,16 @@
 
 namespace alm::mpi {
 
-constexpr int kFakeError = 17;     // of a call that is made to fail
-constexpr int kFakeDeserted = 18;  // of a collective to which not every rank has come
-constexpr int kFakeRaised = 19;    // of whatever raise() was told
+constexpr int kFakeError = 17;     // a call that was made to fail
+constexpr int kFakeDeserted = 18;  // a collective to which not every rank has come
+constexpr int kFakeRaised = 19;    // what raise() returns
 
 // Thrown by abort(): the job ends.
 struct Aborted : std::runtime_error {
   Aborted() : std::runtime_error("aborted") {}
 };
 
-// What the ranks have in common.
+// The state that the ranks share.
 class FakeJob {
  public:
   static constexpr CommHandle kWorld = 1;
@@ -63,7 +63,7 @@ class FakeJob {
     const std::lock_guard lock(mutex_);
     return calls_[rank];
   }
-  // Handles of communicators that are not what they seem.
+  // Communicators that are intercommunicators, or have ranks of other jobs.
   std::set<CommHandle> intercommunicators, of_other_jobs;
 
   // A rank was left waiting for longer than any collective takes.
@@ -153,10 +153,10 @@ class FakeMessages final : public carrier::PointToPoint {
   FakeMessages(FakeJob& job, CommHandle comm, std::uint32_t self, RankName name)
       : job_(job), comm_(comm), self_(self), name_(std::move(name)) {}
 
-  // Everything that may leave is sent at once; await() receives lane after lane.
-  base::Status start(std::size_t lane, const transport::Exchange& exchange,
+  // Everything that may leave is sent at once; await() receives strand after strand.
+  base::Status start(std::size_t strand, const transport::Exchange& exchange,
                      const io::MessageFlow&) override {
-    Lane& begun = lanes_[lane];
+    Strand& begun = strands_[strand];
     begun.exchange = exchange;
     begun.received = 0;
     for (const std::uint32_t to : exchange.rounds->send) {
@@ -164,23 +164,23 @@ class FakeMessages final : public carrier::PointToPoint {
     }
     return {};
   }
-  void make_ready(std::size_t lane, base::PeerId peer) override {
-    send(lanes_[lane].exchange, peer);
+  void make_ready(std::size_t strand, base::PeerId peer) override {
+    send(strands_[strand].exchange, peer);
   }
-  base::Result<Event> await(std::span<const std::size_t> lanes) override {
-    for (std::size_t index = 0; index < lanes.size(); ++index) {
-      const auto found = lanes_.find(lanes[index]);
-      if (found == lanes_.end()) continue;
-      Lane& lane = found->second;
-      const transport::Exchange& exchange = lane.exchange;
-      while (lane.received < exchange.rounds->recv.size()) {
-        const std::uint32_t from = exchange.rounds->recv[lane.received++];
+  base::Result<Event> await(std::span<const std::size_t> strands) override {
+    for (std::size_t index = 0; index < strands.size(); ++index) {
+      const auto found = strands_.find(strands[index]);
+      if (found == strands_.end()) continue;
+      Strand& strand = found->second;
+      const transport::Exchange& exchange = strand.exchange;
+      while (strand.received < exchange.rounds->recv.size()) {
+        const std::uint32_t from = exchange.rounds->recv[strand.received++];
         if (auto received = receive(exchange, from); !received) return received.error();
         if (exchange.reports_arrivals && exchange.recv.size_of(from) > 0) {
           return Event{index, from};
         }
       }
-      lanes_.erase(found);
+      strands_.erase(found);
       return Event{index, std::nullopt};
     }
     return base::bad_input("no exchange is under way");
@@ -222,7 +222,7 @@ class FakeMessages final : public carrier::PointToPoint {
     return {};
   }
 
-  struct Lane {
+  struct Strand {
     transport::Exchange exchange;
     std::size_t received = 0;  // messages, in the order of the rounds
   };
@@ -231,7 +231,7 @@ class FakeMessages final : public carrier::PointToPoint {
   CommHandle comm_;
   std::uint32_t self_;
   RankName name_;
-  std::map<std::size_t, Lane> lanes_;  // under way
+  std::map<std::size_t, Strand> strands_;  // under way
   std::uint64_t sent_ = 0;
 };
 
@@ -261,7 +261,7 @@ class FakeRequest final : public PendingRequest {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// What one rank calls. Types: 0 is bytes that lie back to back; any other is packed and unpacked
+// The MPI of one rank. Type 0 is bytes that lie back to back; all others are packed and unpacked
 // byte by byte, in the same order.
 class FakeMpiOps final : public MpiOps {
  public:
@@ -352,7 +352,7 @@ class FakeMpiOps final : public MpiOps {
     const auto found = states_.find(comm);
     return found == states_.end() ? nullptr : found->second;
   }
-  // The program frees the communicator; what was its state.
+  // The program frees the communicator. Returns its state.
   void* free(CommHandle comm) {
     void* const freed = state(comm);
     states_.erase(comm);

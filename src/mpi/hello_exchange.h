@@ -1,5 +1,5 @@
 // The first exchange on a new set of peers: one full packet of a known pattern for every pair. It
-// shows in one stroke that UDP passes between all hosts and that packets of this size do.
+// shows that UDP packets of this size get through between all hosts.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct HelloBuffers {
 
 HelloBuffers make_hello(std::uint32_t ranks, std::uint32_t self, std::uint64_t bytes);
 
-// Ranks whose block is not what they sent.
+// The ranks whose blocks have not come, or have come changed.
 std::vector<std::uint32_t> missing_hellos(const HelloBuffers& buffers, std::uint32_t self);
 
-// Outcomes are agreed on by their minimum: all well, else the lowest rank that misses a block, and
-// the first rank it misses one from.
+// The outcome of one rank as a number, so that the minimum is the outcome of all: complete, or the
+// lowest rank that misses a block and the first rank that it misses one from.
 constexpr std::uint64_t kHelloComplete = UINT64_MAX;
 std::uint64_t hello_outcome(std::uint32_t self, std::span<const std::uint32_t> missing);
 

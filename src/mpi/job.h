@@ -1,4 +1,4 @@
-// What all communicators of the process share.
+// The state that all communicators of the process share.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ struct Job {
   explicit Job(MpiOps& mpi) : ops(mpi) {}
 
   MpiOps& ops;
-  // False: no MPI library stands behind that could take a call. Ranks that share a host then have
-  // an endpoint each, and what is in the way is the communicator's obstacle().
+  // False: there is no MPI library to pass calls to. Ranks that share a host then have an endpoint
+  // each, and communicators report failures by obstacle() instead of warning.
   bool has_native = true;
   base::Options options;
   RandomBytes random_bytes = system_random_bytes;  // for keys
@@ -39,23 +39,23 @@ struct Job {
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
   tuning::JobShape shape;
-  node::LivenessFiles liveness;           // of the ranks that share a host with this one
-  std::vector<tuning::Decision> known;    // of jobs of this shape; equal on all ranks
+  node::LivenessFiles liveness;           // of ranks that share a host with this one
+  std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks
   std::optional<model::Profile> profile;  // of this job's network; equal on all ranks
 
-  // What a communicator has decided, for the decision file.
+  // Notes what a communicator has decided, for the decision file.
   void record(tuning::Decision decision);
   std::vector<tuning::Decision> recorded();
 
-  // The sockets and their driver, opened when first asked for; a failure is kept.
+  // The driver with its sockets, opened at the first call. A failure is remembered.
   base::Result<io::Driver*> driver();
   bool has_driver() const { return driver_ != nullptr; }
   void close_driver();
 
-  // Links of every host that paths go round, by the cluster file; equal on all ranks.
+  // How many links of every host paths use, by the cluster file; equal on all ranks.
   std::uint32_t links() const;
 
-  // Communicators made in a loop all meet the same obstacle.
+  // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);
 
   const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }

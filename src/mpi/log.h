@@ -1,4 +1,4 @@
-// What is said, on standard error, one whole line per message, or to whoever wants to hear it.
+// Writes messages to standard error, one line each, or to a sink.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ enum class LogLevel { kError, kWarning, kInfo, kDebug };
 class Log {
  public:
   Log() = default;
-  // Takes messages in place of standard error, without the prefix; any thread.
+  // Takes messages, without the prefix, in place of standard error. Any thread.
   using Sink = std::function<void(LogLevel level, std::string_view text)>;
   // `who` names the process ("rank 3 (h3)"); `level` is a value of the option `log`.
   Log(std::string who, std::string_view level, Sink sink = {});

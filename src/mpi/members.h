@@ -1,5 +1,5 @@
-// Who the ranks of a communicator are and where they are. Data, made by joining (bring_up.h); equal
-// on all ranks but for `self` and `host`.
+// Who the ranks of a communicator are and where they are. Data, filled in by bring-up; equal on all
+// ranks except `self`, `host` and parts of `routes`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "mpi/found_ways.h"
+#include "mpi/found_routes.h"
 #include "mpi/settings.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
@@ -22,24 +22,24 @@ struct Members {
   std::vector<std::string> host_names;  // [rank]
   plan::Placement placement;
   std::vector<base::HostId> hosts;   // [host] in the cluster file; empty without one
-  plan::LeafOf leaves;               // of the hosts
-  std::vector<std::uint32_t> sites;  // [host]; empty: the algorithm knows none
+  plan::LeafOf leaves;               // by host
+  std::vector<std::uint32_t> sites;  // [host]; empty: the algorithm uses no sites
   std::vector<std::string> site_names;
-  base::Nanos far_round_trip = 0;      // between sites at most, as measured; 0: it was not
-  std::optional<plan::Tuning> tuning;  // by the cluster file
-  std::uint32_t leaders = 1;           // of each host, its first ranks
-  FoundWays ways;                      // to the hosts, on their leaders
+  base::Nanos far_round_trip = 0;      // the longest between sites, as measured; 0: not measured
+  std::optional<plan::Tuning> tuning;  // from the cluster file
+  std::uint32_t leaders = 1;           // the first so many ranks of each host
+  FoundRoutes routes;                  // to the other hosts; on leaders
 
-  // The host leader.
+  // Whether this rank is its host's leader.
   bool leads() const { return placement.leads(self); }
-  // Which of the leaders of its host this rank is, if it is one.
+  // This rank's number among the leaders of its host, if is_leader().
   std::uint32_t leader() const { return placement.local_rank[self]; }
   bool is_leader() const { return leader() < leaders; }
-  // Lanes between every two ranks, where hosts have several leaders and nobody else.
+  // How many lanes there are: one for each leader, where hosts have several and no other ranks.
   std::uint32_t lanes() const { return leaders > 1 && placement.all_lead(leaders) ? leaders : 0; }
 
-  // What the ranks of a host send those of another in one exchange of blocks of `bytes`, on
-  // average: equal on all ranks.
+  // Average bytes that the ranks of one host send to those of another in an exchange of blocks of
+  // `bytes`; equal on all ranks.
   std::uint64_t host_block(std::uint64_t bytes) const;
 
   std::string name_of(std::uint32_t rank) const;  // "rank 3 on h1", "rank 3 on h1 at nancy"

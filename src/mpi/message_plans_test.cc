@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "carrier/message_carrier.h"
+#include "carrier/message_group.h"
 #include "mpi/communicator_test_ranks.h"
 
 namespace alm::mpi {
@@ -28,13 +28,13 @@ void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
     auto messages = ops.make_point_to_point(
         FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); }, 1);
     ASSERT_TRUE(messages);
-    carrier::MessageCarrier carrier(std::move(messages).value(), std::move(plan).value());
+    carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value());
     for (int call = 0; call < 3; ++call) {
       FakeBlocks blocks(kRanks, rank, bytes);
-      // The carrier leaves a rank's own block to others.
+      // A group leaves a rank's own block to others.
       std::copy_n(blocks.send.begin() + rank * bytes, bytes, blocks.recv.begin() + rank * bytes);
-      const auto done = carrier.run({blocks.send.data(), bytes, bytes},
-                                    {blocks.recv.data(), bytes, bytes}, {.each = bytes});
+      const auto done = group.run({blocks.send.data(), bytes, bytes},
+                                  {blocks.recv.data(), bytes, bytes}, {.each = bytes});
       ASSERT_TRUE(done) << what << ": " << done.error().message;
       EXPECT_TRUE(blocks.arrived()) << what;
     }
@@ -70,8 +70,8 @@ TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
       asked.push_back(phase.reach);
       return io::MessageFlow(carrier::PointToPoint::kFew);
     };
-    const carrier::MessageCarrier carrier(std::move(messages).value(), std::move(plan).value(),
-                                          flow_of, std::move(between_sites).value());
+    const carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value(), flow_of,
+                                      std::move(between_sites).value());
     EXPECT_THAT(asked, testing::UnorderedElementsAre(plan::Reach::kAny, plan::Reach::kNear,
                                                      plan::Reach::kFar));
   });

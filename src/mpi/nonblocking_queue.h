@@ -1,9 +1,9 @@
 // MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw: the call packs what is sent and queues the
 // exchange; a thread of the communicator's own carries it out, unpacks, and completes the request.
 //
-// The thread calls no collective on the user's communicator: it would come between those the
-// program calls meanwhile. What needs one (trials, comparing sizes before MPI messages) is left to
-// blocking calls. Those wait for the exchanges queued before them.
+// The thread calls no collective on the user's communicator: it would mix with those that the
+// program calls meanwhile. Only blocking calls do what needs a collective (trials, comparing sizes
+// before MPI messages); they wait for the exchanges queued before them.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace alm::mpi {
 
-// Datatypes that the user may free as soon as the call has returned.
+// Keeps datatypes alive that the user may free as soon as the call has returned.
 class HeldTypes {
  public:
   explicit HeldTypes(MpiOps& ops) : ops_(ops) {}
@@ -35,7 +35,7 @@ class HeldTypes {
   std::vector<TypeHandle> held_;
 };
 
-// What an exchange under way refers to. Of an MPI_Ialltoall: sent data is packed already.
+// The state of a queued MPI_Ialltoall. The data to send is packed already.
 struct QueuedAlltoall {
   QueuedAlltoall(MpiOps& ops, const AlltoallCall& described) : call(described), types(ops) {
     types.hold(call.recv);
@@ -46,13 +46,13 @@ struct QueuedAlltoall {
   HeldTypes types;
 };
 
-// Of an MPI_Ialltoallv or MPI_Ialltoallw.
+// The state of a queued MPI_Ialltoallv or MPI_Ialltoallw.
 struct QueuedBlocks {
   QueuedBlocks(MpiOps& ops, const BlockCall& described)
       : call(described), recv(described.recv.begin(), described.recv.end()), types(ops) {
     types.hold(recv);
   }
-  // Blocks sent are packed or stay where they are; those of `recv` are described by types held.
+  // After staging the call needs only `recv`, described by types that are held.
   void detach() {
     call.recv = recv;
     call.send = {};
@@ -76,7 +76,7 @@ class NonblockingQueue {
   // Waits for what has been queued.
   void settle();
   bool idle() const { return !worker_ || worker_->idle(); }
-  // Carries out what is queued, and ends the thread.
+  // Carries out what is queued, then ends the thread.
   void end() { worker_.reset(); }
 
  private:

@@ -1,6 +1,6 @@
-// What the interposer asks of the MPI library, without <mpi.h>: handles are opaque, so that the
-// core is compiled once and serves every MPI ABI. Implemented in abi/ops.cc. Return values are MPI
-// error codes, 0 being success.
+// The MPI functions that this room needs, without <mpi.h>: handles are opaque, so that the code is
+// compiled once and serves every MPI ABI. Implemented in abi/ops.cc. Return values are MPI error
+// codes; 0 is success.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ using RequestHandle = std::uintptr_t;
 
 constexpr int kMpiSuccess = 0;
 
-// How an exchange in the background has ended: an MPI error code, or what went wrong.
+// How a nonblocking exchange has ended: by an MPI error code or an error of ours.
 struct Outcome {
   int code = kMpiSuccess;
   base::Error failure = {};
@@ -59,25 +59,25 @@ class MpiOps {
  public:
   virtual ~MpiOps() = default;
 
-  // What a call returns may not be ignored: a collective that fails on one rank alone leaves the
-  // ranks apart (safe_collectives.h).
+  // Return codes may not be ignored: after a collective that fails on one rank alone, the ranks no
+  // longer agree (safe_collectives.h).
 
   virtual std::string library() const = 0;  // "Open MPI v5.0.8"
   virtual CommHandle world() const = 0;
   [[nodiscard]] virtual int comm_size(CommHandle comm, int& size) const = 0;
   [[nodiscard]] virtual int comm_rank(CommHandle comm, int& rank) const = 0;
   [[nodiscard]] virtual int is_intercommunicator(CommHandle comm, bool& inter) const = 0;
-  // False where some ranks are of another MPI_COMM_WORLD (spawned, connected).
+  // `within` is false where some ranks are of another MPI_COMM_WORLD (spawned, connected).
   [[nodiscard]] virtual int is_within_world(CommHandle comm, bool& within) const = 0;
 
   // Collective over `comm`. Every rank contributes bytes.size() bytes; `all` holds ranks times
   // that.
   [[nodiscard]] virtual int allgather(CommHandle comm, std::span<const std::byte> bytes,
                                       std::span<std::byte> all) = 0;
-  // One word for each rank from each rank.
+  // Sends one word to each rank and receives one from each.
   [[nodiscard]] virtual int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                                      std::span<std::uint64_t> in) = 0;
-  // Word by word.
+  // The minimum over all ranks, word by word.
   [[nodiscard]] virtual int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) = 0;
   [[nodiscard]] int allreduce_min(CommHandle comm, std::uint64_t& value) {
     return allreduce_min(comm, std::span(&value, 1));
@@ -90,15 +90,15 @@ class MpiOps {
     return code;
   }
 
-  // Collective: waits until every rank has come. Calls `late` once when that has taken longer than
-  // `patience`. Where `late` is empty it gives up then, and may leave something pending in the
+  // Collective. Waits until every rank has come, and calls `late` once when that takes longer than
+  // `patience`. With an empty `late` it gives up then, and may leave a request pending in the
   // library: the job is to be ended.
   virtual base::Status barrier(CommHandle comm, base::Nanos patience,
                                const std::function<void()>& late = {}) = 0;
   [[noreturn]] virtual void abort(CommHandle comm, int code) = 0;
 
-  // A pointer cached on a communicator. When the communicator is freed `on_delete` is called with
-  // it, from inside MPI: it may not call MPI.
+  // Caches a pointer on a communicator. When the communicator is freed, `on_delete` of AbiOps gets
+  // the pointer; it is called from inside MPI and may not call MPI.
   [[nodiscard]] virtual int set_state(CommHandle comm, void* state) = 0;
   virtual void* state(CommHandle comm) = 0;
 
@@ -108,39 +108,40 @@ class MpiOps {
   // True when the elements lie back to back in signature order: they can be sent from where they
   // are.
   virtual bool is_contiguous(const TypedBuffer& buffer) = 0;
-  // All blocks, `ranks` times count elements, to and from the plain byte stream of their signature.
+  // Converts all blocks, `ranks` times `count` elements, to and from the plain byte stream of their
+  // signature.
   [[nodiscard]] virtual int pack(const TypedBuffer& buffer, std::uint32_t ranks,
                                  std::byte* out) = 0;
   [[nodiscard]] virtual int unpack(const std::byte* in, std::uint32_t ranks,
                                    const TypedBuffer& buffer) = 0;
 
-  // Makes `buffer` describe its elements by a type that stays when the user frees his. True: by a
-  // new one, to be released.
+  // Makes `buffer` describe its elements by a type that outlives the user's. True: by a new type,
+  // to be released.
   virtual bool hold_type(TypedBuffer& buffer) = 0;
   virtual void release_type(TypeHandle type) = 0;
 
-  // May MPI be called from several threads at once?
+  // Whether MPI may be called from several threads at once.
   virtual bool threads() const = 0;
-  // `freed` tells whether the user has freed `comm`; its error handler is out of reach then.
+  // `freed` says whether the user has freed `comm`; its error handler is gone then.
   virtual base::Result<std::unique_ptr<PendingRequest>> make_request(
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;
 
-  // Collective over `comm`, on which it makes a private communicator (by split). `time_scale`: so
-  // many times slower than at full speed is the network.
+  // Collective over `comm`, from which it splits off a private communicator. `time_scale`: how many
+  // times slower than at full speed the network is.
   virtual base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       CommHandle comm, RankName name, double time_scale) = 0;
 
-  // Raises an error with this text through the communicator's error handler; returns its code. It
-  // has been logged: where errors are fatal, the job ends without another word.
+  // Raises an error with this text through the communicator's error handler; returns its code.
+  // Callers log the error before: where errors are fatal, the job ends here.
   [[nodiscard]] virtual int raise(CommHandle comm, const base::Error& error) = 0;
 
-  // The code such an error has, without raising it.
+  // The code of such an error, without raising it.
   [[nodiscard]] virtual int error_code(const base::Error& error) = 0;
 
-  // The same for a code that a function above has returned.
+  // raise() for a code that a function above has returned.
   [[nodiscard]] virtual int raise_code(CommHandle comm, int code) = 0;
 
-  // Before PMPI_Finalize: lets go of everything made inside MPI.
+  // Frees everything that was made inside MPI. Called before PMPI_Finalize.
   virtual void close() = 0;
 };
 

@@ -46,7 +46,7 @@ std::vector<std::string> hosts_of(const Job& job) {
   return hosts;
 }
 
-// Of all the hosts; empty where one is not in it.
+// The ids of all the hosts; empty if the cluster lacks one of them.
 std::vector<base::HostId> ids_in(const topology::Cluster& cluster,
                                  const std::vector<std::string>& hosts) {
   std::vector<base::HostId> ids;

@@ -1,4 +1,4 @@
-// Whether a profile (docs/profile.md) is one of this job's network.
+// Checks that a profile (docs/profile.md) is one of this job's network.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace alm::mpi {
 
-// How the network of the job is another than the one that was measured: in hosts, MPI library,
-// rates by the cluster file, MTU or time scale. Empty: it is not, as far as both are known.
+// How the job's network differs from the measured one: in hosts, MPI library, rates in the cluster
+// file, MTU or time scale. Empty: no known difference.
 std::string other_network(const model::Profile& profile, const Job& job);
 
 }  // namespace alm::mpi

@@ -1,4 +1,4 @@
-// Random contributions to the keys of UDP carriers.
+// Random contributions to the keys of UDP groups.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 
 namespace alm::mpi {
 
-// As getrandom(2).
+// See getrandom(2).
 using RandomBytes = ssize_t (*)(void* out, std::size_t bytes, unsigned flags);
 
 ssize_t system_random_bytes(void* out, std::size_t bytes, unsigned flags);
 
-// An error where there are fewer bytes than a key takes: a key that can be guessed is none.
+// An error if the source gives fewer bytes than a key has: such a key could be guessed.
 base::Result<transport::Key> random_key(RandomBytes source);
 
 }  // namespace alm::mpi

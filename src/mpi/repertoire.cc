@@ -15,8 +15,8 @@ namespace {
 // Sizes for which a choice is remembered.
 constexpr std::size_t kRememberedMax = 1024;
 
-std::string_view carrier_key(tuning::Carrier carrier) {
-  return carrier == tuning::Carrier::kUdp ? "udp" : "mpi";
+std::string_view transport_key(base::Transport transport) {
+  return transport == base::Transport::kUdp ? "udp" : "mpi";
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void Repertoire::foresee(const topology::Cluster& cluster) {
   foresee(*network_, network_->hosts);
 }
 
-// A profile is used for hosts of one rank alone, a network for the blocks between its hosts.
+// A profile is used only where hosts have one rank; a cluster file predicts blocks between hosts.
 tuning::Foreseen Repertoire::foreseen(tuning::Way way, std::uint64_t bytes) const {
   return forecast_ ? forecast_->of(key_of(way), members_.host_block(bytes)) : tuning::Foreseen{};
 }
@@ -87,7 +87,7 @@ base::Status Repertoire::plan_messages(const base::Options& options) {
   return plan_messages_between_sites(options);
 }
 
-// Who hands blocks of others on has to know their size: MPI_Alltoallv tells a rank its own alone.
+// A rank that forwards blocks must know their size; MPI_Alltoallv tells a rank its own sizes alone.
 base::Status Repertoire::plan_messages_between_sites(const base::Options& options) {
   if (members_.sites.empty() || !knows_sites(options)) return {};
   const plan::Placement& placement = members_.placement;
@@ -103,7 +103,7 @@ base::Status Repertoire::plan_messages_between_sites(const base::Options& option
 }
 
 void Repertoire::take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max) {
-  carrier_ = tuning::Carrier::kUdp;
+  transport_ = base::Transport::kUdp;
   packet_bytes_ = packet_bytes;
   phases_bytes_max_ = phases_bytes_max;
   if (site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite) {
@@ -118,10 +118,10 @@ std::size_t Repertoire::phases() const {
 }
 
 bool Repertoire::has_phases(std::uint64_t bytes) const {
-  return carrier_ == tuning::Carrier::kUdp && !combining_.empty() && bytes <= phases_bytes_max_;
+  return transport_ == base::Transport::kUdp && !combining_.empty() && bytes <= phases_bytes_max_;
 }
 
-// Equal on all ranks, those that have no part of their own in the exchange of hosts included.
+// Equal on all ranks, also on those that do not take part in the exchange of hosts.
 std::optional<std::size_t> Repertoire::choose_combining(std::uint64_t bytes) const {
   if (!has_phases(bytes)) return std::nullopt;
   return plan::choose_combining(combining_, members_.host_block(bytes), packet_bytes_);
@@ -135,7 +135,7 @@ tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
   return model_ways_.emplace(bytes, find_model_way(bytes)).first->second;
 }
 
-// Where the profile knows what the one by packets takes, one that takes less by the profile.
+// The way with the fewest packets, or a way that is faster than it by the profile.
 tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
   tuning::Way best = way_by_packets(bytes);
   if (!forecast_ || !has_phases(bytes) || names_site_way_) return best;
@@ -154,7 +154,7 @@ tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
 
 tuning::Way Repertoire::way_of_sites(std::uint64_t bytes) const {
   // Larger blocks of hosts with several ranks go piece by piece, by the same plan.
-  if (carrier_ != tuning::Carrier::kUdp || combining_.empty()) return {};
+  if (transport_ != base::Transport::kUdp || combining_.empty()) return {};
   const bool combines = members_.host_block(bytes) <= site_combined_max_;
   return tuning::phased_way(site_plans_ + (combines ? 1 : 0));
 }
@@ -169,7 +169,7 @@ tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
 
 tuning::Way Repertoire::blocks_way() const {
   const bool direct = site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite;
-  const bool over_udp = carrier_ == tuning::Carrier::kUdp && !combining_.empty();
+  const bool over_udp = transport_ == base::Transport::kUdp && !combining_.empty();
   if (over_udp && direct && !members_.placement.shared()) {
     return tuning::phased_way(site_plans_);
   }
@@ -177,9 +177,9 @@ tuning::Way Repertoire::blocks_way() const {
   return shares ? tuning::kSharedWay : tuning::Way{};
 }
 
-// Of messages of so many bytes between hosts.
+// Whether leaders share messages of so many bytes between hosts.
 tuning::Sharing Repertoire::sharing(std::uint64_t host_bytes) const {
-  const bool several = carrier_ == tuning::Carrier::kUdp && members_.leaders > 1;
+  const bool several = transport_ == base::Transport::kUdp && members_.leaders > 1;
   if (!several || host_bytes < carrier::kSharedBytesMin) return tuning::Sharing::kNone;
   return fixes_leaders_ ? tuning::Sharing::kFixed : tuning::Sharing::kTried;
 }
@@ -195,7 +195,8 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
     wanted.member_bytes = members_.host_block(bytes);
     const tuning::Way model = model_way(bytes);
     if (model.kind == tuning::Way::Kind::kPhased) wanted.model = model.index;
-    // Packets of plans for sites differ from rank to rank: those cannot be compared by packets.
+    // In plans for sites the packets differ from rank to rank, so they cannot be compared by
+    // packets.
     if (!site_request_ || foreseen(model, bytes).known()) wanted.combining = combining_;
   }
   std::vector<std::pair<tuning::Way, tuning::Foreseen>> known;  // asked for again and again
@@ -227,7 +228,7 @@ std::uint64_t Repertoire::packets_of(tuning::Way way, std::uint64_t bytes) const
 }
 
 const plan::Plan& Repertoire::plan_in_use() const {
-  if (carrier_ == tuning::Carrier::kUdp) return plan_;
+  if (transport_ == base::Transport::kUdp) return plan_;
   return site_message_plan_ ? *site_message_plan_ : message_plan_;
 }
 
@@ -244,7 +245,7 @@ std::string Repertoire::key_of(tuning::Way way) const {
     case tuning::Way::Kind::kRounds:
       break;
   }
-  return fmt::format("{} {}", carrier_key(carrier_), plan_in_use().identity);
+  return fmt::format("{} {}", transport_key(transport_), plan_in_use().identity);
 }
 
 std::string Repertoire::name_of(tuning::Way way) const {
@@ -264,7 +265,7 @@ std::string Repertoire::name_of(tuning::Way way) const {
       break;
   }
   return plan::text_of(plan_in_use()) +
-         std::string(carrier_ == tuning::Carrier::kUdp ? " over UDP" : kOverMessages);
+         std::string(transport_ == base::Transport::kUdp ? " over UDP" : kOverMessages);
 }
 
 }  // namespace alm::mpi

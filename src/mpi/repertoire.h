@@ -1,5 +1,5 @@
-// All the ways the exchanges of a communicator may go: the plans, and what the model says of them.
-// Data that follow from the members and the options; equal on all ranks.
+// All the ways that exchanges of a communicator may take: the plans, and the model's predictions
+// for them. It follows from the members and the options, and is equal on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "base/options.h"
 #include "base/result.h"
+#include "base/transport.h"
 #include "model/profile.h"
 #include "mpi/members.h"
 #include "plan/combining.h"
@@ -26,48 +27,50 @@ class Repertoire {
  public:
   explicit Repertoire(const Members& members) : members_(members) {}
 
-  // Once the members are known. Errors are the same on all ranks. `profile`: of the network; null:
-  // none. It is used where it covers the members, each on a host of its own. Between sites the
-  // rates and latencies of the cluster file do as well.
+  // Makes the plans, once the members are known. Errors are the same on all ranks. `profile` may be
+  // null; it is used if it covers the members and each has a host of its own. Between sites the
+  // rates and latencies of `cluster` take its place.
   base::Status plan(const base::Options& options, const model::Profile* profile = nullptr,
                     const topology::Cluster* cluster = nullptr);
   base::Status plan_messages(const base::Options& options);
 
-  // What bringing up has found. `phases_bytes_max`: blocks of more go without phases,
-  // but for those between sites.
+  // Bring-up has decided on UDP, or on MPI messages. `phases_bytes_max`: larger blocks go without
+  // phases, except between sites.
   void take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max);
-  void take_messages() { carrier_ = tuning::Carrier::kMessages; }
+  void take_messages() { transport_ = base::Transport::kMpi; }
 
-  const plan::Plan& plan_of_hosts() const { return plan_; }         // of hosts, over UDP
-  const plan::Plan& message_plan() const { return message_plan_; }  // of ranks
-  // Of ranks, where the option names a way between sites; for blocks of one size if it forwards
-  // any.
+  const plan::Plan& plan_of_hosts() const { return plan_; }         // over UDP
+  const plan::Plan& message_plan() const { return message_plan_; }  // among ranks
+  // Among ranks, if the option names an algorithm for sites. A plan that forwards blocks serves
+  // blocks of one size alone.
   const std::optional<plan::Plan>& site_message_plan() const { return site_message_plan_; }
-  std::span<const plan::Plan> combining() const { return combining_; }  // of hosts
-  std::size_t phases() const;  // of all plans in phases together
+  std::span<const plan::Plan> combining() const { return combining_; }  // among hosts
+  std::size_t phases() const;  // of all combining plans together
 
-  // Packets have turned out to be others than those that the profile is about.
+  // The packets have another size than those that the profile was measured with.
   void forget_forecast() { forecast_.reset(); }
   bool has_forecast() const { return forecast_ != nullptr; }
   bool rests_on_profile() const { return forecast_ != nullptr && !network_; }
-  // By the profile.
+  // The prediction of the profile.
   tuning::Foreseen foreseen(tuning::Way way, std::uint64_t bytes) const;
 
-  // The model's choice for blocks of `bytes`, of ours: by the profile where it knows enough.
+  // The model's choice among our ways for blocks of `bytes`: by the profile where it knows enough.
   tuning::Way model_way(std::uint64_t bytes) const;
   std::vector<tuning::Way> candidates(std::uint64_t bytes) const;
-  // Of blocks of any size, where the fullest rank carries `load`.
+  // The same for blocks of any size, where the fullest rank carries `load`.
   std::vector<tuning::Way> candidates_for_blocks(std::uint64_t load) const;
-  // The model's choice for those: ours.
+  // The model's choice among our ways for blocks of any size.
   tuning::Way blocks_way() const;
-  tuning::Kin kin_of(tuning::Way way) const { return tuning::kin_of(way, carrier_); }
-  bool goes_over_udp(tuning::Way way) const { return kin_of(way) == tuning::Kin::kUdp; }
-  // The model's figure for a rank; 0: it has none.
+  base::Transport transport_of(tuning::Way way) const {
+    return tuning::transport_of(way, transport_);
+  }
+  bool goes_over_udp(tuning::Way way) const { return transport_of(way) == base::Transport::kUdp; }
+  // Packets that a rank sends, by the model; 0: not known.
   std::uint64_t packets_of(tuning::Way way, std::uint64_t bytes) const;
 
-  // "udp grid:8x4", "mpi pairwise", "library": the same in every version.
+  // "udp grid:8x4", "mpi pairwise", "library". Keys are the same in every version.
   std::string key_of(tuning::Way way) const;
-  // For people: "grid 8 x 4 over UDP".
+  // "grid 8 x 4 over UDP", for people.
   std::string name_of(tuning::Way way) const;
 
  private:
@@ -84,23 +87,23 @@ class Repertoire {
   tuning::Sharing sharing(std::uint64_t host_bytes) const;
 
   const Members& members_;
-  tuning::Carrier carrier_ = tuning::Carrier::kMessages;
-  bool always_combines_ = false;  // the option says so
-  bool fixes_leaders_ = false;    // the same
-  // Of plans that know sites. Among combining_ the direct one lies at site_plans_, and behind it
-  // that which smaller blocks take.
+  base::Transport transport_ = base::Transport::kMpi;
+  bool always_combines_ = false;  // by the option
+  bool fixes_leaders_ = false;    // by the option
+  // The request for plans that know sites. These lie in combining_ from site_plans_ on: first the
+  // one for large blocks, then the one for small blocks.
   std::optional<plan::Request> site_request_;
   std::size_t site_plans_ = 0;
-  bool names_site_way_ = false;          // the option says which
-  std::uint64_t site_combined_max_ = 0;  // bytes between two hosts
+  bool names_site_way_ = false;          // the option names the algorithm for sites
+  std::uint64_t site_combined_max_ = 0;  // bytes between two hosts that count as small
   plan::Plan plan_, message_plan_;
   std::optional<plan::Plan> site_message_plan_;
-  std::vector<plan::Plan> combining_;  // where all hosts have as many ranks
-  std::uint32_t packet_bytes_ = 0;     // of blocks, over UDP
+  std::vector<plan::Plan> combining_;  // plans in phases, among hosts
+  std::uint32_t packet_bytes_ = 0;     // of blocks in a packet, over UDP
   std::uint64_t phases_bytes_max_ = 0;
-  std::optional<model::Profile> network_;  // without a measurement, which forecast_ rests on
+  std::optional<model::Profile> network_;  // a profile without measurements, for forecast_
   std::unique_ptr<tuning::Forecast> forecast_;
-  // With a forecast: its model_way of some sizes. Calls of several threads ask.
+  // With a forecast: model_way() of recent sizes. Several threads may call it.
   mutable std::mutex mutex_;
   mutable std::map<std::uint64_t, tuning::Way> model_ways_;
 };

@@ -1,4 +1,4 @@
-// What rank 0 of a communicator logs about the ways its exchanges take.
+// Logs, on rank 0 of a communicator, the ways that its exchanges take.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ class Report {
   Report(const Job& job, const Members& members, const Repertoire& ways, const Courier& courier)
       : job_(job), members_(members), ways_(ways), courier_(courier) {}
 
-  // Before an exchange, by the model's way; once for each size class and way.
+  // Logs the model's way before an exchange, once for each size class and way.
   void announce(std::uint64_t bytes);
   void announce_blocks(const char* function);
 
-  // A trial begins with what the profile says.
+  // Logs the predictions with which a trial begins.
   void begins(const Tried& tried) const;
-  // A trial takes over what an earlier job has decided.
+  // Logs that a trial takes over the decision of an earlier job.
   void adopted(const Tried& tried, tuning::Way way, const std::string& why) const;
-  // After the ranks have agreed on times. Tells decisions that are new, and trials begun anew.
+  // Logs new decisions and reopened trials. Called after the ranks have agreed on times.
   void tell(Tried& tried) const;
 
  private:
   bool shows() const;
   std::string class_text(std::uint64_t bytes) const;
   std::string subject_text(const Tried& tried) const;
-  std::string way_text(tuning::Way way) const;  // and with what settings
+  std::string way_text(tuning::Way way) const;  // with the settings
 
   const Job& job_;
   const Members& members_;

@@ -1,4 +1,4 @@
-// Set numbers of a driver that peers are told of before the sets themselves are made.
+// Set numbers of a driver, reserved so that peers can be told of them before the sets are made.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class ReservedSets {
   ReservedSets(ReservedSets&& other) noexcept;
   ReservedSets& operator=(ReservedSets&& other) noexcept;
 
-  // Empty where there were not as many left as wanted.
+  // Empty if fewer numbers were left than wanted.
   std::span<const std::uint16_t> numbers() const { return numbers_; }
-  // So many of the sets, the first, have been made: who has made them removes them.
+  // The first `made` sets have been made: their owner removes them.
   void hand_over(std::size_t made);
 
  private:

@@ -1,13 +1,11 @@
-// Collectives of which all ranks learn whether they have succeeded. A collective of the MPI library
-// may return an error on one rank while the others go on: the next one they call would then wait
-// for a rank that has turned elsewhere. So each is followed by a second one, in which the ranks
-// compare whether the first has succeeded. Where one rank fails in one of the two, all ranks end
-// alike:
+// Collectives whose success all ranks learn. A collective of the MPI library may return an error on
+// one rank while the others go on; their next collective would wait for a rank that does something
+// else. So each collective is followed by a second one, in which the ranks compare whether the
+// first has succeeded. If one rank fails in one of the two, all ranks end alike:
 //
 //   the first fails   its rank says so in the second; all ranks get an error
-//   the second fails  its rank has what the first has brought, and goes on as the others do
-//
-// For bringing up, not for what every call does.
+//   the second fails its rank has the result of the first, and goes on as the others do
+// For bring-up: every call would pay for two collectives.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +24,7 @@ class SafeCollectives {
  public:
   SafeCollectives(MpiOps& ops, CommHandle comm) : ops_(ops), comm_(comm) {}
 
-  // The records of all ranks; `all` has a place for each.
+  // Gathers the records of all ranks into `all`, which has a place for each.
   template <class Record>
   base::Status gather(const Record& mine, std::vector<Record>& all) {
     return confirm(ops_.allgather(comm_, std::as_bytes(std::span(&mine, 1)),
@@ -34,20 +32,20 @@ class SafeCollectives {
                    "MPI_Allgather");
   }
 
-  // The least of the ranks' values, word by word.
+  // Takes the minimum of the ranks' values, word by word.
   base::Status least(std::span<std::uint64_t> values) {
     return confirm(ops_.allreduce_min(comm_, values), "MPI_Allreduce");
   }
   base::Status least(std::uint64_t& value) { return least(std::span(&value, 1)); }
 
-  // The text of the one rank whose text it is, on all ranks. Empty where it fails, which it does on
-  // all ranks or none.
+  // Sends a text from the one rank where `mine` is true to all ranks. Empty: it failed, on all
+  // ranks.
   std::string tell(bool mine, const std::string& text);
 
-  // Whether it is so on every rank.
+  // Whether `here` is true on every rank.
   bool on_all(bool here);
 
-  // Waits for all ranks. Where that fails on a rank, it alone does not wait.
+  // Waits for all ranks. A rank on which this fails does not wait.
   void come_together() { on_all(true); }
 
  private:

@@ -1,4 +1,4 @@
-// The interposer between MPI_Init and MPI_Finalize, whatever the MPI.
+// Allemande between MPI_Init and MPI_Finalize, for every MPI ABI.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace alm::mpi {
 
-// What a session knows of the outside world. Tests run ranks of several hosts in one process.
+// What a session gets from outside. Tests run ranks of several hosts in one process.
 struct Surroundings {
   JobSettings settings;
   // Whether an address lies in GPU memory; empty: the GPU runtimes are asked.
@@ -27,20 +27,21 @@ struct Surroundings {
 
 class Session {
  public:
-  // Collective over MPI_COMM_WORLD, right after MPI is up. Ends the job when some ranks turn out to
-  // run without allemande: their calls and ours would wait for each other for ever.
+  // Collective over MPI_COMM_WORLD, right after MPI_Init. Ends the job if some ranks run without
+  // allemande: their calls and ours would wait for each other for ever.
   static std::unique_ptr<Session> start(MpiOps& ops, Surroundings surroundings = {});
 
-  // Collective over the call's communicator. The MPI error code; nothing: pass the call through.
+  // Collective over the call's communicator. Returns the MPI error code; nothing: pass the call
+  // through.
   std::optional<int> alltoall(const AlltoallCall& call);
   std::optional<int> alltoall_blocks(const BlockCall& call);
 
-  // The same, begun; the request completes when it is over. They do not wait for anybody: only on
-  // communicators that are up already is there something to begin.
+  // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
+  // communicators that are not up yet pass through.
   std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
   std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
 
-  // Collective over MPI_COMM_WORLD, right before MPI goes down. Later calls pass through.
+  // Collective over MPI_COMM_WORLD, right before MPI_Finalize. Later calls pass through.
   void finish();
 
   bool accelerating() const { return accelerating_; }
@@ -51,13 +52,13 @@ class Session {
            wants_threads(job_.options);
   }
 
-  // For the attribute of a communicator that is freed (MpiOps::set_state).
+  // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
 
  private:
   Session(MpiOps& ops, Surroundings surroundings);
 
-  // Of a communicator.
+  // What is known of a communicator before it is brought up.
   struct Shape {
     bool inter = false, within_world = true;
     int ranks = 0, self = 0;
@@ -74,12 +75,12 @@ class Session {
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
                                      std::optional<std::uint64_t> bytes, Exchange exchange);
-  // An MPI error code.
+  // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
   template <class Buffers>
   int in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere);
   template <class Start>
   std::optional<int> on_open_communicator(CommHandle comm, Start start);
-  // Collective where `comm` is new. An MPI error code; `found` may stay null: the call passes
+  // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(CommHandle comm, Communicator*& found);
   Shape shape_of_world() const;
@@ -97,10 +98,10 @@ class Session {
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
   double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
-  bool keeps_decisions_ = false;  // rank 0 has a file that is missing or sound
+  bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
   std::mutex mutex_;              // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
-  std::map<CommHandle, Communicator*> not_kept_;  // whose state MPI does not keep
+  std::map<CommHandle, Communicator*> not_kept_;  // MPI refused to keep their state
 };
 
 }  // namespace alm::mpi

@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 constexpr std::uint64_t kBytes = 1000;
 constexpr const char* kOurs = "udp sync-shuffle@balanced";
 
-// Of one way, what a call of kBytes takes.
+// What a call of kBytes takes by each way.
 using Times = std::vector<std::pair<std::string, double>>;
 
 class SessionProfile : public SessionTest {

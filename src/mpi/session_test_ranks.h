@@ -21,7 +21,7 @@
 
 namespace alm::mpi {
 
-// One rank's program.
+// One rank of a job, as its program sees it.
 struct FakeProcess {
   FakeMpiOps& ops;
   std::uint32_t rank;
@@ -140,7 +140,7 @@ class SessionTest : public testing::Test {
     return ends;
   }
 
-  // All ranks have been through the program without an error, or none has.
+  // Expects that either all ranks ran the program without an error, or none did.
   static void expect_alike(const std::vector<End>& ends, const std::string& what) {
     for (const End& end : ends) {
       EXPECT_EQ(end.accelerating, ends.front().accelerating) << what;
@@ -148,8 +148,8 @@ class SessionTest : public testing::Test {
     }
   }
 
-  // Every call of MPI that the program makes, made to fail on each rank in turn: each time it ends,
-  // and alike on all ranks. How many of the jobs ended with an error?
+  // Makes every MPI call of the program fail, on each rank in turn, and expects that all ranks end
+  // alike each time. Returns how many of the jobs ended with an error.
   int expect_alike_whatever_fails(const Program& program) {
     FakeJob sound(kRanks);
     for (const End& end : run(sound, program)) EXPECT_TRUE(end.good);
@@ -174,7 +174,7 @@ class SessionTest : public testing::Test {
   }
 
   bool provides_threads = false;
-  // Of all ranks.
+  // For all ranks.
   std::vector<std::string> options = {"trials=off", "log=warning", "peer_timeout_s=20"};
   std::function<void(std::uint32_t rank, Surroundings& its)> configure;
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "execute/configuration.h"
-#include "mpi/found_ways.h"
+#include "mpi/found_routes.h"
 #include "mpi/peer_record.h"
 
 namespace alm::mpi {
@@ -149,8 +149,8 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
   const auto paths = static_cast<std::uint32_t>(options.paths);
-  endpoint.paths =
-      finds_ways(options, links) ? io::sockets_to_choose_for(paths) : io::sockets_for(paths, links);
+  endpoint.paths = finds_routes(options, links) ? io::sockets_to_choose_for(paths)
+                                                : io::sockets_for(paths, links);
   endpoint.allow_gso = options.gso != "off";
   endpoint.allow_gro = options.gro != "off";
   return endpoint;

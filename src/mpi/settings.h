@@ -1,4 +1,4 @@
-// What transport and sockets are told, from the options and the cluster file.
+// Configures transport, sockets and plans from the options and the cluster file.
 #pragma once
 
 #include <cstdint>
@@ -21,64 +21,66 @@
 
 namespace alm::mpi {
 
-// Without a cluster file every host hangs on one switch of unknown speed. Then nu is 1 (reference
-// section 3) and the window is what the shallowest buffer measured in paper 000 holds, with room
+// Without a cluster file all hosts are taken to be on one switch of unknown speed. Then nu is 1
+// (reference section 3), and the window fits the shallowest buffer measured in paper 000, with room
 // for the acknowledgements.
 constexpr std::uint32_t kDefaultWindowPackets = 32;
 
-// Values of the option `algorithm` that are more than the name of one.
+// Values of the option `algorithm` that name no single algorithm.
 constexpr std::string_view kAutomatic = "auto";
 constexpr std::string_view kCombine = "combine";
 
-// Nonblocking calls are carried out by threads of ours; MPI is called by several at once then.
+// Whether threads of ours carry out nonblocking calls. Several threads then call MPI at once.
 bool wants_threads(const base::Options& options);
 
-// The algorithm knows sites: it carries blocks of one size over UDP in its phases.
+// Whether the option names an algorithm that knows sites, whose phases carry blocks of one size
+// over UDP.
 bool knows_sites(const base::Options& options);
-// Algorithms that know sites are among those to choose from, where somebody says what the sites
-// are.
+// Whether algorithms that know sites are among the candidates, if it is known what the sites are.
 bool may_take_sites(const base::Options& options);
-// What it is asked for, multi-site where it is to be chosen. `sites` lie as `leaves` do.
+// The request for the algorithm that the option names, or for multi-site if it names none. `sites`
+// lies as `leaves` does, by host or by rank.
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self);
-// Its plans: one, or those for large and for small blocks.
+// The plans for the request: one, or one for large and one for small blocks.
 base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& request);
-// All to choose from: multi-site for large blocks and for small ones, which go as local group sends
-// them; coordinators.
+// All candidates: multi-site for large blocks, multi-site for small blocks, which go as in local
+// group, and coordinators.
 base::Result<std::vector<plan::Plan>> all_site_plans(const plan::Request& request);
 
-// Ways are tried and the fastest is kept. An algorithm that is named is taken without a trial.
+// Whether ways are tried and the fastest is kept. An algorithm that the option names is taken
+// without a trial.
 bool wants_trials(const base::Options& options);
 
-// Leaders of every host: what the option says, or what a host's link by the cluster file may ask
-// for. `tuning` is null without one.
+// Leaders per host: what the option says, or as many as a host's link in the cluster file may need.
+// `tuning` is null without a cluster file.
 std::uint32_t leaders_wanted(const base::Options& options, const plan::Placement& placement,
                              const plan::Tuning* tuning);
-// A number of leaders is kept to, not tried.
+// Whether the number of leaders is fixed, not tried.
 bool fixes_leaders(const base::Options& options);
 
-// Times of the options, as the speed of the network asks for (time_scale).
+// The times of the options, scaled by time_scale.
 base::Nanos hello_timeout(const base::Options& options);
 base::Nanos peer_warning(const base::Options& options);
 base::Nanos peer_timeout(const base::Options& options);
 
-// Options that do not go together: kBadInput.
+// kBadInput: options that contradict each other.
 base::Status check_path_options(const base::Options& options);
 
 // `tuning` is null without a cluster file. `receive_buffer_bytes`: as the sockets were granted.
 transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
                                  std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes);
-// `links`: of each host, that sockets are spread over.
+// `links`: so many links of each host, over which the sockets are spread.
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
                                      std::uint32_t links = 1);
 
-// Position of each rank's host in the hierarchy, as plan::Request wants it; empty without a file.
+// Position of each host in the hierarchy, for plan::Request; empty without a cluster file.
 plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts);
 
 // The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
 plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement& placement);
 
-// None where the options exclude them or ranks are few.
+// The combining plans; none if the options exclude them or there are few ranks.
 std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
                                     std::uint32_t ranks, std::uint32_t self,
                                     plan::Keep keep = plan::Keep::kUseful);

@@ -1,6 +1,6 @@
-// At which site each host is, by what is said: by the option `sites`, by the option `site` of every
-// host, or by the cluster file, in this order. Pure: every rank comes to the same. Where nothing is
-// said, round trips may tell (site_latency.h).
+// At which site each host is: by the option `sites`, by the option `site` of every host, or by the
+// cluster file, in this order. Pure: every rank computes the same. If none of them says it, round
+// trips may (site_latency.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace alm::mpi {
 struct SitesSaid {
   // The option `sites`: ranks of each site, "30,30", or its hosts, "rennes=h[0-29]/nancy=h[30-59]".
   std::string_view sites = {};
-  std::span<const std::string> names = {};  // [rank] the option `site`; empty: not set there
+  std::span<const std::string> names = {};  // [rank] the option `site`; empty: not set on it
   const topology::Cluster* cluster = nullptr;
   std::span<const base::HostId> hosts = {};  // [host] in the cluster file; empty without one
 };
@@ -27,23 +27,24 @@ struct HostSites {
   std::vector<std::uint32_t> of;   // [host], numbered in the order of their first hosts
   std::vector<std::string> names;  // [site]
 
-  // "the algorithm is for several sites, and all hosts are at `rennes`" where there is one.
+  // Fails if there is only one site: "the algorithm is for several sites, and all hosts are at
+  // `rennes`".
   base::Status several() const;
 };
 
-// Whether the option `sites` names the hosts of each site, and does not count their ranks.
+// Whether the option `sites` names the hosts of each site, rather than counting their ranks.
 bool names_hosts(std::string_view sites);
 
-// What is wrong with the option `sites` in any job (kBadInput): it is no list, or a host is named
-// twice.
+// Errors in the option `sites` that do not depend on the job (kBadInput): it is no list, or names a
+// host twice.
 base::Status check_sites(std::string_view sites);
 
-// Whether anything is said, right or wrong.
+// Whether any of the sources names sites, right or wrong.
 bool says_sites(const SitesSaid& said);
 
-// Errors (kBadInput) name the rank, the host or the site that is in the way: counts that do not add
-// up, a host at two sites, a host of which nothing is said, a site that the cluster file does not
-// know. Sites of which no host is in this communicator are left out.
+// Errors (kBadInput) name the rank, host or site at fault: counts that do not add up, a host at two
+// sites, a host without a site, a site that the cluster file does not have. Sites without a host in
+// this communicator are left out.
 base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
                                        std::span<const std::string> host_names,
                                        const SitesSaid& said);

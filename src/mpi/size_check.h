@@ -1,5 +1,5 @@
-// Whether every rank expects what the others send it. MPI messages do not tell what is missing, so
-// sizes are compared before them.
+// Checks that every rank expects the sizes that the others send. A receiver of MPI messages cannot
+// tell that something is missing, so ranks compare sizes before they send.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace alm::mpi {
 
 struct SizesDiffer {
   base::Error error;
-  bool known_to_all = false;  // false: this rank alone cannot go on
+  bool known_to_all = false;  // false: only this rank has the error
 };
 
-// Collective. Bytes to and from each rank; nothing: they fit.
+// Collective. `sends`, `expects`: bytes to and from each rank. Nothing: they agree.
 std::optional<SizesDiffer> compare_sizes(MpiOps& ops, CommHandle comm, const Members& members,
                                          std::span<const std::uint64_t> sends,
                                          std::span<const std::uint64_t> expects);

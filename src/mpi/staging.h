@@ -1,5 +1,5 @@
-// Makes the arguments of an MPI_Alltoall two runs of plain bytes, one block per rank: the user's
-// own memory where its layout allows, else a packed copy.
+// Turns the arguments of an MPI_Alltoall into two buffers of plain bytes, one block per rank: the
+// user's own memory where its layout allows, else a packed copy.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@ namespace alm::mpi {
 
 class Staging {
  public:
-  // Afterwards send() and recv() point at ranks blocks of call.bytes() each. An MPI error code.
+  // Afterwards send() and recv() point at `ranks` blocks of call.bytes() each. Returns an MPI error
+  // code.
   [[nodiscard]] int begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
                           std::uint32_t self);
-  // Puts what has come into the user's buffer, if it is not there yet. An MPI error code.
+  // Unpacks what has come into the user's buffer, if it is in a copy. Returns an MPI error code.
   [[nodiscard]] int finish(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
   void release();
 

@@ -16,10 +16,10 @@ constexpr std::size_t kSizesCounted = 32;
 
 // Trivially copyable: rank 0 may gather and add them all up.
 struct StatsRecord {
-  std::uint64_t exchanges = 0;               // accelerated calls
-  std::uint64_t nonblocking = 0;             // of those started by a nonblocking call
-  std::uint64_t passed_through = 0;          // calls left to the MPI library
-  std::uint64_t native = 0;                  // calls it made on trial, or because it is faster
+  std::uint64_t exchanges = 0;       // accelerated calls
+  std::uint64_t nonblocking = 0;     // .. started by a nonblocking call
+  std::uint64_t passed_through = 0;  // calls left to the MPI library
+  std::uint64_t native = 0;          // calls by the library on trial, or because it is faster
   std::uint64_t over_udp = 0, over_mpi = 0;  // communicators, by transport
   std::uint64_t mpi_messages = 0;
   std::uint64_t rejected_unknown = 0;  // datagrams for no set of this process
@@ -32,7 +32,7 @@ struct StatsRecord {
   };
   std::array<Size, kSizesCounted> sizes{};
 
-  // The line of a message size; those beyond the table share the last.
+  // The entry of a message size; when the table is full, further sizes share the last one.
   Size& size(std::uint64_t bytes);
 };
 

@@ -26,10 +26,10 @@ Trials::Key Trials::key_of(std::uint64_t bytes) const {
   return {tuning::SizeClass(bytes), model.kind, model.index};
 }
 
-std::vector<tuning::Kin> Trials::kin_of(const std::vector<tuning::Way>& ways) const {
-  std::vector<tuning::Kin> kin;
-  for (const tuning::Way way : ways) kin.push_back(ways_.kin_of(way));
-  return kin;
+std::vector<base::Transport> Trials::transports_of(const std::vector<tuning::Way>& ways) const {
+  std::vector<base::Transport> out;
+  for (const tuning::Way way : ways) out.push_back(ways_.transport_of(way));
+  return out;
 }
 
 Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
@@ -42,8 +42,9 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
     std::erase_if(made.ways,
                   [](tuning::Way way) { return way.kind == tuning::Way::Kind::kMessages; });
   }
-  made.trial = tuning::Trial(kin_of(made.ways), least_time(bytes, topology::Packing::kShared),
-                             job_.options.time_scale);
+  made.trial =
+      tuning::Trial(transports_of(made.ways), least_time(bytes, topology::Packing::kShared),
+                    job_.options.time_scale);
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
     const tuning::Way way = made.ways[i];
@@ -69,7 +70,7 @@ Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
   made.bytes = load;
   made.any_size = true;
   made.ways = ways_.candidates_for_blocks(load);
-  made.trial = tuning::Trial(kin_of(made.ways), limit, job_.options.time_scale);
+  made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
   adopt(made);
   return tried_blocks_.emplace(sizes, std::move(made)).first->second;
 }
@@ -80,7 +81,7 @@ bool Trials::takes_ours(std::uint64_t load) const {
   return found == tried_blocks_.end() || found->second.way() != tuning::kNativeWay;
 }
 
-// By the links in the cluster file; 0: not known.
+// The least time the links of the cluster file allow; 0: not known.
 base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) const {
   if (members_.hosts.empty()) return 0;
   const plan::Placement& placement = members_.placement;
@@ -109,7 +110,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   return {};
 }
 
-// On the times of the slowest rank.
+// Agrees on the times of the slowest rank.
 base::Status Trials::agree(tuning::Trial& trial) const {
   std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
   const base::Nanos begin = io::monotonic_now();
@@ -121,8 +122,7 @@ base::Status Trials::agree(tuning::Trial& trial) const {
   return {};
 }
 
-// On trial, and where messages won (they would come between those of other calls), nonblocking
-// calls go the model's way.
+// MPI messages of nonblocking calls would mix with those of other calls.
 std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
   const tuning::Way model = ways_.model_way(bytes);
   if (!on()) return model;
@@ -144,7 +144,7 @@ tuning::Decision Trials::subject(const Tried& tried) const {
   decision.most_bytes = sizes.most();
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
     const tuning::Way way = tried.ways[i];
-    // Packets of blocks of any size are for who knows the sizes.
+    // The packets of blocks of any size depend on all sizes, which this rank does not know.
     const std::uint64_t packets = tried.any_size ? 0 : ways_.packets_of(way, tried.bytes);
     decision.ways.push_back({ways_.key_of(way), ways_.name_of(way), tried.trial.time(i),
                              static_cast<std::uint32_t>(tried.trial.sightings(i)), packets,
@@ -153,7 +153,7 @@ tuning::Decision Trials::subject(const Tried& tried) const {
   return decision;
 }
 
-// An earlier job of the same shape has tried this.
+// Takes over the decision of an earlier job of the same shape.
 bool Trials::adopt(Tried& tried) const {
   const tuning::Decision wanted = subject(tried);
   const auto known =
@@ -183,12 +183,12 @@ void Trials::record() const {
 }
 
 void Trials::record(const Tried& tried) const {
-  // Where a trial was reopened a moment ago, what it had found before says more.
+  // A trial that was just reopened knows less than it did before.
   const bool open = !tried.trial.decided() && tried.trial.reopened() > 0;
   if (auto found = open ? tried.kept : latest(tried)) job_.record(std::move(*found));
 }
 
-// Of the latest decision, where this trial has seen the way.
+// The latest decision, if this trial has sightings of the way decided on.
 std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
   const std::size_t way = tried.trial.chosen();
   if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return std::nullopt;

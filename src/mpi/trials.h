@@ -1,6 +1,6 @@
-// Which way each exchange of a communicator takes while ways are on trial (tuning/trial.h): ours,
-// the MPI library's own, or messages of that library in an order of ours. What is decided goes to
-// the decision file, and is taken from there.
+// Chooses the way of each exchange of a communicator while ways are on trial (tuning/trial.h): one
+// of ours over UDP, the MPI library's own, or MPI messages in one of our orders. Decisions are
+// written to the decision file and taken from it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/transport.h"
 #include "mpi/job.h"
 #include "mpi/members.h"
 #include "mpi/repertoire.h"
@@ -28,33 +29,34 @@ class Trials {
   bool on_for_blocks() const;
 
   // The trial that the next call belongs to, equal on all ranks. `messages_refused`: the ranks have
-  // found that messages cannot be had.
+  // found that MPI messages cannot be opened.
   Tried& of(std::uint64_t bytes, bool messages_refused);
-  // Of blocks of any size, by what the fullest rank carries; `limit` as in tuning::Trial.
+  // The same for blocks of any size, by the bytes that the fullest rank carries; `limit` as in
+  // tuning::Trial.
   Tried& of_blocks(std::uint64_t load, base::Nanos limit);
-  // Whether blocks will go our way where the fullest rank carries so much.
+  // Whether the next exchange of blocks with this load is carried out by us, not by the library.
   bool takes_ours(std::uint64_t load) const;
 
-  // The call has gone tried.way(), and took so long on this rank. Now and then collective. An
-  // error: this rank alone does not know what the others have agreed on.
+  // The call has taken tried.way(), and `time` on this rank. Collective at some calls, the same on
+  // all ranks. An error: this rank alone does not know what the others have agreed on.
   base::Status took(Tried& tried, base::Nanos time);
 
-  // For calls that are not on trial themselves, the way that is decided on for their size, else the
-  // model's. Nothing: the library's own.
+  // For calls that are not on trial themselves: the way decided on for their size. The model's way
+  // if there is no decision, or if MPI messages won. Nothing: the library's own.
   std::optional<tuning::Way> decided(std::uint64_t bytes) const;
 
-  // For the decision file.
+  // Hands all decisions to the job, for the decision file.
   void record() const;
 
  private:
   using Key = std::tuple<tuning::SizeClass, tuning::Way::Kind, std::uint32_t>;  // the model's way
 
   Key key_of(std::uint64_t bytes) const;
-  std::vector<tuning::Kin> kin_of(const std::vector<tuning::Way>& ways) const;
+  std::vector<base::Transport> transports_of(const std::vector<tuning::Way>& ways) const;
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
   base::Status agree(tuning::Trial& trial) const;
   tuning::Decision subject(const Tried& tried) const;
-  bool adopt(Tried& tried) const;  // false: no
+  bool adopt(Tried& tried) const;  // false: no earlier job has tried this
   std::optional<tuning::Decision> latest(const Tried& tried) const;
   void record(const Tried& tried) const;
 

@@ -1,6 +1,6 @@
 // A thread that carries out the nonblocking exchanges of one communicator, in the order in which
-// they were started. One per communicator: ranks may start exchanges on several communicators in
-// different orders, and an exchange that waits for a late rank must not hold up the others.
+// they were started. Each communicator has one: ranks may start exchanges on several communicators
+// in different orders, and an exchange that waits for a late rank must not hold up others.
 #pragma once
 
 #include <condition_variable>

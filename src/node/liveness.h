@@ -1,7 +1,7 @@
-// How the ranks of a host see that one of them is dead: each holds a lock on a byte of a file for
-// as long as it lives, and the kernel drops the lock with the process, whatever way that ends. The
-// file is anonymous, so that nothing is left behind. One file serves all communicators that a
-// process leads on its host: descriptors do not grow with communicators
+// How the ranks of a host see that one of them is dead: each locks a byte of a file for as long as
+// it lives, and the kernel drops the lock with the process, however it ends. The file is anonymous,
+// so that nothing is left behind. One file serves all communicators that a process leads on its
+// host, so that the number of descriptors does not grow with communicators
 // (docs/adr/0009-several-ranks-per-host.md).
 #pragma once
 
@@ -26,7 +26,7 @@ class LivenessFile {
 
   int file() const { return file_; }
   std::uint64_t inode() const { return inode_; }
-  // Of the process that has locked this byte.
+  // The state of the process that has locked this byte.
   Life life_of(std::uint64_t byte) const;
 
  private:
@@ -38,17 +38,17 @@ class LivenessFile {
   std::uint64_t inode_;
 };
 
-// The files this process has open. It may open a file once only: the kernel drops the locks of a
-// process when any of its descriptors of the file is closed. So the last user closes the file with
-// the mutex held, and whoever asks for it meanwhile gets one that is open or opens it after that.
+// The liveness files that this process has open. It may open each file only once: the kernel drops
+// the locks of a process when any of its descriptors of the file is closed. So the last user closes
+// the file with the mutex held, and another thread gets a file that is open or opens it after that.
 class LivenessFiles {
  public:
-  // Each locks byte `number`, which no other process of the host uses, and stays open for as long
-  // as somebody holds it. Any thread.
+  // own() and of() lock byte `number`, which no other process of the host uses. The file stays open
+  // for as long as somebody holds the pointer. Any thread.
   //
   // This process's own, for the communicators it leads.
   base::Result<std::shared_ptr<const LivenessFile>> own(std::uint64_t number);
-  // Descriptor `file` of process `host_leader`, which says that it is this inode.
+  // Descriptor `file` of process `host_leader`, whose inode must be `inode`.
   base::Result<std::shared_ptr<const LivenessFile>> of(pid_t host_leader, int file,
                                                        std::uint64_t inode, std::uint64_t number);
 

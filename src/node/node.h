@@ -6,9 +6,9 @@
 //   take     a rank has copied what is for it
 //
 // Even and odd turns have buffers of their own: a rank may post turn n once all have taken n - 2.
-// Waiting ranks sleep, let MPI proceed every millisecond and look every tenth of a second whether
-// those they wait for are alive, and not in another kind of exchange in this call. A failure found
-// by one ends the waiting of all.
+// Waiting ranks sleep and let MPI proceed every millisecond. Every tenth of a second they check
+// that the ranks they wait for are alive, and in the same kind of exchange in this call. A failure
+// that one rank finds ends the waiting of all.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@
 
 namespace alm::node {
 
-// What a rank has come with: equal on all ranks in a correct program.
+// The call that a rank is in: equal on all ranks in a correct program.
 struct NodeCall {
   enum Kind : std::uint64_t { kNone, kAlltoall, kBlocks };
   Kind kind = kNone;
   std::uint64_t bytes = 0;  // per pair; kAlltoall
-  // So many ranks of the host, its first, exchange a part each: all of them are leaders.
+  // The first so many ranks of the host lead: each exchanges a part.
   std::uint32_t leaders = 1;
 };
 
@@ -40,13 +40,13 @@ class Node {
     base::Nanos peer_warning = 0, peer_timeout = 0;
     std::function<void()> progress;  // as io::Driver's
     std::function<void(const std::string&)> warn;
-    std::uint32_t leaders_max = 1;  // of any call
-    // On leaders: what they know of the other hosts while they wait for their own.
+    std::uint32_t leaders_max = 1;  // in any call
+    // On leaders: a loss on other hosts, looked at while they wait for ranks of their own.
     std::function<std::optional<io::Driver::Loss>()> loss;
   };
 
-  // names[rank of the communicator]; `ranks` are those of this host, the host leader first. All of
-  // them have the memory mapped.
+  // `names` lies by rank of the communicator; `ranks` are those of this host, the host leader
+  // first. Precondition: all of them have the memory mapped.
   Node(std::unique_ptr<NodeMemory> memory, std::vector<std::uint32_t> ranks,
        std::vector<std::string> names, Settings settings);
 
@@ -54,23 +54,24 @@ class Node {
   std::uint32_t local_rank() const { return memory_->local_rank(); }
   const NodeMemory& memory() const { return *memory_; }
 
-  // As UdpCarrier's, for the ranks of this host.
+  // See UdpGroup::begin; for the ranks of this host.
   void begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere);
 
-  // Before a turn's data are written, and after.
+  // Called before a turn's data are written, and after.
   base::Status ready_to_post(std::uint64_t turn);
   void post(std::uint64_t turn, const NodeCall& call);
-  // By the leaders: all have posted, with the same call. Then, when they have exchanged the data:
+  // On leaders: waits until all have posted the same call. deliver() follows when the data are
+  // exchanged.
   base::Status await_posts(std::uint64_t turn, const NodeCall& call);
   void deliver(std::uint64_t turn);
-  // By all: every leader has delivered. Then, when they have copied their data:
+  // On all ranks: waits until every leader has delivered. take() follows when the data are copied.
   base::Status await_delivery(std::uint64_t turn);
   void take(std::uint64_t turn);
 
-  // All ranks of the host fail with this error, now or when they next come. `lost`: the rank of the
-  // communicator for want of which. The first failure stays.
+  // Makes all ranks of the host fail with this error, now or in their next call. `lost`: the lost
+  // rank of the communicator that caused it. The first failure stays.
   void fail(const base::Error& error, std::optional<std::uint32_t> lost);
-  // What has been told to fail(), here or by another rank.
+  // The arguments of the first fail(), here or on another rank.
   std::optional<std::string> failure() const;
   std::optional<std::uint32_t> lost() const;
 
@@ -78,7 +79,7 @@ class Node {
 
  private:
   enum class Side { kPosted, kDelivered, kTaken };
-  struct Watch {  // on one rank of the host
+  struct Watch {  // what is known of one rank of the host
     base::Nanos stopped_since = 0;
     bool warned = false;
   };

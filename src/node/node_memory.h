@@ -1,8 +1,7 @@
 // The memory that the ranks of a communicator on one host share. It has no name: the host leader
-// makes an anonymous file, and the others open it through /proc, so that nothing can be left
-// behind, whatever way the processes end (docs/adr/0009-several-ranks-per-host.md). When all have
-// it mapped, nobody keeps it open. Who is alive is seen by another file (liveness.h), of which this
-// memory says where it is.
+// makes an anonymous file, and the others open it through /proc, so that nothing is left behind,
+// however the processes end (docs/adr/0009-several-ranks-per-host.md). When all have it mapped,
+// nobody keeps it open. Another file shows who is alive (liveness.h); this memory says where it is.
 #pragma once
 
 #include <sys/types.h>
@@ -20,29 +19,29 @@
 
 namespace alm::node {
 
-// Everybody computes the same from what is known to all ranks of the communicator.
+// Every rank of the communicator computes the same shape.
 struct NodeShape {
   std::uint32_t here = 0;        // ranks on this host
   std::uint32_t ranks = 0;       // of the communicator
   std::uint32_t hosts = 0;       // of the communicator
-  std::uint64_t slab_bytes = 0;  // of one of the four data buffers
+  std::uint64_t slab_bytes = 0;  // size of each of the four data buffers
 };
 
 constexpr std::size_t kFailureTextBytes = 480;
 constexpr std::uint64_t kCacheLine = 64;
 
-// A count that others wait for: they sleep on `event`, which changes when the count is reached.
+// A count that ranks wait for: they sleep on `event`, which changes when the count is reached.
 struct alignas(kCacheLine) SharedGate {
-  std::atomic<std::uint64_t> count[2];  // of even and of odd turns
+  std::atomic<std::uint64_t> count[2];  // in even and in odd turns
   std::atomic<std::uint32_t> event;
 };
 
 struct alignas(kCacheLine) SharedSlot {      // of one rank
   std::atomic<std::uint64_t> posted, taken;  // turns
-  std::atomic<std::uint64_t> number;         // of its process, the byte of the liveness file
-  std::atomic<std::uint64_t> kind, bytes;    // of the call it has come with
-  std::atomic<std::uint64_t> call;           // of the program, begun last; equal on all ranks
-  std::atomic<std::uint64_t> elsewhere;      // what it sends to each in it by other means, + 1
+  std::atomic<std::uint64_t> number;         // its process's byte in the liveness file
+  std::atomic<std::uint64_t> kind, bytes;    // of the NodeCall it is in
+  std::atomic<std::uint64_t> call;           // number of the program's call that it began last
+  std::atomic<std::uint64_t> elsewhere;      // bytes it sends to each by other means in it, + 1
 };
 
 struct SharedHead {
@@ -57,7 +56,7 @@ struct SharedHead {
   std::uint32_t lost;                                     // rank, or kNobody
   base::ErrorCode failure_code;
   std::array<char, kFailureTextBytes> failure;
-  // Of the running call, where sizes differ:
+  // For the running call, where sizes differ:
   std::uint64_t slabs;
   std::uint32_t leaders;  // that share its messages
   std::uint32_t differs;  // 1: some ranks do not agree on a size
@@ -67,18 +66,18 @@ class NodeMemory {
  public:
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-  // A process as the others of its host see it: the files it has open, and a number that no other
-  // of them has (its rank in the job).
+  // This process, as other processes of its host see it: the files it has open, and a number that
+  // is its own on the host (its rank in the job).
   struct Process {
     LivenessFiles& liveness;
     std::uint64_t number = 0;
   };
 
-  // By the host leader, which has local rank 0. `nonce` is what the others know it by.
+  // For the host leader, which has local rank 0. The others recognise the memory by `nonce`.
   static base::Result<std::unique_ptr<NodeMemory>> create(const NodeShape& shape,
                                                           const transport::Key& nonce,
                                                           const Process& self);
-  // By the others: descriptor `file` of process `host_leader`.
+  // For the other ranks: maps descriptor `file` of process `host_leader`.
   static base::Result<std::unique_ptr<NodeMemory>> attach(const NodeShape& shape,
                                                           const transport::Key& nonce,
                                                           pid_t host_leader, int file,
@@ -88,18 +87,19 @@ class NodeMemory {
   NodeMemory(const NodeMemory&) = delete;
   NodeMemory& operator=(const NodeMemory&) = delete;
 
-  // The host leader's descriptor, for the others to open; -1 when closed.
+  // The host leader's descriptor, which the others open; -1 when closed.
   int file() const { return file_; }
-  // All have it mapped.
+  // Precondition: all ranks have it mapped.
   void close_file();
   std::uint32_t local_rank() const { return local_rank_; }
   const NodeShape& shape() const { return shape_; }
 
   SharedHead& head() const { return *reinterpret_cast<SharedHead*>(base_); }
   SharedSlot& slot(std::uint32_t local_rank) const;
-  // What a rank sends to, or expects from, every rank, in this call and the one before.
+  // The bytes that a rank sends to, or expects from, every rank, in call `call` or the one before.
   std::span<std::uint64_t> sizes(std::uint64_t call, bool send, std::uint32_t local_rank) const;
-  // The sizes all hosts tell this one and are told by it: for each host a word and those sizes.
+  // The sizes that this host tells all hosts, or is told by them: for each host a word and the
+  // sizes.
   std::span<std::uint64_t> headers(bool send) const;
   std::byte* slab(std::uint64_t turn, bool send) const;
 

@@ -1,5 +1,5 @@
-// Data on their way through the memory of a host, slab after slab: while its leaders exchange one
-// with the other hosts, the other ranks take the one before and put in the one after.
+// Takes data through the memory of a host, slab after slab: while the leaders exchange one slab
+// with other hosts, the other ranks copy out the slab before and copy in the slab after it.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace alm::node {
 
 constexpr std::uint64_t kNodeSlabBytes = 16u << 20;
-// A message between hosts may begin with so much that is no data (carrier/node_blocks.h).
+// A message between hosts may begin with a head of this size (carrier/node_blocks.h).
 constexpr std::uint64_t kMessageHeadBytes = 32;
 
-// The same slabs on every host; `slab_bytes_min` is kNodeSlabBytes but in tests.
+// Gives the same slabs on every host; `slab_bytes_min` is kNodeSlabBytes except in tests.
 NodeShape node_shape(const plan::Placement& placement, std::uint32_t host,
                      std::uint64_t slab_bytes_min);
 
@@ -24,15 +24,15 @@ class SlabData {
  public:
   virtual ~SlabData() = default;
   virtual void copy_in(std::uint64_t slab, std::byte* send) = 0;
-  // By every leader of the call, when all have copied in.
+  // Called on every leader of the call when all ranks have copied in.
   virtual base::Status exchange(std::uint64_t slab, std::byte* send, std::byte* recv) = 0;
-  // For want of which rank that has failed, as Node::fail has it.
+  // The lost rank for which exchange() has failed (see Node::fail).
   virtual std::optional<std::uint32_t> lost() const { return std::nullopt; }
-  // `send` holds what ranks of the same host exchange.
+  // `send` holds the blocks between ranks of the same host.
   virtual void copy_out(std::uint64_t slab, const std::byte* send, const std::byte* recv) = 0;
 };
 
-// Takes `slabs` turns from `turn` on, which moves. What fails for one rank of the host fails for
+// Takes `slabs` turns from `turn` on, and advances `turn`. An error of one rank of the host fails
 // all.
 base::Status run_slabs(Node& node, SlabData& data, std::uint64_t slabs, const NodeCall& call,
                        std::uint64_t& turn);

@@ -22,13 +22,13 @@
 #include "node/node_slabs.h"
 #include "plan/placement.h"
 
-// Of a build that counts lines (preset `coverage`): exit() writes the counts, _Exit() does not.
-// NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming)
+// Present in a build that counts lines (preset `coverage`): exit() writes the counts, _Exit() does
+// not. NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming)
 extern "C" void __gcov_dump() __attribute__((weak));
 
 namespace alm::node {
 
-// What processes tell each other before they share anything else.
+// The memory by which the processes meet before they share anything else.
 struct Bootstrap {
   static constexpr std::size_t kRanksMax = 32;
   struct Entry {
@@ -39,7 +39,7 @@ struct Bootstrap {
   Entry entries[kRanksMax];
   std::atomic<std::uint32_t> come[8];
 
-  // Of all of `ranks`, in any stage as often as they like.
+  // Waits until all of `ranks` have come to this stage; any number of times.
   void meet(std::size_t stage, std::uint32_t ranks) {
     const std::uint32_t all = (come[stage]++ / ranks + 1) * ranks;
     while (come[stage] < all) std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -58,7 +58,7 @@ class Processes {
   const plan::Placement& placement() const { return placement_; }
   Bootstrap& bootstrap() const { return *bootstrap_; }
 
-  // In a process of its own for every rank: its body, which ends with what went wrong.
+  // Runs the body of every rank in a process of its own. The body returns what went wrong.
   void start(const std::function<std::string(std::uint32_t rank)>& body) {
     for (std::uint32_t rank = 0; rank < placement_.rank_count(); ++rank) {
       const pid_t pid = ::fork();
@@ -85,7 +85,7 @@ class Processes {
     }
   }
 
-  // By a rank: its end of the memory of its host. Uses stages 0 and 1.
+  // Called in a rank's process: opens the memory of its host. Uses stages 0 and 1.
   std::unique_ptr<Node> open_node(std::uint32_t rank, Node::Settings settings,
                                   std::uint64_t slab_bytes = kNodeSlabBytes) const {
     const std::uint32_t host = placement_.host_of[rank];

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "routing/routes.h"
-#include "schedule/ways.h"
+#include "schedule/spread_over_routes.h"
 
 namespace alm::plan {
 namespace {
@@ -30,34 +30,34 @@ class Assigner {
               std::vector<std::uint8_t>& out) const {
     std::vector<schedule::LeafSend> sends;
     std::vector<Pair> pairs;
-    std::uint32_t ways = 1;
+    std::uint32_t routes = 1;
     for (const auto& [from, to] : step) {
       const std::uint32_t leaf = leaf_of_[members_[from].value];
       const std::size_t choices = routes_.choices(leaf, members_[to].value).size();
       if (choices < 2) continue;
-      ways = std::max(ways, static_cast<std::uint32_t>(choices));
+      routes = std::max(routes, static_cast<std::uint32_t>(choices));
       sends.push_back({leaf, leaf_of_[members_[to].value]});
       pairs.push_back({from, to, leaf});
     }
     const auto leaves = static_cast<std::uint32_t>(cluster_.switches.size());
-    const auto way = schedule::spread_over_ways(sends, leaves, ways);
+    const auto route = schedule::spread_over_routes(sends, leaves, routes);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      out[std::size_t{pairs[i].from} * members_.size() + pairs[i].to] = path_by(pairs[i], way[i]);
+      out[std::size_t{pairs[i].from} * members_.size() + pairs[i].to] = path_by(pairs[i], route[i]);
     }
   }
 
  private:
   std::uint32_t to_switch(std::uint32_t node) const { return node - cluster_.host_count(); }
 
-  std::uint8_t path_by(const Pair& pair, std::uint32_t way) const {
+  std::uint8_t path_by(const Pair& pair, std::uint32_t route) const {
     const std::uint32_t from = members_[pair.from].value, to = members_[pair.to].value;
     const auto choices = routes_.choices(pair.leaf, to);
-    const std::uint32_t wanted = choices[way % choices.size()];
+    const std::uint32_t wanted = choices[route % choices.size()];
     for (std::uint32_t path = 0; path < paths_; ++path) {
       std::uint32_t flow = routes_.enter(from, to, routing::label(rule_, from, to, path));
       if (routes_.next(pair.leaf, to, flow) == wanted) return static_cast<std::uint8_t>(path);
     }
-    return static_cast<std::uint8_t>(way % paths_);
+    return static_cast<std::uint8_t>(route % paths_);
   }
 
   const topology::Cluster& cluster_;

@@ -10,7 +10,7 @@
 
 namespace alm::plan {
 
-// What crosses from one part of a level of the network to another.
+// Messages and blocks that cross from one part of a level of the network to another.
 struct Crossings {
   std::uint64_t messages = 0;
   std::uint64_t blocks = 0;  // whole ones, or parts
@@ -19,14 +19,14 @@ struct Crossings {
 };
 
 struct Proof {
-  // The first thing wrong, with the phase and the ranks it concerns; empty: every block arrives,
-  // whole and once, and all ranks take each message for the same.
+  // The first thing wrong, with its phase and ranks; empty: every block arrives, whole and once,
+  // and sender and receiver agree on each message.
   std::string wrong;
   std::vector<Crossings> crossings;  // by level of `leaf_of`
-  std::uint64_t messages = 0;        // all of them, in memory too
+  std::uint64_t messages = 0;        // all, those in memory included
 };
 
-// `plans` lie [rank]. O(ranks^2) memory.
+// `plans` lies by rank. O(ranks^2) memory.
 Proof prove(std::span<const Plan> plans, const LeafOf& leaf_of = {});
 
 }  // namespace alm::plan

@@ -184,7 +184,7 @@ TEST(Proof, RefusesAMessageThatNobodySends) {
   EXPECT_THAT(prove(plans).wrong, HasSubstr("does not send rank"));
 }
 
-TEST(Proof, PartsOfABlockMayGoDifferentWays) {
+TEST(Proof, PartsOfABlockMayTravelApart) {
   // Rank 0 hands rank 1 its block in two halves: one directly, one by way of rank 2.
   const auto plan = [](std::uint32_t self) {
     Plan made;

@@ -8,12 +8,12 @@ namespace {
 
 constexpr double kMicros = 1e6;
 constexpr std::uint64_t kManyPackets = 64;  // of a block, so that the last one does not matter
-// Of the queue before a wide-area link, what ranks that are late may fill all together.
+// Ranks that are late may together fill 1 / kBurstPart of the queue before a wide-area link.
 constexpr std::uint32_t kBurstPart = 4;
 constexpr std::uint32_t kBurstMax = 32;
 constexpr std::uint32_t kWindowLeast = 64;
-// Of the queue before a host, for what its own site sends it, and for what other sites, which may
-// be out of step, send it at the same time.
+// A host's own site may fill 1 / kHostPart of the queue before it: other sites, which may be out of
+// step, send to it at the same time.
 constexpr std::uint32_t kHostPart = 4;
 constexpr double kAtHosts = 2;  // a pace of less than so many frames of a host
 // Ends of blocks count for so many times as much as the room in the queue asks for.

@@ -1,10 +1,9 @@
-// What the transport is told of a phase between sites: how fast to send, how much may be on its
-// way.
+// Tunes the transport for a phase between sites: how fast to send, and how much may be on its way.
 //
-// The links of an exchange are loaded evenly from its first moment to its last if every rank
-// spreads what it sends to other sites over the time that the busiest link needs. So a full frame
-// leaves every T / n, with T that time and n the frames this rank has to send: nothing gathers
-// before a wide-area link, and nothing needs to come back before more may leave.
+// The links are loaded evenly during the whole exchange if every rank spreads its packets to other
+// sites over T, the time that the busiest link needs. So a full frame leaves every T / n, where n
+// is the number of frames that this rank sends: nothing gathers before a wide-area link, and a rank
+// need not wait for acknowledgements.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +16,32 @@
 
 namespace alm::plan {
 
-// A link that is asked for all it carries never gets rid of a queue; acknowledgements come on top.
-// So T is taken so many times as long.
+// A fully loaded link never drains its queue, and acknowledgements add to the load. So T is made
+// longer by this factor.
 inline constexpr double kFarSpare = 1.015;
 
 struct FarTuning {
   double pace_us = 0;               // between two full frames; 0: nothing to send
   std::uint32_t burst_packets = 1;  // sent at once by a rank that is late
-  // What the short end of a longer block counts for at least, as part of a full frame.
+  // The short last packet of a longer block counts as at least this part of a full frame.
   double end_least = 0;
-  double round_trip_us = 0;          // of the links between the farthest two, there and back
-  std::uint32_t window_packets = 1;  // on the way at most: for a network slower than it is said
+  double round_trip_us = 0;          // between the farthest two hosts, latencies of links alone
+  std::uint32_t window_packets = 1;  // a bound, for networks slower than the cluster file says
 };
 
-// What an exchange asks of the network, and of this rank in the phase.
+// What the exchange asks of the network, and the phase of this rank.
 struct FarLoad {
-  double seconds = 0;            // the busiest link needs, as topology::alltoall_limit_seconds
-  std::uint64_t wire_bytes = 0;  // this rank sends in the phase, with the framing around them
+  double seconds = 0;            // T, see topology::alltoall_limit_seconds
+  std::uint64_t wire_bytes = 0;  // that this rank sends in the phase, framing included
 };
 
 class FarTuner {
  public:
-  // `hosts` and `site_of` lie [rank].
+  // `hosts` and `site_of` lie by rank.
   FarTuner(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
            std::span<const std::uint32_t> site_of);
 
-  // Of equal blocks of many packets: the pace is the same for all of them.
+  // The load of equal blocks of many packets; the pace is the same for all sizes.
   FarLoad equal_load(const Phase& phase) const;
   FarTuning tune(const Phase& phase, const FarLoad& load) const;
 
@@ -56,12 +55,13 @@ class FarTuner {
   double end_least_ = 0;
 };
 
-// One receiver gets far more of this rank than others; it is the same one for all senders.
+// Whether one receiver gets far more from this rank than others; then it is the same for all
+// senders.
 bool gathers(const Phase& phase);
 
-// Of a phase within a site: as tune() for its members alone. Where all send one of them far more
-// than the others, they share a quarter of what its port holds: other sites send to it, too.
-// `hosts` lie [rank].
+// For a phase within a site: as tune() for its members alone. If the phase gathers(), its senders
+// share a quarter of what the receiver's port holds, because other sites send to it too. `hosts`
+// lies by rank.
 Tuning tune_near(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
                  const Phase& phase);
 

@@ -111,7 +111,7 @@ class Aggregation {
     return phase;
   }
 
-  // Of the ranks that are not leaders.
+  // The phase of a rank that does not lead.
   Phase idle() const {
     Phase phase;
     phase.members = {self_};

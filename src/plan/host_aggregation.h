@@ -1,6 +1,6 @@
-// Several ranks per host: the ranks of a host hand what leaves it to one of them, its leader; the
-// leaders exchange as a plan of the hosts says, one message for each pair of hosts; and each leader
-// hands out what has come. Blocks between ranks of one host stay in its memory.
+// Plans for several ranks per host: the ranks of a host pass the blocks for other hosts to the host
+// leader; the leaders exchange by a plan of the hosts, one message for each pair of hosts; and each
+// leader hands out the blocks that come. Blocks between ranks of one host stay in its memory.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace alm::plan {
 // in messages and in the memory of hosts: by destination, then by origin.
 std::vector<Move> blocks_between(const Placement& placement, std::uint32_t from, std::uint32_t to);
 
-// The part of one rank. `of_hosts` is the plan of its host among the hosts, which it expands. Where
-// every host has one rank, that plan is the answer.
+// Expands `of_hosts`, the plan of this rank's host among the hosts, into the plan of the rank.
+// Where every host has one rank, the two are the same.
 Plan over_hosts(const Plan& of_hosts, const Placement& placement, base::Rank self);
 
 }  // namespace alm::plan

@@ -1,4 +1,4 @@
-// How fast a rank can send where the exchange has the links for itself.
+// How fast a rank can send if no one else uses the links.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace alm::plan {
 
-// From one datagram of a rank to the next in an exchange of all with all, when the link that limits
-// it is always busy; 0: with fewer than two hosts.
+// The time from one datagram of a rank to the next in a complete exchange whose limiting link is
+// always busy; 0 with fewer than two hosts.
 double limit_time_us(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
                      std::uint32_t datagram_bytes);
 

@@ -18,7 +18,7 @@ TEST(LimitTime, OnOneSwitchIsThatOfTheHostLink) {
   EXPECT_NEAR(limit_time_us(cluster, all(cluster), 1472), 121.12, 0.01);
 }
 
-// Of 31 packets 24 leave their leaf of 8 hosts: 8 * 24 / 31 per step, of 24.2 us each.
+// 24 of 31 packets leave their leaf of 8 hosts: 8 * 24 / 31 per step, 24.2 us each.
 TEST(LimitTime, IsThatOfAnUplinkThatIsTooNarrow) {
   const auto cluster = topology::build_tree({.groups = {8, 8, 8, 8}, .uplink_mbit_s = 500});
   EXPECT_NEAR(limit_time_us(cluster, all(cluster), 1472), 8 * 24.0 / 31 * 24.224, 0.01);

@@ -12,7 +12,7 @@
 //     simple    t = n1 floor(x / n1) + i; less n1 if there is no such rank (the paper stops there)
 // In phase 2, i exchanges with x = i + n1 (s - 1) in step s = 1 .. ceil(n2 / n1) all that either
 // has for the other. The steps give the order of a rank's partners; packets to all of them
-// alternate, so that the latency of the long way is waited for once and not in every step.
+// alternate, so that the latency of the long route is waited for once and not in every step.
 //
 // The largest message between sites has n1 blocks one way; the other way ceil(n2 / floor(n2 / n1))
 // (balanced, which nothing undercuts) or n1 + n2 mod n1 (simple).

@@ -1,5 +1,5 @@
-// The orders in which an exchange goes over MPI messages: those in which MPI libraries do it
-// themselves, so that whichever of them is best somewhere can be matched.
+// The orders in which an exchange goes over MPI messages. They are those of MPI libraries, so that
+// we can match whichever is best on a network.
 #pragma once
 
 #include <cstdint>

@@ -73,8 +73,8 @@ std::uint64_t combined_bytes_max(const Request& request, std::uint32_t packet_by
   for (std::uint32_t a = 0; a < sites.value().count(); ++a) {
     for (std::uint32_t b = a + 1; b < sites.value().count(); ++b) {
       const auto [few, many] = std::minmax({sites.value().size(a), sites.value().size(b)});
-      const std::uint32_t carriers = many / few;
-      largest = std::max({largest, few, (many + carriers - 1) / carriers});
+      const std::uint32_t senders = many / few;
+      largest = std::max({largest, few, (many + senders - 1) / senders});
     }
   }
   return packet_bytes / largest;

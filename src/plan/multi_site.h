@@ -1,4 +1,4 @@
-// When blocks between sites are better sent together (multi_site.cc).
+// Up to which size blocks between sites are combined (multi_site.cc).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace alm::plan {
 
-// The largest blocks that are: as long as every message between sites fits one packet. Equal on all
-// ranks, whoever asks. 0: the request has no plan.
+// The largest such size: every message between sites then fits one packet. Equal on all ranks,
+// whatever `request.self`. 0: the request has no plan.
 std::uint64_t combined_bytes_max(const Request& request, std::uint32_t packet_bytes);
 
 }  // namespace alm::plan

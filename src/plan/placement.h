@@ -1,5 +1,6 @@
-// Which ranks of a communicator share a host. Hosts are numbered by their lowest ranks, which are
-// their leaders: with one rank per host the number of a host is that of its rank.
+// Which ranks of a communicator share a host. The lowest rank of a host is its leader. Hosts are
+// numbered in the order of their leaders, so that with one rank per host the numbers of host and
+// rank are equal.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ struct Placement {
   std::vector<std::vector<std::uint32_t>> ranks;  // [host] ascending
   std::vector<std::uint32_t> first;               // [host] ranks on the hosts before it
 
-  // `host_names` lie [rank].
+  // `host_names` lies by rank.
   static Placement of(std::span<const std::string_view> host_names);
 
   std::uint32_t hosts() const { return static_cast<std::uint32_t>(ranks.size()); }
@@ -28,8 +29,8 @@ struct Placement {
   bool leads(std::uint32_t rank) const { return leader(host_of[rank]) == rank; }
   std::uint32_t most() const;  // ranks on one host
   std::uint32_t fewest() const;
-  bool equal() const;  // as many on every host
-  // Of so many on each host.
+  bool equal() const;  // every host has as many ranks
+  // Whether all ranks lead, with so many leaders on each host.
   bool all_lead(std::uint32_t leaders) const { return equal() && most() == leaders; }
   bool shared() const { return most() > 1; }
 

@@ -37,21 +37,21 @@ struct Request {
   std::uint32_t ranks = 0;
   base::Rank self = {};
   Algorithm algorithm = Algorithm::kSyncShuffle;
-  // Of the shuffles. Shift exchange is made of shift alone, direct of none; pairwise needs pairs:
-  // kXor, and kEdgeColouring for any other.
+  // For the shuffles. Shift exchange always has kShift, direct has none. Pairwise needs pairs: it
+  // takes kXor as it is, and kEdgeColouring for all others.
   Permutation permutation = Permutation::kBalanced;
-  bool contention_aware = true;  // remap by the hierarchy (000 Eq 5); kBalanced knows it by itself
+  bool contention_aware = true;  // remap to the hierarchy (000 Eq 5); kBalanced always does
   std::uint32_t omega = 0;       // group shuffle: partners per round; 0: default_omega(ranks)
   // Grid: the lengths of its sides. Bruck: the radices of all digits but the last. Empty: those
   // with the fewest messages in two phases.
   std::vector<std::uint32_t> shape = {};
   LeafOf leaf_of = {};
-  // [rank] the site of its host; those that know sites need it.
+  // [rank] the site of its host; required by algorithms that know sites.
   std::vector<std::uint32_t> site_of = {};
   bool combined = false;  // multi-site: small blocks together (multi_site.h says when)
 };
 
-// Part of a block in a message: all of it, unless it says otherwise.
+// A block, or a part of one, in a message.
 struct Move {
   static constexpr std::uint64_t kToTheEnd = std::numeric_limits<std::uint64_t>::max();
 
@@ -62,31 +62,31 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// What brings the messages of a phase across.
+// What carries a phase's messages.
 enum class Via : std::uint8_t {
   kNetwork,
   kMemory,  // of the host: the members share it
 };
 
-// Whose messages they are, where sites are far from each other: near and far ones want different
-// windows and timers (plan/far.h).
+// Whether a phase stays within sites: near and far phases need different windows and timers
+// (plan/far.h).
 enum class Reach : std::uint8_t {
   kAny,
   kNear,  // within one site
   kFar,   // from site to site
 };
 
-// The part of one rank in a phase. Members are numbered as peers, 0 .. members - 1; rounds name
-// peers. Messages lie in the order of rounds.send and rounds.recv.
+// One rank's part in a phase. Members are numbered as peers, 0 .. members - 1; rounds name peers.
+// Messages lie in the order of rounds.send and rounds.recv.
 struct Phase {
   Via via = Via::kNetwork;
   Reach reach = Reach::kAny;
   std::vector<base::Rank> members;  // by peer; empty: all ranks, by number
   base::PeerId self = 0;
   base::Rounds rounds;
-  // The message to rounds.send[i] holds out[out_begin[i] .. out_begin[i + 1]) in this order, that
-  // from rounds.recv[i] in[in_begin[i] .. in_begin[i + 1]). All four empty: every message is the
-  // block that its sender has for its receiver.
+  // The message to rounds.send[i] holds out[out_begin[i] .. out_begin[i + 1]) in this order; the
+  // message from rounds.recv[i] holds in[in_begin[i] .. in_begin[i + 1]). All four empty: every
+  // message is the block that its sender has for its receiver.
   std::vector<Move> out, in;
   std::vector<std::uint32_t> out_begin, in_begin;
 
@@ -94,27 +94,27 @@ struct Phase {
   base::Rank rank_of(base::PeerId peer) const {
     return members.empty() ? base::Rank{peer} : members[peer];
   }
-  // Of one message. `direct` is storage for the one move of a direct phase.
+  // The moves in one message. `direct` is storage for the one move of a direct phase.
   std::span<const Move> sends(std::size_t message, Move& direct) const;
   std::span<const Move> receives(std::size_t message, Move& direct) const;
 };
 
 struct Plan {
   Algorithm algorithm = Algorithm::kSyncShuffle;
-  Permutation permutation = Permutation::kBalanced;  // the one used, where one is
-  // What decision files, logs and exporters know the plan by: the algorithm, its shape and its
-  // permutation, "grid:8x4", "group-shuffle:5@balanced". The same on all ranks. It never changes
+  Permutation permutation = Permutation::kBalanced;  // the one used, if any
+  // The plan's name in decision files, logs and exports: the algorithm, its shape and its
+  // permutation, "grid:8x4", "group-shuffle:5@balanced". The same on all ranks, and in all versions
   // for a plan that does the same.
   std::string identity;
-  std::vector<std::uint32_t> shape;  // of a grid, or partners and 1 by phase
+  std::vector<std::uint32_t> shape;  // lengths of a grid, or partners + 1 by phase
   std::uint32_t ranks = 0;
   base::Rank self;
-  // As many on every rank. A rank that has no part in a phase has no partners in it.
+  // Every rank has as many phases. A rank that takes no part in a phase has no partners in it.
   std::vector<Phase> phases;
 
-  // Of a plan with one direct phase.
+  // For a plan with one direct phase.
   const base::Rounds& rounds() const { return phases.front().rounds; }
-  // Whether ranks hand on blocks of others, of which they would have to know the size.
+  // Whether ranks forward blocks of others, and so have to know their sizes.
   bool forwards() const {
     return std::any_of(phases.begin(), phases.end(),
                        [](const Phase& phase) { return !phase.direct(); });
@@ -125,8 +125,8 @@ struct Plan {
 // not fit the ranks.
 base::Result<Plan> make_plan(const Request& request);
 
-// The permutation of the request or, where that lets ranks idle, shift: all ranks stay in the same
-// step, so that what is worked out step by step holds, such as paths that are disjoint.
+// The permutation of the request or, if that lets ranks idle, shift. With it all ranks are in the
+// same step, so that results for single steps hold, such as disjoint paths.
 base::Result<Permutation> permutation_in_step(const Request& request);
 
 // ceil(log2 p) + 1, at most p-1: gives the 5 and 4 that 002 found best for 16 and 8 hosts.
@@ -144,7 +144,7 @@ base::Result<Algorithm> parse_algorithm(std::string_view name);
 base::Result<Permutation> parse_permutation(std::string_view name);
 std::string_view name_of(Algorithm algorithm);      // "sync-shuffle", ...
 std::string_view name_of(Permutation permutation);  // "balanced", ...
-// Whether a request for it has to say the site of each rank.
+// Whether a request for this algorithm has to give the site of each rank.
 bool knows_sites(Algorithm algorithm);
 // "8x4"
 std::string text_of_shape(std::span<const std::uint32_t> shape);

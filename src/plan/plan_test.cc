@@ -223,7 +223,7 @@ TEST(Plan, IsKnownByAlgorithmShapeAndPermutation) {
   EXPECT_EQ(identity({.algorithm = Algorithm::kOneWayBruck}), "one-way-bruck:2");
 }
 
-// Of this thread's processor time, the least of several runs: others may use the machine.
+// This thread's processor time, the least of several runs: others may use the machine.
 double seconds(const Request& request) {
   const auto now = [] {
     timespec time{};

@@ -1,6 +1,6 @@
-// Inside the module: what makes the phases of one rank's plan, one per line of algorithms.def. Each
-// is in a file of its own. plan.algorithm, permutation, ranks and self are set, ranks >= 2; the
-// maker adds the phases and the shape.
+// Inside the module: the makers of one rank's phases, one per line of algorithms.def, each in a
+// file of its own. Preconditions: plan.algorithm, permutation, ranks and self are set, ranks >= 2.
+// A maker adds the phases and the shape.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace alm::plan {
 // The permutation the request asks for, mapped to the switch hierarchy.
 base::Result<schedule::SchedulePtr> make_schedule(const Request& request, Permutation permutation);
 
-// A direct phase: rounds of `steps_per_round` consecutive steps each, for plan.self.
+// Appends a direct phase for plan.self, with rounds of `steps_per_round` consecutive steps.
 void append_direct_phase(Plan& plan, const schedule::Schedule& schedule,
                          std::uint32_t steps_per_round);
 
-// The moves of one message more, which goes to or comes from a peer in the one round of `phase`.
+// Append a message to or from a peer to the only round of `phase`.
 void append_send(Phase& phase, base::PeerId peer, const std::vector<Move>& moves);
 void append_receive(Phase& phase, base::PeerId peer, const std::vector<Move>& moves);
 

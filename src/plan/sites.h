@@ -26,13 +26,12 @@ base::Result<SiteMembers> site_members(const Request& request);
 
 // A phase within the site of `request.self`, without messages.
 Phase near_phase(const Request& request, const SiteMembers& sites);
-// The order in which self sends to and receives from the others of its site, as synchronous shuffle
-// does within it.
+// The rounds of self with the others of its site, in the order of a synchronous shuffle.
 base::Rounds near_order(const Request& request, const SiteMembers& sites);
-// A phase between sites, without messages. All ranks are members, by number, so that all know each
-// other by the same ones.
+// A phase between sites, without messages. All ranks are members, numbered by rank, so that all use
+// the same numbers.
 Phase far_phase(const Request& request);
-// What a phase without part for self looks like.
+// Makes `phase` one in which self takes no part.
 void stand_aside(Phase& phase);
 
 }  // namespace alm::plan

@@ -1,11 +1,11 @@
-// What a rank puts on the network: packets, and bytes with the framing around them.
+// What a rank puts on the network: packets, and bytes with framing.
 #pragma once
 
 #include <cstdint>
 
 namespace alm::plan {
 
-// Header, IPv4, UDP and Ethernet around the payload of a packet.
+// Our header, IPv4, UDP and Ethernet around the payload of a packet.
 constexpr std::uint64_t kFramingBytes = 66;
 
 struct Traffic {
@@ -18,7 +18,7 @@ struct Traffic {
   }
 };
 
-// So many messages of `bytes` each, with `packet_bytes` of them in a packet.
+// The traffic of messages of `bytes` each, with `packet_bytes` of payload in a packet.
 constexpr Traffic message_traffic(std::uint64_t messages, std::uint64_t bytes,
                                   std::uint32_t packet_bytes) {
   const std::uint64_t packets = (bytes + packet_bytes - 1) / packet_bytes;

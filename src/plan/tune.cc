@@ -5,9 +5,9 @@
 // count if its queue is as long, unless the switch is input-buffered: there the head of line waits
 // for whichever port, and Eq 4 stands as published.
 //
-// What is enough: ceil(L / g) packets keep a host busy over the longest way, and two more, because
-// packets meet by chance and the port that one of them keeps busy leaves another idle. Where Eq 4
-// allows ceil(L / g), it bounds the two; so does a port that is the limit, where what is
+// What is enough: ceil(L / g) packets keep a host busy over the longest route, and two more,
+// because packets meet by chance and the port that one of them keeps busy leaves another idle.
+// Where Eq 4 allows ceil(L / g), it bounds the two; so does a port that is the limit, where what is
 // outstanding beyond those under way waits. An uplink that is the limit makes a host lambda > 1
 // times slower than its link: L / (lambda g) are under way. Half of its places are for what waits,
 // the others for acknowledgements and for packets that come together. What Eq 4 allows beyond that
@@ -121,11 +121,11 @@ class Tuner {
   }
 
   // How long a frame takes from a node to each participant.
-  struct Ways {
+  struct Times {
     std::uint32_t farthest = 0;
     double longest_us = 0, sum_us = 0;
   };
-  Ways ways_from(std::uint32_t start) const {
+  Times times_from(std::uint32_t start) const {
     using Entry = std::pair<double, std::uint32_t>;
     std::vector<double> best(adjacency_.node_count(), -1);
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -139,7 +139,7 @@ class Tuner {
         open.push({time + hop_us(node, cluster_.links[edge.link]), edge.peer});
       }
     }
-    Ways out{start};
+    Times out{start};
     for (const base::HostId host : hosts_) {
       out.sum_us += std::max(0.0, best[host.value]);
       if (best[host.value] > out.longest_us) {
@@ -150,10 +150,10 @@ class Tuner {
     return out;
   }
 
-  // Twice to the farthest: in a tree that is the longest way.
+  // Twice to the farthest: in a tree that is the longest route.
   void set_latency() {
     if (hosts_.size() < 2) return;
-    const Ways one = ways_from(hosts_.front().value), other = ways_from(one.farthest);
+    const Times one = times_from(hosts_.front().value), other = times_from(one.farthest);
     out_.latency_us = std::max(one.longest_us, other.longest_us);
     mean_latency_us_ = other.sum_us / static_cast<double>(hosts_.size() - 1);
     if (out_.packet_time_us > 0) {
@@ -245,7 +245,7 @@ class Tuner {
     out_.grain_packets = std::min({by_rate, by_window, by_kernel});
   }
 
-  // By Little's law a host has no more of its bandwidth than its window in the time of a way.
+  // By Little's law a host has no more of its bandwidth than its window in the time of a route.
   void warn_window(const Port& contended) {
     const double part = out_.window_packets * slowdown_ * out_.packet_time_us / mean_latency_us_;
     if (part >= kWorthWarning) return;
@@ -261,7 +261,7 @@ class Tuner {
   Adjacency adjacency_;
   std::span<const base::HostId> hosts_;
   std::vector<Port> ports_;
-  double mean_latency_us_ = 0;  // from the host at an end of the longest way
+  double mean_latency_us_ = 0;  // from the host at an end of the longest route
   double slowdown_ = 1;         // lambda
   double under_way_ = 0;        // L / (lambda g)
   Tuning out_;

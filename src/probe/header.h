@@ -5,9 +5,9 @@
 //   | magic | exper.| flow  | number| sent          | answer (0, 1) | check         |
 //   +-------+-------+-------+-------+---------------+---------------+---------------+
 //
-// `check` is the keyed XXH3 of the 32 bytes before it: datagrams of strangers, of other jobs and of
-// other probings are dropped unanswered. An answer is as long as what it answers and goes to the
-// registered address of the rank that sent that: nobody else can be made to receive anything.
+// `check` is the keyed XXH3 of the 32 bytes before it: datagrams of strangers, other jobs and other
+// probings are dropped unanswered. An answer is as long as the packet it answers, and goes to the
+// registered address of its sender: it cannot be aimed at anybody else.
 #pragma once
 
 #include <array>
@@ -28,12 +28,12 @@ using Secret = std::array<std::byte, 192>;
 
 struct Header {
   std::uint32_t experiment = 0, flow = 0, number = 0;
-  base::Nanos sent = 0;  // by the sender's clock, after the experiment's beginning; kept by answers
+  base::Nanos sent = 0;  // by the sender's clock, since the beginning; answers repeat it
   bool answer = false;
 };
 
 void encode(const Header& header, const Secret& secret, std::span<std::byte, kHeaderBytes> out);
-// Nothing: not ours.
+// Nothing: the datagram is not one of this probing.
 std::optional<Header> decode(std::span<const std::byte> datagram, const Secret& secret);
 
 }  // namespace alm::probe

@@ -55,7 +55,7 @@ TEST(ProbeRank, ALateSenderCatchesUp) {
   EXPECT_EQ(rank.deadline(), 300);
 }
 
-TEST(ProbeRank, WhatTheCarrierDidNotTakeIsOfferedAgain) {
+TEST(ProbeRank, WhatTheRunnerDidNotTakeIsOfferedAgain) {
   const Experiment experiment{.number = 1, .duration = 1000, .flows = {one_way(0, 1, 0, 0, 2)}};
   Rank rank(experiment, 0);
   EXPECT_EQ(rank.next(5)->header.number, 0u);

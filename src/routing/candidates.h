@@ -13,13 +13,13 @@ constexpr std::uint32_t up_port(std::uint32_t link) { return 2 * link; }
 constexpr std::uint32_t down_port(std::uint32_t link) { return 2 * link + 1; }
 constexpr std::uint32_t reverse(std::uint32_t port) { return port ^ 1; }
 
-// Links from each node to the nearest host.
+// [node] how many links away the nearest host is.
 std::vector<std::uint32_t> heights(const topology::Cluster& cluster,
                                    const topology::Adjacency& adjacency);
 
 class Candidates {
  public:
-  // Without the links of which `dead` is true; it may be empty.
+  // Leaves out the links that are true in `dead`, which may be empty.
   Candidates(const topology::Cluster& cluster, const std::vector<bool>& dead);
 
   // By switch, in file order of links; empty where no path leads from that switch.
@@ -27,13 +27,13 @@ class Candidates {
 
   void shortest(std::uint32_t host, Ports& ports);
   // Up*/down* (Autonet): every switch has a rank, and no path goes up again after it went down, so
-  // that no circle of ports waits for itself. Ranks are distances to the top, the switches farthest
-  // from hosts, or the centre where all have hosts; switches of one distance rank by file order. A
-  // switch that can reach the host downwards does so: what comes from above finds a way on.
+  // that no circle of ports waits for itself. A switch's rank is its distance to the top: to the
+  // switches farthest from hosts, or to the centre where all have hosts. File order breaks ties. A
+  // switch that can reach the host downwards does so, because packets from above may only go down.
   void up_down(std::uint32_t host, Ports& ports);
 
   const topology::Adjacency& adjacency() const { return adjacency_; }
-  // Whether the link may be used away from this node.
+  // Whether the link may be used from this node outwards.
   bool leads(const topology::Edge& edge, std::uint32_t from) const;
   std::uint32_t port(const topology::Edge& edge, std::uint32_t from) const;
 

@@ -15,7 +15,7 @@ class Dependencies {
 
   std::vector<std::uint32_t> circle() {
     if (routes_.kind_ == Routes::Kind::kWalk) {
-      // Of the rule's own routes; one behind the other, each ends at a host.
+      // The pool holds all routes of the rule one after the other; each ends at a host.
       for (std::size_t i = 1; i < routes_.pool_.size(); ++i) {
         if (!routes_.ends(routes_.pool_[i - 1])) add(routes_.pool_[i - 1], routes_.pool_[i]);
       }
@@ -104,27 +104,27 @@ class Dependencies {
     enum : std::uint8_t { kNew, kOpen, kDone };
     std::vector<std::uint8_t> state(after_.size(), kNew);
     std::vector<std::size_t> at(after_.size(), 0);
-    std::vector<std::uint32_t> way;
+    std::vector<std::uint32_t> trail;
     for (auto& next : after_) std::sort(next.begin(), next.end());
     for (std::uint32_t start = 0; start < after_.size(); ++start) {
       if (state[start] != kNew) continue;
-      way.assign(1, start);
+      trail.assign(1, start);
       state[start] = kOpen;
-      while (!way.empty()) {
-        const std::uint32_t port = way.back();
+      while (!trail.empty()) {
+        const std::uint32_t port = trail.back();
         if (at[port] == after_[port].size()) {
           state[port] = kDone;
-          way.pop_back();
+          trail.pop_back();
           continue;
         }
         const std::uint32_t next = after_[port][at[port]++];
         if (state[next] == kOpen) {
-          way.erase(way.begin(), std::find(way.begin(), way.end(), next));
-          return way;
+          trail.erase(trail.begin(), std::find(trail.begin(), trail.end(), next));
+          return trail;
         }
         if (state[next] != kNew) continue;
         state[next] = kOpen;
-        way.push_back(next);
+        trail.push_back(next);
       }
     }
     return {};

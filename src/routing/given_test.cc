@@ -41,13 +41,13 @@ rate_mbit_s = 100
 
 constexpr std::uint32_t kA = 0, kB = 1, kC = 2, kD = 3;
 
-Settings given(std::vector<GivenWays> ways) {
+Settings given(std::vector<GivenRoutes> routes) {
   Settings settings;
-  settings.given = std::move(ways);
+  settings.given = std::move(routes);
   return settings;
 }
 
-TEST(Given, PathNumbersTakeTheWaysInTurn) {
+TEST(Given, PathNumbersTakeTheRoutesInTurn) {
   const auto cluster = two_spines();
   const auto routes =
       Routes::make(cluster, Rule::kGiven, given({{0, 2, {{kA, kD, kB}, {kA, kC, kB}}}})).value();
@@ -60,7 +60,7 @@ TEST(Given, PathNumbersTakeTheWaysInTurn) {
   EXPECT_EQ(routes.path(0, 2, 2), by_d);
 }
 
-TEST(Given, OtherPairsTakeTheWayOfTables) {
+TEST(Given, OtherPairsTakeTheRouteOfTables) {
   const auto cluster = two_spines();
   const auto routes = Routes::make(cluster, Rule::kGiven, given({{0, 2, {{kA, kD, kB}}}})).value();
   const auto tables = Routes::make(cluster, Rule::kDModK).value();
@@ -72,7 +72,7 @@ TEST(Given, OtherPairsTakeTheWayOfTables) {
   }
 }
 
-TEST(Given, AWayThatIsNoneIsRefused) {
+TEST(Given, ARouteThatIsNoneIsRefused) {
   const auto cluster = two_spines();
   const auto jumps = Routes::make(cluster, Rule::kGiven, given({{0, 2, {{kA, kB}}}}));
   ASSERT_FALSE(jumps.ok());

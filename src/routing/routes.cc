@@ -132,7 +132,7 @@ base::Status Routes::fill_tables(const topology::Cluster& cluster, Candidates& c
       candidates.shortest(host, ports);
     }
     for (std::uint32_t i = 0; i < switches_; ++i) {
-      // Up*/down* and dead links may leave a switch without a way; no packet is led there.
+      // Up*/down* and dead links may leave a switch without a route; no packet is led there.
       const bool may_lack = rule_ == Rule::kUpDown || !settings.dead.empty();
       if (ports[i].empty() && (settings.partial || (may_lack && !with_hosts[i]))) continue;
       if (ports[i].empty()) {
@@ -161,7 +161,7 @@ base::Status Routes::fill_tables(const topology::Cluster& cluster, Candidates& c
 }
 
 // Consecutive destinations go to different ports, and what a level below has told apart is told
-// apart no more: no two destinations below one switch share a way down that they need not share.
+// apart no more: no two destinations below one switch share a route down that they need not share.
 void Routes::pick_by_destination(const std::vector<std::uint32_t>& height) {
   choice_ = table_;
   for (std::uint32_t i = 0; i < switches_; ++i) {
@@ -218,8 +218,8 @@ std::uint32_t Routes::enter(std::uint32_t from, std::uint32_t to, std::uint32_t 
     case Rule::kRandom:
       return route(from, to, flow_hash(from, to, label) % 2);
     case Rule::kGiven: {
-      const Group& ways = ways_[std::size_t{from} * hosts_ + to];
-      return begins_[ways.begin + label % ways.count];
+      const Group& routes = given_routes_[std::size_t{from} * hosts_ + to];
+      return begins_[routes.begin + label % routes.count];
     }
     case Rule::kEcmp:
     case Rule::kDModK:
@@ -271,7 +271,7 @@ std::vector<std::uint32_t> Routes::path(std::uint32_t from, std::uint32_t to,
 
 std::uint32_t Routes::path_count(std::uint32_t from, std::uint32_t to) const {
   if (kind_ == Kind::kLid) return 1u << lmc_;
-  if (rule_ == Rule::kGiven) return ways_[std::size_t{from} * hosts_ + to].count;
+  if (rule_ == Rule::kGiven) return given_routes_[std::size_t{from} * hosts_ + to].count;
   std::uint64_t count = 1;
   std::uint32_t node = end_of_port_[host_port_[from]];
   while (node != to) {
@@ -295,7 +295,7 @@ std::size_t Routes::bytes() const {
   return (table_.capacity() + choice_.capacity() + members_.capacity() + lid_ports_.capacity() +
           pool_.capacity() + first_.capacity() + second_.capacity() + begins_.capacity()) *
              sizeof(std::uint32_t) +
-         (groups_.capacity() + ways_.capacity()) * sizeof(Group);
+         (groups_.capacity() + given_routes_.capacity()) * sizeof(Group);
 }
 
 }  // namespace alm::routing

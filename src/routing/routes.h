@@ -1,10 +1,11 @@
-// Where packets go: tables, tables with several numbers per host, and routes port by port.
+// Where packets go: by destination tables, by tables with several numbers per host (LIDs), or by
+// routes that list every port.
 //
 // A directed link is a port: port 2l sends link l up (from -> to), port 2l + 1 down (to -> from).
 //
-// What a packet carries is its `flow`. Whoever sends it sets a label, label(): its path number, or
-// what the rule makes of that. enter() turns the label into what next() reads and edits at each
-// switch.
+// Every packet carries a `flow`. Its sender makes a label with label(): its path number, or what
+// the rule makes of that. enter() turns the label into the flow, which next() reads and edits at
+// each switch.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +30,15 @@ enum class Rule {
   kSource,  // the sender's path number, one digit per switch with a choice
   kLid,     // destination tables with 2^lmc numbers per host; the path number is the offset
   // Other destination tables:
-  kUpDown,   // up*/down*: no circle of ports can wait for itself
-  kValiant,  // to a random host's switch first, a new one for each path number
+  kUpDown,   // up*/down*: ports cannot wait for each other in a circle
+  kValiant,  // by the switch of a random host, another for each path number
   // The two routes of Fast Messages (001 section 4), port by port:
   kFm1,          // the first: shortest, over the links least used by earlier routes
   kFm2,          // the second: without the links of the first
   kAlternate,    // by the parity of the path number
   kRandom,       // by a hash of it
   kLeastLoaded,  // the one with fewer packets on its way when a new path number is first used
-  kGiven         // from outside, port by port, by path number
+  kGiven         // handed in from outside, port by port, by path number
 };
 base::Result<Rule> parse_rule(std::string_view name);
 std::string_view name_of(Rule rule);
@@ -62,7 +63,7 @@ constexpr std::uint32_t label(Rule rule, std::uint32_t source, std::uint32_t des
   return path;
 }
 
-// Path numbers are then those of messages.
+// Whether the path number counts messages: each message may take another path.
 constexpr bool chooses_per_message(Rule rule) {
   return rule == Rule::kValiant || rule == Rule::kAlternate || rule == Rule::kRandom ||
          rule == Rule::kLeastLoaded;
@@ -80,10 +81,10 @@ enum class LidEngine {
 };
 inline constexpr std::uint32_t kLmcMax = 7;
 
-// The ways from one host to another, each the switches on it.
-struct GivenWays {
+// The routes from one host to another, each as the list of its switches.
+struct GivenRoutes {
   std::uint32_t from = 0, to = 0;
-  std::vector<std::vector<std::uint32_t>> ways;  // by path number
+  std::vector<std::vector<std::uint32_t>> routes;  // by path number
 };
 
 struct Settings {
@@ -92,9 +93,10 @@ struct Settings {
   // kLid, tables from outside: [switch][host << lmc | offset] -> port, or kNoPort; empty: made by
   // lid_engine.
   std::vector<std::uint32_t> lid_ports;
-  std::vector<GivenWays> given = {};  // kGiven; all other pairs take the way of destination tables
-  std::vector<bool> dead;             // links that carry nothing; empty: none
-  bool partial = false;  // hosts may be out of each other's reach; packets end at a switch then
+  // kGiven; all other pairs take the route of destination tables.
+  std::vector<GivenRoutes> given = {};
+  std::vector<bool> dead;  // links that carry nothing; empty: none
+  bool partial = false;    // hosts may be out of each other's reach; packets end at a switch then
 };
 
 class Routes {
@@ -103,37 +105,37 @@ class Routes {
   static base::Result<Routes> make(const topology::Cluster& cluster, Rule rule,
                                    const Settings& settings = {});
 
-  // What a packet's flow is when it enters the network with this label. Not kLeastLoaded, where
-  // whoever sees the load takes route().
+  // The flow of a packet that enters the network with this label. Not for kLeastLoaded: there the
+  // caller, who sees the load, takes route().
   std::uint32_t enter(std::uint32_t from, std::uint32_t to, std::uint32_t label) const;
-  // The port a switch sends a packet for this host through; kNoPort where routes that were made
-  // anew do not lead a packet by this switch.
+  // The port through which a switch sends a packet for this host; kNoPort where routes were made
+  // anew and no longer pass this switch.
   std::uint32_t next(std::uint32_t switch_index, std::uint32_t host, std::uint32_t& flow) const {
     if (kind_ != Kind::kTable) return next_special(switch_index, host, flow);
     const std::uint32_t entry = table_[std::size_t{switch_index} * hosts_ + host];
     if ((entry & kChoice) == 0 || entry == kNoPort) return entry;
     return choose(switch_index, entry & ~kChoice, flow);
   }
-  // next() will be asked for.
+  // A hint: next() will be called with these arguments.
   void prefetch(std::uint32_t switch_index, std::uint32_t host) const {
     __builtin_prefetch(&table_[std::size_t{switch_index} * hosts_ + host]);
   }
-  // All ports on the paths that the rule picks from, whatever it picks. Of routes port by port:
-  // those on shortest paths.
+  // All ports that the rule may pick from. For routes that list every port: those on shortest
+  // paths.
   std::span<const std::uint32_t> choices(std::uint32_t switch_index, std::uint32_t host) const;
-  // Ports of the path from one host to another; none where no path leads there.
+  // The ports of the path from one host to another; empty where no path leads there.
   std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to, std::uint32_t label) const;
   std::uint32_t host_port(std::uint32_t host) const { return host_port_[host]; }
-  // Path numbers that differ, from this host to that (kSource, kLid, kGiven); 1 where there is one
-  // path.
+  // How many path numbers from this host to that give different paths (kSource, kLid, kGiven).
   std::uint32_t path_count(std::uint32_t from, std::uint32_t to) const;
   std::size_t bytes() const;
 
   Rule rule() const { return rule_; }
-  // The port of each number of each host at each switch, as Settings::lid_ports (kLid).
+  // The tables in use, laid out as Settings::lid_ports (kLid).
   std::span<const std::uint32_t> lid_ports() const { return lid_ports_; }
-  // Routes port by port: what enter() would return for the first (0) and second (1), and the ports
-  // of it at switches, the last of which leads to the host.
+  // For rules whose routes list every port (walks()): route() is the flow of the first (0) or
+  // second (1) route. port_at() gives its port at a switch; the last port leads to the host
+  // (ends()).
   bool walks() const { return kind_ == Kind::kWalk; }
   std::uint32_t route(std::uint32_t from, std::uint32_t to, std::uint32_t which) const {
     return (which == 0 ? first_ : second_)[std::size_t{from} * hosts_ + to];
@@ -141,12 +143,13 @@ class Routes {
   std::uint32_t port_at(std::uint32_t flow) const { return pool_[flow]; }
   bool ends(std::uint32_t port) const { return end_of_port_[port] < hosts_; }
 
-  // Packets on the way by earlier routes go on by them.
+  // Keeps the earlier routes for packets that are already on their way.
   void keep_routes_of(const Routes& earlier);
 
   // Ports that can wait for each other in a circle when switches hold packets back instead of
-  // dropping them: a circle of the graph in which a port depends on those its packets may want
-  // next (Dally and Seitz 1987). Empty where there is none, or where some switch on it drops.
+  // dropping them: a circle in the graph in which a port depends on the ports that its packets may
+  // take next (Dally and Seitz 1987). Empty where there is none, or where some switch on it drops
+  // packets.
   std::vector<std::uint32_t> circle(const topology::Cluster& cluster) const;
 
  private:
@@ -168,7 +171,7 @@ class Routes {
   base::Status check_lids(const topology::Cluster& cluster) const;
   base::Status lay_routes(const topology::Cluster& cluster, const Candidates& candidates);
   base::Status lay_given(const topology::Cluster& cluster, const Candidates& candidates,
-                         const std::vector<GivenWays>& given);
+                         const std::vector<GivenRoutes>& given);
 
   Rule rule_ = Rule::kEcmp;
   Kind kind_ = Kind::kTable;
@@ -183,8 +186,8 @@ class Routes {
   std::vector<std::uint32_t> lid_ports_;       // kLid
   std::vector<std::uint32_t> pool_;            // kWalk: ports of all routes
   std::vector<std::uint32_t> first_, second_;  // [from][to]: where in the pool a route begins
-  std::vector<Group> ways_;                    // kGiven, [from][to]: of begins_
-  std::vector<std::uint32_t> begins_;          // where in the pool
+  std::vector<Group> given_routes_;            // kGiven, [from][to]: their part of begins_
+  std::vector<std::uint32_t> begins_;          // where in the pool a route begins
 };
 
 }  // namespace alm::routing

@@ -79,7 +79,7 @@ TEST(Routes, EcmpSpreadsFlowsAndKeepsEachOnItsPath) {
   for (const auto& [port, flows] : core) EXPECT_NEAR(flows, 1000, 150);
 }
 
-// From any switch that a packet came down to, the way on is down.
+// From any switch that a packet came down to, the route on is down.
 TEST(Routes, UpDownNeverTurnsUp) {
   for (const char* name : {"torus:4x4", "torus:5x3", "dragonfly:1x4x2", "leaf-spine:2x4x3"}) {
     const Cluster cluster = topology::generate(name).value();

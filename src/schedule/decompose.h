@@ -5,11 +5,11 @@
 // of permutations, with weights that add up to that sum. So any loads can be sent in as many steps
 // as the fullest row or column has units, with no rank sending or receiving twice in a step; rows
 // and columns that have less are filled up with idling. The exact sum may take p^2 - 2p + 2
-// permutations; this one is greedy and ends after 4p: among the entries above a threshold that
-// falls from step to step a perfect matching is looked for, and taken as often as its least entry
-// allows (the slicing of Solstice, Liu et al., "Scheduling Techniques for Hybrid Circuit/Packet
-// Networks", ACM 2015, whose threshold falls by halves). What is left then, a few percent for
-// the most uneven loads, is to be spread over the steps.
+// permutations; this one is greedy and ends after 4p. It looks for a perfect matching among the
+// entries above a threshold, takes it as often as its least entry allows, and lowers the threshold
+// (the slicing of Solstice, Liu et al., "Scheduling Techniques for Hybrid Circuit/Packet Networks",
+// ACM 2015, which halves it). The rest, a few percent for the most uneven loads, is left to the
+// caller, who spreads it over the steps.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Matching {
 
 struct Decomposition {
   std::vector<Matching> matchings;  // at most 4 ranks of them, heavy ones first
-  std::uint64_t steps = 0;          // of all of them; at most steps_min()
-  std::vector<std::uint32_t> rest;  // [from * ranks + to] units in none of them; empty: none
+  std::uint64_t steps = 0;          // of all matchings; at most steps_min()
+  std::vector<std::uint32_t> rest;  // [from * ranks + to] units in no matching; empty: none
 };
 
-// units[from * ranks + to], the diagonal of no meaning; 2 <= ranks, row and column sums below 2^32.
-// Each matching takes up to `steps` units from each rank to its partner.
-// About O(ranks^3) for the usual matrices.
+// `units` are [from * ranks + to]; the diagonal is not looked at. Preconditions: 2 <= ranks, row
+// and column sums below 2^32. Each matching carries up to `steps` units from each rank to its
+// partner. About O(ranks^3) for the usual matrices.
 Decomposition decompose(std::span<const std::uint32_t> units, std::uint32_t ranks);
 
 // The largest row or column sum without the diagonal: no sequence of steps is shorter.

@@ -13,8 +13,8 @@ namespace alm::schedule {
 class Grouping {
  public:
   // leaf_of[l][rank], l = 0 the leaf; labels are arbitrary. Partitions must be nested: ranks that
-  // share a group share the group above it. Levels that are one group of everybody say nothing and
-  // are dropped; no level at all is one switch.
+  // share a group share the group above it. A level with a single group of all ranks says nothing
+  // and is dropped; no level at all means one switch.
   static base::Result<Grouping> make(std::uint32_t ranks,
                                      std::span<const std::vector<std::uint32_t>> leaf_of);
   static Grouping one_switch(std::uint32_t ranks);
@@ -31,7 +31,7 @@ class Grouping {
   std::span<const std::uint32_t> begins(std::size_t level) const { return begins_[level]; }
   std::size_t groups(std::size_t level) const { return begins_[level].size() - 1; }
 
-  // One level of groups of the same size.
+  // There is one level, and its groups have the same size.
   bool equal_leaves() const;
 
  private:

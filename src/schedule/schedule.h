@@ -47,8 +47,8 @@ SchedulePtr make_edge_colouring(std::uint32_t ranks);
 // phi^-1 . inner . phi, where phi spreads each group over the logical ids (000 Eq 5).
 SchedulePtr make_remapped(SchedulePtr inner, const Grouping& grouping);
 
-// Balanced over the uplinks: equal leaves below one core have the closed form without idle steps,
-// everything else the staggered one.
+// Loads all uplinks evenly. Equal leaves below one core get the closed form without idle steps, all
+// other groupings the staggered form.
 SchedulePtr make_balanced(const Grouping& grouping);
 SchedulePtr make_balanced_equal(const Grouping& grouping);  // precondition: grouping.equal_leaves()
 SchedulePtr make_balanced_staggered(const Grouping& grouping);

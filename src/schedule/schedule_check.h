@@ -1,4 +1,4 @@
-// Whether a schedule is one, and what it loads the uplinks with: for tests and comparisons.
+// Checks schedules and counts how they load the uplinks: for tests and comparisons.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace alm::schedule {
 
-// Empty, or the first thing that is wrong.
+// The first thing that is wrong; empty: nothing.
 std::string check_valid(const Schedule& schedule);
 
 std::uint32_t idle_ranks(const Schedule& schedule, std::uint32_t step);
@@ -21,8 +21,8 @@ struct Load {
 Load uplink_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
                  std::uint32_t step);
 
-// The most that `window` consecutive steps put on each uplink of a level, in either direction, and
-// the worst of those.
+// The most packets that `window` consecutive steps put on each uplink of a level, in either
+// direction; and the largest of these figures.
 std::vector<std::uint32_t> worst_loads(const Schedule& schedule, const Grouping& grouping,
                                        std::size_t level, std::uint32_t window);
 std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,

@@ -71,15 +71,15 @@ void Simulator::check_deadlock() {
     return;
   }
   // Each waits for one that is dead too: following them comes back to one seen before.
-  std::vector<std::uint32_t> way{*first};
+  std::vector<std::uint32_t> trail{*first};
   for (;;) {
-    const std::uint32_t next = awaited(way.back()).front();
-    const auto seen = std::find(way.begin(), way.end(), next);
-    if (seen != way.end()) {
-      deadlock_.assign(seen, way.end());
+    const std::uint32_t next = awaited(trail.back()).front();
+    const auto seen = std::find(trail.begin(), trail.end(), next);
+    if (seen != trail.end()) {
+      deadlock_.assign(seen, trail.end());
       return;
     }
-    way.push_back(next);
+    trail.push_back(next);
   }
 }
 

@@ -1,9 +1,9 @@
 // Pending events in total order of (time, order of insertion): a calendar queue.
 //
-// Time is cut into buckets of 2^k picoseconds; a window of them is kept as lists, what lies beyond
+// Time is cut into buckets of 2^k picoseconds; a window of buckets is kept as lists, later events
 // in a heap. The bucket under the hand is sorted into a flat array, stably, so that events of one
-// time keep their order. The width follows the rate of events: about two per bucket. It decides how
-// fast events are found, never their order.
+// time keep their order. The width follows the rate of events: about two per bucket. It affects the
+// speed, never the order of events.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class EventKind : std::uint8_t {
   kCredit,     // target: port; room in the buffer at its far end
   kCheck,      // target: none; looks for deadlock
   kReroute,    // target: none; routes are made anew without the links that are down
-  kCard,       // target: host; its card may have done with the packet it sends
+  kCard,       // target: host; its card may have finished the packet it sends
 };
 
 struct Event {
@@ -52,7 +52,7 @@ class EventQueue {
   std::uint64_t popped() const { return popped_; }
   std::size_t bytes() const;
 
-  // Precondition: time is not before that of the event popped last.
+  // Precondition: `time` is not before that of the event popped last.
   void push(Picos time, EventKind kind, std::uint32_t target, std::uint32_t packet = 0) {
     ++size_;
     const Item item{time, packet, pack(kind, target)};
@@ -66,7 +66,7 @@ class EventQueue {
     }
   }
 
-  // The event that comes `ahead` places after the next one, if it is at hand; else null. What is
+  // The event `ahead` places after the next one, if it is in the flat array; else null. Events
   // pushed meanwhile may come before it.
   const Item* peek(std::size_t ahead) const {
     return at_ + ahead < now_.size() ? &now_[at_ + ahead] : nullptr;
@@ -76,7 +76,7 @@ class EventQueue {
             static_cast<EventKind>(item.what >> kKindShift)};
   }
 
-  // Of the event that comes next; kNever: none.
+  // The time of the next event; kNever: there is none.
   Picos next_time() {
     if (size_ == 0) return kNever;
     if (at_ == now_.size()) advance();
@@ -100,9 +100,9 @@ class EventQueue {
   static constexpr std::uint32_t kCountBits = 3;
   static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
 
-  // Some events of a bucket, in the order they came in; those of the node before came earlier. Two
-  // lines of the processor's cache. How many there are is said where the node is named, so that a
-  // push writes to it and waits for nothing.
+  // Some events of a bucket, in the order of insertion; those of node `next` are older. Takes two
+  // cache lines. The Link to a node holds its count, so that a push writes to the node without
+  // reading it first.
   static constexpr std::uint32_t kNodeItems = 7;
   struct alignas(128) Node {
     std::array<Item, kNodeItems> items;
@@ -121,13 +121,13 @@ class EventQueue {
   }
   void push_bucket(const Item& item, std::int64_t bucket) {
     Link& head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
-    // True of kNoNode as well.
+    // Also true for kNoNode.
     if ((head & kCountMask) == kNodeItems) head = make_node(head);
     nodes_[head >> kCountBits].items[head & kCountMask] = item;
     ++head;
     ++in_buckets_;
   }
-  // Empty, before `next`.
+  // Makes an empty node in front of `next`.
   Link make_node(Link next) {
     if (free_.empty()) {
       nodes_.emplace_back();
@@ -138,7 +138,7 @@ class EventQueue {
     nodes_[node].next = next;
     return node << kCountBits;
   }
-  // A bucket that will be loaded before long.
+  // Prefetches a bucket that will be loaded soon.
   void fetch_bucket(std::int64_t bucket) const {
     const Link head = heads_[static_cast<std::size_t>(bucket & (kBuckets - 1))];
     if (head != kNoNode) __builtin_prefetch(&nodes_[head >> kCountBits]);
@@ -153,7 +153,7 @@ class EventQueue {
 
   std::vector<Item> now_;  // the buckets up to the hand, from at_ on
   std::size_t at_ = 0;
-  std::int64_t hand_ = 0;  // number of the last of them
+  std::int64_t hand_ = 0;  // number of the last bucket in now_
   std::vector<Link> heads_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> free_;  // nodes
@@ -164,7 +164,7 @@ class EventQueue {
   std::size_t size_ = 0;
   std::uint64_t popped_ = 0;
 
-  // Since the width was last thought about.
+  // Since the width was last reconsidered.
   std::uint64_t epoch_popped_ = 0;
   Picos epoch_begin_ = 0;
 };

@@ -55,7 +55,7 @@ class Together {
            request_.progress(static_cast<double>(done) / static_cast<double>(of));
   }
 
-  // The way is the first host's; what it loads stands for `count` flows, their own links apart.
+  // The route is the first host's; what it loads stands for `count` flows, their own links apart.
   void add_flows(std::uint32_t from, std::uint32_t to, double count) {
     const double bytes = count * static_cast<double>(request_.wire_bytes);
     std::uint32_t flow = routes_.enter(from, to, routing::label(request_.routing, from, to, 0));

@@ -1,4 +1,4 @@
-// Rounds that each rank goes through by itself; see flow.h.
+// Simulates free rounds; see flow.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What fluid flows share: directed links, caps on both directions of a link, backplanes.
+// The resources that fluid flows share: directed links, caps on both directions of a link,
+// backplanes.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,11 @@ class FlowResources {
   std::span<const double> capacity() const { return capacity_; }  // bytes per second
   std::string name(std::uint32_t id) const;
 
-  // Everything a flow over these ports uses.
+  // Appends all resources that a flow over these ports uses.
   void uses(std::span<const std::uint32_t> ports, std::vector<std::uint32_t>& out) const;
-  // Bytes by resource, from the bytes each port carries.
+  // Bytes by resource, from the bytes by port.
   std::vector<double> loads(std::span<const double> port_bytes) const;
-  // From the first byte sent to the last received, beyond the time the slowest link needs.
+  // The time from first byte sent to last byte received, less the time that the slowest link needs.
   double latency_s(std::span<const std::uint32_t> ports, std::uint64_t packet_wire_bytes) const;
 
  private:

@@ -2,8 +2,8 @@
 //
 // A class is a number of flows that use the same resources (directed links, caps on both directions
 // together, backplanes) and therefore get the same rate. All rates rise together; the resource that
-// is full first stops its flows there, the others rise on. In the result every flow has a resource
-// that is full and on which no flow has a higher rate: that is what max-min fair means.
+// is full first stops its flows, the others rise on. In the result every flow has a full resource
+// on which no flow has a higher rate: that is max-min fairness.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace alm::sim {
 
 struct FlowClasses {
-  std::vector<std::uint32_t> uses;   // resources, class after class; none twice within a class
+  std::vector<std::uint32_t> uses;   // resources, class after class; no resource twice in a class
   std::vector<std::uint32_t> begin;  // class i: uses[begin[i] .. begin[i+1])
   std::vector<std::uint32_t> flows;  // how many flows class i stands for
 
@@ -27,11 +27,11 @@ struct FlowClasses {
 
 class FairShares {
  public:
-  // Units per second by resource, all above zero.
+  // `capacity`: units per second by resource, all above zero.
   explicit FairShares(std::vector<double> capacity);
 
-  // Rate of one flow of each class. A class without resources is refused by assertion: nothing
-  // would bound it.
+  // Computes the rate of one flow of each class. Precondition: every class has resources, or
+  // nothing would bound its rate.
   void fill(const FlowClasses& classes, std::vector<double>& rate);
 
  private:
@@ -44,8 +44,8 @@ class FairShares {
   double level(std::uint32_t resource) const;
 
   std::vector<double> capacity_;
-  // Of the resources in use; the rest stays zero between calls.
-  std::vector<double> taken_;                 // by flows whose rate is settled
+  // By resource; those not in use stay zero between calls.
+  std::vector<double> taken_;                 // capacity used by flows whose rate is settled
   std::vector<std::uint32_t> rising_;         // flows still rising
   std::vector<std::uint32_t> first_, users_;  // classes of a resource: users_[first_[r] ..)
   std::vector<std::uint32_t> touched_;

@@ -1,4 +1,4 @@
-// What a simulation takes besides the cluster.
+// The options of a simulation, besides the cluster.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace alm::sim {
 
-// An uplink module as an object of its own: one engine for both directions, with a cost for each
-// packet and for each input that waits for it.
+// An uplink module: one engine for both directions of a link, with a cost for each packet and for
+// each input that waits for it.
 struct Module {
   std::uint32_t link = 0;
   double both_ways_mbit_s = 0;  // 0: no cap on bytes
@@ -32,10 +32,10 @@ struct HostCosts {
 
 // The network card of a host, where it is more than a wire.
 struct HostCard {
-  bool half_duplex = false;   // one direction at a time, what comes in first (card.cc)
-  Picos turn = 0;             // half_duplex: what a change of direction costs
-  std::uint64_t bit_s = 0;    // half_duplex: what it moves, besides the host's costs; 0: any rate
-  std::uint32_t packets = 0;  // it holds, where switches wait for it (back-pressure); 0: any number
+  bool half_duplex = false;   // one direction at a time, incoming packets first (card.cc)
+  Picos turn = 0;             // half_duplex: time of a change of direction
+  std::uint64_t bit_s = 0;    // half_duplex: its rate, besides the host's costs; 0: any
+  std::uint32_t packets = 0;  // input buffer, where the switch knows back-pressure; 0: any
 };
 
 // The operating system takes the processor away: pauses of exponential length, at exponential
@@ -48,10 +48,10 @@ struct Pauses {
 
 struct Fault {
   enum class Kind {
-    kLinkDown,   // what is on the link is lost, both ways
-    kBlockPort,  // nothing leaves the port, or the input buffer it leads to (input-buffered switch)
+    kLinkDown,   // packets on the link are lost, both ways
+    kBlockPort,  // nothing leaves the port, or the input buffer behind it (input-buffered switch)
     kSlowHost,   // costs are `factor` times as high, at least `factor` frame times per packet
-    kLossyLink   // of what is on the link a `part` is lost, both ways, each packet by itself
+    kLossyLink   // each packet on the link is lost with probability `part`, both ways
   };
   Kind kind = Kind::kLinkDown;
   std::uint32_t port = 0;  // not kSlowHost
@@ -67,14 +67,14 @@ struct Fault {
 struct Options {
   routing::Rule rule = routing::Rule::kDModK;
   routing::Settings routes;
-  // So long after a link goes down, or comes back, routes are made anew; kNever: they stay.
+  // Routes are made anew so long after a link goes down or comes back; kNever: they stay.
   Picos reroute_delay = kNever;
-  std::uint64_t seed = 1;  // of losses on links that get other conditions
-  bool changes = false;    // links get other conditions, or routes are made anew, from outside
+  std::uint64_t seed = 1;            // for losses on links whose condition is changed from outside
+  bool changes = false;              // set_condition() or reroute_without() will be called
   std::uint32_t frame_bytes = 1514;  // a full frame
-  // Of input-buffered switches: frames an output holds besides the one on the link. 0 is the
-  // textbook switch, whose crossbar is no faster than a link. 3 is what the published exchanges
-  // need (docs/adr/0007-input-buffered-switches.md).
+  // Input-buffered switches: how many frames an output holds besides the one on the link. 0 is the
+  // textbook switch, whose crossbar is no faster than a link. The published exchanges need 3
+  // (docs/adr/0007-input-buffered-switches.md).
   std::uint32_t output_frames = 3;
   std::uint32_t host_queue_packets = 6;  // a sender waits when so many of its own are queued
   HostCosts costs;
@@ -85,7 +85,7 @@ struct Options {
   TraceSink* trace = nullptr;
   Picos time_max = 1'000'000 * kPicosPerSecond;
   std::uint64_t events_max = UINT64_MAX;
-  // Called now and then; false stops the simulation.
+  // Called from time to time; false stops the simulation.
   std::function<bool()> progress;
 };
 

@@ -1,5 +1,5 @@
-// A packet as the network sees it: no payload. Whoever drives the hosts keeps what it needs besides
-// in an array of its own, by the same index.
+// A packet as the network sees it, without payload. The program on the hosts keeps its own data by
+// the same index.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace alm::sim {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// Two to a line of the processor's cache.
+// Two fit a cache line.
 struct alignas(32) Packet {
   std::uint32_t destination = 0;  // host
   std::uint32_t flow = 0;         // routing::Routes::next
@@ -20,11 +20,11 @@ struct alignas(32) Packet {
   std::uint32_t label = 0;        // for traces
   std::uint32_t next = kNone;     // in the fifo it waits in
   std::uint32_t out = kNone;      // port it waits for
-  std::uint32_t in = kNone;       // port it came through
+  std::uint32_t in = kNone;       // port it came by
 };
 static_assert(sizeof(Packet) == 32);
 
-// Packets by index; indices of packets that have left are used again, the latest first.
+// Packets by index. Freed indices are reused, the latest first.
 class PacketPool {
  public:
   Packet& operator[](std::uint32_t index) { return packets_[index]; }
@@ -39,7 +39,7 @@ class PacketPool {
     return index;
   }
   void give_back(std::uint32_t index) { free_.push_back(index); }
-  // When the last bit of a packet in a fifo is here (cut-through).
+  // When the last bit of a packet in a fifo has arrived (cut-through).
   Picos tail(std::uint32_t index) const { return tails_[index]; }
   void set_tail(std::uint32_t index, Picos tail) {
     if (index >= tails_.size()) tails_.resize(packets_.size());

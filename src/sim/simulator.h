@@ -3,14 +3,14 @@
 // A link direction is a port (routing/routes.h). Where a packet's departure is known when it
 // arrives (drop-tail output queues), it costs one event per hop: departure = max(now, busy until) +
 // bytes / rate, what has not started yet counts against the queue, and the arrival at the next hop
-// is scheduled at once (simulator.cc). Where it depends on what others do (input buffers,
+// is scheduled at once (simulator.cc). Where it depends on other packets (input buffers,
 // back-pressure, modules shared by two directions, blocked ports), packets wait in fifos that ask
-// for a port and are served when it is free, up to three events per hop (fifo.cc).
+// for a port and are served when it is free, with up to three events per hop (fifo.cc).
 //
 // Hosts are pulled: whenever its link takes a packet, a host's program is asked for one.
 //
-// run() goes through all events as fast as it can. Whoever has a clock of its own (src/emulate)
-// takes the same steps with begin() and advance().
+// run() processes all events as fast as it can. A caller with a clock of its own (src/emulate) uses
+// begin() and advance() instead.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace alm::sim {
 
 enum class Nearness : std::uint8_t { kFar, kNearer, kNext };
 
-// What runs on the hosts.
+// The program that runs on the hosts.
 class Program {
  public:
   virtual ~Program() = default;
@@ -39,25 +39,25 @@ class Program {
   virtual bool pull(std::uint32_t host, Picos now, std::uint32_t index, Packet& packet) = 0;
   virtual void receive(std::uint32_t host, Picos now, std::uint32_t index,
                        const Packet& packet) = 0;
-  // The time it set itself has come; pull() follows.
+  // deadline() of the host has come; pull() follows.
   virtual void timer(std::uint32_t host, Picos now) = 0;
   virtual Picos deadline(std::uint32_t host) const = 0;  // kNever: none
   virtual bool done() const = 0;
-  // A packet that will not arrive: dropped by a queue or lost on a link.
+  // The packet will not arrive: a queue dropped it or a link lost it.
   virtual void lost(std::uint32_t /*index*/) {}
-  // A packet found a queue as long as that from which its switch marks packets.
+  // The packet found a queue that is long enough for its switch to mark it.
   virtual void marked(std::uint32_t /*index*/) {}
-  // A packet is on the last link of its way and reaches its host at that time; surely, unless the
-  // link has faults.
+  // The packet is on the last link of its route and reaches its host at `at`. `surely` is false if
+  // the link has faults.
   virtual void due(Picos /*at*/, std::uint32_t /*index*/, bool /*surely*/) {}
-  // Where this is true, hints: of a packet that will come to a host, maybe, three times as it comes
-  // nearer, and of a host that will be pulled. Nothing may change but what the processor has in its
-  // cache.
+  // If outgrows_cache() is true, the simulator gives hints: expect() up to three times as a packet
+  // comes nearer to a host, which it may never reach, and expect_pull() before a pull. They may
+  // only prefetch.
   virtual bool outgrows_cache() const { return false; }
   virtual void expect(std::uint32_t /*index*/, Nearness) const {}
   virtual void expect_pull(std::uint32_t /*host*/) const {}
 
-  // Whether all hosts are to be pulled now, since the last time that was asked.
+  // Whether wake_all() has been called since the last call: then all hosts are pulled.
   bool take_wake() { return std::exchange(wake_, false); }
 
  protected:
@@ -70,11 +70,11 @@ class Program {
 struct alignas(64) PortStats {
   std::uint64_t packets = 0, bytes = 0;
   std::uint64_t dropped = 0;           // by its queue, or on the link
-  std::uint64_t lost = 0;              // of those: on the link
-  std::uint64_t marked = 0;            // by ECN
+  std::uint64_t lost = 0;              // the part of `dropped` that was lost on the link
+  std::uint64_t marked = 0;            // ECN
   std::uint32_t queue_high_water = 0;  // packets that waited for it
   Picos busy = 0;
-  // Of the input buffer it leads to, in an input-buffered switch.
+  // For the input buffer behind it, in an input-buffered switch.
   std::uint64_t input_dropped = 0;
   std::uint32_t input_high_water = 0;
 };
@@ -86,30 +86,31 @@ class Simulator {
   static base::Result<std::unique_ptr<Simulator>> make(const topology::Cluster& cluster,
                                                        const Options& options);
 
-  // Until the program is done or nothing is left to happen.
+  // Runs until the program is done or no events are left.
   Outcome run(Program& program);
 
-  // The program's hosts are asked for their first packets.
+  // Pulls the first packets from all hosts.
   void begin(Program& program);
-  // All that happens up to this time, which it then is.
+  // Processes all events up to `until`, which is now() then.
   void advance(Picos until);
-  // When something happens next; kNever: nothing will.
+  // The time of the next event; kNever: there is none.
   Picos next_time() { return queue_.next_time(); }
-  // The program has set itself an earlier deadline for this host.
+  // To be called when the program has made deadline() of this host earlier.
   void rearm(std::uint32_t host);
 
-  // What a link is like from now on, both ways: it has this part of the rate it was built with and
-  // loses this part of the packets (0: none; 1: it is dead).
+  // Changes a link from now on, both ways: to this part of its original rate, and to losing this
+  // part of the packets (0: none; 1: all).
   struct Condition {
     double rate = 1;
     double loss = 0;
   };
   void set_condition(std::uint32_t link, const Condition& condition);
-  // Routes are made anew without these links. An error, and the earlier routes stay, where they
-  // leave a host without a route to another.
+  // Makes routes anew without these links. If a host would have no route to another, an error is
+  // returned and the earlier routes stay.
   base::Status reroute_without(const std::vector<bool>& dead);
-  // Of a port: packets that wait for it, those among them that `stats` counts as sent, those in the
-  // input buffer it leads to, and what of the bytes that `stats` counts is not on the link yet.
+  // What waits at a port: packets that wait for it, those among them that stats() already counts as
+  // sent, those in the input buffer behind it, and bytes that stats() counts although they are not
+  // on the link yet.
   struct Waiting {
     std::uint32_t packets = 0, in_ring = 0, at_input = 0;
     std::uint64_t bytes = 0;
@@ -124,7 +125,7 @@ class Simulator {
   const PortStats& stats(std::uint32_t port) const { return stats_[port]; }
   std::uint32_t ports() const { return static_cast<std::uint32_t>(ports_.size()); }
   const routing::Routes& routes() const { return routes_; }
-  // Times at which routes were made anew, and whether every host could still be reached.
+  // When routes were made anew, and whether every host could still be reached.
   struct Rerouted {
     Picos at = 0;
     bool whole = true;
@@ -135,7 +136,7 @@ class Simulator {
   std::size_t bytes() const;
 
  private:
-  // What every packet touches comes first: one line of the processor's cache.
+  // The fields that every packet touches come first, in one cache line.
   struct alignas(64) Port {
     Picos busy_until = 0;     // end of the last frame taken
     Picos serialization = 0;  // of cached_bytes
@@ -144,29 +145,29 @@ class Simulator {
     Picos latency = 0;
     std::uint32_t to = 0;           // host, or switch index
     std::uint32_t ring_mask = 0;    // its length, a power of two, less one
-    std::unique_ptr<Picos[]> ring;  // starts of those that wait
+    std::unique_ptr<Picos[]> ring;  // start times of packets that wait
     std::uint32_t ring_head = 0, ring_count = 0;
     bool to_host = false;
     bool cut_through = false;  // the switch at the far end does not wait for the tail
     bool into_fifo = false;    // an input buffer is at the far end
     bool with_fifo = false;    // packets for it wait in fifos
     bool watched = false;      // has faults of its own
-    bool pooled = false;       // its queue counts against what its switch holds
+    bool pooled = false;       // its queue counts against the pool of its switch
 
-    std::uint32_t mark_at = UINT32_MAX;  // packets that wait
+    std::uint32_t mark_at = UINT32_MAX;  // marks when so many packets wait
     bool arbitrating = false;
     bool starved = false;  // waits for credit
     std::uint64_t bit_s = 0, built_bit_s = 0;
-    std::uint32_t from_switch = kNone;  // kNone: a host's
+    std::uint32_t from_switch = kNone;  // kNone: the port of a host
 
     Picos gap_until = 0;              // host: g
-    Picos accepts_at = 0;             // fifos: when it can be handed the next packet
-    std::uint32_t output_frames = 0;  // it can be handed beyond the one on the link
+    Picos accepts_at = 0;             // with fifos: when it takes the next packet
+    std::uint32_t output_frames = 0;  // with fifos: frames it takes besides the one on the link
 
     std::uint32_t waiter_first = kNone, waiter_last = kNone;  // fifos that ask for it
     std::uint32_t waiters = 0;
-    std::uint32_t input_fifo = kNone;   // what it leads to, in an input-buffered switch
-    std::uint32_t output_fifo = kNone;  // where packets for it wait, in any other, or at a host
+    std::uint32_t input_fifo = kNone;   // the buffer behind it, in an input-buffered switch
+    std::uint32_t output_fifo = kNone;  // where packets for it wait, in any other switch or a host
     std::uint32_t module = kNone;
     std::uint32_t credits = kNone;  // kNone: no flow control
     std::uint32_t credits_coming = 0;
@@ -176,9 +177,9 @@ class Simulator {
 
   struct Fifo {
     std::uint32_t head = kNone, tail = kNone, count = 0, capacity = 0;
-    std::uint32_t in_port = kNone;  // of an input buffer; kNone for output queues
-    std::uint32_t host = kNone;     // of a host's own queue
-    Picos busy_until = 0;           // its head is on the way through the switch
+    std::uint32_t in_port = kNone;  // kNone for output queues
+    std::uint32_t host = kNone;     // kNone unless it is a host's own queue
+    Picos busy_until = 0;           // until then its head passes through the switch
     bool waiting = false;           // asks for a port
     std::uint32_t next_waiter = kNone;
   };
@@ -188,7 +189,7 @@ class Simulator {
     Picos backplane_until = 0;
     std::uint32_t pool = 0;              // 0: none
     std::uint64_t alpha_millionths = 0;  // dynamic thresholds; 0: none
-    std::uint32_t waiting = 0;           // in all its rings, some of which may have left meanwhile
+    std::uint32_t waiting = 0;           // packets in its rings; some may have left since
     bool input_buffered = false;
     bool back_pressure = false;
     std::vector<std::uint32_t> ports;  // egress
@@ -204,9 +205,9 @@ class Simulator {
     HostCosts slow;
     Picos next_pause = kNever;
     Random random{0};
-    // Of a card that is half duplex.
+    // For a half-duplex card.
     std::uint32_t sending = kNone;  // packet
-    Picos resumes_at = 0;           // it goes on being sent
+    Picos resumes_at = 0;           // when sending it goes on
     Picos send_ends = 0;
     Picos receives_until = 0;
     bool sent_last = false;
@@ -271,7 +272,7 @@ class Simulator {
     if (depth > stats.queue_high_water) stats.queue_high_water = depth;
   }
   void drop(std::uint32_t port, std::uint32_t index, bool at_input);
-  // A packet on a link, the head or the tail of which arrives at that time.
+  // Schedules the arrival of a packet's head (cut-through) or tail.
   void push_arrival(std::uint32_t port, std::uint32_t index, Picos at) {
     if (ports_[port].to_host) program_->due(at, index, !ports_[port].watched);
     queue_.push(at, EventKind::kArrive, port, index);

@@ -307,7 +307,7 @@ TEST(Fault, LinkDownLosesWhatIsOnIt) {
   Options options;
   options.faults.push_back(
       {.kind = Fault::Kind::kLinkDown, .port = 2, .start = kFrame, .duration = 2 * kFrame});
-  // Port 3 is the way down to h1; the first frame ends there at 2, the next at 3, 4 and 5 frames.
+  // Port 3 is the port down to h1; the first frame ends there at 2, the next at 3, 4 and 5 frames.
   const Finished got = run(star(2), std::vector<Sending>(4, Sending{.from = 0, .to = 1}), options);
   EXPECT_THAT(times(got), ::testing::ElementsAre(3 * kFrame, 4 * kFrame, 5 * kFrame));
   EXPECT_EQ(got.dropped(), 1u);

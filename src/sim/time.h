@@ -8,7 +8,7 @@
 
 namespace alm::sim {
 
-using Picos = std::int64_t;  // 106 days
+using Picos = std::int64_t;  // up to 106 days
 constexpr Picos kNever = std::numeric_limits<Picos>::max();
 constexpr Picos kPicosPerNano = 1'000;
 constexpr Picos kPicosPerMicro = 1'000'000;
@@ -19,7 +19,7 @@ constexpr Picos from_nanos(base::Nanos nanos) {
 }
 constexpr base::Nanos to_nanos(Picos picos) { return picos / kPicosPerNano; }
 
-// What `bytes` take at `bit_s`, rounded to the nearest picosecond. Frames of up to 1 MiB.
+// The time of `bytes` at `bit_s`, rounded to the nearest picosecond. For frames of up to 1 MiB.
 constexpr Picos serialization(std::uint64_t bytes, std::uint64_t bit_s) {
   return static_cast<Picos>((bytes * 8 * kPicosPerSecond + bit_s / 2) / bit_s);
 }

@@ -87,8 +87,8 @@ TEST(Bound, NothingIsBoundedByNothing) {
   EXPECT_EQ(traffic_bound_seconds(cluster, all(cluster), std::vector<std::uint64_t>(16, 0)), 0);
 }
 
-// Only whoever sends or receives counts: from a leaf to another there is no short way.
-TEST(Bound, OfOneMessageIsItsWay) {
+// Only whoever sends or receives counts: from a leaf to another there is no short route.
+TEST(Bound, OfOneMessageIsItsTime) {
   const Cluster cluster = with(build_tree(TreeSpec{.groups = {2, 2}, .uplink_mbit_s = 20}),
                                Switching::kStoreAndForward, 3);
   std::vector<std::uint64_t> traffic(16, 0);

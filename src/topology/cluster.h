@@ -25,19 +25,19 @@ struct Host {
   struct Nic {
     std::string address, interface;
   };
-  std::vector<Nic> further = {};  // of its second link and those after it, in the order of links
+  std::vector<Nic> further = {};  // [i] of link i + 1, in the order of links
 };
 inline constexpr std::uint32_t kHostLinksMax = 8;
 
 struct Switch {
   std::string name;
-  std::string site = {};  // of the hosts at it; empty: the cluster has no sites
+  std::string site = {};  // of the hosts on it; empty: the cluster has no sites
   Architecture architecture = Architecture::kOutput;
   Switching switching = Switching::kStoreAndForward;
   FlowControl flow_control = FlowControl::kDrop;
   std::uint32_t buffer_packets = 0;  // shared pool; 0: the port queues alone count
-  double buffer_alpha = 0;      // of the free pool one queue may have (dynamic thresholds); 0: any
-  double backplane_mbit_s = 0;  // 0: carries everything
+  double buffer_alpha = 0;           // queue limit / free pool (dynamic thresholds); 0: no limit
+  double backplane_mbit_s = 0;       // 0: carries everything
 };
 
 // Nodes are hosts first, in file order, then switches.
@@ -59,8 +59,8 @@ struct Link {
   std::uint32_t queue_down_packets = 0;
   double bidirectional_cap_mbit_s = 0;  // 0: none
   bool one_way = false;                 // nothing travels down; between switches only
-  // A switch marks what finds so many packets in the queue of this link, where senders know ECN
-  // (RFC 3168, DCTCP); 0: nothing.
+  // The switch marks a packet that finds so many in the queue of this link, where senders know ECN
+  // (RFC 3168, DCTCP); 0: it marks none.
   std::uint32_t ecn_packets = 0;
 };
 
@@ -103,8 +103,8 @@ constexpr std::size_t kClusterFileBytesMax = 32u << 20;
 base::Result<Cluster> load_cluster(const std::string& path);
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name);
 
-// The same hosts and switches with every rate multiplied (backplanes and caps too; queues and
-// latencies stay); writes back what load_cluster reads.
+// The same cluster with every rate multiplied, backplanes and caps included; queues and latencies
+// stay.
 Cluster scaled(const Cluster& cluster, double factor);
 std::string to_toml(const Cluster& cluster);
 
@@ -155,8 +155,8 @@ struct FatTreeSpec {
 base::Result<Cluster> build_fat_tree(const FatTreeSpec& spec);
 
 // A large switch made of small ones, as those of InfiniBand are: leaf and spine crossbars with a
-// link from every leaf to every spine, lossless as above. The default has 144 ports and is made of
-// 24 crossbars (004), at 4x DDR with packets of 2 KiB.
+// link from every leaf to every spine, lossless as in FatTreeSpec. The default is the switch of
+// 004: 144 ports, 24 crossbars, 4x DDR, packets of 2 KiB.
 struct TwoLevelSpec {
   std::string name = "ib-144";
   std::uint32_t leaves = 12, spines = 12, hosts_per_leaf = 12;
@@ -180,7 +180,7 @@ base::Result<Hierarchy> hierarchy(const Cluster& cluster);
 // The same for any cluster: where the graph is no tree, "above" means nothing and the leaf switches
 // are the only level. This is what schedules are mapped to.
 Hierarchy schedule_hierarchy(const Cluster& cluster);
-// The centre the hierarchy hangs from: the middle of the longest way between two hosts.
+// The root of the hierarchy: the switch in the middle of the longest route between two hosts.
 NodeId root_switch(const Cluster& cluster);
 
 // Sites: parts of a cluster that lie far from each other. A host is where its switch is.
@@ -189,21 +189,21 @@ struct Sites {
   std::vector<std::uint32_t> of;   // [host]; empty: the cluster file names none
 };
 Sites sites(const Cluster& cluster);
-// How long the longest way between two of the hosts is, by the latencies of its links alone. Where
-// several ways lead to a host, that with the least latency counts.
+// The longest route between two of the hosts, by the latencies of its links alone. Where several
+// routes lead to a host, the one with the least latency counts.
 double latency_seconds(const Cluster& cluster, std::span<const base::HostId> hosts);
 
-// Of a full packet.
+// Payload of a full packet.
 std::uint32_t payload_bytes(const Framing& framing);
-// What one message of `bytes` occupies on a link with the least framing: packets of mtu - 28
-// payload bytes, the last one as short as it is, each + 28 + link header.
+// Bytes that one message of `bytes` takes on a link with the least framing: full packets of mtu -
+// 28 payload bytes and one shorter packet at the end, each + 28 + link header.
 std::uint64_t framed_bytes(const Framing& framing, std::uint64_t bytes);
 
-// A message's packets are its own, or messages share packets that are all full: what no way of
-// carrying small ones can undercut, phases that combine them included.
+// kPerMessage: each message has packets of its own. kShared: messages share packets, which are all
+// full; plans that combine small messages cannot send less than that.
 enum class Packing : std::uint8_t { kPerMessage, kShared };
 
-// A directed link level with what the all-to-all asks of it.
+// One level of links in one direction, and what the exchange asks of its busiest link.
 struct LevelLimit {
   // "host link up", "leaf uplink down", "level 2 uplink up", ...; "both ways" where a cap joins the
   // two directions; "trunks out" and "trunks in" around switches joined by more than one path.
@@ -215,15 +215,15 @@ struct LevelLimit {
 };
 // T >= max over directed links of bytes that must cross it / its rate (reference section 2), with
 // minimal framing. `hosts`: the participants, one rank each. `bytes`: per ordered pair. In a tree
-// every link is a cut, so the bound is per link. Switches joined by several paths are cut around
-// each, and around the nearest 2, 3, .. of each while that is quick; other cuts may say more
-// (Python: allemande.flow_limit).
+// every link is a cut, so each link gives a limit. Where several paths join switches, the cuts
+// tried are those around each switch and around each switch with its nearest 1, 2, .. others, while
+// that is quick; other cuts may give more (Python: allemande.flow_limit).
 std::vector<LevelLimit> alltoall_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                         std::uint64_t bytes,
                                         Packing packing = Packing::kPerMessage);
 double alltoall_limit_seconds(const Cluster& cluster, std::span<const base::HostId> hosts,
                               std::uint64_t bytes, Packing packing = Packing::kPerMessage);
-// The same where pairs differ. `hosts`: of each rank; several ranks may share one, and what they
+// The same for blocks that differ. `hosts`: the host of each rank. Ranks may share one; what they
 // send each other crosses no link. `bytes`: [sender * ranks + receiver].
 std::vector<LevelLimit> traffic_limits(const Cluster& cluster, std::span<const base::HostId> hosts,
                                        std::span<const std::uint64_t> bytes,
@@ -232,10 +232,10 @@ double traffic_limit_seconds(const Cluster& cluster, std::span<const base::HostI
                              std::span<const std::uint64_t> bytes,
                              Packing packing = Packing::kPerMessage);
 
-// The least that must be cut to part the hosts into two halves (sizes differ by one if odd), in
-// links and, minimised apart from that, in bandwidth from one half to the other (001: count
-// bandwidth, not links). Hosts stay with their switch where halves of whole switches exist (8x2 has
-// one link of 1 Gbit/s, 000 section 4.2); else as few as possible are cut off theirs.
+// The least that must be cut to part the hosts into two halves (sizes differ by one if odd): the
+// fewest links, and by itself the least bandwidth from one half to the other (001: count bandwidth,
+// not links). Hosts stay with their switch where halves of whole switches exist (8x2 has one link
+// of 1 Gbit/s, 000 section 4.2); else as few hosts as possible are parted from their switch.
 struct Bisection {
   std::uint32_t links = 0;
   double mbit_s = 0;
@@ -243,7 +243,7 @@ struct Bisection {
 // Exact for trees of any size and for graphs of up to kBisectionSwitchesMax switches; else an
 // error.
 inline constexpr std::uint32_t kBisectionSwitchesMax = 18;
-// Hosts with several links are refused.
+// Hosts with several links give an error.
 base::Result<Bisection> bisection(const Cluster& cluster);
 
 // What the cluster's parts cost together; nothing without a price table.
@@ -253,12 +253,12 @@ struct Cost {
 };
 std::optional<Cost> cost(const Cluster& cluster);
 
-// Where the papers' assumptions do not hold here: d1*c1 <= c2, backplanes that carry all ports,
-// queues of a packet or more, equal host links, one path between two hosts.
+// Says which assumptions of the papers do not hold in this cluster: d1*c1 <= c2, backplanes that
+// carry all ports, queues of a packet or more, equal host links, one path between two hosts.
 std::vector<std::string> assumption_warnings(const Cluster& cluster);
 
-// Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept. Order is kept both
-// ways: expand(compress(names)) == names. More than kHostlistMax names are refused.
+// Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept. The order of names
+// survives: expand(compress(names)) == names. More than kHostlistMax names give an error.
 inline constexpr std::size_t kHostlistMax = 131072;
 base::Result<std::vector<std::string>> expand_hostlist(std::string_view list);
 std::string compress_hostlist(std::span<const std::string> names);

@@ -1,4 +1,4 @@
-// A cluster file's tables where they stand below a key of another file.
+// Reads a cluster description that stands below a key of another TOML file.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace alm::topology {
 
-// `root` holds what a cluster file holds, `format` included. Errors as of parse_cluster.
+// `root` holds what a cluster file holds, `format` included. Errors as from parse_cluster.
 base::Result<Cluster> read_cluster(const toml::table& root, std::string_view source_name);
 
 }  // namespace alm::topology

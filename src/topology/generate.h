@@ -23,8 +23,8 @@
 
 namespace alm::topology {
 
-// What all links of a generated network have in common. `queue_packets`: of every port, or of every
-// input buffer where the network is lossless.
+// The properties that all links of a generated network share. `queue_packets` is the length of each
+// port's queue, or of each input buffer where the network is lossless.
 struct Medium {
   double rate_mbit_s = 1000;
   double latency_us = 0;
@@ -32,7 +32,7 @@ struct Medium {
   bool lossless = false;
 };
 
-// Whether the name is meant to be generated: its kind is known, whatever stands behind it.
+// Whether the name begins with a known kind of network, whatever follows.
 bool is_generated(std::string_view name);
 // The grammar in one line, for messages.
 std::string_view generated_forms();
@@ -45,15 +45,15 @@ Cluster build_leaf_spine(std::uint32_t hosts_per_leaf, std::uint32_t leaves, std
 // Two points along a dimension are joined by one link, three and more by a ring.
 Cluster build_torus(std::span<const std::uint32_t> sides, std::uint32_t hosts_per_switch,
                     const Medium& medium);
-// Routers of a group are joined one to one; of A x H + 1 groups every two by one link (Kim, Dally,
-// Scott and Abts, ISCA 2008).
+// Every two routers of a group are linked, and so are every two of the A x H + 1 groups (Kim,
+// Dally, Scott and Abts, ISCA 2008).
 Cluster build_dragonfly(std::uint32_t hosts_per_router, std::uint32_t routers,
                         std::uint32_t global_links, const Medium& medium);
 // 2^stages hosts. Switch i of a stage leads to switches 2i and 2i + 1, modulo the stage's number of
 // switches, of the next. A host sends into the first stage and receives from the last; both links
 // meet at a switch of its own, `port`, because a host has one link.
 Cluster build_shuffle_exchange(std::uint32_t stages, const Medium& medium);
-// `design`: 1, 2, 4, 5, 6, 9, "doubled" or "18". With the price list of 001 Table 1.
+// `design`: "1", "2", "4", "5", "6", "9", "doubled" or "18". Has the price list of 001 Table 1.
 base::Result<Cluster> build_myrinet(std::string_view design);
 
 }  // namespace alm::topology

@@ -32,7 +32,7 @@ std::uint32_t farthest_host(const Cluster& cluster, const std::vector<std::uint3
       distance.begin());
 }
 
-// The switch in the middle of the longest way between two hosts: the root that makes the tree
+// The switch in the middle of the longest route between two hosts: the root that makes the tree
 // flattest. Between two middles the one with fewer hosts of its own, then the earlier in the file.
 std::uint32_t centre(const Cluster& cluster, const Adjacency& adjacency) {
   if (cluster.switches.empty()) return 0;

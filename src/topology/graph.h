@@ -30,7 +30,7 @@ class Adjacency {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-// A depth-first spanning tree. `bridge[v]`: the link to v's parent is the only way between v's
+// A depth-first spanning tree. `bridge[v]`: the link to v's parent is the only route between v's
 // subtree and the rest; in a tree every link is.
 struct Walk {
   std::vector<std::uint32_t> order;        // nodes, parents before children
@@ -41,11 +41,11 @@ struct Walk {
 };
 Walk walk(const Cluster& cluster, const Adjacency& adjacency);
 
-// Connected, and as many links as a tree has.
+// Whether the graph is a tree: connected, with one link less than nodes.
 bool is_tree(const Cluster& cluster);
 
-// Rates of a link seen from one end; a cap on both directions together also bounds each. 0 against
-// the direction of a one-way link.
+// The rate of a link away from a node, and towards it. A cap on both directions together also
+// bounds each. 0 against the direction of a one-way link.
 double rate_from(const Link& link, std::uint32_t node);
 double rate_towards(const Link& link, std::uint32_t node);
 

@@ -1,4 +1,4 @@
-// An exchange as the switches see it: what goes from the hosts of one leaf to those of another.
+// The traffic of an exchange between leaves: bytes from the hosts of one leaf to those of another.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct LeafTraffic {
   std::vector<double> bytes;  // framed: [from * ends + to], 0 from an end to itself
 };
 
-// Of `bytes` per ordered pair of hosts, one rank each.
+// For `bytes` per ordered pair of hosts, one rank each.
 LeafTraffic alltoall_leaf_traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
                                   std::uint64_t bytes, Packing packing = Packing::kPerMessage);
-// Where pairs differ; arguments as of traffic_limits().
+// For blocks that differ; arguments as of traffic_limits().
 LeafTraffic leaf_traffic(const Cluster& cluster, std::span<const base::HostId> hosts,
                          std::span<const std::uint64_t> bytes,
                          Packing packing = Packing::kPerMessage);

@@ -2,7 +2,7 @@
 // section 2). With b of n participants below a link, b(n-b) equal messages cross it each way. Where
 // messages differ, what leaves a subtree is what its hosts send less what stays in it, and a
 // message stays in all subtrees that hold the lowest common ancestor of its two ends. The bound of
-// an exchange (bound.h) adds the least ways before and after each link.
+// an exchange (bound.h) adds the least times before and after each link.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "topology/bound.h"
 #include "topology/graph.h"
 #include "topology/leaf_traffic.h"
-#include "topology/least_ways.h"
+#include "topology/least_times.h"
 
 namespace alm::topology {
 namespace {
@@ -85,12 +85,12 @@ struct Parties {
   bool any() const { return std::find(sends.begin(), sends.end(), true) != sends.end(); }
 };
 
-// The least ways before and after links that share what crosses them.
-struct LeastWay {
+// The least times before and after links that share what crosses them.
+struct LeastTime {
   double before_s = kNever, after_s = kNever;
-  void join(const LeastWays& ways, std::uint32_t link, std::uint32_t node) {
-    before_s = std::min(before_s, ways.before(link, node));
-    after_s = std::min(after_s, ways.after(link, node));
+  void join(const LeastTimes& times, std::uint32_t link, std::uint32_t node) {
+    before_s = std::min(before_s, times.before(link, node));
+    after_s = std::min(after_s, times.after(link, node));
   }
   double seconds() const {
     return before_s == kNever || after_s == kNever ? 0 : before_s + after_s;
@@ -132,7 +132,7 @@ class Equal {
     }
   }
   Crossing below(std::uint32_t node) const { return crossing(below_[node]); }
-  // Of a set of hosts that grows.
+  // A set of hosts that grows: clear() empties it, grow() adds a host and gives what crosses.
   void clear() { inside_ = 0; }
   Crossing grow(std::uint32_t host) { return crossing(inside_ += own_[host]); }
   double growth_cost() const { return 1; }
@@ -219,7 +219,7 @@ class Traffic {
     }
   }
   Crossing below(std::uint32_t node) const { return below_[node]; }
-  // Of a set of hosts that grows.
+  // A set of hosts that grows: clear() empties it, grow() adds a host and gives what crosses.
   void clear() {
     is_inside_.assign(hosts_, false);
     inside_ = {};
@@ -269,15 +269,15 @@ class Limits {
     const Parties parties = load_.parties();
     if (!parties.any()) return 0;
     const std::uint64_t frame = framed_bytes(cluster_.framing, parties.shortest);
-    ways_.emplace(cluster_, adjacency_, parties.sends, parties.receives,
-                  static_cast<double>(frame));
+    times_.emplace(cluster_, adjacency_, parties.sends, parties.receives,
+                   static_cast<double>(frame));
     run();
     return bound_;
   }
 
  private:
   void run() {
-    if (ways_) find_trunk_way();
+    if (times_) find_trunk_time();
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
     }
@@ -294,24 +294,24 @@ class Limits {
   }
 
   void add(Levels::Key key, const std::string& level, double bytes, double rate,
-           const std::string& busiest, double way_seconds) {
+           const std::string& busiest, double least_seconds) {
     levels_.add(key, level, bytes, rate, busiest);
     if (bytes > 0) {
-      bound_ = std::max(bound_, way_seconds + bytes * kBitsPerByte / (rate * kBitsPerMbit));
+      bound_ = std::max(bound_, least_seconds + bytes * kBitsPerByte / (rate * kBitsPerMbit));
     }
   }
 
-  double way_seconds(std::uint32_t link, std::uint32_t node) const {
-    return ways_ ? ways_->before(link, node) + ways_->after(link, node) : 0;
+  double least_seconds(std::uint32_t link, std::uint32_t node) const {
+    return times_ ? times_->before(link, node) + times_->after(link, node) : 0;
   }
 
   // Every cut between switches is crossed by some of their trunks.
-  void find_trunk_way() {
+  void find_trunk_time() {
     for (std::uint32_t node = cluster_.host_count(); node < adjacency_.node_count(); ++node) {
       for (const Edge& edge : adjacency_[node]) {
         if (edge.peer < cluster_.host_count() || is_bridge(node, edge)) continue;
         if (rate_from(cluster_.links[edge.link], node) <= 0) continue;
-        trunk_way_.join(*ways_, edge.link, node);
+        trunk_time_.join(*times_, edge.link, node);
       }
     }
   }
@@ -324,16 +324,16 @@ class Limits {
     const std::string& high = cluster_.node_name(NodeId{parent});
     const std::string level = level_name(height);
     add({height, 0}, level + " up", bytes.out, rate_from(link, node), low + " -> " + high,
-        way_seconds(index, node));
+        least_seconds(index, node));
     add({height, 1}, level + " down", bytes.in, rate_towards(link, node), high + " -> " + low,
-        way_seconds(index, parent));
+        least_seconds(index, parent));
     if (link.bidirectional_cap_mbit_s > 0) {
-      LeastWay way;
+      LeastTime least;
       for (const std::uint32_t from : {node, parent}) {
-        if (ways_ && rate_from(link, from) > 0) way.join(*ways_, index, from);
+        if (times_ && rate_from(link, from) > 0) least.join(*times_, index, from);
       }
       add({height, 2}, level + " both ways", bytes.out + bytes.in, link.bidirectional_cap_mbit_s,
-          low + " <-> " + high, way.seconds());
+          low + " <-> " + high, least.seconds());
     }
   }
 
@@ -382,10 +382,11 @@ class Limits {
             ? compress_hostlist(names)
             : names.front() + " and " + std::to_string(names.size() - 1) + " switches near it";
     if (out > kRateNone) {
-      add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *", trunk_way_.seconds());
+      add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *",
+          trunk_time_.seconds());
     }
     if (in > kRateNone) {
-      add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + inside, trunk_way_.seconds());
+      add({kAfterUplinks, 1}, "trunks in", bytes.in, in, "* -> " + inside, trunk_time_.seconds());
     }
   }
 
@@ -401,8 +402,8 @@ class Limits {
   const Walk walk_;
   Load load_;
   Levels levels_;
-  std::optional<LeastWays> ways_;  // none: bytes alone
-  LeastWay trunk_way_;
+  std::optional<LeastTimes> times_;  // none: bytes alone
+  LeastTime trunk_time_;
   double bound_ = 0;
 };
 

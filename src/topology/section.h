@@ -15,7 +15,7 @@
 
 namespace alm::topology {
 
-// Where the first error of a file goes; later ones are consequences and dropped.
+// Keeps the first error of a file. Later ones follow from it and are dropped.
 class Complaints {
  public:
   explicit Complaints(std::string_view file) : file_(file) {}
@@ -32,7 +32,7 @@ class Complaints {
 
 struct Range {
   double low = 0, high = 0;
-  bool above_low = false;  // low itself is refused
+  bool above_low = false;  // low itself is an error
 };
 
 class Section {

@@ -9,11 +9,11 @@
 namespace alm::topology {
 
 struct SiteTrouble {
-  NodeId node;  // it is said of
+  NodeId node;  // the one at fault
   std::string what, expected;
 };
-// Where one switch names a site, every host is at one, and every site has hosts. Precondition: all
-// hosts have their links.
+// What is wrong, if anything: where one switch names a site, every host must be at a site and every
+// site must have hosts. Precondition: all hosts have their links.
 std::optional<SiteTrouble> trouble_with_sites(const Cluster& cluster);
 
 }  // namespace alm::topology

@@ -1,12 +1,12 @@
-// How soon peers answer: how long a rank waits before it asks.
+// How soon peers answer, and so how long a rank waits before it asks.
 //
 // Most acknowledgements ride on data that is sent anyway, and a peer may be late for reasons of its
-// own, so that the time from a packet to its acknowledgement is an upper bound of the way there and
-// back: it makes what is known shorter, never longer. Answers to probes, and to what shows a gap,
-// leave at once. They move what is known by an eighth of the difference, as in RFC 6298, and what
-// they are later than that is the time hosts need to get round to it.
+// own. So the time from a packet to its acknowledgement is an upper bound of the round trip: it can
+// only lower the estimate. Answers to probes, and to packets that show a gap, leave at once. They
+// move the estimate by an eighth of the difference, as in RFC 6298; by how much they come later
+// than the estimate is the time that hosts need to answer.
 //
-// A rank asks after two times the way and four times what answers are late.
+// A rank asks after twice the round trip and four times the delay of answers.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,24 @@ class AnswerTime {
  public:
   void carried(base::Nanos took) {
     took = std::max<base::Nanos>(1, took);
-    way_ = way_ == 0 ? took : std::min(way_, took);
+    round_trip_ = round_trip_ == 0 ? took : std::min(round_trip_, took);
   }
   void at_once(base::Nanos took) {
     carried(took);
-    const base::Nanos late = took - way_;
-    way_ += late / kPart;
+    const base::Nanos late = took - round_trip_;
+    round_trip_ += late / kPart;
     late_ += (late - late_) / kPart;
   }
-  bool known() const { return way_ > 0; }
-  base::Nanos way() const { return way_; }
-  // `least`: what timers can do.
-  base::Nanos patience(base::Nanos least) const { return std::max(least, 2 * way_ + 4 * late_); }
+  bool known() const { return round_trip_ > 0; }
+  base::Nanos round_trip() const { return round_trip_; }
+  // `least`: the shortest time that timers can keep.
+  base::Nanos patience(base::Nanos least) const {
+    return std::max(least, 2 * round_trip_ + 4 * late_);
+  }
 
  private:
   static constexpr base::Nanos kPart = 8;
-  base::Nanos way_ = 0;
+  base::Nanos round_trip_ = 0;
   base::Nanos late_ = 0;
 };
 

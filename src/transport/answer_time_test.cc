@@ -19,21 +19,21 @@ TEST(AnswerTime, TwoRoundTripsAreWaitedFor) {
 }
 
 // The acknowledgement waited for data to carry it.
-TEST(AnswerTime, WhatRidesOnDataMakesTheWayShorterOnly) {
+TEST(AnswerTime, WhatRidesOnDataMakesTheRoundTripShorterOnly) {
   AnswerTime answers;
   answers.carried(80 * kMicrosecond);
   answers.carried(3000 * kMicrosecond);
-  EXPECT_EQ(answers.way(), 80 * kMicrosecond);
+  EXPECT_EQ(answers.round_trip(), 80 * kMicrosecond);
   answers.carried(60 * kMicrosecond);
-  EXPECT_EQ(answers.way(), 60 * kMicrosecond);
+  EXPECT_EQ(answers.round_trip(), 60 * kMicrosecond);
 }
 
-TEST(AnswerTime, FollowsALongerWayByTheAnswersThatLeaveAtOnce) {
+TEST(AnswerTime, FollowsALongerRoundTripByTheAnswersThatLeaveAtOnce) {
   AnswerTime answers;
   answers.at_once(100 * kMicrosecond);
   for (int i = 0; i < 40; ++i) answers.at_once(500 * kMicrosecond);
-  EXPECT_NEAR(static_cast<double>(answers.way()), 500e3, 5e3);
-  // It was late while the way was not known; now it is what the way takes.
+  EXPECT_NEAR(static_cast<double>(answers.round_trip()), 500e3, 5e3);
+  // It was late while the round trip was not known; now it is the round trip.
   EXPECT_LT(answers.patience(kLeast), 1200 * kMicrosecond);
 }
 

@@ -1,6 +1,6 @@
-// One rank's end of a set of peers (a communicator): the engine (engine.h, the protocol without
-// bytes) and the bytes around it. Sans-IO: datagrams, time and buffers come in as values, datagrams
-// and deadlines go out. No sockets, clocks, threads or MPI here.
+// One rank's end of a set of peers: the engine (engine.h), which is the protocol without bytes, and
+// the bytes of its blocks and datagrams. Sans-IO: datagrams, time and buffers come in as values,
+// datagrams and deadlines go out. No sockets, clocks, threads or MPI here.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ using Key = wire::Key;
 struct Identity {
   Key key{};  // shared by the set, from MPI's bootstrap
   PeerId self = 0;
-  std::uint16_t local_set = 0;            // what peers put into Header::set when sending to us
-  std::vector<std::uint16_t> remote_set;  // [peer] what we put when sending to them
+  std::uint16_t local_set = 0;            // Header::set of datagrams to this rank
+  std::vector<std::uint16_t> remote_set;  // [peer] Header::set of datagrams to it
 };
 
 // Where the block for or from each peer lies: `stride` bytes apart, or at displacement[peer]; and
@@ -50,14 +50,14 @@ struct Exchange {
   const Rounds* rounds = nullptr;  // must outlive the exchange
   ConstBlocks send;
   MutableBlocks recv;  // self's own block is not copied
-  // [peer] not 0: the block for this peer is not there yet, see make_ready(). Empty: all are. Read
-  // at the start only.
+  // [peer] not 0: the block for this peer is not there yet, see make_ready(). Empty: all are there.
+  // Read at the start only.
   std::span<const std::uint8_t> withheld = {};
   bool reports_arrivals = false;  // see take_arrival()
 };
 
-// One datagram to send. `head` lies in storage the Outgoing itself carries; `payload` points into
-// the caller's send buffer or into the channel's copy of the tail, valid until sent or release().
+// One datagram to send. The Outgoing holds its head; `payload` points into the caller's send buffer
+// or into the channel's copy of the tail, and is valid until sent or release().
 struct Outgoing {
   PeerId peer = 0;
   std::uint8_t path = 0;
@@ -81,28 +81,28 @@ class Channel {
 
   // The block for this peer, withheld at the start, is in the send buffer now.
   void make_ready(PeerId peer);
-  // As in the engine: whose whole block has come, each peer once.
+  // See Engine::take_arrival.
   bool take_arrival(PeerId* peer);
   std::size_t arrivals() const;
 
-  // Everything for us has come, everything we owe has been pulled at least once, and the exchange
-  // before is acknowledged by all. All Outgoing pulled must have been handed to the network before
-  // release().
+  // Whether everything for this rank has come, everything it sends has been pulled once, and all
+  // peers have acknowledged the exchange before. All Outgoing pulled must be handed to the network
+  // before release().
   bool complete() const;
 
-  // Ends the exchange: copies what is not yet acknowledged, then lets go of the caller's buffers.
-  // From here on the channel still answers, acknowledges and retransmits when it is driven.
+  // Ends the exchange: copies what is not yet acknowledged; the caller's buffers are free then. The
+  // channel goes on to answer, acknowledge and retransmit when it is driven.
   void release(base::Nanos now);
 
-  // Ends it without success: drops the buffers, leaves nothing to send but the notice that
-  // the rank of number `lost` is lost: to all peers, and again to those who still ask.
+  // Ends the exchange without success and drops the buffers. From then on the channel sends only
+  // the notice that rank `lost` is lost, to all peers and again to those that still ask.
   void abandon(std::optional<std::uint32_t> lost = std::nullopt);
 
   // One datagram as received. False: rejected (counted), the channel is unchanged.
   bool on_datagram(base::Nanos now, std::span<const std::byte> datagram);
 
-  // Fills `out` with datagrams to send now, up to its size; returns how many. Each is then counted
-  // as sent: the caller keeps those the kernel would not take and sends them first next time.
+  // Fills `out` with datagrams to send now, up to its size; returns how many. They count as sent:
+  // the caller keeps those that the kernel did not take and sends them first next time.
   std::size_t pull(base::Nanos now, std::span<Outgoing> out);
 
   // The time at which pull() must be called again even if nothing arrives; kNever when idle.
@@ -110,28 +110,28 @@ class Channel {
   base::Nanos unmoved_until(base::Nanos now) const;
   base::Nanos frame_time() const;
 
-  // Nothing unacknowledged in either direction: no late peer can still need us.
+  // Nothing is unacknowledged in either direction: no peer can still need this rank.
   bool settled() const;
 
-  // A peer silent for peer_warning or peer_timeout while we wait for it.
+  // A peer that was silent for peer_warning or peer_timeout while this rank waited for it.
   std::optional<PeerFailure> check_peers(base::Nanos now);
-  // A peer that has given up itself, whether an exchange runs or not.
+  // The notice of a peer that has given up, whether an exchange runs or not.
   const std::optional<PeerFailure>& told() const;
-  // For so long nobody looked at what arrived: no peer was silent in that time.
+  // Nobody read what arrived for so long: peers do not count as silent in that time.
   void was_deaf(base::Nanos time);
 
-  // Set when two ranks do not agree on the size of a block: nothing more can be exchanged.
+  // Set when two ranks do not agree on the size of a block; nothing more can be exchanged then.
   const std::optional<Mismatch>& mismatch() const;
 
-  // As in the engine: a peer in an exchange this rank has not entered, and one that has not entered
-  // the running one. In several channels of the same ranks, which all enter them in the same order,
-  // the two together say that they do not.
+  // See Engine: a peer in an exchange that this rank has not entered, and a peer that has not
+  // entered the running one. Ranks use their channels in the same order; if one peer is both, in
+  // two channels, the orders differ.
   std::optional<Engine::Ahead> ahead(PeerId peer) const;
   base::Nanos not_entered_at(PeerId peer) const;
   bool absent(PeerId peer) const;
   void be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere);
   std::optional<Engine::Elsewhere> elsewhere(PeerId peer) const;
-  std::uint64_t sends_to(PeerId peer) const;  // bytes, in the running exchange
+  std::uint64_t sends_to(PeerId peer) const;  // bytes in the running exchange
 
   const Counters& counters() const;
   const Config& config() const;

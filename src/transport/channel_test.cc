@@ -121,7 +121,7 @@ TEST(Channel, APeerThatIsSentNothingMoreGetsItsAckAtOnce) {
       group[rank].release(0);
     }
   }
-  // Of each pair the one that sends later acknowledges with its data.
+  // In each pair, the rank that sends later acknowledges with its data.
   std::uint64_t acks = 0;
   for (PeerId rank = 0; rank < 4; ++rank) acks += group[rank].counters().acks_sent;
   EXPECT_EQ(acks, 2u);
@@ -184,7 +184,7 @@ TEST(Channel, ALostTailIsResentAfterAProbeFromTheCopyItKept) {
   EXPECT_EQ(group[0].counters().data_retransmitted, 2u);
 }
 
-// The second probe went another way: the answer to the first says nothing of that one.
+// The second probe took another path: the answer to the first says nothing of that one.
 TEST(Channel, OverSeveralPathsALateAnswerMakesNoPathSilent) {
   Config config;
   config.paths = 2;

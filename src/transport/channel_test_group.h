@@ -1,4 +1,4 @@
-// For tests: two or more channels and no network at all. Each test moves the datagrams by hand.
+// For tests: two or more channels without a network. Each test moves the datagrams by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Wire {
   }
 };
 
-// `ranks` channels whose programs all exchange the same number of bytes with everybody.
+// `ranks` channels, each of which exchanges with all others.
 class Group {
  public:
   explicit Group(PeerId ranks, Config config = {}) : ranks_(ranks) {

@@ -1,4 +1,4 @@
-// What the engine and the channel are told at the start, and what they count.
+// The configuration and the counters of engine and channel.
 #pragma once
 
 #include <array>
@@ -25,50 +25,50 @@ enum class SendRule {
 struct Config {
   std::uint32_t datagram_bytes = 1472;  // UDP payload of a full packet, header included
   std::uint32_t window_packets = 16;    // W_g, over all peers
-  std::uint32_t burst_packets = 0;   // no window for an exchange in which this rank sends no more
+  std::uint32_t burst_packets = 0;   // an exchange in which this rank sends no more has no window
   std::uint32_t grain_packets = 1;   // train length g
   base::Nanos packet_time = 12'000;  // one full frame on the host link
-  bool knows_rate = false;           // of the host link: packet_time is no guess
-  // From one full frame of a rank to the next, where the exchange has the links for itself and the
-  // narrowest is full; 0: not known.
+  bool knows_rate = false;           // packet_time is from the cluster file, no guess
+  // The time from one full frame of a rank to the next, if no one else uses the links and the
+  // narrowest one is busy; 0: not known.
   base::Nanos limit_time = 0;
   base::Nanos latency = 0;  // of a full frame to the farthest peer, on an idle network
-  // Where a thin or far link is the limit (plan/far.h): a full frame leaves every `pace`, 0: as the
-  // window allows; a rank that is late may send so many at once. The short end of a longer block
-  // counts for at least that part of a full frame.
+  // Where a thin or far link is the limit (plan/far.h). `pace`: the time between two full frames;
+  // 0: as the window allows. `pace_burst_packets`: a rank that is late may send so many at once.
+  // `pace_end_least`: the short last packet of a longer block counts as at least this part of a
+  // full frame.
   base::Nanos pace = 0;
   std::uint32_t pace_burst_packets = 1;
   double pace_end_least = 0;
-  bool pace_yields = false;                  // it slows down where much is lost
-  base::Nanos round_trip = 0;                // of the links to the farthest peer and back, if known
-  std::uint32_t span_packets = 256;          // a block may be so far ahead of its acknowledgements
+  bool pace_yields = false;          // the pace slows down where much is lost
+  base::Nanos round_trip = 0;        // to the farthest peer, latencies of links alone; 0: not known
+  std::uint32_t span_packets = 256;  // how far a block may be ahead of its acknowledgements
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
-  // To each peer (path_policy.h). With one path, or one rule, nothing of it is in the way.
+  // Paths to each peer (path_policy.h). With one path no policy runs.
   std::uint32_t paths = 1;
   PathRule path_rule = PathRule::kOne;
-  std::uint32_t path_batch = 0;  // of bss; 0: a quarter of the paths
-  bool yields = true;            // to others in the queues (yield.h)
-  bool piggyback_acks = true;    // false, for study: data acknowledges nothing, explicit acks do
-  std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once
+  std::uint32_t path_batch = 0;  // for bss; 0: a quarter of the paths
+  bool yields = true;            // the window yields to others in the queues (yield.h)
+  bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data
+  std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
-  // Fixed times (engine.h says what they are for). They suit a network of full speed.
+  // Fixed times (engine.h explains them), for a network at full speed.
   base::Nanos timer_jitter =
-      base::kMillisecond;  // least allowance for scheduling and skew, per cycle
+      base::kMillisecond;  // least allowance for scheduling and skew per cycle
   base::Nanos timer_jitter_max = 20 * base::kMillisecond;
-  // Linux wakes sleepers up to 50 us late (PR_SET_TIMERSLACK); to ask sooner is of no use.
+  // Linux wakes sleepers up to 50 us late (PR_SET_TIMERSLACK), so shorter timers are of no use.
   base::Nanos timer_least = 50 * base::kMicrosecond;
   base::Nanos idle_ack_delay = 25 * base::kMillisecond;
   base::Nanos idle_probe_delay = 100 * base::kMillisecond;
   base::Nanos keep_alive = base::kSecond;
-  base::Nanos yield_memory =
-      base::kSecond;  // idle for so long, a rank takes the queues for its own
+  base::Nanos yield_memory = base::kSecond;  // after so long an idle time a rank no longer yields
   base::Nanos peer_warning = 10 * base::kSecond;
   base::Nanos peer_timeout = 300 * base::kSecond;
 
-  // For a network that is slower by `factor`. The allowance for scheduling grows with the rest,
-  // although processors are no slower: the timers are to weigh as much as at full speed.
+  // Adapts the times to a network that is `factor` times slower. The allowance for scheduling grows
+  // too, although processors are no slower, so that timers weigh as much as at full speed.
   void slow_down(double factor) {
     for (base::Nanos* time :
          {&timer_jitter, &timer_jitter_max, &timer_least, &idle_ack_delay, &idle_probe_delay,
@@ -85,11 +85,11 @@ struct Counters {
   std::uint64_t data_received = 0;  // new packets
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
-  std::uint64_t window_cuts = 0;   // to yield to others
-  std::uint64_t window_least = 0;  // in packets, since it was cut first; 0: it never was
+  std::uint64_t window_cuts = 0;   // how often the window yielded to others
+  std::uint64_t window_least = 0;  // the smallest window after a cut, in packets; 0: no cut
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
   std::uint64_t path_silences = 0;  // a path did not answer while another did
-  // Data packets by path, those sent again included. Last: with one path it is not written to.
+  // Data packets by path, resends included. It is last because it is not touched with one path.
   std::array<std::uint64_t, wire::kPathsMax> path_loads{};
 
   Counters& operator+=(const Counters& more) {
@@ -116,7 +116,7 @@ struct Counters {
   }
 };
 
-// Two ranks of the set do not agree on a block. `expected` may be unknown: less than is sent.
+// Two ranks of the set do not agree on the size of a block. kUnknown: less is expected than sent.
 struct Mismatch {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   PeerId from = 0, to = 0;
@@ -126,8 +126,8 @@ struct Mismatch {
 struct PeerFailure {
   PeerId peer = 0;
   base::Nanos silent = 0;
-  bool fatal = false;  // false: the warning at peer_warning, reported once per silence
-  // The peer has given up itself, for want of the rank of this number.
+  bool fatal = false;  // false: the warning at peer_warning, once per silence
+  // The number of the lost rank for which the peer has given up.
   std::optional<std::uint32_t> told = std::nullopt;
 };
 

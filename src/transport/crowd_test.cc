@@ -51,7 +51,7 @@ TEST(Crowd, ItIsSlownessThatTells) {
   EXPECT_FALSE(crowd.crowded());
 }
 
-TEST(Crowd, AWindowTooSmallForTheWaySlowsDownByItself) {
+TEST(Crowd, AWindowTooSmallForTheRoundTripSlowsDownByItself) {
   Crowd crowd = begun();
   crowd.measured(2 * kAlone, kBusy / 2, kBusy);
   EXPECT_FALSE(crowd.crowded());

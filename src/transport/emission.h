@@ -1,4 +1,4 @@
-// What goes into the engine and comes out of it, without bytes.
+// The inputs and outputs of the engine, without bytes.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace alm::transport {
 
 using base::PeerId;
 
-// Bytes per peer: one figure for all, or one each.
+// Bytes per peer: the same for all, or one figure each.
 struct BlockSizes {
   std::uint64_t uniform = 0;
   std::span<const std::uint64_t> each;
   std::uint64_t of(PeerId peer) const { return each.empty() ? uniform : each[peer]; }
 };
 
-// What to put on the network: header fields, and where the bytes are.
+// A datagram to send: its header fields, and where its payload is.
 struct Emission {
   enum class Body : std::uint8_t { kBlock, kTail, kControl };
   PeerId peer = 0;

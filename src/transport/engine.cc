@@ -103,7 +103,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   if (!own_agrees) return give_up({self_, self_, send.of(self_), recv.of(self_)});
 
   window_ = config_.window_packets;
-  // Of uneven blocks a rank does not know how much the others send to whom.
+  // With uneven blocks a rank does not know how much others send to whom.
   const bool even = send.each.empty() && recv.each.empty();
   if (even && send_left_ <= config_.burst_packets) {
     window_ = std::max(window_, config_.burst_packets);

@@ -4,66 +4,66 @@
 // shuffle, 000 Alg 1); a round ends when everything of it has been sent and received. A packet may
 // be sent while eta < W or unacked < W (design section 5): eta rises with each first transmission
 // and falls with each new packet received (000 Alg 2), so a symmetric exchange clocks itself; the
-// count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0; what a
-// late starter receives meanwhile is banked up to 4 W and given back one for every two arrivals, so
-// that it never releases a burst. Losses say that others are in the queues, unless this rank has
-// its full speed (crowd.h); W is then less than the cluster file allows (yield.h), and the bank has
-// no bound: where few packets are under way, a job comes to a stop for want of those that a late
-// rank has swallowed.
+// count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0: what a
+// rank receives while it is late goes into a bank of at most 4 W, and every second arrival gives
+// one packet back, so that the bank never releases a burst. Losses mean that others are in the
+// queues, unless this rank has its full speed (crowd.h); then W falls below what the cluster file
+// allows (yield.h), and the bank has no bound: with few packets under way, the job would stop if
+// those in the bank of a late rank were lost to it.
 //
-// Uneven blocks are sent in steps instead, so that no port is asked for more than it carries; there
-// the steps of the schedule, idle ones included, take the place of packets (engine_steps.cc).
+// Uneven blocks are sent in steps instead, so that no port gets more than it carries; there steps
+// of the schedule, idle ones included, take the place of packets (engine_steps.cc).
 //
-// A block may be withheld at the start, because it is not there yet. The order of sending passes
-// over its peer until make_ready(); the round it belongs to does not end before.
+// A block may be withheld at the start, because it is not there yet. Its peer is skipped in the
+// order of sending until make_ready(); its round does not end before.
 //
 // Far peers. Where a thin link far away is the limit, data is paced: a full frame leaves every
-// Config::pace, so that all who share the link fill it evenly. What is sent again takes its turn in
-// the pace, and goes twice, as do probes: a second loss would be found by a timer, a round trip
-// later at the earliest. If packets were lost, in this exchange or the one before, all peers are
-// asked what has come as soon as everything is sent: a timer would find out about the last packets
-// later. Where more than one packet in 16 is lost, as on a link that others use or that is slower
-// than it is said to be, the pace slows down by a quarter for each round trip, to an eighth at
-// most, and comes back when it is quiet. The window only bounds what is under way, and a block may
-// be further ahead of its acknowledgements (Config::span_packets) than a bitmap reaches. Acks then
-// take turns with the parts of what has come. Of packets that no bitmap has told of nothing is
-// known: they are not resent.
+// Config::pace, so that all ranks that share the link fill it evenly. Resends keep to the pace.
+// Resends and probes are sent twice, because only a timer would find their loss, a round trip later
+// at the earliest. If packets were lost, in this exchange or the one before, all peers are asked
+// what has come as soon as everything is sent: a timer would find out about the last packets later.
+// If more than one packet in 16 is lost, as on a link that others use or that is slower than the
+// cluster file says, the pace slows down by a quarter each round trip, to an eighth at most, and
+// recovers when losses end; meanwhile nothing is sent twice. The window only bounds what is under
+// way, and a block may be further ahead of its acknowledgements (Config::span_packets) than a
+// bitmap reaches. Acks then send their bitmaps in turn. A packet that no bitmap has covered yet is
+// not resent, because it may have come.
 //
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
-// or probe of exchange e says that its sender has completed all before e. Where neither is due
-// within one cycle of the schedule, an explicit ack goes out; at once when packets come out of
-// order or the sender asks for it.
+// or probe of exchange e also means that its sender has completed all exchanges before e. If none
+// is sent within one cycle of the schedule, an explicit ack goes out; it goes out at once when
+// packets come out of order or the sender asks for it.
 //
-// Losing. A packet is resent on evidence only: something sent later on the same path has come
+// Losing. A packet is resent on evidence only: a packet sent later on the same path has come
 // (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
 // counts as lost again only on evidence newer than the latest resend.
 //
-// Paths. Where a rank uses several, a train stays on one (path_policy.h says on which), and losses
-// are found path by path (peer_paths.h); `seen` then tells of its own packet alone. Of packets that
-// come past a gap only one in as many as there are paths is answered at once. Probes go by the path
-// of the packet that is missed longest, the next one by another.
+// Paths. Where a rank uses several, a train stays on one (path_policy.h chooses it), and losses are
+// found path by path (peer_paths.h); `seen` is then evidence about its own path alone. With n paths
+// one in n packets that come past a gap is answered at once. A probe goes by the path of the packet
+// that has been missing longest, the next one by another.
 //
-// Agreeing. The last packet of a block says so, and a probe tells what its sender sends and
-// expects: unequal sizes show in what comes, or in what does not and is asked for. Whoever sees
-// both sizes tells all ranks, and the exchange ends for all.
+// Agreeing. The last packet of a block is marked, and a probe holds the sizes that its sender sends
+// and expects. So unequal sizes show in the packets that come, or in the probe for those that do
+// not. A rank that sees both sizes tells all ranks, and the exchange ends for all.
 //
-// Timers. What is missing within a train is asked for after two round trips, as measured from what
-// is sent anyway (answer_time.h): patience P. Between trains it takes a cycle more and longer.
-// Cycles = partners x train x packet time, measured as the exchange goes. Where nothing tells the
-// round trip, or a peer has not begun, J is waited for, what exchanges take longer than their
-// packets need (scheduling, skew), per cycle, measured over the exchanges before that lost nothing,
-// and at least Config::timer_jitter; at most a quarter of a cycle beyond that while W yields,
-// because waiting for the others of a queue is not skew:
+// Timers. P, the patience, is two round trips as measured from what is sent anyway (answer_time.h):
+// a rank asks after P for a packet that is missing within a train, and later for a train that is
+// missing. A cycle = partners x train x packet time, measured as the exchange goes. J is the time
+// per cycle by which exchanges take longer than their packets need (scheduling, skew), measured
+// over earlier exchanges that lost nothing, at least Config::timer_jitter. Timers rest on J where
+// the round trip is not known or a peer has not begun. While W yields, J counts as at most a
+// quarter of a cycle or Config::timer_jitter, because waiting for others in a queue is not skew:
 //   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
 //   probe         R + 2 cycles + 4 J while packets are unacknowledged; R + 4 cycles + 100 ms after
 //                 the exchange (the receiver that misses something asks); R + 3 cycles + 6 J while
 //                 data is awaited, or if that is less P within a train and P + 3 cycles after one;
 //                 doubled for each probe unanswered, at most 1 s. R is the round trip of the links
 //                 alone, as far as it is known (Config::round_trip)
-// Whoever loses packets though it has its full speed asks P + 1 cycle after what it has sent, P
-// after what it has sent again or asked, and asks all peers what has come as soon as it has sent
-// everything: no closer together than packets, for in a queue probes take as much room.
-// The fixed times are those of Config, here as they are at full speed.
+// A rank that loses packets at full speed asks P + 1 cycle after it has sent a packet, and P after
+// a resend or a probe. It asks all peers what has come as soon as it has sent everything, with
+// probes no closer together than packets, because they take as much room in a queue. The fixed
+// times are those of Config at full speed.
 #pragma once
 
 #include <array>
@@ -106,24 +106,25 @@ class Engine {
   // `rounds` must outlive the exchange; `withheld` ([peer], or empty) need not.
   void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv,
              std::span<const std::uint8_t> withheld = {}, bool reports_arrivals = false);
-  // The block for a peer that was withheld at the start is there.
+  // The block for this peer, withheld at the start, is in the send buffer now.
   void make_ready(PeerId peer);
-  // Peers whose whole block of the running exchange, or of the one released last, has come: each
-  // once, in the order in which the blocks became whole. Empty blocks are not reported.
+  // A peer whose whole block of the running exchange, or of the one released last, has come.
+  // Reports each peer once, in the order in which blocks became whole, but none with an empty
+  // block.
   bool take_arrival(PeerId* peer);
   std::size_t arrivals() const { return arrivals_.size(); }  // not taken yet
   bool running() const { return running_; }
   bool complete() const;
   void release(base::Nanos now);
-  // Nothing more is sent, except that `lost`, the number of a rank, is told to all peers, and again
-  // to those who still ask.
+  // Ends all sending, except notices that rank number `lost` is lost: to all peers, and again to
+  // those that still ask.
   void abandon(std::optional<std::uint32_t> lost);
   bool settled() const;
 
-  // The full exchange number nearest to the ones in use.
+  // The full exchange number with these low bits that is nearest to the current one.
   std::uint64_t expand(std::uint16_t low) const;
-  // Hints for the processor's cache: this engine will be used; a packet from this peer is coming;
-  // next() will be called.
+  // Prefetch hints: this engine will be used; a packet from this peer is coming; next() will be
+  // called.
   void expect_use() const {
     const auto* begin = reinterpret_cast<const char*>(&peers_);
     const auto* end = reinterpret_cast<const char*>(&counters_.path_loads);
@@ -135,10 +136,10 @@ class Engine {
     const std::uint32_t at = position_ + (train_left_ == 0 ? 1 : 0);
     if (at < turn_.size()) fetch(turn_[at]);
   }
-  // One authentic packet. `length`: payload bytes; `body`: those of a control packet.
+  // Takes one authentic packet. `length`: payload bytes; `body`: the payload of a control packet.
   Verdict on_packet(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                     std::uint32_t length, std::span<const std::byte> body);
-  // Data held since before start(), after it. False: it does not fit the exchange, drop it.
+  // Takes data that was held before start(). False: it does not fit the exchange and is dropped.
   bool replay(PeerId peer, std::uint32_t packet, std::uint32_t length);
 
   // The next datagram to send now, if there is one.
@@ -148,41 +149,42 @@ class Engine {
     return std::min({next_timer_, next_step_at_, probe_at});
   }
 
-  // Nothing that comes before then changes what this rank does, nor can the exchange be complete:
-  // all of it is sent, and the link needs longer for what is still to come. Else `now`.
+  // Until then no packet that comes changes what this rank does or completes the exchange:
+  // everything is sent, and the link needs that long for what is still to come. `now` if there is
+  // no such time.
   base::Nanos unmoved_until(base::Nanos now) const;
-  // Of the longest packet of the exchange, on the host link.
+  // The time of the exchange's longest packet on the host link.
   base::Nanos frame_time() const { return frame_time_; }
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
-  // By a peer that has given up, in an exchange or between two.
+  // The notice of a peer that has given up, in an exchange or between two.
   const std::optional<PeerFailure>& told() const { return told_; }
-  // For so long nobody looked at what arrived: no peer was silent in that time.
+  // Nobody read what arrived for so long: peers do not count as silent in that time.
   void was_deaf(base::Nanos time) { deaf_ += time; }
 
-  // Set once two ranks are known not to agree: this engine has given up then, and tells the others.
+  // Set once two ranks are known not to agree. This engine has given up then, and tells the others.
   const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
-  // A peer that is in an exchange this rank has not entered.
+  // Since when a peer is in an exchange that this rank has not entered.
   struct Ahead {
     base::Nanos since = 0;
-    std::uint64_t sends = 0;  // to this rank, in bytes; 0: it has not said yet
+    std::uint64_t sends = 0;  // bytes to this rank; 0: not known yet
   };
   std::optional<Ahead> ahead(PeerId peer) const;
-  // When the peer last said that it has not entered the running exchange; 0: it has not said so.
+  // When the peer last said that it has not entered the running exchange; 0: never.
   base::Nanos not_entered_at(PeerId peer) const;
   // It has said so, and nothing of the running exchange has come from it since.
   bool absent(PeerId peer) const;
 
-  // While a rank is not in an exchange of this engine: the call it is in, counted by all ranks
-  // alike, and what it sends to each in it by other means. Told to those who ask for an exchange it
-  // has not entered.
+  // While this rank is in a call but in no exchange of this engine: the number of the call, equal
+  // on all ranks, and the bytes it sends to each rank by other means. It is the answer to peers
+  // that ask for an exchange that this rank has not entered.
   using Elsewhere = wire::ElsewhereBody;
   void be_elsewhere(const std::optional<Elsewhere>& elsewhere) { elsewhere_ = elsewhere; }
-  // What the peer has said, in the running exchange.
+  // That answer of the peer, in the running exchange.
   std::optional<Elsewhere> elsewhere(PeerId peer) const;
 
-  // Unacknowledged part of the block for `peer`: packets [first, last) of the running exchange.
+  // The unacknowledged part of the block for `peer`: packets [first, last) of the running exchange.
   struct Range {
     std::uint32_t first = 0, last = 0;
   };
@@ -200,7 +202,7 @@ class Engine {
   }
 
  private:
-  // What the hot path touches per peer: two lines of the processor's cache.
+  // The fields per peer that the hot path touches: two cache lines.
   struct alignas(64) Peer {
     SendWindow send;
     ReceiveWindow recv;
@@ -212,7 +214,7 @@ class Engine {
     std::uint32_t probe_number = 0;
     std::uint32_t probe_next = 0;  // `next` when it was sent
     std::uint32_t echo = 0;        // probe to answer
-    std::uint32_t round = 0;       // round its data belongs to
+    std::uint32_t round = 0;       // the round in which it sends to this rank
     std::uint8_t backoff = 0;
     bool ack_queued = false, resend_queued = false, probe_queued = false;
     bool resent_since_probe = false, probe_of_tail = false, warned = false;
@@ -220,19 +222,19 @@ class Engine {
   };
   static constexpr std::uint8_t kBackoffMax = 10;
   static_assert(sizeof(Peer) <= 128, "hot state per peer (design section 5)");
-  // The rest: the exchange before and the one after.
+  // The other fields per peer: the exchange before, the one after, and rare events.
   struct Aside {
     SendWindow tail;
     ReceiveWindow early;
     std::uint64_t reply_exchange = 0;
-    std::uint64_t disputed = 0;  // number of the exchange + 1 whose block is not as expected
-    std::uint64_t ahead_in = 0;  // number of the exchange + 1
+    std::uint64_t disputed = 0;  // 1 + number of the exchange whose block is not as expected
+    std::uint64_t ahead_in = 0;  // 1 + number of the exchange that `ahead` is about
     std::uint32_t bitmap_turn = 0;
-    std::uint32_t probed_since = 0;  // number of the first probe since which nothing was sent
+    std::uint32_t probed_since = 0;  // the first of the probes since which nothing was sent
     Ahead ahead;
     base::Nanos not_entered_at = 0;
     std::uint32_t asked = 0;      // number of the probe whose answer is timed; 0: none
-    base::Nanos asked_at = 0;     // when that was sent
+    base::Nanos asked_at = 0;     // when that probe was sent
     base::Nanos answered_in = 0;  // the time to an answer that was not held back; 0: none
     std::optional<Elsewhere> elsewhere;
   };
@@ -247,9 +249,9 @@ class Engine {
   bool disputed(PeerId id, std::uint64_t exchange) const {
     return asides_[id].disputed == exchange + 1;
   }
-  // Of the running exchange.
+  // The same for the running exchange.
   bool disputed(PeerId id) const { return in_dispute_ && disputed(id, current()); }
-  // Packets of the exchange before that are not acknowledged.
+  // Whether packets of the exchange before are unacknowledged.
   bool owes_tail(PeerId id) const {
     return tail_unacked_ > 0 && asides_[id].tail.outstanding() > 0;
   }
@@ -315,7 +317,7 @@ class Engine {
   void count_sent(base::Nanos now, const Emission& sent);
   bool ask_for_acks();
   bool due(base::Nanos now);
-  // `follows`: others of its block have left before.
+  // `follows`: it is not the first packet of its block.
   void paced(base::Nanos now, std::uint32_t length, bool follows);
   void adapt_pace();
   bool choose_partner(base::Nanos now);
@@ -365,7 +367,7 @@ class Engine {
   base::Nanos allowance() const;
   base::Nanos ack_delay() const;
   base::Nanos probe_delay_min() const;
-  // Doubled with each probe that was not answered, up to the keep-alive.
+  // Doubles `first` for each unanswered probe, up to the keep-alive.
   base::Nanos backed_off(base::Nanos first, const Peer& peer) const;
   base::Nanos probe_delay(PeerId id) const;
   base::Nanos wait_delay(PeerId id) const;
@@ -378,8 +380,8 @@ class Engine {
   base::Nanos listened(base::Nanos now) const { return now - deaf_; }
   void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
 
-  std::uint64_t current() const { return entered_ - 1; }  // running, or the latest one
-  // All exchanges below are complete here; the latest of them is the tail.
+  std::uint64_t current() const { return entered_ - 1; }  // the running exchange, or the latest
+  // All exchanges with lower numbers are complete on this rank; the latest of them is the tail.
   std::uint64_t done_below() const { return running_ ? entered_ - 1 : entered_; }
   bool has_tail() const { return done_below() > 0; }
   std::uint64_t tail_exchange() const { return done_below() - 1; }
@@ -388,10 +390,10 @@ class Engine {
   PeerId self_;
   std::uint32_t packet_bytes_;
 
-  // ---- what every packet touches, side by side (expect_use()) ----
+  // ---- fields that every packet touches, side by side (expect_use()) ----
   std::vector<Peer> peers_;
-  // Exchanges are numbered from 0. entered_ of them have been started. Early data belongs to number
-  // entered_.
+  // Exchanges are numbered from 0; entered_ of them have been started. Early data belongs to
+  // exchange entered_.
   std::uint64_t entered_ = 0;
   const Rounds* rounds_;  // of the running exchange
   BlockSizes send_sizes_, recv_sizes_;
@@ -404,7 +406,7 @@ class Engine {
   std::vector<std::uint64_t> round_recv_left_;
   std::uint64_t send_left_ = 0, recv_left_ = 0;  // packets, all rounds
   // Windows over all peers, in packets.
-  std::uint32_t window_ = 1;                     // of the running exchange
+  std::uint32_t window_ = 1;                     // W of the running exchange
   base::Nanos pace_ = 0;                         // between two full frames; 0: as the window allows
   base::Nanos paced_at_ = 0;                     // when the next packet may leave
   std::uint64_t pace_sent_ = 0, pace_lost_ = 0;  // since the pace was last looked at
@@ -415,28 +417,28 @@ class Engine {
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
-  // for a peer that waits for our tail.
+  // for a peer that waits for this rank's tail.
   std::uint32_t resends_ = 0, tail_resends_ = 0;
   bool running_ = false;
   bool abandoned_ = false;
   bool bank_turn_ = false;
-  bool spare_ = false;       // one packet out of the bank, beyond the window
+  bool spare_ = false;       // one packet from the bank may be sent beyond the window
   bool in_dispute_ = false;  // a block of the running exchange is not as expected
   bool lossy_ = false;       // the running exchange resent packets or saw holes
   bool was_lossy_ = false;   // the one before did
   std::uint32_t answer_turn_ = 0;
   bool reports_arrivals_ = false;
-  std::uint64_t unacked_ = 0;  // running exchange and tail
+  std::uint64_t unacked_ = 0;  // packets of running exchange and tail
   std::uint64_t tail_unacked_ = 0;
   std::uint64_t owing_ = 0;          // peers with owed_since set
-  base::Nanos deaf_ = 0;             // in all
-  std::uint64_t cycle_packets_ = 1;  // sent between two turns of a partner
+  base::Nanos deaf_ = 0;             // total time in which nobody read what arrived
+  std::uint64_t cycle_packets_ = 1;  // packets between two turns of a partner
   base::Nanos cycle_ = 0;            // measured, at least the nominal one
   base::Nanos jitter_ = 0;           // J
   base::Nanos last_arrival_at_ = 0;
   base::Nanos next_timer_ = base::kNever;
   base::Nanos next_step_at_ = base::kNever;
-  base::Nanos next_probe_at_ = 0;  // no probe leaves before
+  base::Nanos next_probe_at_ = 0;  // no probe leaves before this time
   PeerQueue arrivals_;
   PeerQueue ack_queue_, resend_queue_, probe_queue_, elsewhere_queue_;
   Counters counters_;
@@ -444,36 +446,36 @@ class Engine {
 
   std::vector<Aside> asides_;
   std::vector<PeerPaths> paths_;       // by peer; empty: one path
-  PeerId train_peer_ = 0;              // that was sent to last
-  std::uint32_t small_turn_ = 0;       // of small blocks, for the next exchange
-  std::optional<std::uint32_t> lost_;  // why; told to peers
-  std::optional<PeerFailure> told_;    // by a peer
+  PeerId train_peer_ = 0;              // the peer that was sent to last
+  std::uint32_t small_turn_ = 0;       // which path small blocks take in the next exchange
+  std::optional<std::uint32_t> lost_;  // the lost rank that peers are told of
+  std::optional<PeerFailure> told_;    // a peer's notice that it has given up
   std::optional<Mismatch> mismatch_;   // found, or told by a peer
   BlockSizes tail_sizes_, tail_recv_sizes_;
-  // Block sizes of the tail, when not uniform.
+  // Block sizes of the tail, if not uniform.
   std::vector<std::uint64_t> tail_bytes_, tail_recv_bytes_;
 
   std::size_t round_withheld_ = 0;         // blocks of the round that are not there yet
-  std::vector<std::uint32_t> send_round_;  // [peer] if blocks were withheld at the start
+  std::vector<std::uint32_t> send_round_;  // [peer]; empty if no blocks were withheld
 
-  // Position in the trains. The clocks are one past the step of the latest packet that has arrived,
-  // or is known to have been delivered.
+  // Position in the trains. arrival_clock_ is 1 + the step of the latest packet that has arrived,
+  // delivery_clock_ 1 + that of the latest packet known to be delivered.
   std::size_t delivered_ = 0;
   std::uint32_t train_sent_ = 0, arrival_taken_ = 0, delivered_taken_ = 0;
   std::uint64_t send_total_ = 0, delivered_packets_ = 0;
   std::uint64_t arrival_clock_ = 0, delivery_clock_ = 0;
-  std::uint64_t last_step_ = 0;  // this rank sent in
-  base::Nanos anchor_at_ = 0;    // the time of step 0, as far as this rank keeps to it
-  // Trains before train_ that were passed over, in order, and those of them that are ready since.
+  std::uint64_t last_step_ = 0;  // the last step in which this rank sent
+  base::Nanos anchor_at_ = 0;    // the time of step 0; moved when this rank falls behind
+  // Trains before train_ that were skipped, in order, and those of them that are ready now.
   std::vector<std::size_t> passed_;
   std::deque<std::size_t> late_;
-  std::size_t passed_delivered_ = 0;  // of passed_, those that the delivery clock has left behind
-  std::uint32_t late_sent_ = 0;       // of the first late train
+  std::size_t passed_delivered_ = 0;  // so many of passed_ are behind the delivery clock
+  std::uint32_t late_sent_ = 0;       // packets of the first late train
   std::uint64_t late_packets_sent_ = 0;
-  bool all_withheld_ = false;  // from train_ on
+  bool all_withheld_ = false;  // all trains from train_ on
 
-  bool asked_ = false;  // once per exchange
-  // What is sent again far away goes twice: a packet, or the latest probe.
+  bool asked_ = false;  // ask_for_acks() has been done in this exchange
+  // A packet or the latest probe, to be sent a second time to a far peer.
   struct Copy {
     PeerId peer = 0;
     std::uint64_t exchange = 0;
@@ -485,11 +487,11 @@ class Engine {
 
   base::Nanos started_ = 0;
   base::Nanos released_ = 0;         // the latest exchange
-  base::Nanos listening_since_ = 0;  // the start, in time listened
+  base::Nanos listening_since_ = 0;  // when the exchange started, in time listened
   bool symmetric_ = false;           // every rank sends as much as it receives
   base::Nanos frame_time_ = 0;
   base::Nanos nominal_cycle_ = 0;
-  base::Nanos nominal_total_ = 0;  // what the packets of the exchange need on the host link
+  base::Nanos nominal_total_ = 0;  // the time that the exchange's packets need on the host link
   std::uint64_t cycles_ = 1;
   base::Nanos last_wrap_ = 0;
   base::Nanos next_check_ = 0;

@@ -8,8 +8,8 @@
 namespace alm::transport {
 namespace {
 
-// Of what is under way, so much may be second attempts. With four at once, as short queues want it,
-// a thousand losses on a long way took sixty round trips (docs/adr/0056).
+// 1 / kResendPart of the window may be resends. With four at once, as short queues want it, a
+// thousand losses on a long route took sixty round trips (docs/adr/0056).
 constexpr std::uint32_t kResendPart = 4;
 
 }  // namespace
@@ -75,16 +75,16 @@ void Engine::apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::
   resend_queue_.push_back(id);
 }
 
-// How long the way there and back takes, as an acknowledgement of the running exchange tells. One
-// that shows a gap, or answers a probe, left at once; others may have been held back.
+// Measures the round trip by an acknowledgement of the running exchange. One that shows a gap, or
+// answers a probe, left at once; others may have been held back.
 void Engine::measure_answer(base::Nanos now, PeerId id, std::uint32_t cumulative,
                             const wire::AckBody* body) {
   constexpr std::uint32_t kOneIn = 4;  // looking up when a packet was sent takes time
   const Peer& peer = peers_[id];
   const SendWindow& window = peer.send;
   if (body != nullptr && body->echo != 0) {
-    // Not of a later one: where answers take longer than is thought, only those would be timed that
-    // do not.
+    // Only the first of several probes is timed: if answers took longer than estimated, timing
+    // later probes would measure only the quick ones.
     Aside& aside = asides_[id];
     if (aside.asked != 0 && body->echo == aside.asked) answered(now, id, now - aside.asked_at);
     const bool later = peer.probe_number - body->echo <= peer.probe_number - aside.asked;
@@ -102,7 +102,7 @@ void Engine::measure_answer(base::Nanos now, PeerId id, std::uint32_t cumulative
   timer_at(now + least_delay());
 }
 
-// At once.
+// The peer answered at once.
 void Engine::answered(base::Nanos now, PeerId id, base::Nanos took) {
   constexpr base::Nanos kPart = 4;
   base::Nanos& known = asides_[id].answered_in;
@@ -111,8 +111,9 @@ void Engine::answered(base::Nanos now, PeerId id, base::Nanos took) {
   timer_at(now + least_delay());
 }
 
-// Whether it answers the latest probe, or one before since which nothing was sent: that says as
-// much. Where both ends ask, the next probe may always leave before the answer to the last comes.
+// Whether `echo` answers the latest probe, or an earlier one since which nothing was sent, which
+// says as much. If both ends ask, the next probe may always leave before the answer to the last
+// comes.
 bool Engine::answers_probe(PeerId id, bool tail, std::uint32_t echo) const {
   const Peer& peer = peers_[id];
   const std::uint32_t before = peer.probe_number - asides_[id].probed_since;
@@ -134,7 +135,7 @@ void Engine::merge_ack(SendWindow& window, PeerId id, bool tail, std::uint32_t c
     }
     window.advance_acked(window.acked);
   }
-  // Of what lies beyond the bitmaps nobody knows whether it has come. They follow one another.
+  // Packets beyond the bitmaps received so far may have come. Bitmaps come in order.
   const std::uint32_t begin = cumulative + body.begin;
   const std::uint32_t end = begin + wire::kBitmapBits;
   const bool follows = begin <= std::max(window.told, cumulative);
@@ -181,7 +182,7 @@ bool Engine::emit_ack(Emission* out) {
     body.echo = echo;
   } else if (running_ && exchange == current()) {
     out->header.acknowledged = peer.recv.cumulative;
-    // One bitmap after the other, where one does not reach all that has come.
+    // If one bitmap does not cover all that has come, acks send several in turn.
     const std::uint32_t open = peer.recv.seen - peer.recv.cumulative;
     const std::uint32_t parts = (open + wire::kBitmapBits - 1) / wire::kBitmapBits;
     const std::uint32_t part = parts > 1 ? aside.bitmap_turn++ % parts : 0;
@@ -199,7 +200,8 @@ bool Engine::emit_ack(Emission* out) {
   return true;
 }
 
-// Going back, for study, sends all again that follows a loss: more at once would be lost again.
+// Go-back-N, for study, resends all that follows a loss: with a larger budget that would be lost
+// again.
 std::uint32_t Engine::resend_budget() const {
   const bool selective = config_.reliability == Reliability::kSelectiveRepeat;
   return std::max(config_.retransmit_budget_packets, selective ? window_ / kResendPart : 0);
@@ -249,7 +251,7 @@ bool Engine::emit_resend(base::Nanos now, Emission* out) {
   return emit_copy(now, out);
 }
 
-// Where the pace has slowed down the link is full, and copies would fill it further.
+// If the pace has slowed down, the link is full, and copies would fill it further.
 bool Engine::sends_copies() const {
   return config_.pace > 0 && pace_ == config_.pace && !stepping() && !many_paths();
 }
@@ -278,11 +280,11 @@ bool Engine::emit_copy(base::Nanos now, Emission* out) {
   return false;
 }
 
-// In steps the clock sees to the queues, and a loss takes time from what follows.
+// In steps the clock keeps queues short, so losses do not cut the window.
 void Engine::note_loss(base::Nanos now) {
   if (!config_.yields || rounds_->steps > 0) return;
   measure_spacing(now);
-  // What the exchange loses by itself needs a shorter queue and no idle link.
+  // Losses that the exchange causes by itself need a shorter queue, but no idle link.
   if (!yield_.lost(crowd_.crowded() ? 1 : busy_window() + busy_window() / 2)) return;
   window_ = yield_.window();
   ++counters_.window_cuts;
@@ -290,7 +292,7 @@ void Engine::note_loss(base::Nanos now) {
   counters_.window_least = least == 0 ? window_ : std::min<std::uint64_t>(least, window_);
 }
 
-// What is under way when the links are busy and nothing queues.
+// The window that keeps the links busy without a queue.
 std::uint32_t Engine::busy_window() const {
   const base::Nanos packets = (config_.latency + config_.limit_time - 1) / config_.limit_time;
   return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
@@ -302,8 +304,9 @@ void Engine::queue_probe(PeerId id) {
   probe_queue_.push_back(id);
 }
 
-// A probe takes the place of a packet in a queue. Where all peers are asked at the end, none leaves
-// closer to the one before than packets do; who has more to send and may not waits for the answers.
+// A probe takes the place of a packet in a queue. So probes to all peers at the end leave no closer
+// together than packets. A rank that has more to send, but may not, asks at once: it waits for the
+// answers.
 bool Engine::emit_probe(base::Nanos now, Emission* out) {
   if (config_.pace == 0 && send_left_ == 0 && now < next_probe_at_) return false;
   while (!probe_queue_.empty()) {
@@ -343,7 +346,7 @@ bool Engine::emit_probe(base::Nanos now, Emission* out) {
   return false;
 }
 
-// The latest one to this peer.
+// Fills in the latest probe to this peer.
 void Engine::fill_probe(base::Nanos now, Emission* out, PeerId id, bool tail) {
   const std::uint64_t exchange = tail ? tail_exchange() : current();
   fill_control(out, id, wire::Type::kProbe, exchange);

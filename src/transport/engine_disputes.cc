@@ -27,7 +27,8 @@ bool Engine::fits_tail(PeerId id, const wire::Header& header) const {
   return header.packet < total && last == (header.packet + 1 == total);
 }
 
-// Of what came before this rank entered the exchange; early.total is known from the last packet.
+// Whether the packets that came before this rank entered the exchange fit it; early.total is known
+// from the last packet.
 bool Engine::fits_early(PeerId id, const ReceiveWindow& early) const {
   const std::uint32_t total = peers_[id].recv.total;
   if (early.seen > total) return false;
@@ -35,7 +36,7 @@ bool Engine::fits_early(PeerId id, const ReceiveWindow& early) const {
   return total == 0 || !early.has(total - 1);
 }
 
-// Something is wrong with a peer's block, and its probe will tell what.
+// A peer's block is not as expected; the probe to it will show the sizes.
 void Engine::dispute(PeerId id, std::uint64_t exchange) {
   ++counters_.rejected_malformed;
   asides_[id].disputed = exchange + 1;

@@ -29,7 +29,7 @@ void Engine::begin_paths(const Rounds& rounds) {
   }
 }
 
-// Of a packet that is sent for the first time.
+// Chooses the path of a packet that is sent for the first time.
 void Engine::choose_path(base::Nanos now, Emission* out) {
   if (!many_paths()) return;
   const PeerId id = out->peer;
@@ -41,7 +41,7 @@ void Engine::choose_path(base::Nanos now, Emission* out) {
   if (paths.rested(now)) queue_probe(id);
 }
 
-// Of one that is sent again. True: because its path is silent.
+// Chooses the path of a resend. True: it is resent because its path is silent.
 bool Engine::choose_path_again(base::Nanos now, Emission* out, bool tail) {
   PeerPaths& paths = paths_[out->peer];
   const auto flight = paths.flights(tail).take(out->header.packet);
@@ -74,7 +74,7 @@ void Engine::settle_paths(base::Nanos now, PeerId id, bool tail, const wire::Ack
   const SendWindow& window = tail ? asides_[id].tail : peers_[id].send;
   const bool evidence = body == nullptr || body->echo != 0 || body->seen != 0;
   paths_[id].settle(now, tail, window, evidence, body == nullptr ? 0 : body->seen);
-  // The latest probe alone: those before went other ways.
+  // The latest probe alone: those before took other paths.
   const bool answers = body != nullptr && body->echo != 0 && body->echo == peers_[id].probe_number;
   if (!answers) return;
   const std::uint64_t before = paths_[id].silences();
@@ -97,9 +97,11 @@ base::Nanos Engine::quiet_since(PeerId id) const {
 bool Engine::asks_back(base::Nanos now, PeerId id) const {
   const Peer& peer = peers_[id];
   if (!many_paths()) {
-    base::Nanos way = config_.round_trip + cycle();
-    if (answers_.known()) way = std::min(way, std::max(answers_.way(), asides_[id].answered_in));
-    return now - peer.quiet_since > way;
+    base::Nanos wait = config_.round_trip + cycle();
+    if (answers_.known()) {
+      wait = std::min(wait, std::max(answers_.round_trip(), asides_[id].answered_in));
+    }
+    return now - peer.quiet_since > wait;
   }
   return now - std::max(peer.quiet_since, paths_[id].probed_at()) >
          backed_off(probe_delay_min(), peer);

@@ -110,7 +110,7 @@ void Engine::fill_step(base::Nanos now, Emission* out, PeerId id, std::uint64_t 
   fill_data(out, id, peer.send, peer.send.next, current(), false);
   choose_path(now, out);
   ++peer.send.next;
-  // Where nothing that comes opens the way, acknowledgements must.
+  // If nothing arrives that lets this rank send on, acknowledgements must.
   if (step >= arrival_clock_ + ahead_max() / 2 || ends_unanswered(peer)) {
     out->header.flags |= wire::kFlagAckSoon;
   }
@@ -147,7 +147,7 @@ base::Nanos Engine::lead() const {
   return static_cast<base::Nanos>(packets) * config_.packet_time / 2;
 }
 
-// What far peers know of each other is as old as the way between them is long.
+// What far peers know of each other is as old as the route between them is long.
 std::uint64_t Engine::ahead_max() const {
   const auto on_the_way = static_cast<std::uint64_t>(config_.round_trip / config_.packet_time);
   return std::max(kAheadMin, kAheadWindows * std::uint64_t{window_}) + on_the_way;

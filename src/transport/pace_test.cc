@@ -71,7 +71,7 @@ TEST(Pace, TheShortEndOfABlockCountsForMoreWhereItIsSaid) {
 }
 
 // Both directions of one pair, a fixed time long, losing some packets of any kind.
-struct LongWay {
+struct LongRoute {
   struct Flying {
     base::Nanos at = 0;
     Wire datagram;
@@ -108,22 +108,22 @@ constexpr base::Nanos kPace = 20 * kMicrosecond;  // 500 packets in a round trip
 TEST(Pace, OnePeerMayHaveMorePacketsUnderWayThanABitmapTells) {
   Group group(2, paced(kPace));
   for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPackets * kPacket);
-  const base::Nanos took = LongWay().run(group, base::kSecond);
+  const base::Nanos took = LongRoute().run(group, base::kSecond);
   EXPECT_LE(took, kPackets * kPace + 6 * kMillisecond);
   EXPECT_EQ(group[0].counters().data_retransmitted, 0u);
   for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
 }
 
-TEST(Pace, WhatIsLostOnTheLongWayIsSentAgainWhileTheRestGoesOn) {
+TEST(Pace, WhatIsLostOnTheLongRouteIsSentAgainWhileTheRestGoesOn) {
   Config config = paced(kPace);
   config.round_trip = 10 * kMillisecond;
   config.retransmit_budget_packets = 64;
   config.pace_yields = true;
   Group group(2, config);
   for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPackets * kPacket);
-  LongWay way;
-  way.lost_per_thousand = 10;
-  const base::Nanos took = way.run(group, 2 * base::kSecond);
+  LongRoute route;
+  route.lost_per_thousand = 10;
+  const base::Nanos took = route.run(group, 2 * base::kSecond);
   EXPECT_LE(took, 3 * (kPackets * kPace + 5 * kMillisecond) / 2);
   const auto& counters = group[0].counters();
   EXPECT_GT(counters.data_retransmitted, 0u);
@@ -140,13 +140,13 @@ TEST(Pace, WhatIsSentAgainGoesTwice) {
     config.retransmit_budget_packets = 64;
     Group group(2, config);
     for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, (kLost + 1) * kPacket);
-    LongWay way;
-    way.loses = [&](const Wire& sent) {
+    LongRoute route;
+    route.loses = [&](const Wire& sent) {
       const auto header = sent.header();
       const bool last = header.type == wire::Type::kData && header.packet == kLost;
       return sent.from == 0 && last && losses-- > 0;
     };
-    const base::Nanos end = way.run(group, base::kSecond);
+    const base::Nanos end = route.run(group, base::kSecond);
     EXPECT_EQ(group[0].counters().data_retransmitted, resent);
     return end;
   };
@@ -163,14 +163,14 @@ TEST(Pace, BothEndsMissTheLastPacket) {
     config.retransmit_budget_packets = 64;
     Group group(2, config);
     for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 3 * kPacket);
-    LongWay way;
+    LongRoute route;
     std::array<int, 2> losses{1, 1};
-    way.loses = [&](const Wire& sent) {
+    route.loses = [&](const Wire& sent) {
       const auto header = sent.header();
       const bool last = header.type == wire::Type::kData && header.packet == 2;
       return last && losses.at(sent.from)-- > 0;
     };
-    EXPECT_LT(way.run(group, 10 * base::kSecond), 60 * kMillisecond) << expected;
+    EXPECT_LT(route.run(group, 10 * base::kSecond), 60 * kMillisecond) << expected;
     EXPECT_LE(group[0].counters().probes_sent, 10u) << expected;
   }
 }
@@ -206,9 +206,9 @@ TEST(Pace, SlowsDownWhereMuchIsLost) {
     config.pace_yields = yields;
     Group group(2, config);
     for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 4 * kPackets * kPacket);
-    LongWay way;
-    way.lost_per_thousand = 250;
-    way.run(group, 80 * kMillisecond);
+    LongRoute route;
+    route.lost_per_thousand = 250;
+    route.run(group, 80 * kMillisecond);
     return group[0].counters().data_sent + group[0].counters().data_retransmitted;
   };
   EXPECT_LT(5 * sent_in(true), 4 * sent_in(false));
@@ -222,7 +222,7 @@ TEST(Pace, ProbesWaitForTheRoundTrip) {
     config.timer_jitter = 10 * kMicrosecond;
     Group group(2, config);
     for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 10 * kPacket);
-    EXPECT_LT(LongWay().run(group, base::kSecond), 30 * kMillisecond);
+    EXPECT_LT(LongRoute().run(group, base::kSecond), 30 * kMillisecond);
     return group[0].counters().probes_sent;
   };
   EXPECT_EQ(probes(10 * kMillisecond), 0u);

@@ -1,6 +1,6 @@
-// The path that the plan has for the peer (base::Rounds::paths). One that has not answered is not
-// followed any more, until packets come by it in good time again: the trains then go as with
-// least-loaded, which tries it now and then.
+// Follows the path that the plan has for the peer (base::Rounds::paths). If that path has not
+// answered, trains go as with least-loaded, which also tries that path now and then, until packets
+// come by it in good time again.
 #pragma once
 
 #include "transport/path_delay.h"

@@ -1,7 +1,7 @@
-// Trains rotate over the paths that bear no penalty. A path gets one when a packet is lost on it,
-// does not answer, or takes long for this peer (path_delay.h): for 16 trains at first, twice as
-// many each time after, at most 1024. A packet in good time halves the next one. Where all bear
-// one, all are used.
+// Trains rotate over the paths without a penalty. A path gets a penalty when a packet on it is lost
+// or takes long for this peer (path_delay.h), or when it does not answer: for 16 trains at first,
+// each time for twice as many, at most 1024. A packet in good time halves the next penalty. If all
+// paths have one, all are used.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class PenaltyBitmap final : public PathPolicy {
     std::uint64_t next = kFirst;  // in trains
   };
 
-  // What was on its way already when a penalty began brings no other.
+  // Packets that were on their way when a penalty began cause no other.
   void penalise(std::uint8_t path) {
     if ((penalised_ & bit_of(path)) != 0) return;
     penalised_ |= bit_of(path);

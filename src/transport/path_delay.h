@@ -1,4 +1,4 @@
-// Whether a delay is long for this peer: more than one and a half times the mean of all its paths.
+// Tells whether a delay is long for a peer: more than 1.5 times the mean of all its paths.
 #pragma once
 
 #include "base/time.h"
@@ -7,7 +7,7 @@ namespace alm::transport {
 
 class TypicalDelay {
  public:
-  // Also counts it in.
+  // Also adds `delay` to the mean.
   bool is_long(base::Nanos delay) {
     const auto value = static_cast<double>(delay);
     const bool is_long = mean_ > 0 && value > kLong * mean_;

@@ -1,5 +1,5 @@
 // Every path carries the same part of each block: the next train takes the path that has carried
-// least of it.
+// the least of it.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class EvenPaths final : public PathPolicy {
   void sent(std::uint8_t path) override { ++sent_[path]; }
 
  private:
-  std::vector<std::uint32_t> sent_;  // of the block, in packets
+  std::vector<std::uint32_t> sent_;  // packets of the block, by path
   std::uint8_t latest_;
 };
 

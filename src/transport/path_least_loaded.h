@@ -1,6 +1,6 @@
-// The path by which the next packet is expected first: packets under way to this peer and one more,
-// times the mean delay of the path. Among equals, in turn. A slow path keeps its packets longer and
-// so gets fewer of them; a delay that is no longer seen is forgotten, and the path tried again.
+// The path by which the next packet is expected to arrive first: (packets under way on the path +
+// 1) times its mean delay. Equal paths take turns. A slow path keeps its packets longer and so gets
+// fewer; a path that is not used forgets its delay and is tried again.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class LeastLoadedPath final : public PathPolicy {
 
  private:
   static constexpr double kMemory = 4, kMeanMemory = 32, kForgets = 256;
-  static constexpr double kEqual = 0.95;  // smaller differences are chance
+  static constexpr double kEqual = 0.95;  // smaller differences count as equal
   struct Load {
     std::uint32_t under_way = 0;  // packets
     double delay = 0;             // in ns; 0: none seen

@@ -1,9 +1,9 @@
-// Which path the next train to a peer takes. A policy serves one peer; it knows nothing of time,
-// topology or packets beyond what it is told, and counts in trains and packets, so that nothing in
-// it depends on the speed of the network. docs/paths.md compares the policies.
+// Chooses the path of the next train to a peer. A policy serves one peer. It knows only what these
+// calls tell it, and counts in trains and packets, so that nothing in it depends on the speed of
+// the network. docs/paths.md compares the policies.
 //
 // Paths are numbered from 0 and differ by an entropy value: a five-tuple that ECMP hashes, or an
-// offset to the destination's address. Whether two of them are different ways is not known here.
+// offset to the destination's address. Two paths may take the same route; that is not known here.
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,18 @@ enum class PathRule : std::uint8_t {
   kBitmap,
   kAssigned,
 };
-// Errors are kBadInput and name the valid ones.
+// kBadInput for unknown names; the text lists the valid ones.
 base::Result<PathRule> parse_path_rule(std::string_view name);
 std::string_view name_of(PathRule rule);
 
 struct PathSetup {
   PathRule rule = PathRule::kOne;
   std::uint32_t paths = 1;  // 1 .. 32
-  std::uint32_t batch = 0;  // of bss: paths in use at once, 1 .. paths; 0: a quarter of them
-  std::uint64_t seed = 0;   // two peers with different ones begin on different paths
+  std::uint32_t batch = 0;  // for bss: paths in use at once, 1 .. paths; 0: a quarter of them
+  std::uint64_t seed = 0;   // differs between peers, so that they begin on different paths
 };
 
-// So many paths and so large a batch. Errors are kBadInput: no or too many paths, a batch above
-// them.
+// kBadInput: no paths, too many paths, or a batch larger than `paths`.
 base::Status check_paths(std::uint32_t paths, std::uint32_t batch);
 // What `batch` 0 stands for.
 std::uint32_t default_batch(std::uint32_t paths);
@@ -56,15 +55,15 @@ class PathPolicy {
   virtual ~PathPolicy() = default;
   // A block begins. `planned`: the path that the plan has for it.
   virtual void begin(std::uint8_t /*planned*/) {}
-  // Of the next train. `usable`: paths that answer, at least one.
+  // The path of the next train. `usable`: the paths that answer, at least one.
   virtual std::uint8_t choose(PathSet usable) = 0;
-  // One packet was sent by that path.
+  // A packet was sent by that path.
   virtual void sent(std::uint8_t /*path*/) {}
-  // One is known to have come, so long after it was sent.
+  // A packet is known to have come, `delay` after it was sent.
   virtual void delivered(std::uint8_t /*path*/, base::Nanos /*delay*/) {}
-  // One is known to be lost: what was sent later by the same path has come.
+  // A packet is known to be lost: one sent later by the same path has come.
   virtual void lost(std::uint8_t /*path*/) {}
-  // One is under way no more, and that tells nothing: it had been sent before by another path.
+  // A packet is no longer under way, but proves nothing: it had been sent before by another path.
   virtual void gone(std::uint8_t /*path*/) {}
   // A path does not answer while another one does.
   virtual void timed_out(std::uint8_t /*path*/) {}
@@ -73,7 +72,7 @@ class PathPolicy {
 // Precondition: check_paths().
 std::unique_ptr<PathPolicy> make_path_policy(const PathSetup& setup);
 
-// The next of the set after `path`, round the circle. Precondition: the set is not empty.
+// The next path of the set after `path`, cyclically. Precondition: the set is not empty.
 std::uint8_t next_path(PathSet set, std::uint8_t path);
 
 }  // namespace alm::transport

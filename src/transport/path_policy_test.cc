@@ -54,7 +54,7 @@ class FluidPaths {
     }
     return now_ - begun;
   }
-  // Of the latest send(), by path.
+  // The share of a path in the latest send().
   double share(std::uint8_t path) const {
     return static_cast<double>(sent_[path]) / std::accumulate(sent_.begin(), sent_.end(), 0.0);
   }
@@ -129,7 +129,7 @@ TEST(PathPolicies, NextPathGoesRoundTheSet) {
   EXPECT_EQ(next_path(0x80000001u, 0), 31);
 }
 
-// Of a policy that sees no difference, every path carries the same.
+// A policy that sees no difference gives every path the same load.
 TEST(PathPolicies, EqualPathsCarryTheSame) {
   for (const PathRule rule : {PathRule::kRotate, PathRule::kRandom, PathRule::kLeastLoaded,
                               PathRule::kEven, PathRule::kHsam, PathRule::kBitmap}) {

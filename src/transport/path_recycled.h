@@ -1,7 +1,7 @@
-// Good paths are used again. A packet that has come in good time puts its path into a ring; the
-// next train takes the one that has waited there longest. While the ring is empty, paths are
-// explored in turn. After a time-out nothing is explored for a while (a freeze): only paths that
-// have just proved themselves are used, and those of the ring again and again.
+// Good paths are used again. A packet that comes in good time puts its path into a ring; the next
+// train takes the path that has been in the ring longest. While the ring is empty, paths are
+// explored in turn. After a time-out nothing is explored for a while (a freeze): trains use paths
+// of fresh packets, or those of the ring again and again.
 //
 // The idea is that of REPS (Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive
 // Load Balancing and Failure Mitigation", 2024), which marks bad paths by ECN; here a delay that is
@@ -50,10 +50,10 @@ class RecycledPaths final : public PathPolicy {
 
   std::array<std::uint8_t, kRing> ring_{};
   std::uint32_t end_ = 0;     // entries ever written
-  std::uint32_t fresh_ = 0;   // of them not used since, at most kRing
-  std::uint32_t reused_ = 0;  // in a freeze
+  std::uint32_t fresh_ = 0;   // entries not used since, at most kRing
+  std::uint32_t reused_ = 0;  // entries reused in freezes
   std::uint32_t frozen_ = 0;  // trains until paths are explored again
-  std::uint8_t latest_;       // explored
+  std::uint8_t latest_;       // the path explored last
   TypicalDelay delay_;
 };
 

@@ -1,4 +1,4 @@
-// Each train takes the path after that of the one before.
+// Each train takes the path after that of the train before.
 #pragma once
 
 #include "transport/path_policy.h"

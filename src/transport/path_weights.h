@@ -9,7 +9,7 @@
 // paths, and its results say that the heaviest are meant. HSAM is n_batch = n_paths.
 //
 // A completion that is found late makes its path look slow. In 004's case 2 the next message then
-// takes 70 % longer, although the paper says that it never gets worse. `change_max` bounds that: no
+// takes 70 % longer, although the paper says that it never gets worse. `change_max` limits that: no
 // weight of the batch changes by more than this factor at once, before the batch is scaled to its
 // old sum.
 #pragma once
@@ -32,14 +32,14 @@ class PathWeights {
   PathWeights(std::uint32_t paths, std::uint32_t batch, double alpha = kAlpha,
               double change_max = kUnbounded);
 
-  // The batch of the next message, heaviest first; among equals in the order of `first` and what
-  // follows it. Only paths of `usable`, of which there may be fewer than a batch.
+  // The batch of the next message, heaviest first; equal weights in cyclic order from `first`. Only
+  // paths of `usable`, which may be fewer than a batch.
   std::vector<std::uint8_t> batch(PathSet usable, std::uint8_t first = 0) const;
-  // The stripes of a batch have come after `times`, all above 0.
+  // The stripes of a batch have taken `times`, all above 0.
   void update(std::span<const std::uint8_t> batch, std::span<const double> times);
-  // Brings every weight so much of the way back to the mean, 0 to 1.
+  // Moves every weight towards the mean by this part of the difference, 0 to 1.
   void relax(double part);
-  // The path loses all but this part of its weight to the others of `usable`.
+  // The path keeps this part of its weight; the others of `usable` get the rest.
   void demote(std::uint8_t path, double keeps, PathSet usable);
 
   double weight(std::uint8_t path) const { return weights_[path]; }

@@ -8,7 +8,7 @@ namespace {
 // A smaller block gives no estimate of a path (004, 4.3.2), and its last packet decides.
 constexpr std::uint32_t kSmallPackets = 8;
 constexpr base::Nanos kRestDelays = 8;
-// Of the paths that are drawn every so many one may be silent.
+// Every kDrawnToAny-th path that is drawn may be a silent one.
 constexpr std::uint32_t kDrawnToAny = 8;
 
 }  // namespace
@@ -105,8 +105,8 @@ std::uint8_t PeerPaths::path_of_any() {
   return drawn_.choose(any ? all_paths(paths_) : usable());
 }
 
-// A path that is taken for silent may be the only one that is not: it is drawn now and then, and
-// kept if the peer hears it.
+// A path that counts as silent may be the only good one: it is drawn now and then, and kept if the
+// peer hears it.
 std::uint8_t PeerPaths::path_of_answer() {
   if (sends_) return path_of_any();
   if (!heard_) {

@@ -1,13 +1,13 @@
-// What is on its way to one peer, path by path: made only where a rank uses more than one path.
+// The packets under way to one peer, path by path. Used only where a rank has several paths.
 //
-// On one path packets stay in order, across paths they do not. So a packet is lost only when
-// something sent later by the same path has come, or when its path is silent while another one
-// answers: a probe by the path itself got no answer, and one sent later by another path did. What a
-// packet that was sent twice proves is not known, and it proves nothing (Karn).
+// On one path packets stay in order, across paths they do not. So a packet is lost only when one
+// sent later by the same path has come, or when its path is silent while another one answers: a
+// probe by the path got no answer, and a later one by another path did. A packet that was sent
+// twice proves nothing (Karn).
 //
-// A path that is silent is left alone for 8 probe delays; then a probe tries it, and again after
-// twice as long, at most as long as a silent peer is left alone. An answer, or a packet of it that
-// came after all, makes it usable at once.
+// A silent path rests for 8 probe delays; then a probe tries it, and again after twice as long, at
+// most as long as a silent peer is left alone. An answer, or a packet of it that comes after all,
+// makes it usable at once.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace alm::transport {
 
-// Packets of one block that have been sent and not been acknowledged.
+// The packets of one block that have been sent and not acknowledged.
 class Flights {
  public:
   struct Flight {
@@ -35,7 +35,7 @@ class Flights {
   };
 
   void add(const Flight& flight) { flights_.push_back(flight); }
-  // Takes out what the window says has come.
+  // Removes the packets that have come by `window`.
   template <class Delivered>
   void settle(const SendWindow& window, const Delivered& delivered) {
     std::erase_if(flights_, [&](const Flight& flight) {
@@ -49,7 +49,7 @@ class Flights {
       return come;
     });
   }
-  // Everything sent by that path before `serial` has come by now or never will.
+  // Everything sent by that path before `serial` has come or is lost.
   void prove(std::uint8_t path, std::uint32_t serial) {
     if (proved_.size() <= path) proved_.resize(path + 1u, 0);
     proved_[path] = std::max(proved_[path], serial);
@@ -74,7 +74,7 @@ class Flights {
   std::uint32_t resends() const;
   const Flight* first_lost() const;
   std::optional<Flight> take(std::uint32_t packet);
-  // The one sent first of those that are not known to be lost.
+  // The packet sent first among those not known to be lost.
   const Flight* oldest() const;
   std::size_t bytes() const {
     return flights_.capacity() * sizeof(Flight) + proved_.capacity() * sizeof(std::uint32_t);
@@ -82,45 +82,45 @@ class Flights {
 
  private:
   std::vector<Flight> flights_;        // in the order of sending
-  std::vector<std::uint32_t> proved_;  // by path: serials below have come, or are lost
+  std::vector<std::uint32_t> proved_;  // by path: packets with lower serials have come or are lost
 };
 
 class PeerPaths {
  public:
   explicit PeerPaths(const PathSetup& setup);
 
-  // An exchange begins. `planned`: the path that the plan has. A block of few packets stays on one
-  // path, `turn` decides which.
+  // An exchange begins. `planned`: the plan's path. A block of few packets stays on one path, which
+  // `turn` decides.
   void begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t turn);
-  // The running exchange becomes the one before.
+  // The running exchange ends and becomes the tail.
   void end();
   void abandon();
 
-  // Of the next packet of the block. A train of `grain` packets stays on one path, unless another
-  // peer had its turn meanwhile (`same_train` is false).
+  // The path of the next packet of the block. A train of `grain` packets stays on one path, unless
+  // another peer had its turn meanwhile (`same_train` is false).
   std::uint8_t path_of_train(bool same_train, std::uint32_t grain);
-  // For a packet that was lost on `path`.
+  // The path by which to resend a packet that was lost on `path`.
   std::uint8_t path_to_resend(std::uint8_t path);
-  // Of an answer, which is part of no block: drawn; of a rank that sends the peer nothing one path,
-  // until the peer does not seem to hear it.
+  // The path of an answer, which is part of no block: drawn at random. A rank that sends the peer
+  // no data keeps to one path until the peer does not seem to hear it.
   std::uint8_t path_of_answer();
   // The peer asks again: the next answer takes another path.
   void not_heard() { heard_ = false; }
   void sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path, bool resent);
 
-  // After an acknowledgement. `evidence`: it tells what was lost. `seen`: the receiver has seen
-  // packets below it; 0: it does not say.
+  // An acknowledgement has come. `evidence`: it tells which packets were lost. `seen`: the receiver
+  // has seen the packet before this number; 0: it does not say.
   void settle(base::Nanos now, bool tail, const SendWindow& window, bool evidence,
               std::uint32_t seen);
   // The answer to the latest probe has come, and what it acknowledges is settled. `after`: how long
-  // one is waited for; `most`: longest rest of a silent path.
+  // to wait for an answer; `most`: the longest rest of a silent path.
   void answered(base::Nanos now, bool tail, base::Nanos after, base::Nanos most);
 
-  // A silent path that has rested: a probe is due.
+  // A silent path that has rested: a probe of it is due.
   std::optional<std::uint8_t> rested(base::Nanos now) const;
-  // The path that a probe takes now.
+  // The path of a probe that is sent now.
   std::uint8_t path_of_probe(base::Nanos now, bool tail);
-  // When what was sent first and is not acknowledged was sent; nothing is on its way: kNever.
+  // When the oldest unacknowledged packet was sent; kNever: nothing is under way.
   base::Nanos waiting_since(bool tail) const;
 
   const Flights& flights(bool tail) const { return tail ? tail_ : block_; }
@@ -129,8 +129,8 @@ class PeerPaths {
   base::Nanos probed_at() const { return probed_at_; }  // 0: never
   std::uint64_t silences() const { return silences_; }
 
-  // Packets past a gap have come from the peer: whether one more is to be answered at once. Of each
-  // so many as there are paths one is, because gaps are the rule where paths differ.
+  // Whether to answer a packet past a gap at once. With n paths one in n is answered, because gaps
+  // are normal where paths differ.
   bool answers_gap() {
     if (++past_gap_ < paths_) return false;
     past_gap_ = 0;
@@ -151,12 +151,13 @@ class PeerPaths {
   std::uint32_t serial_ = 1;
   std::uint32_t past_gap_ = 0;
 
-  std::optional<std::uint8_t> one_path_;  // of a small block
+  std::optional<std::uint8_t> one_path_;  // the path of a small block
   std::uint8_t train_path_ = 0;
   std::uint32_t train_sent_ = 0;
-  // In turn, every answer to a peer could meet the one path that is dead, and the peer would ask
-  // for ever. Who sends nothing never learns which of its paths are dead: of answers that are drawn
-  // a part would be lost for good, and whoever has a window of one packet would wait for each.
+  // Paths of answers are drawn: taken in turn, every answer to one peer could meet the one dead
+  // path, and the peer would ask for ever. A rank that sends no data never learns which of its
+  // paths are dead. If it drew a path for each answer, some would always be lost, and a peer with a
+  // window of one packet would wait for each of them.
   RandomPaths drawn_;
   bool heard_ = false;
   bool sends_ = false;
@@ -172,9 +173,9 @@ class PeerPaths {
 
   struct Probe {
     bool pending = false, tail = false;
-    bool trial = false;      // of a silent path
-    std::uint8_t path = 0;   // it was sent by
-    std::uint8_t about = 0;  // that path
+    bool trial = false;      // it tries a silent path
+    std::uint8_t path = 0;   // by which it was sent
+    std::uint8_t about = 0;  // the path it asks about
     std::uint32_t serial = 0, about_serial = 0;
   };
   Probe probe_;

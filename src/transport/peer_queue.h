@@ -1,5 +1,4 @@
-// Peers that wait for something, first in, first out. Mostly there are none, and a look must be
-// cheap.
+// A queue of peers. Mostly it is empty, and a look must be cheap.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,7 @@ class PeerQueue {
 
  private:
   std::vector<PeerId> peers_;
-  std::size_t gone_ = 0;  // from its front
+  std::size_t gone_ = 0;  // entries popped from the front
 };
 
 }  // namespace alm::transport

@@ -1,10 +1,9 @@
-// When what was sent last was sent: the answer to it tells how long the way there and back takes,
-// and how close the packets follow one another what this rank gets of the link.
+// When the latest packets were sent. With their acknowledgements this gives the round trip, and the
+// spacing of the packets shows what this rank gets of the link.
 //
-// A ring for all peers together, because it is written with every packet and read seldom. It holds
-// twice what may be under way; of what was sent before that nothing is known. Only what is sent for
-// the first time is in it: what an answer to a packet that was sent twice belongs to is not known
-// (Karn).
+// One ring for all peers, because it is written with every packet and read seldom. It holds twice
+// the packets that may be under way. Only first transmissions are in it: it is not known which
+// transmission of a resent packet an answer belongs to (Karn).
 #pragma once
 
 #include <algorithm>
@@ -34,11 +33,11 @@ class SendLog {
       const Entry& entry = entries_[(at - 1) & mask()];
       if (entry.peer != peer) continue;
       if (entry.packet == packet) return entry.at;
-      if (entry.packet < packet) break;  // they rise
+      if (entry.packet < packet) break;  // packet numbers rise
     }
     return std::nullopt;
   }
-  // From one packet to the next, up to `now`; the log is not full: too few to tell.
+  // The mean time from one packet to the next, up to `now`; nothing until the log is full.
   std::optional<base::Nanos> spacing(base::Nanos now) const {
     if (count_ < entries_.size()) return std::nullopt;
     return (now - entries_[count_ & mask()].at) / static_cast<base::Nanos>(entries_.size());
@@ -47,7 +46,7 @@ class SendLog {
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
 
  private:
-  // With fewer the spacing says little; with more the answer would be sought for long.
+  // With fewer entries the spacing says little; with more the search takes long.
   static constexpr std::uint32_t kLeast = 64, kMost = 4096;
   struct Entry {
     base::Nanos at = 0;

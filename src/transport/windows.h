@@ -1,5 +1,5 @@
-// What is known of one block on its way: the sender's and the receiver's view. Packet numbers count
-// from 0 inside the block.
+// The state of one block in transit, at the sender and at the receiver. Packet numbers count from 0
+// inside the block.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace alm::transport {
 
-// A block is never further ahead of its first unacknowledged packet: 4096 packets are 50 ms at 1
-// Gbit/s. Senders keep to Config::span_packets.
+// A sender is never further ahead of the first unacknowledged packet: 4096 packets are 50 ms at 1
+// Gbit/s. Senders keep to Config::span_packets, which is at most this.
 constexpr std::uint32_t kSpanMax = 4096;
 
-// Which packets past a gap have come. Most blocks never have a gap: the bits are made for the first
-// one, as many as are needed, and a window without takes less of the processor's cache.
+// Which packets past a gap have come. Most blocks never have a gap, so the bits are allocated with
+// the first gap; a window without them takes less of the processor's cache.
 class Marks {
  public:
   bool any() const {
@@ -28,7 +28,7 @@ class Marks {
     return words_ != nullptr && bit / kWord < words_->size() &&
            (((*words_)[bit / kWord] >> (bit % kWord)) & 1) != 0;
   }
-  // Among the first `bits`.
+  // How many of the first `bits` are set.
   std::uint32_t count(std::uint32_t bits = kSpanMax) const {
     std::uint32_t count = 0;
     if (words_ == nullptr) return count;
@@ -40,13 +40,13 @@ class Marks {
     }
     return count;
   }
-  // From the lowest on without a gap, in the first word.
+  // How many are set from bit 0 on without a gap, in the first word.
   std::uint32_t leading() const {
     return words_ == nullptr || words_->empty()
                ? 0
                : static_cast<std::uint32_t>(std::countr_one(words_->front()));
   }
-  // From a bit on, which is the first of a word.
+  // The bits from `from` on, which is the first bit of a word.
   wire::Bitmap map(std::uint32_t from = 0) const {
     wire::Bitmap map{};
     for (std::size_t i = 0; words_ != nullptr && i < map.size(); ++i) {
@@ -59,7 +59,7 @@ class Marks {
     if (bit / kWord >= words_->size()) words_->resize(bit / kWord + 1);
     (*words_)[bit / kWord] |= std::uint64_t{1} << (bit % kWord);
   }
-  // The lowest `by`: the others move down.
+  // Drops the lowest `by` bits; the others move down.
   void drop(std::uint32_t by) {
     if (!any()) return;
     const std::size_t words = by / kWord;
@@ -81,11 +81,11 @@ class Marks {
 struct SendWindow {
   std::uint32_t total = 0;
   std::uint32_t next = 0;           // first packet never sent
-  std::uint32_t acked = 0;          // all below have come
-  std::uint32_t lost_limit = 0;     // evidence: what is below and not acknowledged was lost
-  std::uint32_t resend_cursor = 0;  // losses below have been resent in this epoch
+  std::uint32_t acked = 0;          // all packets below have come
+  std::uint32_t lost_limit = 0;     // evidence: packets below are lost unless acknowledged
+  std::uint32_t resend_cursor = 0;  // lost packets below have been resent in this epoch
   std::uint32_t epoch_next = 0;     // `next` at the latest resend
-  std::uint32_t told = 0;           // of all below, bitmaps have said whether they have come
+  std::uint32_t told = 0;           // bitmaps have covered all packets below
   Marks sacked;                     // bit i: packet acked + i
 
   bool exhausted() const { return next == total; }
@@ -116,7 +116,7 @@ struct SendWindow {
 
 struct ReceiveWindow {
   std::uint32_t total = 0;
-  std::uint32_t cumulative = 0;  // all below have come
+  std::uint32_t cumulative = 0;  // all packets below have come
   std::uint32_t seen = 0;        // highest packet number seen + 1
   Marks beyond;                  // bit i: packet cumulative + i
 

@@ -1,12 +1,12 @@
-// How far a rank goes back where the queues are not its own alone.
+// How a rank's window yields to others in the queues.
 //
-// The window of the cluster file fills the queues by plan and loses nothing, as long as nobody else
-// is there. So losses are evidence of others, and the window yields to them: two within 16 cycles
-// of the schedule cut it to a half, but never below one packet, and not again within a cycle, for
-// what was lost meanwhile belongs to the same full queue. After every 128 cycles without a loss it
-// opens by an eighth of the full one. A single loss is forgiven: pauses of a host cost that, too.
-// All jobs that share a queue lose packets in proportion to what they send, cut by a factor and
-// open by an amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
+// The window of the cluster file fills the queues by plan and loses nothing while nobody else uses
+// them. So losses are evidence of others, and the window yields: two losses within 16 cycles of the
+// schedule halve it, but never below one packet, and not again within a cycle, because losses in
+// that time belong to the same full queue. After every 128 cycles without a loss it grows by an
+// eighth of the full window. A single loss is forgiven: a pause of a host may cause it. All jobs
+// that share a queue lose packets in proportion to what they send, cut by a factor and grow by an
+// amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
@@ -18,7 +18,7 @@ namespace alm::transport {
 
 class Yield {
  public:
-  // An exchange begins that has a window of `full` packets, if the queues are its own, and sends
+  // An exchange begins. Its window is `full` packets while nobody else uses the queues; it sends
   // `cycle_packets` between two turns of a partner.
   void begin(std::uint32_t full, std::uint64_t cycle_packets) {
     window_ = yielding() ? std::min(window_, full) : full;
@@ -35,7 +35,7 @@ class Yield {
       window_ = std::min(full_, window_ + std::max(1u, full_ / kOpenPart));
     }
   }
-  // A packet was lost. True: that has cut the window, not below `least` packets.
+  // A packet was lost. True: that has cut the window, at most down to `least` packets.
   bool lost(std::uint32_t least = 1) {
     if (window_ <= least) return false;
     quiet_ = 0;
@@ -62,7 +62,7 @@ class Yield {
   std::uint64_t cycle_ = 1;       // in packets
   std::uint64_t quiet_ = 0;       // packets sent since the latest loss
   std::uint64_t hold_left_ = 0;   // packets to send before another cut
-  std::uint64_t doubt_left_ = 0;  // packets to send before a loss counts as the first one again
+  std::uint64_t doubt_left_ = 0;  // packets to send until a loss counts as a first one again
 };
 
 }  // namespace alm::transport

@@ -75,18 +75,18 @@ void order_those_foreseen(std::vector<Way>& ways, const CandidatesWanted& wanted
 
 }  // namespace
 
-Kin kin_of(Way way, Carrier rounds) {
+Transport transport_of(Way way, Transport rounds) {
   switch (way.kind) {
     case Way::Kind::kPhased:
     case Way::Kind::kShared:
-      return Kin::kUdp;
+      return Transport::kUdp;
     case Way::Kind::kRounds:
-      return rounds == Carrier::kUdp ? Kin::kUdp : Kin::kLibrary;
+      return rounds;
     case Way::Kind::kNative:
     case Way::Kind::kMessages:
       break;
   }
-  return Kin::kLibrary;
+  return Transport::kMpi;
 }
 
 bool combines(Way way) {

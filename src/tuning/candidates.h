@@ -1,5 +1,5 @@
-// The ways an MPI_Alltoall may take, and which of them are candidates for a trial. Pure: equal on
-// all ranks.
+// The ways an MPI_Alltoall may take, and the candidates for a trial among them. Pure: equal on all
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace alm::tuning {
 struct Way {
   enum class Kind : std::uint8_t {
     kRounds,    // in the rounds of the communicator's plan, over UDP or MPI messages
-    kPhased,    // over UDP in phases; `index` among the plans there are
+    kPhased,    // over UDP in phases; `index` among the combining plans
     kNative,    // the MPI library's own
     kMessages,  // over MPI messages; `index` is a plan::MessageOrder
     kShared,    // as kRounds over UDP, shared by all leaders of each host
@@ -39,20 +39,18 @@ constexpr Way message_way(plan::MessageOrder order) {
   return {Way::Kind::kMessages, static_cast<std::uint32_t>(order)};
 }
 
-// What carries the rounds of a communicator.
-enum class Carrier : std::uint8_t { kUdp, kMessages };
-
-// Whether calls of this way go over UDP. What goes by MPI messages costs what the library's own way
-// costs.
-Kin kin_of(Way way, Carrier rounds);
-// Blocks of several pairs may travel in one packet. Of the library's own nothing is known.
+// `rounds`: the transport of the communicator's plan. The library's own way counts as kMpi, because
+// its messages cost what ours cost.
+Transport transport_of(Way way, Transport rounds);
+// Whether blocks of several pairs may share a packet. True for the library's own way, which may do
+// so.
 bool combines(Way way);
 
-// What several leaders per host are to the calls of a communicator and size.
+// How several leaders per host are used for the calls of a communicator and size.
 enum class Sharing : std::uint8_t {
-  kNone,   // of no use, or there is one leader
-  kTried,  // as another way
-  kFixed,  // in place of one leader
+  kNone,   // not at all, or there is one leader
+  kTried,  // as one more way
+  kFixed,  // always, in place of one leader
 };
 
 struct CandidatesWanted {
@@ -60,25 +58,25 @@ struct CandidatesWanted {
   std::uint64_t bytes = 0;  // per pair
   std::uint32_t packet_bytes = 0;
   std::span<const plan::Plan> combining;  // over UDP; empty without it
-  std::optional<std::size_t> model;       // which of them the model takes; nothing: the rounds
-  // Over UDP, where it is hosts that exchange; 0: as above.
+  std::optional<std::size_t> model;       // the model's choice among them; nothing: the rounds
+  // For ways over UDP, where hosts exchange, not ranks; 0: `ranks` and `bytes`.
   std::uint32_t members = 0;
   std::uint64_t member_bytes = 0;
   Sharing sharing = Sharing::kNone;
-  std::function<Foreseen(Way)> foreseen = {};  // by a profile; empty without one
+  std::function<Foreseen(Way)> foreseen = {};  // by a profile; empty: there is none
 };
 
-// In order of preference: what the model takes, the library's own, the same as the first by several
-// leaders, what the model finds nearly as good, and messages in the orders that may suit the size.
-// With a profile, those it speaks of stand in the order of their times, in the places they have
-// among all. One that opens connections then follows one that does not.
+// In order of preference: the model's choice, the library's own way, the model's choice with
+// several leaders, ways that the model finds nearly as good, and MPI messages in the orders that
+// may suit the size. With a profile, the ways it predicts are sorted by time among the places that
+// they have in this list. A way that opens connections then comes after one that does not.
 std::vector<Way> candidates(const CandidatesWanted& wanted);
 
-// MPI libraries connect processes when they first send to each other. The library's own way does it
-// for the blocks it does not combine; this one has to do it alone.
+// Whether this way has to open connections: MPI libraries connect two processes when they first
+// send to each other. The library's own way has done that for the blocks that it does not combine.
 bool opens_connections(Way way, std::uint64_t bytes);
 
-// Of a way over MPI messages, in decision files: it stays when texts change.
+// The key of a way over MPI messages in decision files. It never changes.
 std::string_view key_of(plan::MessageOrder order);
 
 }  // namespace alm::tuning

@@ -64,7 +64,7 @@ TEST(Candidates, SeveralLeadersAreTriedAfterOneOrTakeItsPlace) {
   EXPECT_THAT(candidates(wanted), ElementsAre(kRounds, kNativeWay, kSharedWay, kPairwise));
   wanted.sharing = Sharing::kFixed;
   EXPECT_THAT(candidates(wanted), ElementsAre(kSharedWay, kNativeWay, kPairwise));
-  EXPECT_EQ(kin_of(kSharedWay, Carrier::kUdp), Kin::kUdp);
+  EXPECT_EQ(transport_of(kSharedWay, Transport::kUdp), Transport::kUdp);
 }
 
 Foreseen ms(base::Nanos time) {
@@ -125,17 +125,17 @@ TEST(Candidates, WithoutUdp) {
   EXPECT_THAT(all, Not(Contains(phased_way(0))));
 }
 
-TEST(Candidates, RoundsAndPhasesOverUdpAreOfOneKin) {
-  EXPECT_EQ(kin_of(kRounds, Carrier::kUdp), Kin::kUdp);
-  EXPECT_EQ(kin_of(phased_way(1), Carrier::kUdp), Kin::kUdp);
-  EXPECT_EQ(kin_of(kNativeWay, Carrier::kUdp), Kin::kLibrary);
-  EXPECT_EQ(kin_of(kPairwise, Carrier::kUdp), Kin::kLibrary);
+TEST(Candidates, RoundsAndPhasesOverUdpHaveOneTransport) {
+  EXPECT_EQ(transport_of(kRounds, Transport::kUdp), Transport::kUdp);
+  EXPECT_EQ(transport_of(phased_way(1), Transport::kUdp), Transport::kUdp);
+  EXPECT_EQ(transport_of(kNativeWay, Transport::kUdp), Transport::kMpi);
+  EXPECT_EQ(transport_of(kPairwise, Transport::kUdp), Transport::kMpi);
 }
 
-TEST(Candidates, RoundsOverMessagesAreTheLibrarysKin) {
-  EXPECT_EQ(kin_of(kRounds, Carrier::kMessages), Kin::kLibrary);
-  EXPECT_EQ(kin_of(kNativeWay, Carrier::kMessages), Kin::kLibrary);
-  EXPECT_EQ(kin_of(kBruck, Carrier::kMessages), Kin::kLibrary);
+TEST(Candidates, RoundsOverMessagesHaveTheLibrarysTransport) {
+  EXPECT_EQ(transport_of(kRounds, Transport::kMpi), Transport::kMpi);
+  EXPECT_EQ(transport_of(kNativeWay, Transport::kMpi), Transport::kMpi);
+  EXPECT_EQ(transport_of(kBruck, Transport::kMpi), Transport::kMpi);
 }
 
 TEST(Candidates, MessageOrdersHaveKeysOfTheirOwn) {

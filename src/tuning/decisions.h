@@ -1,6 +1,6 @@
-// The decision file: which way the exchanges of each size class took on which job, over which
-// others, and why. Written in MPI_Finalize, read in MPI_Init, so that later runs of the same shape
-// need no trial. TOML; `allemande explain` prints it. Pure.
+// The decision file: for each job and size class the way that was chosen, the other ways, and why.
+// Written in MPI_Finalize, read in MPI_Init, so that later runs of the same shape need no trial.
+// TOML; `allemande explain` prints it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace alm::tuning {
 
 constexpr std::size_t kDecisionFileBytesMax = 1u << 20;
 
-// What must be equal for a decision to hold in another job.
+// What must be equal so that a decision holds in another job.
 struct JobShape {
   std::string version;        // of allemande
   std::string mpi;            // library and version
@@ -27,25 +27,25 @@ struct JobShape {
   bool operator==(const JobShape&) const = default;
 };
 
-// What a decision is for.
+// The calls that a decision is for.
 constexpr std::string_view kCallsOfOneSize = "MPI_Alltoall";
 constexpr std::string_view kCallsOfAnySize = "MPI_Alltoallv and MPI_Alltoallw";
 
 struct Decision {
   struct Way {
-    std::string key;       // "udp grid:8x4", "mpi pairwise", "library": the same in every version
-    std::string name;      // for people: "grid 8 x 4 over UDP"; may be worded anew
+    std::string key;       // "udp grid:8x4", "mpi pairwise", "library"; the same in every version
+    std::string name;      // for people: "grid 8 x 4 over UDP"; the wording may change
     base::Nanos time = 0;  // of the slowest rank; 0: not tried
     std::uint32_t seen = 0;
-    std::uint64_t packets = 0;  // the model's figure for a rank; 0: it has none
-    base::Nanos predicted = 0;  // by the profile; 0: it does not say
+    std::uint64_t packets = 0;  // that a rank sends, by the model; 0: not known
+    base::Nanos predicted = 0;  // by the profile; 0: not known
     bool operator==(const Way&) const = default;
   };
 
   JobShape shape;
   std::string calls;  // kCallsOfOneSize or kCallsOfAnySize
   std::uint32_t ranks = 0, hosts = 0;
-  // Per pair; of calls of any size: sent or received by the fullest rank.
+  // Per pair; for calls of any size: what the fullest rank sends or receives.
   std::uint64_t least_bytes = 0, most_bytes = 0;
   std::string chosen;     // the key of a way
   std::string why;        // for people
@@ -54,16 +54,16 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
-// Why the trial's way is the one chosen, for people.
+// Why the trial has chosen its way, for people.
 std::string why_chosen(const Trial& trial);
 
-// Of the same exchanges: what one says replaces what the other says.
+// Whether both are about the same exchanges: then one replaces the other.
 bool same_subject(const Decision& a, const Decision& b);
 void merge(std::vector<Decision>& all, Decision decision);
 
 // The latest of them that fit kDecisionFileBytesMax, all in most cases.
 std::string format_decisions(std::span<const Decision> all);
-// `file` names it in messages.
+// Errors name `file`.
 base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::string_view file);
 
 }  // namespace alm::tuning

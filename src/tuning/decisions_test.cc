@@ -87,7 +87,7 @@ TEST(Decisions, AFileOfAnEarlierFormatIsRefusedByThatName) {
 }
 
 TEST(Decisions, AWayIsChosenBecauseItIsTheFastest) {
-  Trial trial({Kin::kUdp, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi});
   while (!trial.decided()) {
     trial.took(trial.way() == 0 ? 50 : 40);
     if (trial.due()) trial.agree(std::vector<base::Nanos>(trial.times()));

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <utility>
 
-#include "plan/course.h"
+#include "plan/exchange_shape.h"
 
 namespace alm::tuning {
 namespace {
 
-// The course of a plan in several phases takes O(hosts^2) to make. Beyond this, samples and fits
+// The shape of a plan in several phases takes O(hosts^2) to make. Beyond this, samples and fits
 // alone tell of it.
-constexpr std::uint32_t kCourseHostsMax = 256;
+constexpr std::uint32_t kShapeHostsMax = 256;
 // How a plan is made tells what the links need. The work of the hosts has to be measured: for
 // smaller blocks it counts for more.
 constexpr std::uint64_t kByLinksBytesMin = 8 << 10;
@@ -71,7 +71,7 @@ Forecast::Forecast(const model::Profile& profile, std::span<const std::string> h
     : profile_(profile), predictor_(profile, hosts), sites_(sites.begin(), sites.end()) {}
 
 void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves, const plan::Tuning* tuning) {
-  if (plan.phases.size() > 1 && plan.ranks > kCourseHostsMax) return;
+  if (plan.phases.size() > 1 && plan.ranks > kShapeHostsMax) return;
   const auto named = plan::parse_named(family_of(plan.identity));
   if (!named) return;
   plan::Request request;
@@ -81,12 +81,12 @@ void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves, const pla
   request.permutation = plan.permutation;
   request.leaf_of = leaves;
   request.site_of = sites_;
-  if (auto course = plan::course_of(request)) {
+  if (auto shape = plan::shape_of(request)) {
     if (tuning != nullptr) {
-      course.value().window_packets = tuning->window_packets;
-      course.value().burst_packets = tuning->burst_packets;
+      shape.value().window_packets = tuning->window_packets;
+      shape.value().burst_packets = tuning->burst_packets;
     }
-    courses_.insert_or_assign(std::string(kUdp) + plan.identity, std::move(course).value());
+    shapes_.insert_or_assign(std::string(kUdp) + plan.identity, std::move(shape).value());
   }
 }
 
@@ -94,9 +94,9 @@ Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
   const std::string name = name_of(key);
   const bool measured = predictor_.speaks_of(name);
   if (bytes < kByLinksBytesMin && sites_.empty() && !measured) return {};
-  const auto course = courses_.find(key);
+  const auto shape = shapes_.find(key);
   const auto found =
-      predictor_.predict(name, bytes, course == courses_.end() ? nullptr : &course->second);
+      predictor_.predict(name, bytes, shape == shapes_.end() ? nullptr : &shape->second);
   if (!found || !(found->time_s > 0)) return {};
   return {nanos(found->time_s), nanos(found->low_s), nanos(found->high_s), measured};
 }

@@ -1,4 +1,4 @@
-// What a profile says of the ways between the ranks of one communicator, one on each host. Pure:
+// The predictions of a profile for the ways of one communicator with one rank on each host. Pure:
 // the same on all ranks that have the same profile.
 #pragma once
 
@@ -17,35 +17,37 @@
 
 namespace alm::tuning {
 
-// What a call of a way is predicted to take; nine in ten lie between low and high. All 0: nothing
-// is known.
+// The predicted time of a call; nine in ten lie between low and high. All 0: not known.
 struct Foreseen {
   base::Nanos time = 0, low = 0, high = 0;
-  bool measured = true;  // or fitted to what was; else it follows from how the way is made
+  bool measured = true;  // measured or fitted; false: derived from the way's structure
 
   bool known() const { return time > 0; }
-  // What links need alone is less than what was measured.
+  // Derived times count links alone, so they are too low beside measured ones.
   bool comparable(const Foreseen& other) const { return known() && measured == other.measured; }
-  // Either may be the faster one.
+  // Whether either may be the faster one.
   bool overlaps(const Foreseen& other) const { return low <= other.high && other.low <= high; }
 };
 
 class Forecast {
  public:
-  // Whether the profile is one of these hosts.
+  // Whether the profile has all these hosts.
   static bool covers(const model::Profile& profile, std::span<const std::string> hosts);
 
-  // `hosts` by rank; covers() them. The profile is referred to. `sites` by rank; empty: none.
+  // `hosts` and `sites` lie by rank; `sites` may be empty. Precondition: covers(). The profile must
+  // outlive this.
   Forecast(const model::Profile& profile, std::span<const std::string> hosts,
            std::span<const std::uint32_t> sites = {});
 
-  // A plan of ours for these hosts, over UDP. What was not measured of it follows from how it is
-  // made; where nothing was, only for blocks from 8 KiB on, where links count for more than hosts.
-  // Between sites, which are far, for blocks of all sizes. `tuning` null: no window is known.
+  // Adds a plan of ours over UDP for these hosts. Times that were not measured are derived from its
+  // structure. If none of its times was measured, that is done for blocks from 8 KiB on alone,
+  // where links count for more than hosts; between sites, which are far, for blocks of all sizes.
+  // `tuning` null: the window is not known.
   void add(const plan::Plan& plan, const plan::LeafOf& leaves,
            const plan::Tuning* tuning = nullptr);
 
-  // Of a way by its key in decision files: "udp grid:8x4", "mpi pairwise", "library".
+  // The prediction for a way, by its key in decision files: "udp grid:8x4", "mpi pairwise",
+  // "library".
   Foreseen of(std::string_view key, std::uint64_t bytes) const;
 
  private:
@@ -54,11 +56,11 @@ class Forecast {
   const model::Profile& profile_;
   model::Predictor predictor_;
   std::vector<std::uint32_t> sites_;
-  std::map<std::string, model::Course, std::less<>> courses_;  // by key
+  std::map<std::string, model::ExchangeShape, std::less<>> shapes_;  // by key
 };
 
-// What `allemande bench` calls candidates that take this way, in jobs with an MPI library of this
-// name and version. The first is the one to prefer.
+// The names in `allemande bench` of candidates that take this way, in jobs with an MPI library of
+// this name and version. The first is preferred.
 std::vector<std::string> candidates_of(std::string_view key, std::string_view mpi);
 
 }  // namespace alm::tuning

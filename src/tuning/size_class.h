@@ -1,5 +1,5 @@
-// Sizes that are tried and decided on together: those whose bytes have the same bit width, 1, 2 to
-// 3, 4 to 7, 8 to 15, ... The limits are powers of two, so that a class needs no table.
+// Sizes that share a trial and a decision: those with the same bit width, 1, 2 to 3, 4 to 7, 8 to
+// 15, ... The limits are powers of two, so that no table is needed.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@ namespace alm::tuning {
 
 class SizeClass {
  public:
-  // At least one byte: exchanges of nothing are in no class.
+  // Precondition: at least one byte.
   constexpr explicit SizeClass(std::uint64_t bytes)
       : width_(static_cast<int>(std::bit_width(bytes))) {
     assert(bytes > 0);

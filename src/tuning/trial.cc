@@ -18,7 +18,7 @@ namespace {
 using Rules = TrialRules;
 using base::ratio;
 
-// Of the sightings of a way, without the slowest.
+// The time of a way: the mean of its sightings without the slowest.
 base::Nanos known_by(std::vector<base::Nanos> seen) {
   if (seen.size() == 1) return seen.front();
   std::sort(seen.begin(), seen.end());
@@ -30,12 +30,12 @@ base::Nanos known_by(std::vector<base::Nanos> seen) {
 
 }  // namespace
 
-Trial::Trial(const std::vector<Kin>& ways, base::Nanos limit, double time_scale)
+Trial::Trial(const std::vector<Transport>& ways, base::Nanos limit, double time_scale)
     : librarys_(Rules::kLibrarys), limit_(limit), span_(base::slowed(Rules::kSpan, time_scale)) {
   assert(!ways.empty());
-  for (const Kin kin : ways) {
+  for (const Transport transport : ways) {
     ways_.emplace_back();
-    ways_.back().kin = kin;
+    ways_.back().transport = transport;
   }
   begin();
 }
@@ -65,8 +65,8 @@ base::Nanos Trial::time(std::size_t way) const {
   return known_by({candidate.seen.begin() + candidate.run_begin, candidate.seen.end()});
 }
 
-// Of the ways seen in this trial, of which there is one. Those that are out are not compared with:
-// their times stay what they were, while those of others follow what the hosts do.
+// The fastest way seen in this trial. Precondition: one has been seen. Ways that are out do not
+// count: their times are old, while those of others follow what the hosts do.
 std::size_t Trial::fastest() const {
   const auto better = [this](std::size_t way, std::size_t than) {
     if (ways_[way].seen.empty()) return false;
@@ -86,7 +86,7 @@ base::Nanos Trial::least() const {
   return ways_[way].seen.empty() ? std::numeric_limits<base::Nanos>::max() : time(way);
 }
 
-// The best way takes so many times what the links need, or less.
+// Whether the best way takes at most `factor` times what the links need.
 bool Trial::within(double factor) const {
   const double longer = ratio(least(), limit_);
   return limit_ > 0 && longer >= Rules::kImpossible && longer <= factor;
@@ -100,7 +100,7 @@ bool Trial::at_limit() const {
 
 bool Trial::seen_often(std::size_t way) const { return ways_[way].seen.size() >= Rules::kOneByOne; }
 
-// Calls that trying may count on.
+// The number of calls on which the budget of trying rests.
 std::uint64_t Trial::taken_as_made() const {
   const std::uint64_t horizon = trusts() ? Rules::kTrustedHorizon : Rules::kHorizon;
   if (!within(Rules::kNearLimit)) return std::max(calls_, horizon);
@@ -225,7 +225,7 @@ bool Trial::cannot_win(std::size_t way) const {
 void Trial::opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
 
 bool Trial::librarys_own(std::size_t way) const {
-  return way == librarys_ && ways_[way].kin == Kin::kLibrary;
+  return way == librarys_ && ways_[way].transport == Transport::kMpi;
 }
 
 bool Trial::to_warm(std::size_t way) const {
@@ -326,15 +326,15 @@ double Trial::expected(std::size_t way) const {
     return std::max(0.0, ratio(candidate.first, best) / Rules::kWarming - 1);
   }
   if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
-  double kins = std::numeric_limits<double>::infinity();
+  double alike = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
-    if (ways_[other].kin != candidate.kin || time(other) == 0) continue;
-    kins = std::min(kins, ratio(time(other), best));
+    if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
+    alike = std::min(alike, ratio(time(other), best));
   }
-  return (std::isinf(kins) ? Rules::kUnseen : std::max(Rules::kUnseen, kins)) - 1;
+  return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1;
 }
 
-// Of the next run, and what it needs besides.
+// The cost of the way's next run, with its leads and the opening of connections.
 double Trial::cost(std::size_t way) const {
   const auto calls = static_cast<double>(leads(way) + run(way));
   return calls * expected(way) + opening(way);
@@ -357,14 +357,15 @@ bool Trial::again(std::size_t way) const {
          ways_[way].seen.size() < (is_short() ? Rules::kShortSightings : Rules::kSightings);
 }
 
-// What has been seen once and took long, or has to open connections first: the calls made must pay.
+// A way that was seen once and took long, or has to open connections first: the calls made so far
+// must pay.
 bool Trial::aside(std::size_t way) const {
   if (ways_[way].opening > 0 && to_warm(way)) return true;
   if (seems_late(way)) return false;
   return ways_[way].seen.size() == 1 && ratio(time(way), least()) > Rules::kAside;
 }
 
-// All that are left are about as fast as each other.
+// Whether all contenders are about equally fast.
 bool Trial::settled() const {
   const base::Nanos best = least();
   const std::size_t enough = is_short() ? 2 * Rules::kSettled : Rules::kSettled;
@@ -375,7 +376,8 @@ bool Trial::settled() const {
   return true;
 }
 
-// One more sighting or a few of each of those seen least often, or the first of one.
+// Plans the next batch: a run of each way that was seen least often, or the first sighting of one
+// way.
 void Trial::plan() {
   batch_.clear();
   std::size_t contenders = 0;
@@ -413,7 +415,7 @@ void Trial::plan() {
   decide(cheapest);
 }
 
-// `postponed_cost`: of the next sighting that waits for its turn; 0: nothing waits.
+// `postponed_cost`: the cost of the next sighting that waits for its turn; 0: nothing waits.
 void Trial::decide(double postponed_cost) {
   std::optional<std::size_t> best;
   for (std::size_t way = 0; way < ways_.size(); ++way) {

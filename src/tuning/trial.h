@@ -1,8 +1,8 @@
-// Never slower: which of a few ways the exchanges of one communicator and size class take.
+// Finds the fastest of a few ways for the exchanges of one communicator and size class.
 //
 // The first calls take the ways in turn and are timed. The ranks then agree on the times of the
-// slowest rank (the caller reduces them), hence on everything that follows. The figures that rule a
-// trial, with what they mean and why, are in trial_rules.h.
+// slowest rank (the caller reduces them), and so on everything that follows from them.
+// trial_rules.h has the figures that rule a trial, with a reason for each.
 //
 //             +----------+  batch complete: agree   +---------+
 //   start --> |  trying  | -----------------------> | plan or |
@@ -17,42 +17,43 @@
 //             | (its batch)| --------------------> +-----------+
 //             +------------+  drift is refuted           ^
 //                                                        |
-//   adopt(): a decision known from elsewhere ------------+
+//   adopt(): a decision of an earlier job ---------------+
 //
 //   trying    The next calls are a batch: sightings of one way or of a few. way() says which.
-//   decided   All calls take the way chosen. From time to time the ranks compare how long it takes
-//             now. A way that was too dear to be seen again waits until the calls made pay for it.
-//   doubting  The way chosen seems to have become slower. A batch of it alone tells whether it has.
+//   decided   All calls take the chosen way. From time to time the ranks compare how long it takes
+//             now. A way that was too slow to be seen again waits until the calls made so far pay
+//             for it.
+//   doubting  The chosen way seems to have become slower. A batch of it alone shows whether it has.
 //
 // What is a sighting:
 //   - The first call takes the first way and is not timed: ranks come to it at different times, and
 //     memory is touched for the first time. The first call of the library's own way does not count
 //     either: it takes up to nine times as long as the next.
 //   - Each way is seen once, then those not clearly behind again and again. One slow sighting puts
-//     a way aside: it is seen again when the calls made, not those to come, pay for it. Two and
-//     more rule it out.
+//     a way aside: it is seen again when the calls made so far pay for it, not those to come. Two
+//     or more slow sightings rule it out.
 //   - The time of a way is the mean of its sightings without the slowest: a late rank spoils one,
-//     but a way that stalls now and then is to be known by it.
+//     but a way that often stalls must show it.
 //
 // What trying may cost:
-//   - Trying costs what its calls take beyond the best way's, and what it takes to agree. The sum
-//     stays within a part of all calls. A way that would exceed it waits for its turn.
-//   - Not reckoned are the first two agreements (what one took is known with the next), the first
-//     call of all and that of the library's own, and the slowest sightings.
+//   - Trying costs the time of its calls beyond the best way's, and the time of agreements. The sum
+//     stays within a part of the time of all calls. A way that would exceed it waits for its turn.
+//   - Three costs are not counted: the first two agreements, because the time of an agreement is
+//     known only with the next one; how much longer the very first call, and the first call of the
+//     library's own way, take than later ones; and the slowest sightings.
 //
 // What is chosen:
-//   - The first way is kept unless another is clearly faster, and so on down the list.
-//   - Where the least time the links allow is known, a way close to it is kept at once, since no
-//     other can be clearly faster.
-//   - A way that needs as long as the best takes, because every block is a packet of its own, is
-//     not tried.
+//   - A way replaces one before it in the list only if it is clearly faster.
+//   - If the least time that the links allow is known, a way close to it is kept at once: no other
+//     can be clearly faster.
+//   - A way that cannot be faster than the best, because it sends every block in a packet of its
+//     own, is not tried.
 //
-// What predictions change (trial_predictions.cc): the ways stand in their order, and unseen ways
-// are priced by them. As long as the ways seen take alike so many times what was predicted, little
-// is spent on the first calls of a program. What is kept is decided by sightings alone.
+// What predictions change (trial_predictions.cc): they order the ways and give the cost of unseen
+// ways. As long as all ways seen differ from their predictions by about the same factor, little is
+// spent in the first calls of a program. Sightings alone decide which way is kept.
 //
-// Pure: every rank makes the same calls in the same order, so that all of them stand at the same
-// point.
+// Pure: every rank makes the same calls in the same order, so that all are in the same state.
 #pragma once
 
 #include <cstddef>
@@ -61,102 +62,103 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/transport.h"
 
 namespace alm::tuning {
 
-// Ways of one kin are dear together.
-enum class Kin : std::uint8_t { kUdp, kLibrary };
+using base::Transport;
 
 class Trial {
  public:
-  // Ours and the MPI library's own. `limit`: no call can take less; 0: not known.
-  explicit Trial(base::Nanos limit = 0) : Trial({Kin::kUdp, Kin::kLibrary}, limit) {}
-  // In order of preference. At least one. `time_scale`: so many times longer than at full speed do
-  // calls take (base::slowed).
-  explicit Trial(const std::vector<Kin>& ways, base::Nanos limit = 0, double time_scale = 1);
+  // Two ways: ours and the MPI library's own. `limit`: the least time of a call; 0: not known.
+  explicit Trial(base::Nanos limit = 0) : Trial({Transport::kUdp, Transport::kMpi}, limit) {}
+  // The transports of the ways, at least one, in order of preference: ways over the same transport
+  // are expected to be slow together. `time_scale`: how many times longer calls take than
+  // at full speed (base::slowed).
+  explicit Trial(const std::vector<Transport>& ways, base::Nanos limit = 0, double time_scale = 1);
 
-  // What no call can take less than has become known.
+  // `limit` has become known, or has changed.
   void set_limit(base::Nanos limit);
 
   // The way the next call takes.
   std::size_t way() const {
     return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()].way;
   }
-  // It has been taken, and took so long on this rank.
+  // The call has taken way(), and `time` on this rank.
   void took(base::Nanos time);
 
-  // True when the ranks are to agree before the next call: on the maximum over all ranks of each of
-  // times(), given to agree() in the same order. After those of the calls come two more: what a
-  // call has taken since the decision (0: nothing new), and what agreed() was told, negated, so
-  // that of the ranks the one counts that did not wait for others.
+  // True when the ranks must agree before the next call: on the maximum over all ranks of each of
+  // times(), passed to agree() in the same order. After the times of the calls come two more: the
+  // smoothed time of calls since the decision (0: nothing new), and the negated time of agreed(),
+  // so that the rank counts that did not wait for others.
   bool due() const { return due_; }
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
-  // That took so long on this rank.
+  // The agreement has taken `time` on this rank.
   void agreed(base::Nanos time) { agreeing_ = time; }
 
-  // The first call of the way, which is no sighting of it, is expected to take so much longer,
-  // because connections are opened. Before it is taken.
+  // The first call of the way opens connections: it is no sighting, and is expected to take
+  // `opening` longer. Must be called before that call.
   void opens(std::size_t way, base::Nanos opening);
 
-  // The links let no call of this way take less: it sends more packets than others.
+  // The least time that the links allow for this way, which sends more packets than others.
   void needs(std::size_t way, base::Nanos least);
 
-  // A call of the way is predicted to take so long; 0: nothing is known. Before the first call.
+  // The predicted time of a call of the way; 0: not known. Must be called before the first call.
   void predicts(std::size_t way, base::Nanos time);
 
-  // Which is the library's own: the second, if nothing is said. Before the first call.
+  // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { librarys_ = way; }
 
-  // Decides at once for a way whose times are known from elsewhere: [way], 0 where not known.
+  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
-  // The next call was to take it, for the first time, and cannot.
+  // The next call was to take this way for the first time, and cannot.
   void rule_out(std::size_t way);
 
   bool decided() const { return batch_.empty(); }
-  // Of the latest decision, also while other ways are seen again.
+  // The way of the latest decision, also while other ways are seen again.
   std::size_t chosen() const { return chosen_; }
   bool has_decided() const { return has_decided_; }
-  // The next sighting of some way waits for its turn.
+  // Whether a sighting of some way waits until it can be afforded.
   bool postponed() const { return postponed_cost_ > 0; }
   std::size_t ways() const { return ways_.size(); }
-  // What it needs is what the best way takes: it is not tried.
+  // Whether the least time of this way is about the time of the best: it is not tried.
   bool cannot_win(std::size_t way) const;
-  // The best way seen is as fast as the links allow.
+  // Whether the best way seen is as fast as the links allow.
   bool at_limit() const;
-  // What the decision rests on; 0 while not known.
+  // The time of the way on which decisions rest; 0: not known yet.
   base::Nanos time(std::size_t way) const;
   std::size_t sightings(std::size_t way) const { return ways_[way].seen.size(); }
   std::uint32_t reopened() const { return reopened_; }
-  // What trying has cost so far, in calls of the best way.
+  // What trying has cost so far, in units of a call of the best way.
   double spent() const;
 
  private:
   struct Candidate {
-    Kin kin{};
-    std::vector<base::Nanos> seen;  // agreed on, in this trial
-    std::ptrdiff_t run_begin = 0;   // of what counts among them
-    base::Nanos known = 0;          // from before it
-    base::Nanos least = 0;          // the links let no call of it take less; 0: not known
-    base::Nanos predicted = 0;      // to take; 0: not known
-    base::Nanos opening = 0;        // expected of its first call, beyond later ones
-    base::Nanos first = 0;          // its first call, where that is no sighting
-    bool started = false;           // in this trial, by such a call
-    bool began = false;             // the first call of all took it
-    std::size_t leads = 0;          // later calls of this trial that are no sightings
-    bool unpaid = false;            // its first sighting was no call of this trial
+    Transport transport{};
+    std::vector<base::Nanos> seen;  // sightings in this trial, as agreed on
+    std::ptrdiff_t run_begin = 0;   // sightings count from here on
+    base::Nanos known = 0;          // its time from before this trial
+    base::Nanos least = 0;          // the least time the links allow for it; 0: not known
+    base::Nanos predicted = 0;      // 0: not known
+    base::Nanos opening = 0;        // expected time of its first call beyond later ones
+    base::Nanos first = 0;          // time of its first call, if that is no sighting
+    bool started = false;           // it had such a first call in this trial
+    bool began = false;             // it was the way of the very first call
+    std::size_t leads = 0;          // later calls in this trial that are no sightings
+    bool unpaid = false;            // its first sighting was made before this trial
     bool out = false;               // clearly behind
   };
 
   void begin();
   std::size_t fastest() const;
   base::Nanos least() const;
-  // A call to come: of a way, and whether it is a sighting of it.
+  // A call in a batch: its way, and whether it is a sighting.
   struct Turn {
     std::size_t way;
     bool sighting;
-    bool begins = false;  // the run by which the way is known from then on
+    bool begins = false;  // earlier sightings of the way no longer count
   };
   bool within(double factor) const;
   std::uint64_t taken_as_made() const;
@@ -199,26 +201,26 @@ class Trial {
 
   std::vector<Candidate> ways_;
   std::size_t librarys_;   // the library's own way
-  std::size_t first_ = 0;  // the way that begins: without trials the program would start it, too
+  std::size_t first_ = 0;  // the way of the first call, whose excess is no cost of trying
   base::Nanos limit_ = 0;
-  base::Nanos span_ = 0;            // TrialRules::kSpan, as the speed of the network asks for
-  std::vector<Turn> batch_;         // calls before the ranks agree; empty: decided
-  std::vector<base::Nanos> times_;  // of the batch, not yet agreed on
+  base::Nanos span_ = 0;            // TrialRules::kSpan, scaled to the speed of the network
+  std::vector<Turn> batch_;         // calls until the ranks agree; empty: decided
+  std::vector<base::Nanos> times_;  // times of the batch, not agreed on yet
   bool due_ = false;
-  double postponed_cost_ = 0;  // of the next sighting that waits for its turn
+  double postponed_cost_ = 0;  // cost of the next sighting that waits for its turn
   bool has_decided_ = false;
-  bool doubted_ = false;  // whether the way chosen has become slower: its batch tells
+  bool doubted_ = false;  // the batch shows whether the chosen way has become slower
   std::size_t chosen_ = 0;
-  base::Nanos spike_ = 0;    // a call of the chosen way that takes longer counts as this
-  double spent_before_ = 0;  // by the trials before this one
+  base::Nanos spike_ = 0;    // longer calls of the chosen way count as this
+  double spent_before_ = 0;  // cost of the trials before this one
   std::uint64_t calls_ = 0;
-  std::uint64_t decided_at_ = 0;  // calls made then
-  std::uint64_t look_ = 0;        // calls after the decision at which the ranks compare again
-  std::uint64_t turn_ = 0;        // calls made at which a postponed way can be afforded
-  base::Nanos recent_ = 0;        // smoothed, on this rank
-  base::Nanos agreeing_ = 0;      // took this rank so long, the last time
-  base::Nanos agreement_ = 0;     // the same, agreed on
-  base::Nanos agreements_ = 0;    // all but the last
+  std::uint64_t decided_at_ = 0;  // calls_ at the decision
+  std::uint64_t look_ = 0;        // calls after the decision until the ranks compare again
+  std::uint64_t turn_ = 0;        // calls_ at which a postponed way can be afforded
+  base::Nanos recent_ = 0;        // smoothed time of calls since the decision, on this rank
+  base::Nanos agreeing_ = 0;      // time of the last agreement on this rank
+  base::Nanos agreement_ = 0;     // the same as agreed on
+  base::Nanos agreements_ = 0;    // sum of the agreements but the last
   std::uint32_t reopened_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace alm::tuning {
 namespace {
 
 TEST(Trial, OpeningConnectionsHasToBePaidFor) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.opens(2, 30 * 100);
   bool opened = false;
   int opened_at = 0;
@@ -138,7 +138,7 @@ TEST(Trial, TryingStaysWithinTheBudgetWhicheverIsBest) {
 }
 
 TEST(Trial, WhatCannotBeAffordedWaitsForItsTurn) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi, Transport::kMpi});
   const Times times = {100 * kMs, 900 * kMs, 500 * kMs, 80 * kMs};
   calls(trial, 200, times);
   EXPECT_TRUE(trial.postponed());

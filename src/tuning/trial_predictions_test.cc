@@ -15,7 +15,7 @@ namespace {
 
 // Predicted for each way; the library's own is the second.
 Trial predicted(const Times& times) {
-  Trial trial(std::vector<Kin>(times.size(), Kin::kLibrary));
+  Trial trial(std::vector<Transport>(times.size(), Transport::kMpi));
   for (std::size_t way = 0; way < times.size(); ++way) trial.predicts(way, times[way]);
   return trial;
 }
@@ -86,7 +86,7 @@ TEST(TrialPredictions, AFirstWaySeenLateIsSeenAgainAfterACheapNextOne) {
 }
 
 TEST(TrialPredictions, WaysOfWhichNothingIsKnownArePricedAsBefore) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.predicts(0, 100 * kMs);
   const Times times = {100 * kMs, 120 * kMs, 90 * kMs};
   EXPECT_EQ(calls(trial, 19, times), 1900 * kMs);
@@ -97,7 +97,7 @@ TEST(TrialPredictions, WaysOfWhichNothingIsKnownArePricedAsBefore) {
 TEST(TrialPredictions, AnyWayMayStandFirst) {
   // The library's own in each place: its first call is no sighting, wherever it stands.
   for (std::size_t own = 0; own < 4; ++own) {
-    Trial trial(std::vector<Kin>(4, Kin::kLibrary));
+    Trial trial(std::vector<Transport>(4, Transport::kMpi));
     trial.set_librarys_own(own);
     Times times = {120 * kMs, 130 * kMs, 140 * kMs, 150 * kMs};
     times[own] = 100 * kMs;
@@ -114,7 +114,7 @@ TEST(TrialPredictions, AnyWayMayStandFirst) {
 }
 
 TEST(TrialPredictions, TheFirstWayMayOpenConnections) {
-  Trial trial({Kin::kLibrary, Kin::kLibrary, Kin::kUdp});
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kUdp});
   trial.opens(0, 3000 * kMs);
   for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, (100 + 50 * way) * kMs);
   call(trial, {3100 * kMs, 0, 0});
@@ -158,7 +158,7 @@ TEST(TrialPredictions, AllRanksDecideAlike) {
 
 // What a program meets: ways of random times, in the order of what was predicted of them.
 struct Table {
-  std::vector<Kin> kin;
+  std::vector<Transport> transports;
   std::vector<double> times;      // ns, of a call
   std::vector<double> predicted;  // ns
   std::size_t own = 0;            // the library's own
@@ -174,7 +174,7 @@ Table make_table(std::mt19937& random, const Mistake& mistake) {
   const std::size_t ways = 2 + random() % 6;
   const double least = 2e6 * std::pow(250, part(random));
   for (std::size_t way = 0; way < ways; ++way) {
-    table.kin.push_back(way == 0 || way == 2 ? Kin::kUdp : Kin::kLibrary);
+    table.transports.push_back(way == 0 || way == 2 ? Transport::kUdp : Transport::kMpi);
     table.times.push_back(least * std::pow(5, part(random)));
     table.predicted.push_back(table.times.back() * std::exp(0.08 * normal(random)));
   }
@@ -191,8 +191,8 @@ Table in_order_of_predictions(const Table& table) {
   });
   Table sorted;
   for (const std::size_t way : order) {
-    if (way == table.own) sorted.own = sorted.kin.size();
-    sorted.kin.push_back(table.kin[way]);
+    if (way == table.own) sorted.own = sorted.transports.size();
+    sorted.transports.push_back(table.transports[way]);
     sorted.times.push_back(table.times[way]);
     sorted.predicted.push_back(table.predicted[way]);
   }
@@ -213,7 +213,7 @@ Outcome run(const Table& table, bool with_profile, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> part(0, 1);
   std::normal_distribution<double> normal;
-  Trial trial(table.kin);
+  Trial trial(table.transports);
   trial.set_librarys_own(table.own);
   for (std::size_t way = 0; with_profile && way < table.times.size(); ++way) {
     trial.predicts(way, static_cast<base::Nanos>(table.predicted[way]));
@@ -291,10 +291,10 @@ void another_too_short(Table& table, std::mt19937& random) {
 void best_too_long(Table& table, std::mt19937&) { table.predicted[best_of(table)] *= 4; }
 
 // All ways over UDP, too long or too short.
-void one_carrier(Table& table, std::mt19937& random) {
+void one_transport(Table& table, std::mt19937& random) {
   const double factor = random() % 2 == 0 ? 4 : 0.25;
-  for (std::size_t way = 0; way < table.kin.size(); ++way) {
-    if (table.kin[way] == Kin::kUdp) table.predicted[way] *= factor;
+  for (std::size_t way = 0; way < table.transports.size(); ++way) {
+    if (table.transports[way] == Transport::kUdp) table.predicted[way] *= factor;
   }
 }
 
@@ -329,7 +329,7 @@ TEST(TrialPredictions, AWayThatIsDearerThanPredictedIsSoonLeft) {
 // not used to find it. Without predictions the same tables cost 6 %.
 TEST(TrialPredictions, WhicheverFiguresAreWrongTheSameWayIsKeptInTheEnd) {
   const Sums without = sweep(false, right);
-  for (const auto& mistake : {best_too_long, one_carrier, each_by_itself}) {
+  for (const auto& mistake : {best_too_long, one_transport, each_by_itself}) {
     const Sums sums = sweep(true, mistake);
     EXPECT_GE(sums.settled_well, without.settled_well - 0.04);
     EXPECT_LE(sums.first_200, without.first_200 + 0.06);

@@ -34,7 +34,7 @@ TEST(Trial, TakesTheFasterOfTwo) {
 }
 
 TEST(Trial, NothingToTryIsDecided) {
-  Trial trial({Kin::kUdp});
+  Trial trial({Transport::kUdp});
   EXPECT_TRUE(trial.decided());
   calls(trial, 1000, {100});
   EXPECT_FALSE(trial.due());
@@ -144,7 +144,7 @@ TEST(Trial, OnlyTheCloseOnesAreSeenAgain) {
 }
 
 TEST(Trial, AsFastAsEachOtherIsEnough) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   calls(trial, 300, {40 * kMs, 41 * kMs, 80 * kMs});
   EXPECT_TRUE(trial.decided());
   EXPECT_LT(trial.sightings(0), 12u);
@@ -168,7 +168,7 @@ TEST(Trial, ShortCallsAreSeenInRuns) {
 
 // The best of a few sightings may be the best by luck.
 TEST(Trial, ManySightingsAreNotUndoneByAFew) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   int lucky = 0;
   for (int i = 0; i < 3000; ++i) {
     const bool luck = trial.way() == 2 && trial.sightings(2) < 3;
@@ -183,7 +183,7 @@ TEST(Trial, ManySightingsAreNotUndoneByAFew) {
 TEST(Trial, HostsThatGrowSlowerRuleNobodyOut) {
   for (const base::Nanos unit : {1000L, 1'000'000L}) {
     for (int begin = 5; begin < 150; ++begin) {
-      Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
+      Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi, Transport::kMpi});
       for (int i = 0; i < 2000; ++i) {
         Times times = {300, 100, 107, 126};
         for (base::Nanos& time : times) time *= unit * (i < begin ? 10 : 16) / 10;
@@ -195,7 +195,7 @@ TEST(Trial, HostsThatGrowSlowerRuleNobodyOut) {
 }
 
 TEST(Trial, AWayTakenOverHasItsConnections) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.opens(2, 3'000'000);
   trial.adopt(2, {130, 100, 70});
   calls(trial, 64, {130, 100, 200});
@@ -209,7 +209,7 @@ TEST(Trial, AWayTakenOverHasItsConnections) {
 
 // What reopens a trial is smoothed and cut short.
 TEST(Trial, TheTimeThatReopensIsNoLastingSighting) {
-  Trial trial({Kin::kUdp, Kin::kLibrary});
+  Trial trial({Transport::kUdp, Transport::kMpi});
   calls_until_decided(trial, {100 * kMs, 900 * kMs});
   ASSERT_EQ(trial.way(), 0u);
   calls(trial, 600, {1000 * kMs, 850 * kMs});
@@ -277,7 +277,7 @@ TEST(Trial, DriftReopensIt) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
-// Of 16 calls three stall: smoothed, that is half as long again.
+// A third of 13 calls in a row stall: smoothed, the time is half as long again, as with drift.
 TEST(Trial, CallsThatStallAreNoDrift) {
   Trial trial;
   calls_until_decided(trial, {120 * kMs, 160 * kMs});
@@ -382,8 +382,8 @@ TEST(Trial, WhatTakesNoLongerThanTheLinksNeedIsKeptAtOnce) {
 }
 
 TEST(Trial, GoesOnASlowNetworkAsAtFullSpeed) {
-  Trial fast({Kin::kUdp, Kin::kLibrary, Kin::kLibrary}, 400 * kMs);
-  Trial slow({Kin::kUdp, Kin::kLibrary, Kin::kLibrary}, 4000 * kMs, 10);
+  Trial fast({Transport::kUdp, Transport::kMpi, Transport::kMpi}, 400 * kMs);
+  Trial slow({Transport::kUdp, Transport::kMpi, Transport::kMpi}, 4000 * kMs, 10);
   for (int i = 0; i < 600; ++i) {
     ASSERT_EQ(fast.way(), slow.way()) << "call " << i;
     call(fast, {480 * kMs, 460 * kMs, 450 * kMs});
@@ -392,7 +392,7 @@ TEST(Trial, GoesOnASlowNetworkAsAtFullSpeed) {
 }
 
 TEST(Trial, AWayThatNeedsAsLongAsTheBestTakesIsNotTried) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kUdp, Kin::kLibrary}, 2 * kMs);
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kUdp, Transport::kMpi}, 2 * kMs);
   for (const std::size_t way : {2u, 3u}) trial.needs(way, 12 * kMs);
   calls(trial, 1000, {9 * kMs, 13 * kMs, 30 * kMs, 40 * kMs});
   EXPECT_FALSE(trial.postponed());
@@ -405,7 +405,7 @@ TEST(Trial, AWayThatNeedsAsLongAsTheBestTakesIsNotTried) {
 }
 
 TEST(Trial, WhatItNeedsIsNotBelievedOnceItHasTakenLess) {
-  Trial trial({Kin::kUdp, Kin::kLibrary, Kin::kLibrary}, 2 * kMs);
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi}, 2 * kMs);
   trial.needs(0, 12 * kMs);
   calls(trial, 400, {9 * kMs, 13 * kMs, 7 * kMs});
   EXPECT_EQ(trial.chosen(), 2u);

@@ -14,7 +14,7 @@ namespace alm::tuning {
 constexpr base::Nanos kMs = base::kMillisecond;
 using Times = std::vector<base::Nanos>;
 
-// As the caller does it, without signs.
+// Reduces the times as the caller does, as unsigned words.
 inline Times reduce(std::span<const Trial> ranks) {
   std::vector<std::uint64_t> words(ranks.front().times().size());
   for (const Trial& trial : ranks) {
@@ -25,7 +25,7 @@ inline Times reduce(std::span<const Trial> ranks) {
   return Times(words.begin(), words.end());
 }
 
-// One call, this rank being the slowest; what it took.
+// Makes one call, on the slowest rank. Returns its time.
 inline base::Nanos call(Trial& trial, const Times& times) {
   const base::Nanos took = times[trial.way()];
   trial.took(took);
@@ -46,7 +46,8 @@ inline int calls_until_decided(Trial& trial, const Times& times) {
 }
 
 inline Trial six() {
-  return Trial({Kin::kUdp, Kin::kLibrary, Kin::kUdp, Kin::kLibrary, Kin::kLibrary, Kin::kLibrary});
+  return Trial({Transport::kUdp, Transport::kMpi, Transport::kUdp, Transport::kMpi, Transport::kMpi,
+                Transport::kMpi});
 }
 
 }  // namespace alm::tuning

@@ -1,12 +1,13 @@
 // Bodies of control packets.
 //
 // Probe:     probe number (u32) | sends (u64) | expects (u64)              20 bytes
-//   the bytes its sender has for the receiver in this exchange, and expects from it
+//   the bytes that the prober has for the receiver in this exchange, and expects from it
 // Lost:      number of the lost rank (u32)                                 4 bytes
 // Mismatch:  from (u32) | to (u32) | sent (u64) | expected (u64)           24 bytes
-//   what rank `from` of the set sends to rank `to` is not what that one expects
+//   rank `from` of the set sends `sent` bytes to rank `to`, which expects `expected`
 // Elsewhere: call (u64) | sends (u64)                                      16 bytes
-//   the number of the call the sender is in, and the bytes it sends to each in it by other means
+//   the number of the call that the sender is in, and the bytes it sends to each rank in that call
+//   outside this set
 // Ack:       echo (u32) | seen (u32) | bitmap (0..4 x u64)                 8..40 bytes
 //   echo    the number of the probe answered, 0 if none
 //   seen    highest packet number received + 1
@@ -39,7 +40,7 @@ struct AckBody {
   std::uint32_t echo = 0;
   std::uint32_t seen = 0;
   Bitmap bitmap{};
-  std::uint32_t begin = 0;  // of the bitmap; in the header
+  std::uint32_t begin = 0;  // of the bitmap; travels in the header
 
   friend bool operator==(const AckBody&, const AckBody&) = default;
 };
@@ -77,7 +78,7 @@ std::optional<MismatchBody> decode_mismatch(std::span<const std::byte> in);
 std::size_t encode_elsewhere(const ElsewhereBody& body, std::span<std::byte> out);
 std::optional<ElsewhereBody> decode_elsewhere(std::span<const std::byte> in);
 
-// Of notices of a loss.
+// The body of a Lost packet.
 std::size_t encode_number(std::uint32_t number, std::span<std::byte> out);
 std::optional<std::uint32_t> decode_number(std::span<const std::byte> in);
 

@@ -1,4 +1,4 @@
-// XXH3 over a payload, with the widest vectors the processor has. The value is the same on all.
+// XXH3 over a payload, with the widest vectors the processor has. All variants give the same value.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace alm::wire {
 std::uint64_t hash(const void* data, std::size_t bytes, const void* secret,
                    std::size_t secret_bytes);
 
-// The parts it chooses from.
+// The variants that hash() chooses from.
 std::uint64_t hash_plain(const void* data, std::size_t bytes, const void* secret,
                          std::size_t secret_bytes);
 #if defined(__x86_64__)

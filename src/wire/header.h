@@ -34,11 +34,11 @@ constexpr std::uint8_t kPathMax = kPathsMax - 1;
 
 enum class Type : std::uint8_t {
   kData = 0,      // payload: the bytes of one packet of the block for the receiver
-  kAck = 1,       // payload: control.h, what has come beyond `acknowledged`
+  kAck = 1,       // payload: control.h; what has come beyond `acknowledged`
   kProbe = 2,     // payload: control.h; asks for an ack
-  kLost = 3,      // payload: control.h; the sender has given up, because a rank is lost
-  kMismatch = 4,  // payload: control.h; the same, because two ranks do not agree on a block's size
-  // payload: control.h; in what call the sender is, which has not entered `exchange`
+  kLost = 3,      // payload: control.h; the sender has given up because a rank is lost
+  kMismatch = 4,  // payload: control.h; .. because two ranks do not agree on a block's size
+  // payload: control.h; the sender has not entered `exchange`, and says in which call it is
   kElsewhere = 5,
 };
 constexpr std::uint8_t kTypeMax = 5;
@@ -56,7 +56,7 @@ struct Header {
   std::uint16_t set = 0;       // the receiver's number for the communicator
   std::uint16_t source = 0;    // the sender's rank in it
   std::uint16_t exchange = 0;  // low bits of the exchange number; the checksum covers all 64
-  std::uint32_t packet = 0;    // number inside the block; of an ack: where its bitmap begins
+  std::uint32_t packet = 0;    // number inside the block; in an ack: where its bitmap begins
   std::uint32_t acknowledged =
       0;  // packets 0..acknowledged-1 of `exchange` from the receiver have come
 
@@ -78,7 +78,7 @@ enum class DecodeError : std::uint8_t {
   kUnknownFlags
 };
 
-// Of an encoded header.
+// Whether an encoded header is that of a data packet.
 inline bool is_data(const std::byte* header) {
   constexpr std::byte kTypeMask{0x0F};
   return (header[0] & kTypeMask) == static_cast<std::byte>(Type::kData);

@@ -5,8 +5,8 @@
 //   check = XXH3(secret, header[0..16) | exchange number (64 bit) | body)
 //
 // The secret is expanded from the set's key. The full exchange number is covered although only its
-// low 16 bits travel, so a stale duplicate 65536 exchanges old does not pass. XXH3 guards against
-// accidents and strangers who do not hold the key; it is no cryptographic authentication.
+// low 16 bits travel, so that a duplicate from 65536 exchanges ago does not pass. XXH3 guards
+// against accidents and against senders without the key; it is no cryptographic authentication.
 //
 // Covers::kHeader leaves the data of data packets to the checksum of UDP, which the kernel or the
 // network interface computes: body is then the length of the payload. Control packets are covered

@@ -23,7 +23,7 @@ WAYS += [("openmpi-debian", None), ("mpich-debian", None)]
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Of each library, the folder of its programs."""
+    """For each library, the folder of its programs."""
     built = {}
     for library in mpi_launch.NAMES:
         folder = tmp_path_factory.mktemp(library)

@@ -120,7 +120,7 @@ def test_a_lone_frame_takes_its_time_on_every_link(registry_base: Path, switchin
 
 
 def test_frames_in_a_row_follow_each_other_at_the_rate_of_the_link(registry_base: Path) -> None:
-    """Of 20 at once the last takes 20 frame times on the first link, and one on the second."""
+    """The last of 20 at once takes 20 frame times on the first link, and one on the second."""
     with star(registry_base) as lab:
         took = one_way_ns(lab, "h0", "h1", 20, 0, PAYLOAD)
         late_ns = lateness_ns(lab)

@@ -137,7 +137,7 @@ def test_exit_right_after_the_last_exchange_under_loss(own_bench: Bench) -> None
 
 
 def udp_ports(bench: Bench, host: str) -> list[int]:
-    """Of the sockets open on a host, from the kernel's table."""
+    """The ports of the sockets open on a host, from the kernel's table."""
     table = bench.lab.exec(
         host, ["cat", "/proc/net/udp", "/proc/net/udp6"], capture_output=True, text=True, check=True
     ).stdout

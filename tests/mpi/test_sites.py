@@ -81,7 +81,7 @@ def test_bytes_cross_from_site_to_site_once(bench: Bench, sites: str, algorithm:
 def test_ways_between_sites_go_over_messages_where_udp_does_not(
     bench: Bench, sites: str, algorithm: str, messages: int
 ) -> None:
-    """Of three and three ranks each sends two within its site, and one or three to the other."""
+    """Two sites of three ranks: each sends two messages within its site, one or three across."""
     env = {
         "ALLEMANDE_ALGORITHM": algorithm,
         "ALLEMANDE_CLUSTER": sites,

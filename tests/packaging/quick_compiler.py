@@ -18,7 +18,7 @@ from pathlib import Path
 
 COMPILER = "g++"
 QUICK = ["-O0", "-g0"]
-# Of these the preprocessed text holds all that matters, or they are about other files.
+# Options whose effect is in the preprocessed text, or that are about other files.
 WITH_VALUE = {"-o", "-MF", "-MT", "-MQ", "-include", "-I", "-isystem", "-D", "-U"}
 IGNORED = ("-I", "-D", "-U", "-M", "-W", "-O", "-g", "-fmacro-prefix-map=")
 CACHE_BYTES_MAX = 1 << 30  # a precompiled header takes some 60 MB

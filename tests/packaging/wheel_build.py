@@ -35,7 +35,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if "ALLEMANDE" 
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Of a user whose data are below `home`."""
+    """The environment of a user whose data are below `home`."""
     return ENVIRONMENT | {"XDG_DATA_HOME": str(home)}
 
 
@@ -106,7 +106,7 @@ class WheelBuild:
         }
 
     def _site(self) -> Path:
-        """Of the fresh environment."""
+        """The site-packages of the fresh environment."""
         base = str(self.folder / "venv")
         return Path(sysconfig.get_path("purelib", "venv", {"base": base}))
 

@@ -84,7 +84,7 @@ def test_every_size_is_timed_and_right(library: str) -> None:
         assert size.complete
         assert {"frames_sent", "tcp_retransmitted", "softnet_drops"} <= set(size.counters)
         assert {"timed_tcp_timeouts", "timed_tcp_retransmitted"} <= set(size.counters)
-        # Of both ranks, in three calls.
+        # The processor time of both ranks in three calls.
         assert size.process_s is not None and size.process_s > 0
 
 

@@ -14,7 +14,7 @@ from allemande.lab.degrade import Condition
 from allemande.lab.inside import emulator
 
 TOTALS = dict(zip(emulator.TOTAL_NAMES, range(100, 113), strict=True))
-# Of the two ports of one link.
+# The counters of the two ports of one link.
 UP = (10, 11, 12, 13, 14, 15, 16, 17, 18, 19)
 DOWN = (20, 21, 22, 23, 24, 25, 26, 27, 28, 29)
 

@@ -1,4 +1,4 @@
-"""Ways from outside, such as routers have told them, in the simulator."""
+"""Routes from outside, such as routers have told them, in the simulator."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from allemande.errors import BadInput
 CLUSTER = "leaf-spine:2x2x2"
 
 
-def routes(*ways: list[str]) -> list[object]:
-    return [["h0", "h2", [list(way) for way in ways]]]
+def routes(*switches: list[str]) -> list[object]:
+    return [["h0", "h2", [list(one) for one in switches]]]
 
 
 def spine_bytes(**options: Any) -> dict[str, int]:
@@ -27,7 +27,7 @@ def spine_bytes(**options: Any) -> dict[str, int]:
     }
 
 
-def test_packets_take_the_way_that_is_given(tmp_path: Path) -> None:
+def test_packets_take_the_route_that_is_given(tmp_path: Path) -> None:
     for spine in ("spine0", "spine1"):
         sent = spine_bytes(routes=routes(["leaf0", spine, "leaf1"]))
         assert set(sent) == {spine}
@@ -39,7 +39,7 @@ def test_packets_take_the_way_that_is_given(tmp_path: Path) -> None:
     assert spine_bytes(routes=str(path), paths=2, path_policy="rotate") == sent
 
 
-def test_ways_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_routes_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="leads from `leaf0` to `leaf1`, which no link joins"):
         spine_bytes(routes=routes(["leaf0", "leaf1"]))
     with pytest.raises(BadInput, match="no switch is called `spine7`"):

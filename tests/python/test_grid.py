@@ -42,7 +42,7 @@ def test_local_group_comes_near_its_best_case(cluster: str) -> None:
     others = len(sites) - largest
     for size in (1024, 8192, 65536):
         result = run(cluster, "local-group", size)
-        # Of the larger site every host sends its own site's and the other sites' blocks on.
+        # Every host of the larger site forwards blocks within its site and for the other sites.
         blocks = largest - 1 + others * (largest - 1) / largest
         local_s = blocks * size * FRAME / LOCAL_BYTES
         assert result.time_s <= (local_s + result.limit_s + result.latency_s) / 0.95, size

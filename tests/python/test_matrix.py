@@ -46,7 +46,7 @@ def test_generated_matrices_have_the_mean_asked_for(text: str, within: float) ->
 
 
 def test_zipf_splits_by_the_powers_of_the_ranks() -> None:
-    """Of 4 receivers at exponent 1: 12, 6, 4 and 3 parts of 25."""
+    """4 receivers at exponent 1 get 12, 6, 4 and 3 parts of 25."""
     rows = make("zipf:1", ranks=4, mean=25)
     assert sorted(rows[0].tolist(), reverse=True) == [48, 24, 16, 12]
     assert (rows == rows[0]).all()

@@ -205,7 +205,7 @@ def own_members_read_in(module: Module) -> set[str]:
 
 
 def public_methods(module: Module) -> Iterator[str]:
-    """Of classes with no base whose methods they might replace."""
+    """Methods of classes without a base class whose methods they might replace."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ClassDef) and not node.bases:
             for member in node.body:

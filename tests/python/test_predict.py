@@ -78,7 +78,7 @@ def test_candidates_are_named_as_in_bench() -> None:
     by_name = {way.algorithm: way for way in ways}
     assert by_name["sync-shuffle"].key == "udp sync-shuffle@balanced"
     assert by_name["grid:4x4"].candidate == "allemande+mpich:algorithm=combine"
-    assert by_name["grid:4x4"].course.phases == 2
+    assert by_name["grid:4x4"].shape.phases == 2
 
 
 def test_held_out_times_of_ours_are_met(profile: Profile) -> None:
@@ -378,7 +378,7 @@ def test_leaves_that_could_not_be_told_are_a_doubt(
 
 
 def test_unknown_leaves_leave_more_open(profile: Profile) -> None:
-    """Of what is extrapolated; what was measured or fitted is as sure as ever."""
+    """Only extrapolated times are less certain; measured and fitted ones are as before."""
     unknown = replace(profile, found={"leaf_groups": "undetermined"})
     known = {one.candidate: one for one in predict(profile, [16], [10_000])}
     found = predict(unknown, [16], [10_000])

@@ -17,11 +17,11 @@ from allemande.model.profile import MEASURED, NOT_OVERLOADABLE, NOT_TRIED, load_
 from allemande.probe import flow_sweep, host_ports, host_rates, leaf_groups, points, switches
 from allemande.probe.clocks import Clocks, Reading
 from allemande.probe.cluster_output import cluster_text
-from allemande.probe.course import Course, Wishes
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import Findings
 from allemande.probe.overload import PortFinding, confirmed
 from allemande.probe.packet_flows import Experiment, Flow
+from allemande.probe.probing import Probing, Wishes
 from allemande.probe.queueing import HostLinks, Passage, carried_bit_s, departures, drained_bit_s
 from allemande.probe.record import pack, unpack
 from allemande.probe.simulated_bed import SimulatedBed
@@ -34,7 +34,7 @@ OVERHEADS = {"overheads_ns": {"o_s": 12500, "o_r": 20000, "u_r": 7000, "g": 1230
 
 def probed(cluster: str, **options: object) -> Findings:
     """Everything that packets tell; few repetitions."""
-    return Course(SimulatedBed(cluster, options), Wishes(repeat=16)).run()
+    return Probing(SimulatedBed(cluster, options), Wishes(repeat=16)).run()
 
 
 def queued_bed(name: str) -> SimulatedBed:
@@ -73,7 +73,7 @@ def true_leaves(text: str) -> list[list[int]]:
     ("name", "core"), [("tam-8x4-u412", 820), ("oversubscribed-8x4", 45), ("tam-8x3-u412", 820)]
 )
 def test_finds_rates_leaves_and_buffers(name: str, core: int) -> None:
-    found = Course(queued_bed(name), Wishes(repeat=16)).run()
+    found = Probing(queued_bed(name), Wishes(repeat=16)).run()
     cluster = output_queued(name)
     uplink = next(link for link in cluster.links if link.to == "core").rate_up_mbit_s
     assert found.groups.leaves == true_leaves(cluster.to_toml())
@@ -98,7 +98,7 @@ def test_far_uplinks_spoil_no_rate_and_are_in_the_cluster_file() -> None:
     text = tree([8, 8], 412.0)
     marks = ("rate_mbit_s = 100", "rate_mbit_s = 100\nlatency_us = 200")
     text = text.replace(*marks).replace("rate_up_mbit_s", "latency_us = 2000\nrate_up_mbit_s")
-    found = Course(SimulatedBed.of_text(text), Wishes(repeat=16)).run()
+    found = Probing(SimulatedBed.of_text(text), Wishes(repeat=16)).run()
     assert [one.value for one in found.up] == pytest.approx([1e8] * 16, rel=0.02)
     links = parse_cluster(cluster_text(found), "probed").links
     assert {link.latency_us for link in links if link.to == "core"} == {2000}
@@ -123,7 +123,7 @@ def test_fast_links_between_far_leaves_are_probed() -> None:
     """A train of packets is shorter than its way, 16 ms: all that cannot be told is left out."""
     text = tree([4, 4], 40_000.0).replace("rate_mbit_s = 100\n", "rate_mbit_s = 10000\n")
     text = text.replace("rate_up_mbit_s", "latency_us = 8000\nrate_up_mbit_s")
-    found = Course(SimulatedBed.of_text(text), Wishes(repeat=16)).run()
+    found = Probing(SimulatedBed.of_text(text), Wishes(repeat=16)).run()
     assert [one.value for one in found.up] == pytest.approx([1e10] * 8, rel=0.02)
     assert parse_cluster(cluster_text(found), "probed").links
 
@@ -139,8 +139,8 @@ def test_no_latency_is_told_where_links_have_none() -> None:
 def test_unequal_leaves_are_right_or_undetermined(sizes: list[int], uplink: float) -> None:
     text = tree(sizes, uplink)
     bed = SimulatedBed.of_text(text)
-    course = Course(bed, Wishes(repeat=8))
-    found = course.run()
+    probing = Probing(bed, Wishes(repeat=8))
+    found = probing.run()
     assert found.groups.leaves in (None, true_leaves(text))
     if min(sizes) * 100 > uplink:
         assert found.groups.leaves is not None
@@ -154,7 +154,7 @@ def test_ports_of_unknown_leaves_are_right_or_untold(name: str, dealt: bool) -> 
     text = load_cluster(name).to_toml()
     if dealt:  # the same switches; another order of hosts
         text = tree([8, 8, 8], 412).replace("[[host]]", 'architecture = "input"\n[[host]]')
-    found = Course(SimulatedBed.of_text(text), Wishes(repeat=8)).run()
+    found = Probing(SimulatedBed.of_text(text), Wishes(repeat=8)).run()
     assert found.groups.leaves is None
     rates = [one.rate_bit_s.value for one in found.host_ports if one.rate_bit_s]
     held = [one.buffer_packets.value for one in found.host_ports if one.buffer_packets]
@@ -290,14 +290,14 @@ def test_flows_across_the_published_uplinks() -> None:
 
 
 def test_what_cannot_be_overloaded_has_no_number() -> None:
-    found = Course(queued_bed("tam-8x2-u412"), Wishes(repeat=16)).run()
+    found = Probing(queued_bed("tam-8x2-u412"), Wishes(repeat=16)).run()
     for one in found.downlinks:
         assert one.state == NOT_OVERLOADABLE
         assert one.buffer_packets is None
 
 
 def test_without_overload_queues_are_left_alone() -> None:
-    found = Course(SimulatedBed("tam-8x2-u412"), Wishes(overload=False, repeat=8)).run()
+    found = Probing(SimulatedBed("tam-8x2-u412"), Wishes(overload=False, repeat=8)).run()
     assert found.groups.leaves is None and not found.host_ports and not found.uplinks
     assert [one.value for one in found.up] == pytest.approx([1e8] * 16, rel=0.02)
 

@@ -63,7 +63,7 @@ def test_what_the_tuner_expects_is_what_comes() -> None:
     assert warned > 10
 
 
-# Of hundreds of networks 87 % of such exchanges are so near (`make bench-windows`), of these ten in
+# On hundreds of networks 87 % of such windows are near the best (`make bench-windows`), here ten in
 # twelve.
 def test_windows_are_near_the_best_ones() -> None:
     allowed = [seed for seed in range(30) if is_allowed(tune(random_tree(seed)))]

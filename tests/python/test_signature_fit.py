@@ -59,7 +59,7 @@ def test_without_a_start_up_there_is_no_delta() -> None:
 
 
 def test_intervals_hold_nine_times_in_ten() -> None:
-    # Of 100 fits 80 at least, which a coverage of 0.9 undercuts once in a thousand times.
+    # At least 80 of 100 fits hold; with a coverage of 0.9 fewer do once in a thousand times.
     held = sum(
         fit.gamma.low <= 1.5 <= fit.gamma.high
         for fit in (fit_signature("x", samples(noise=0.1, seed=s), LINK) for s in range(100))

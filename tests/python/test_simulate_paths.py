@@ -72,7 +72,7 @@ def test_path_loads_count_every_data_packet() -> None:
         ({"paths": 33}, "expected 1 to 32"),
         ({"paths": 4, "path_batch": 5, "routing": "ecmp"}, "a batch of 5 paths, but there are"),
         ({"paths": 4}, "routing `d-mod-k` has one way for each destination"),
-        ({"paths": 5, "routing": "source"}, "hosts are at most 4 ways apart"),
+        ({"paths": 5, "routing": "source"}, "hosts are at most 4 routes apart"),
         ({"paths": 4, "routing": "ecmp", "path_policy": "best"}, "path policy `best` is unknown"),
         ({"paths": 4, "routing": "ecmp", "reliability": "go-back-n"}, "selective-repeat"),
         ({"transport": "stripes", "path_policy": "one"}, "back-pressure"),

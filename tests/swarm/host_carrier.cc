@@ -8,8 +8,8 @@ namespace alm::swarm {
 
 HostCarrier::HostCarrier(const PhasedScenario& scenario, const plan::Plan& plan, HostMemory& memory,
                          const base::Nanos& now, std::function<bool()> wait)
-    : plan_(plan), memory_(memory), now_(now), wait_(std::move(wait)), lanes_(plan.phases.size()) {
-  for (std::size_t p = 0; p < lanes_.size(); ++p) {
+    : plan_(plan), memory_(memory), now_(now), wait_(std::move(wait)), parts_(plan.phases.size()) {
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
     const plan::Phase& phase = plan.phases[p];
     if (phase.via == plan::Via::kMemory) continue;
     if (phase.rounds.send.empty() && phase.rounds.recv.empty()) continue;
@@ -21,25 +21,25 @@ HostCarrier::HostCarrier(const PhasedScenario& scenario, const plan::Plan& plan,
       identity.remote_set.push_back(set_of(phase.rank_of(peer).value, p));
     }
     identity.local_set = identity.remote_set[phase.self];
-    lanes_[p].channel = std::make_unique<transport::Channel>(scenario.config, identity);
+    parts_[p].channel = std::make_unique<transport::Channel>(scenario.config, identity);
   }
 }
 
 base::Status HostCarrier::start(std::size_t phase, const transport::Exchange& exchange) {
-  Lane& lane = lanes_[phase];
-  assert(!lane.running);
-  lane.running = true;
-  ++lane.begun;
-  if (lane.channel) {
-    lane.channel->start(now_, exchange);
+  Part& part = parts_[phase];
+  assert(!part.running);
+  part.running = true;
+  ++part.begun;
+  if (part.channel) {
+    part.channel->start(now_, exchange);
     return {};
   }
   assert(plan_.phases[phase].via == plan::Via::kMemory);
-  lane.exchange = &exchange;
+  part.exchange = &exchange;
   for (const base::PeerId peer : exchange.rounds->recv) {
-    if (exchange.recv.size_of(peer) > 0) lane.missing.push_back(peer);
+    if (exchange.recv.size_of(peer) > 0) part.missing.push_back(peer);
   }
-  lane.unsent = static_cast<std::uint32_t>(exchange.rounds->send.size());
+  part.unsent = static_cast<std::uint32_t>(exchange.rounds->send.size());
   for (const base::PeerId peer : exchange.rounds->send) {
     if (exchange.withheld.empty() || exchange.withheld[peer] == 0) hand_over(phase, peer);
   }
@@ -47,24 +47,24 @@ base::Status HostCarrier::start(std::size_t phase, const transport::Exchange& ex
 }
 
 void HostCarrier::make_ready(std::size_t phase, base::PeerId peer) {
-  Lane& lane = lanes_[phase];
-  if (lane.channel) {
-    lane.channel->make_ready(peer);
+  Part& part = parts_[phase];
+  if (part.channel) {
+    part.channel->make_ready(peer);
   } else {
     hand_over(phase, peer);
   }
 }
 
 HostMemory::Name HostCarrier::name(std::size_t phase, base::PeerId from, base::PeerId to) const {
-  return {lanes_[phase].begun, phase, plan_.phases[phase].rank_of(from).value,
+  return {parts_[phase].begun, phase, plan_.phases[phase].rank_of(from).value,
           plan_.phases[phase].rank_of(to).value};
 }
 
 void HostCarrier::hand_over(std::size_t phase, base::PeerId peer) {
-  Lane& lane = lanes_[phase];
-  assert(lane.unsent > 0);
-  --lane.unsent;
-  const auto& blocks = lane.exchange->send;
+  Part& part = parts_[phase];
+  assert(part.unsent > 0);
+  --part.unsent;
+  const auto& blocks = part.exchange->send;
   const std::uint64_t bytes = blocks.size_of(peer);
   if (bytes == 0) return;
   Bytes& message = memory_.messages[name(phase, plan_.phases[phase].self, peer)];
@@ -74,50 +74,50 @@ void HostCarrier::hand_over(std::size_t phase, base::PeerId peer) {
 
 // A peer whose message lies in memory.
 std::optional<base::PeerId> HostCarrier::in_memory(std::size_t phase) const {
-  for (const base::PeerId peer : lanes_[phase].missing) {
+  for (const base::PeerId peer : parts_[phase].missing) {
     if (memory_.messages.contains(name(phase, peer, plan_.phases[phase].self))) return peer;
   }
   return std::nullopt;
 }
 
 void HostCarrier::take(std::size_t phase, base::PeerId peer) {
-  Lane& lane = lanes_[phase];
+  Part& part = parts_[phase];
   const auto found = memory_.messages.find(name(phase, peer, plan_.phases[phase].self));
-  const auto& blocks = lane.exchange->recv;
+  const auto& blocks = part.exchange->recv;
   assert(found->second.size() == blocks.size_of(peer));
   std::copy(found->second.begin(), found->second.end(), blocks.at(peer));
   memory_.messages.erase(found);
-  lane.missing.erase(std::find(lane.missing.begin(), lane.missing.end(), peer));
+  part.missing.erase(std::find(part.missing.begin(), part.missing.end(), peer));
 }
 
-bool HostCarrier::is_complete(const Lane& lane) const {
-  return lane.channel ? lane.channel->complete() : lane.unsent == 0 && lane.missing.empty();
+bool HostCarrier::is_complete(const Part& part) const {
+  return part.channel ? part.channel->complete() : part.unsent == 0 && part.missing.empty();
 }
 
 bool HostCarrier::has_event() const {
-  for (std::size_t phase = 0; phase < lanes_.size(); ++phase) {
-    const Lane& lane = lanes_[phase];
-    if (!lane.running) continue;
-    if (is_complete(lane)) return true;
-    if (lane.channel ? lane.channel->arrivals() > 0 : in_memory(phase).has_value()) return true;
+  for (std::size_t phase = 0; phase < parts_.size(); ++phase) {
+    const Part& part = parts_[phase];
+    if (!part.running) continue;
+    if (is_complete(part)) return true;
+    if (part.channel ? part.channel->arrivals() > 0 : in_memory(phase).has_value()) return true;
   }
   return false;
 }
 
 // All arrivals of a phase come before its completion, as from io::Driver.
 std::optional<HostCarrier::Event> HostCarrier::next_event() {
-  for (std::size_t phase = 0; phase < lanes_.size(); ++phase) {
-    Lane& lane = lanes_[phase];
-    if (!lane.running) continue;
+  for (std::size_t phase = 0; phase < parts_.size(); ++phase) {
+    Part& part = parts_[phase];
+    if (!part.running) continue;
     base::PeerId peer = 0;
-    if (lane.channel && lane.channel->take_arrival(&peer)) return Event{phase, peer};
-    while (const auto from = lane.channel ? std::nullopt : in_memory(phase)) {
+    if (part.channel && part.channel->take_arrival(&peer)) return Event{phase, peer};
+    while (const auto from = part.channel ? std::nullopt : in_memory(phase)) {
       take(phase, *from);
-      if (lane.exchange->reports_arrivals) return Event{phase, *from};
+      if (part.exchange->reports_arrivals) return Event{phase, *from};
     }
-    if (!is_complete(lane)) continue;
-    if (lane.channel) lane.channel->release(now_);
-    lane.running = false;
+    if (!is_complete(part)) continue;
+    if (part.channel) part.channel->release(now_);
+    part.running = false;
     return Event{phase, std::nullopt};
   }
   return std::nullopt;
@@ -132,8 +132,8 @@ base::Result<HostCarrier::Event> HostCarrier::await() {
 
 std::string HostCarrier::running() const {
   std::string text;
-  for (std::size_t phase = 0; phase < lanes_.size(); ++phase) {
-    if (lanes_[phase].running) text += " phase " + std::to_string(phase);
+  for (std::size_t phase = 0; phase < parts_.size(); ++phase) {
+    if (parts_[phase].running) text += " phase " + std::to_string(phase);
   }
   return text;
 }

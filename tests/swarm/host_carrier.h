@@ -1,5 +1,5 @@
 // One rank's phases on the network of a swarm: each of those between hosts has a set of peers and a
-// channel of its own, as carrier::UdpCarrier gives it; those within a host leave their messages in
+// channel of its own, as carrier::UdpGroup gives it; those within a host leave their messages in
 // its memory, which loses nothing.
 #pragma once
 
@@ -40,7 +40,7 @@ class HostCarrier final : public execute::Carrier {
   bool has_event() const;
 
   // By phase; null: it is in memory, or the rank has no part in it.
-  transport::Channel* channel(std::size_t phase) const { return lanes_[phase].channel.get(); }
+  transport::Channel* channel(std::size_t phase) const { return parts_[phase].channel.get(); }
   // Peers address it by this.
   static std::uint16_t set_of(std::uint32_t rank, std::size_t phase) {
     return static_cast<std::uint16_t>(1 + 64 * phase + rank);
@@ -48,7 +48,7 @@ class HostCarrier final : public execute::Carrier {
   std::string running() const;  // phases, for people
 
  private:
-  struct Lane {
+  struct Part {
     std::unique_ptr<transport::Channel> channel;
     bool running = false;
     std::uint64_t begun = 0;  // exchanges
@@ -58,7 +58,7 @@ class HostCarrier final : public execute::Carrier {
     std::vector<base::PeerId> missing;
   };
 
-  bool is_complete(const Lane& lane) const;
+  bool is_complete(const Part& part) const;
   std::optional<base::PeerId> in_memory(std::size_t phase) const;
   HostMemory::Name name(std::size_t phase, base::PeerId from, base::PeerId to) const;
   void hand_over(std::size_t phase, base::PeerId peer);
@@ -69,7 +69,7 @@ class HostCarrier final : public execute::Carrier {
   HostMemory& memory_;
   const base::Nanos& now_;
   std::function<bool()> wait_;
-  std::vector<Lane> lanes_;  // by phase
+  std::vector<Part> parts_;  // by phase
 };
 
 }  // namespace alm::swarm

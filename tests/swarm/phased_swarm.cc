@@ -198,7 +198,7 @@ class Host {
   }
   base::Nanos deadline() const {
     base::Nanos at = base::kNever;
-    for (const Lane& lane : channels_) at = std::min(at, lane.channel->deadline());
+    for (const Part& part : channels_) at = std::min(at, part.channel->deadline());
     return at;
   }
   bool finished() const {
@@ -207,11 +207,11 @@ class Host {
   }
   bool settled() const {
     return std::all_of(channels_.begin(), channels_.end(),
-                       [](const Lane& lane) { return lane.channel->settled(); });
+                       [](const Part& part) { return part.channel->settled(); });
   }
   transport::Counters counters() const {
     transport::Counters sum;
-    for (const Lane& lane : channels_) sum += lane.channel->counters();
+    for (const Part& part : channels_) sum += part.channel->counters();
     return sum;
   }
   std::string state() const {
@@ -225,7 +225,7 @@ class Host {
   static void corrupt(Packet& packet, std::mt19937_64& random) { corrupt_datagram(packet, random); }
 
  private:
-  struct Lane {
+  struct Part {
     transport::Channel* channel;
     const plan::Phase* phase;
   };
@@ -247,7 +247,7 @@ class Host {
   base::Nanos now_ = 0;
   HostMemory memory_;
   std::deque<PhasedRank> ranks_;
-  std::vector<Lane> channels_;
+  std::vector<Part> channels_;
   std::map<std::uint16_t, std::size_t> by_set_;
   std::size_t turn_ = 0;
 };

@@ -1,4 +1,4 @@
-"""How often blocks cross from one part of a network to another, where the way is known before."""
+"""How often blocks cross from one part of a network to another, where the route is known before."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_crossings(
     cluster: Cluster,
     hosts: Sequence[str],
 ) -> list[Figure]:
-    """Of MPI_Alltoall with one rank per host, among hosts at several sites."""
+    """Adds crossings to figures of MPI_Alltoall, one rank per host, hosts at several sites."""
     sites = dict(zip((host.name for host in cluster.hosts), cluster.sites(), strict=False))
     if len({sites.get(host) for host in hosts}) < 2 or len(set(hosts)) < len(hosts):
         return list(figures)

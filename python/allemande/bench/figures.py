@@ -88,7 +88,7 @@ class Figure:
     step_s: list[float] | None = None  # of each step, the median over the calls
     delivered_bytes: int | None = None  # by one call: payload that reaches another rank
     delivered_gbit_s: float | None = None  # of all pairs of ranks, in a median call (001's metric)
-    latency_s: float = 0.0  # of the longest way, by the latencies of the links
+    latency_s: float = 0.0  # of the longest route, by the latencies of the links
     bound_s: float | None = None  # limit_s and the ways of packets; None: of patterns
     fraction_of_bound: float | None = None
     path_loads: list[int] | None = None  # allemande's data packets by path number; one size alone

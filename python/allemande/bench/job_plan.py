@@ -47,7 +47,7 @@ class JobPlan:
     fair_share_s: Mapping[int, float]  # by size: the limit when all jobs share the links
     conditions: Conditions = QUIET
     asked: Workload | None = None  # as if all hosts were of one job
-    latency_s: float = 0.0  # of the longest way, in the lab
+    latency_s: float = 0.0  # of the longest route, in the lab
     start: str = BARRIER  # what the ranks of a call begin by
     bounds_s: Mapping[int, float] = field(default_factory=dict)  # by size; not of patterns
 
@@ -62,7 +62,7 @@ class JobPlan:
 
     @property
     def ranks(self) -> int:
-        """Of all jobs."""
+        """The ranks of all jobs."""
         return sum(workload.placement.ranks for workload in self.workloads)
 
     @property

@@ -43,7 +43,7 @@ class SizeRecord:
     job_seconds: list[list[float]] = field(
         default_factory=list
     )  # `seconds`, where jobs ran at once
-    # Of each timed call the seconds of its steps, where it has several.
+    # For each timed call the seconds of its steps, if it has several.
     step_seconds: list[list[float]] = field(default_factory=list)
     # Data packets by path number, warm-up included, where allemande sent them.
     path_loads: list[int] = field(default_factory=list)

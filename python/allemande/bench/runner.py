@@ -87,7 +87,7 @@ class Bed(Protocol):
         """
 
     def emulator_stats(self) -> EmulatorStats | None:
-        """Of the process that is the network, where one is."""
+        """The counters of the emulator, if there is one."""
 
 
 class Progress(Protocol):

@@ -83,7 +83,7 @@ def period_for(limit_s: float) -> float:
 
 
 def _heights(network: Network) -> dict[str, int]:
-    """Of each node, the links to the nearest host."""
+    """For each node, the number of links to the nearest host."""
     neighbours: dict[str, list[str]] = {}
     for port in network.ports():
         neighbours.setdefault(port.node, []).append(port.peer)
@@ -98,7 +98,7 @@ def _heights(network: Network) -> dict[str, int]:
 
 
 def busiest_level(cluster: Cluster, network: Network, size: int) -> Level:
-    """Of two directions that are asked the same, the one that leaves a switch."""
+    """The busiest level; of two equal directions the one that leaves a switch."""
     limits = cluster.level_limits(None, size)
     most_s = max(limit.seconds for limit in limits)
     names = {limit.busiest: limit.level for limit in limits if limit.seconds == most_s}

@@ -78,7 +78,7 @@ class Workload:
         }
 
     def bytes_max(self, size: int) -> int:
-        """Of the send and the receive buffers of all ranks together."""
+        """The size of the send and receive buffers of all ranks together."""
         if self.steps:
             return max(2 * int(matrix.sum()) for matrix in self.steps[size])
         matrix = self.matrices.get(size)

@@ -14,8 +14,8 @@ from allemande.output_files import STDOUT, check_outputs, write_output
 
 if TYPE_CHECKING:
     from allemande.probe.bed import Bed
-    from allemande.probe.course import Wishes
     from allemande.probe.network_findings import Findings
+    from allemande.probe.probing import Wishes
 
 SIMULATOR = "Simulated"
 
@@ -122,7 +122,7 @@ def command(
     if plot is not None and not plot.endswith((".svg", ".png")):
         raise BadInput(f"--plot {plot}: expected a name that ends with .svg or .png")
 
-    from allemande.probe.course import Wishes
+    from allemande.probe.probing import Wishes
 
     wishes = Wishes(overload=not no_overload, repeat=repeat, budget_s=_seconds(budget))
     found: Findings | None
@@ -162,11 +162,11 @@ def _probe(bed: Bed, wishes: Wishes) -> Findings:
     from rich.console import Console
 
     from allemande.probe.announcement import announcement
-    from allemande.probe.course import Course
+    from allemande.probe.probing import Probing
 
     console = Console(stderr=True, highlight=False)
     console.print(announcement(bed, wishes), markup=False)
-    return Course(bed, wishes, lambda text: console.print(text, markup=False)).run()
+    return Probing(bed, wishes, lambda text: console.print(text, markup=False)).run()
 
 
 def _write(

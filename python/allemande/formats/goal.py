@@ -85,7 +85,7 @@ def write(schedule: Schedule) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of LogGOPSim's command line, whole numbers: nanoseconds, G in nanoseconds per byte."""
+    """LogGOPSim's command line, whole numbers: nanoseconds, G in nanoseconds per byte."""
 
     latency: int
     overhead: int
@@ -104,7 +104,7 @@ class Parameters:
 def parameters(schedule: Schedule, overhead_ns: int = 0) -> Parameters | None:
     """L, o, g, G and S of the schedule's network; None where it is not known.
 
-    L is the latency of the longest way through the idle network without the packet's own time on
+    L is the latency of the longest route through the idle network without the packet's own time on
     the host link; o is what a packet costs the processor, 0 unless given.
     """
     cluster: Cluster | None = schedule.cluster

@@ -53,7 +53,7 @@ _PORT = re.compile(
 
 @dataclass(frozen=True)
 class Port:
-    """Of one node, and what is at the other end of its cable."""
+    """A port of one node, and what is at the other end of its cable."""
 
     number: int
     peer: str

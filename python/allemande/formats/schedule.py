@@ -29,7 +29,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Round:
-    """Of one rank. It ends when all of it is sent and all of it has come."""
+    """A round of one rank. It ends when all of it is sent and all of it has come."""
 
     send: Sequence[Message]
     receive: Sequence[Message]

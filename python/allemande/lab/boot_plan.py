@@ -76,7 +76,7 @@ def _queue_packets(network: Network, port: Port) -> int:
 
 
 def shaping(network: Network, port: Port) -> list[str]:
-    """Of a host's port: a token bucket whose child queue counts packets, as switch ports do."""
+    """Shapes a host's port: a token bucket whose child queue counts packets, as switches do."""
     # The kernel counts 14 bytes of Ethernet header; any other framing is told to it.
     overhead = network.link_header_bytes - 14
     size_table = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
@@ -259,7 +259,7 @@ def make_plan(
 def holders(plan: Mapping[str, Any], pids: Sequence[int]) -> list[dict[str, Any]]:
     """What is to be known of the processes that hold the namespaces of a plan, once it is built.
 
-    Of the ports they name, the kernel counts what is sent; the emulator counts all others.
+    The kernel counts what is sent by the ports they name; the emulator counts all others.
     """
     return [
         {"host": entry.get("host"), "pid": pid, "ports": entry["ports"]}

@@ -23,7 +23,7 @@ FILE = "degraded.json"
 
 @dataclass(frozen=True)
 class Condition:
-    """Of one link, both ways. As built: the defaults."""
+    """The condition of one link, both ways. The defaults are as built."""
 
     rate: float = 1.0  # of what the cluster file says, times the lab's scale
     loss: float = 0.0  # part of the packets; 1: the link is dead

@@ -132,7 +132,7 @@ class Network:
         return self.hosts.index(host)
 
     def ipv4(self, host: str) -> str:
-        """Of the host's first device, as are `ipv6` and `mac`."""
+        """The address of the host's first device, as with `ipv6` and `mac`."""
         return str(IPV4_NETWORK[_address_offset(self._host_index(host), 0)])
 
     def ipv6(self, host: str) -> str:

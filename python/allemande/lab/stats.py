@@ -49,7 +49,7 @@ class HostStats:
 
 @dataclass(frozen=True)
 class CpuStats:
-    """Of the whole machine: the kernel counts these per processor, not per namespace."""
+    """Counters of the whole machine: the kernel has them per processor, not per namespace."""
 
     cpu: int
     softnet_processed: int
@@ -59,8 +59,8 @@ class CpuStats:
 
 @dataclass(frozen=True)
 class EmulatorStats:
-    """Of the process that is the network. Frames are late that reach their host after their time,
-    and `late_frames` those that do so by more than a full frame takes on their last link."""
+    """Counters of the emulator. A frame is late if it reaches its host after its time;
+    `late_frames` counts those late by more than a full frame takes on their last link."""
 
     published_ns: int  # CLOCK_MONOTONIC
     frames_in: int

@@ -21,7 +21,7 @@ from allemande.model.signature_fit import PointToPoint, fit_signature
 from allemande.model.ways import OUR_PREFIX, OwnCandidate, library_of, own_candidates, way_of
 from allemande.topology import Cluster
 
-# Per call, round, packet; times the way of the last packets; times the links' work.
+# Per call, round, packet; times the travel of the last packets; times the links' work.
 PRIOR = np.array([0.0, 0.0, 0.0, 1.2, 1.0])
 PRIOR_WEIGHT = 0.05  # of one sample
 SIGMA_LEAST = 0.012
@@ -80,24 +80,24 @@ def _fit_structure(
     candidate: str,
     key: str,
     samples: Sequence[Sample],
-    courses: dict[tuple[str, ...], _core.Course],
+    shapes: dict[tuple[str, ...], _core.ExchangeShape],
     cluster: Cluster,
 ) -> Fit:
     """Least squares of the relative errors, no coefficient below 0, drawn towards PRIOR.
 
     `sigma` of the result is that of ways as certain as CERTAIN.
 
-    `courses`: of each group of hosts that was timed.
+    `shapes`: of each group of hosts that was timed.
     """
     from scipy import optimize, stats
 
     rows, times, weights = [], [], []
     for one in samples:
-        course = courses[one.members]
-        demand = _core.demand(cluster, list(one.members), course, one.bytes)
+        shape = shapes[one.members]
+        demand = _core.demand(cluster, list(one.members), shape, one.bytes)
         rows.append(_features(demand))
         times.append(float(np.median(one.times_s)))
-        weights.append(min(1.0, CERTAIN / _core.expected(demand, course)[1]))
+        weights.append(min(1.0, CERTAIN / _core.expected(demand, shape)[1]))
     weight = np.asarray(weights)
     design = np.asarray(rows) / np.asarray(times)[:, None]
     # A row per coefficient, as strong as a small part of a sample of the usual kind.
@@ -140,9 +140,9 @@ def _structural_fits(profile: Profile) -> Iterable[Fit]:
         known = [one for one in timed if key in ways[one.members]]
         if len(known) < STRUCTURAL_LEAST:
             continue
-        courses = {one.members: ways[one.members][key].course for one in known}
+        shapes = {one.members: ways[one.members][key].shape for one in known}
         candidate = ways[known[0].members][key].candidate
-        yield _fit_structure(candidate, key, known, courses, cluster)
+        yield _fit_structure(candidate, key, known, shapes, cluster)
 
 
 def _point_to_point(profile: Profile, carrier: str = "mpi") -> PointToPoint | None:

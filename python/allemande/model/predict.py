@@ -32,8 +32,8 @@ class Row:
     low_s: float
     high_s: float
     limit_s: float | None  # None: the profile has no network
-    latency_s: float | None  # of the longest way, by the latencies of its links alone
-    bound_s: float | None  # limit_s and the least ways before and after the busiest link
+    latency_s: float | None  # of the longest route, by the latencies of its links alone
+    bound_s: float | None  # limit_s and the least times before and after the busiest link
     basis: str  # measured, fitted, extrapolated
     way: str = ""  # of ours: as decision files name it
 
@@ -111,8 +111,8 @@ class Predictions:
         for one in self.own:
             if not one.takes(size):
                 continue
-            found = self._predictor.predict(one.key, size, one.course)
-            assert found is not None  # a course always tells
+            found = self._predictor.predict(one.key, size, one.shape)
+            assert found is not None  # a shape always gives one
             row = self._row(one.candidate, size, found, one.key)
             if row.basis == "extrapolated" and self._in_doubt:
                 row = replace(row, high_s=row.high_s * UNSEEN_LEAVES)
@@ -152,7 +152,7 @@ class Predictions:
 def predict(profile: Profile, hosts: Sequence[int], sizes: Iterable[int]) -> list[Row]:
     """Rows for the first so many hosts of the profile at each size, the fastest first.
 
-    Of more hosts than the profile has: those of the network if it went on as it is, extrapolated.
+    For more hosts than the profile has, the network is continued as it is, and extrapolated.
     """
     rows = []
     wanted = list(sizes)

@@ -23,7 +23,7 @@ class OwnCandidate:
     candidate: str  # allemande+openmpi:algorithm=pairwise
     algorithm: str  # as `allemande simulate` takes it: grid:8x4
     key: str  # as decision files have it: udp grid:8x4
-    course: _core.Course
+    shape: _core.ExchangeShape
     takes: Callable[[int], bool]  # whether the algorithm goes this way for blocks of so many bytes
 
 
@@ -52,7 +52,7 @@ def own_candidates(
             candidate=our_candidate(library, _option_of(way.algorithm)),
             algorithm=way.algorithm,
             key=way.key,
-            course=way.course,
+            shape=way.shape,
             takes=way.takes,
         )
         for way in _core.own_ways(cluster, list(members))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allemande.probe.bed import Bed
-from allemande.probe.course import Wishes
+from allemande.probe.probing import Wishes
 
 
 def announcement(bed: Bed, wishes: Wishes) -> str:

@@ -77,7 +77,7 @@ def _quickest_ns(there: RawLog, here: RawLog, flow: int) -> int | None:
 
 
 def two_way_readings(logs: Sequence[RawLog], begins_ns: Sequence[int]) -> list[Reading | None]:
-    """Of each rank's clock; None where no packet came. `logs`: of `two_way_experiment`.
+    """Each rank's clock; None where no packet came. `logs` are those of `two_way_experiment`.
 
     `begins_ns`: the experiment's beginning by each rank's own clock.
     """

@@ -21,8 +21,8 @@ RATE_ALIKE = 0.02
 BUFFER_ALIKE = 0.1
 MEGA = 1e6
 LINK_HEADER_BYTES = 14  # of cluster files that say nothing else
-# Of ports that nobody could fill, by architecture: the shallowest of 000, less where ports share
-# what there is (docs/adr/0047). The format's default would be 1000, and a window of that size
+# Queues of ports that nobody could fill, by architecture: the shallowest of 000, less where ports
+# share a buffer (docs/adr/0047). The format's default would be 1000, and a window of that size
 # overflows most switches.
 QUEUE_UNKNOWN = 43
 QUEUE_UNKNOWN_OF = {"input": 10, "shared": 21}
@@ -80,7 +80,7 @@ def _mbit(bit_s: float) -> float:
 
 
 def leaf_name(number: int) -> str:
-    """Of the leaf with this number."""
+    """The name of the leaf with this number."""
     return f"leaf{number}"
 
 

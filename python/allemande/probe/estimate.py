@@ -38,7 +38,7 @@ class Estimate:
 
     @classmethod
     def of_times(cls, samples: Sequence[float]) -> Estimate:
-        """Of what a processor takes, where other work only adds: the quicker quarter's bound.
+        """A processor's time, to which other work only adds: the bound of the quicker quarter.
 
         Precondition: one sample at least.
         """

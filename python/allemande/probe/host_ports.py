@@ -68,7 +68,7 @@ def measure_host_ports(
     leaves: Sequence[Sequence[int]] | None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[PortFinding]:
-    """Of the port towards each rank. Precondition: three ranks at least."""
+    """Findings about the port towards each rank. Precondition: three ranks at least."""
     ranks = len(bed.hosts)
     most = 1 if leaves is None else max(1, ranks // AT_ONCE)
     leaf_of = {host: leaf for leaf in leaves or [list(range(ranks))] for host in leaf}

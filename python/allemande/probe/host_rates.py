@@ -69,7 +69,7 @@ def _farther_s(came: Seconds, receiver: Receivers) -> Seconds:
 
 
 def _rates(record: Record, sender: int, bits: float) -> list[float]:
-    """Of the times in which the sender's link was busy; empty: too little came.
+    """The rates while the sender's link was busy; empty: too little came.
 
     A packet that was sent before the one ahead of it came found the link busy.
     """
@@ -121,7 +121,7 @@ def passes_at_once(bed: Bed, bit_s: float) -> bool:
 
 
 def measure_up_rates(bed: Bed, rough_bit_s: float) -> list[Estimate]:
-    """Of every host's link, in bit/s, towards the network.
+    """The rate of every host's link towards the network, in bit/s.
 
     Raises nothing: a host from which too little came has an estimate of 0.
     """

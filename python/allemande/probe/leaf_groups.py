@@ -43,8 +43,8 @@ SMALL_EACH = 6  # from every host to every other
 CALM_EACH = 4  # the same, before the pressure
 # On time: a packet that has waited for no more full frames of a host's link than these.
 ON_TIME_FRAMES = 2.0
-# Of the packets between two hosts so many are on time where they wait nowhere; at most so many
-# where they do.
+# The least part of the packets between two hosts that is on time where they wait nowhere, and the
+# largest part where they wait.
 FREE_SHARE, WAITS_SHARE = 0.6, 0.35
 # A look at calm hosts: of the packets before the pressure so many were on time.
 CALM_SHARE = 0.6
@@ -71,7 +71,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class _Times:
-    """Of a look: small packets go from the beginning to `end_s`, one from each host to each other
+    """The times of a look: small packets go until `end_s`, one from each host to each other
     in `each_s`; the pressure begins at `pressure_s`, and counts from `full_s` on."""
 
     each_s: float

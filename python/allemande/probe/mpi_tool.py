@@ -19,7 +19,7 @@ BUFFER_BYTES = 64
 
 
 def _library_path() -> str:
-    """Of libmpi, among what this process has mapped."""
+    """The path of the libmpi that this process has mapped."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         found = re.search(r"(/\S*/libmpi(?:ch)?\.so\S*)$", line)
         if found:

@@ -41,8 +41,8 @@ SETTLE_S = 0.01  # at the speed that the network stands for
 PARTS = 4
 # A queue that holds this many packets at the end of an overload was growing.
 GROWING_PACKETS = 12
-# Of the samples of a full queue those below this share of the largest ones were taken while it
-# filled: a packet may also be lost for other reasons.
+# Samples of a full queue below this share of the largest ones were taken while it filled: a packet
+# may also be lost for other reasons.
 FULL_SHARE = 0.7
 # Departures are stamped where a host's packets are at least so far apart: it takes a processor a
 # part of that time to read a stamp.
@@ -120,7 +120,7 @@ def _rates(packets: Passage, bits: float, begin_s: float, end_s: float) -> list[
 
 
 def _when_full(found: Seconds) -> Seconds:
-    """Of what packets found that were lost: without what was lost for other reasons."""
+    """What lost packets found at a full queue, without those lost for other reasons."""
     return found[found >= FULL_SHARE * np.percentile(found, 90)]
 
 

@@ -194,7 +194,7 @@ def measure_overheads(bed: Bed, links: HostLinks) -> dict[str, Estimate]:
         after = np.minimum(np.searchsorted(looked_s, when_s), looked_s.size - 1)
         return [max(0.0, float(stall) - look_s / 2) for stall in stalls[after]]
 
-    # A simulated carrier takes a packet in no time, and keeps the processor afterwards.
+    # A simulated socket takes a packet in no time, and keeps the processor afterwards.
     sending = (
         kept(0, trace.sent_s + look_s / 2)
         if bed.simulated

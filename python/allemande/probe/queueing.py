@@ -35,7 +35,7 @@ class HostLinks:
 
     @property
     def slowest_bit_s(self) -> float:
-        """Of the slowest host."""
+        """The rate of the slowest host."""
         return min(self.bit_s)
 
 

@@ -107,7 +107,7 @@ class Record:
         received = np.concatenate([np.frombuffer(log[1], RECEIVED) for log in logs])
         self._stalls = [np.frombuffer(log[2], STALL) for log in logs]
         echo = np.array([flow.echo for flow in experiment.flows], bool)
-        # Of an echo the answer counts.
+        # For an echo only the answer counts.
         kept = received["answer"].astype(bool) == echo[received["flow"]]
         self._answered = received[~kept]
         received = received[kept]

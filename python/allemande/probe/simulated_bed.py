@@ -26,7 +26,7 @@ class SimulatedBed:
 
     @classmethod
     def of_text(cls, text: str, options: Mapping[str, Any] | None = None) -> SimulatedBed:
-        """Of a cluster file's text."""
+        """A bed for the text of a cluster file."""
         bed = cls.__new__(cls)
         bed._init(text, "cluster", dict(options or {}))
         return bed

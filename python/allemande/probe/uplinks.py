@@ -16,9 +16,9 @@ from allemande.probe.overload import PortFinding, Stream, confirmed, overload
 from allemande.probe.queueing import HostLinks
 
 SHARE = 0.9
-# Of what an uplink carries, so that packets wait at one port only.
+# The part of an uplink's rate that is used, so that packets wait at one port only.
 BELOW = 0.93
-# Of what the hosts of a leaf can take in, beyond which packets wait at their ports as well.
+# The part of their rate up to which the hosts of a leaf receive without packets at their ports.
 HOSTS_TAKE = 0.95
 
 

@@ -81,7 +81,7 @@ BUSY_LOOK_S = 2.0
 
 
 def _busy_part() -> float:
-    """Of all processors, in a moment in which we do nothing ourselves."""
+    """The busy part of all processors, in a moment in which we do nothing ourselves."""
     before = _ticks()
     time.sleep(BUSY_LOOK_S)
     total, idle = (now - then for now, then in zip(_ticks(), before, strict=True))

@@ -110,7 +110,7 @@ def _factor(ratio: float) -> str:
 
 
 def _gains_of(results: Sequence[Comparison]) -> list[Gain]:
-    """Of each cluster and size; void figures do not count."""
+    """The gain on each cluster at each size; void figures do not count."""
     gains = []
     for result in results:
         for _, figures in by_size(result.figures):

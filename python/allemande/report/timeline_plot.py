@@ -44,7 +44,7 @@ def idle_spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
 
 
 def idle_part(timeline: Timeline) -> float:
-    """Of the call."""
+    """The part of the call in which the level is idle."""
     return sum(end - begin for begin, end in idle_spans(timeline)) / timeline.seconds
 
 

@@ -39,7 +39,7 @@ from allemande.simulation.parallel import run_cases
 from allemande.topology import expand_hostlist
 
 LAST = 10
-# Of the link's bandwidth: by visit in the step looked at, and by step in the last visit.
+# Parts of the link's bandwidth: by visit in the step shown, and by step in the last visit.
 Line = tuple[list[float], list[float]]
 
 

@@ -19,10 +19,10 @@ from matplotlib.figure import Figure as Canvas
 from allemande.errors import BadInput, Failed
 from allemande.plot_look import COLOURS, STYLE, save
 from allemande.probe import flow_sweep
-from allemande.probe.course import Course, Wishes
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import LEAF, UDP, Findings
 from allemande.probe.overload import PortFinding
+from allemande.probe.probing import Probing, Wishes
 from allemande.probe.queueing import HostLinks
 from allemande.probe.simulated_bed import SimulatedBed
 from allemande.reproduce.cases import find_experiment_cluster
@@ -68,7 +68,7 @@ def _probe(experiment: Experiment, network: dict[str, Any]) -> _Probed:
     cluster = find_experiment_cluster(experiment, network["cluster"])
     bed = SimulatedBed.of_text(cluster.to_toml(), network.get("options", {}))
     if "flows" not in network:
-        found = Course(bed, Wishes(repeat=REPEAT)).run()
+        found = Probing(bed, Wishes(repeat=REPEAT)).run()
         return _Probed(found, list(found.across))
     pairs = int(network["flows"])
     links = HostLinks([cluster.links[host].rate_up_mbit_s * 1e6 for host in range(2 * pairs)])

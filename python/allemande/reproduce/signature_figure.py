@@ -42,7 +42,7 @@ class _Found:
     how: str = "simulated"
 
     def error(self, hosts: int, size: int) -> float:
-        """Of the prediction; above 0: too long."""
+        """The relative error of the prediction; above 0: too long."""
         return self.fit.seconds(hosts, size) / self.times[hosts, size] - 1
 
 
@@ -105,7 +105,7 @@ def _outcome(experiment: Experiment, found: _Found) -> Outcome:
 
 
 def _worst(experiment: Experiment, value: Callable[[int, int], float]) -> float:
-    """Of hosts from `judged_from` on and sizes from M on."""
+    """The largest value for hosts from `judged_from` on and sizes from M on."""
     data = experiment.data
     return max(
         abs(value(count, size))

@@ -40,7 +40,7 @@ class Example:
     crossing: Sequence[Message]
 
     def steps(self) -> list[list[tuple[int, int]]]:
-        """Of the second phase the pairs that exchange, host of the smaller site first."""
+        """The pairs that exchange in the second phase, the host of the smaller site first."""
         out: list[list[tuple[int, int]]] = []
         for host in range(self.n1):
             partners = [m.receiver for m in self.crossing if m.sender == host]

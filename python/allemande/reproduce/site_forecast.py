@@ -72,7 +72,7 @@ def _line(points: Mapping[int, SitePoint]) -> PointToPoint:
 
 
 def _link_beta(cluster: Cluster) -> float:
-    """Of the slowest link between switches, in full frames."""
+    """Seconds per byte on the slowest link between switches, in full frames."""
     hosts = {host.name for host in cluster.hosts}
     rate = min(
         min(link.rate_up_mbit_s, link.rate_down_mbit_s)

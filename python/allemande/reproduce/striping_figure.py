@@ -76,7 +76,7 @@ def _case(
 
 
 def _times(result: Result) -> list[float]:
-    """Of each exchange, or of each time that a pattern was gone through."""
+    """The time of each exchange, or of each pass through a pattern."""
     if result.step_s is not None:
         return [sum(steps) for steps in result.visits_s or [result.step_s]]
     return list(result.raw["exchange_s"])
@@ -158,7 +158,7 @@ class _Figure:
         return self._draw_bars(kind) if len(self.data["values"]) == 1 else self._draw_lines(kind)
 
     def _draw_bars(self, kind: str) -> bytes:
-        """Of each curve at the only x there is."""
+        """Bars, one for each curve, at the only x."""
         (x,) = self.data["values"]
         labels = [curve["label"] for curve in self.data["curve"]]
         parts = [self.seconds((label, x)) / self.seconds((labels[0], x)) for label in labels]

@@ -86,8 +86,8 @@ class Result:
     time_s: float
     limit_s: float
     fraction_of_limit: float
-    latency_s: float  # of the longest way between two hosts, by its links alone
-    bound_s: float  # limit_s and the ways before and after the busiest link: no exchange takes less
+    latency_s: float  # of the longest route between two hosts, by its links alone
+    bound_s: float  # limit_s and the times before and after the busiest link; nothing takes less
     fraction_of_bound: float
     dropped: int
     retransmitted: int

@@ -51,7 +51,7 @@ def steps_limit_s(cluster: Cluster, hosts: Sequence[str], steps: Steps) -> float
 
 
 def steps_bound_s(cluster: Cluster, hosts: Sequence[str], steps: Steps) -> float:
-    """The same with the ways of packets: every step begins when the one before is done."""
+    """The same with the travel of packets: every step begins when the one before is done."""
 
     def of_step(step: Sequence[Send]) -> float:
         rows = of_sends(len(hosts), step).tolist()

@@ -192,5 +192,5 @@ def _write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
 
 
 def write_result_trace(path: Path, case: Case, result: Result) -> int:
-    """Of a result whose case asked for a trace."""
+    """Writes the trace of a result whose case asked for one."""
     return _write_trace(path, result.raw["trace"], parse_cluster(case.cluster, case.cluster_name))

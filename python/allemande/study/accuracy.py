@@ -22,7 +22,7 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        """Of the prediction, as a part of the time."""
+        """The error of the prediction, as a part of the time."""
         return abs(self.row.time_s / self.time_s - 1)
 
     @property
@@ -42,7 +42,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Summary:
-    """Of several comparisons."""
+    """The summary of several comparisons."""
 
     what: str
     count: int
@@ -92,7 +92,7 @@ def summarise(what: str, found: Sequence[Comparison], target: Target) -> Summary
 
 
 def last_line(found: Sequence[Comparison]) -> str:
-    """Of all that was compared."""
+    """A line that sums up all comparisons."""
     whole = summarise("all", found, Target())
     return f"median {whole.median:.1%}, worst {whole.worst:.1%}, coverage {whole.coverage:.1%}"
 

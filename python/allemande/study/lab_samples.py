@@ -60,7 +60,7 @@ class Bed:
         sizes: Sequence[int],
         scale: float = SCALE,
     ) -> list[Sample]:
-        """Of the candidates `against`, separated by commas, among the first so many hosts."""
+        """Samples of the candidates in `against` (comma-separated) on the first `hosts` hosts."""
         members = [host.name for host in cluster.hosts[:hosts]]
         text = self._measure(cluster, hosts, against, sizes, scale)
         return bench_samples(text, f"{cluster.name}, {hosts} hosts", members)

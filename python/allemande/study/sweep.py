@@ -216,7 +216,7 @@ class ClusterSweep:
         ]
 
     def rows(self) -> list[Row]:
-        """Of the sizes asked for."""
+        """The rows for the sizes asked for."""
         return self.store.rows(_limits_of(self._workloads))
 
     def run(self, console: Console) -> None:

@@ -21,8 +21,8 @@ SMALL = 1000  # bytes; below it a call is short and its time uncertain
 SMALL_CALLS = 50  # in all rounds together
 TRIAL_SIZE_MAX = 10_000  # up to here the first calls are timed, too
 GROUP_ENDS = (SMALL - 1, TRIAL_SIZE_MAX, 2**31)  # of the sizes measured in one launch
-# Of the link rates in each group. A small block costs the processors nearly what a large one does:
-# its links have to be slower to be what takes the time.
+# The scale of the link rates in each group. A small block costs the processors nearly as much as a
+# large one: only slower links make the links take the time.
 SCALES = (SCALE / 10, SCALE / 2, SCALE)
 
 

@@ -34,7 +34,7 @@ TRAIN_US, TRAINS_PER_WINDOW, TRAIN_PACKETS_MAX = 12.112, 4, 44
 
 @dataclass(frozen=True)
 class WindowChoice:
-    """Of one network at one size."""
+    """The tuned window beside the best one, on one network at one size."""
 
     seed: int
     size: int
@@ -79,7 +79,7 @@ class _Network:
         return fmean(times)
 
     def best(self, tuned_s: float) -> int:
-        """Of all windows; 0: the tuned one."""
+        """The best of all windows; 0: the tuned one."""
         window, best, best_s = 1, 0, tuned_s
         while True:
             time_s = self.mean_s(window, CHOOSING, SLOWER * best_s)

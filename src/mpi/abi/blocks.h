@@ -1,4 +1,4 @@
-// The arguments of MPI_Alltoallv and MPI_Alltoallw as one buffer per rank.
+// Describes one side of MPI_Alltoallv or MPI_Alltoallw as one buffer per rank.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace alm::mpi {
 
-// [rank]. Nothing where an argument is invalid: the MPI library is to say so.
+// [rank] its buffer. Nothing where an argument is invalid: the MPI library reports that.
 std::optional<std::vector<TypedBuffer>> describe_blocks(const Packing& packing,
                                                         const entry::BlockArguments& side,
                                                         std::size_t ranks);

@@ -1,4 +1,4 @@
-// Data of any MPI datatype to and from the plain stream of its bytes.
+// Converts data of any MPI datatype to and from a plain stream of bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,31 +9,32 @@
 
 namespace alm::mpi {
 
-// Where MPI_Pack is called: errors come back as codes there, whatever the program's communicators
-// do with theirs.
+// The communicator for MPI_Pack. Errors on it are returned as codes, whatever error handlers the
+// program's communicators have.
 struct Packing {
   const io::MpiApi& api;
   MPI_Comm comm;
-  int known = MPI_KEYVAL_INVALID;  // the attribute by which a type keeps what has been found out
+  int known = MPI_KEYVAL_INVALID;  // key of the attribute that caches what is known of a type
 };
 
-// For Packing::known. MPI drops the attribute with the type, so that a handle used again is new.
-// Duplicates of a type do not have it.
+// Makes the key for Packing::known. MPI drops the attribute with its type, so that a reused handle
+// starts without it. Duplicates of a type do not inherit it.
 int make_type_keyval(const io::MpiApi& api);
 
-// False: not committed. The MPI library is to say so.
+// False: the type is not committed. The MPI library reports that.
 bool is_usable(const Packing& packing, MPI_Datatype type);
 
-// Fills in size and extent. The type must be valid.
+// Fills in `buffer`, with size and extent of the type, which must be valid.
 int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
              TypedBuffer& buffer);
 
 // True when `count` elements are their own byte stream: no gaps, no overlap, and the bytes in the
-// order of the type's signature. A type is looked into once.
+// order of the type's signature. The answer is cached with the type.
 bool is_contiguous(const Packing& packing, const TypedBuffer& buffer);
 
-// Makes `buffer` describe the same elements by a type that stays when the user frees his. True: a
-// new one, of one element of the old. Copies no attributes, so that no callback of the user runs.
+// Makes `buffer` describe the same elements by a type that outlives the user's. True: a new type,
+// of one element of the old, to be released. No attributes are copied, so that no callback of the
+// user runs.
 bool hold_type(const Packing& packing, TypedBuffer& buffer);
 
 int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out);

@@ -1,6 +1,6 @@
-// What the exported functions do, with MPI handles as machine words: a program of another MPI ABI
-// must be passed through with its handles whole. (An MPICH handle is an int: its word may carry
-// anything above the low 32 bits.)
+// The work of the exported functions, with MPI handles as machine words: the handles of a program
+// of another MPI ABI must be passed through whole. (An MPICH handle is an int: the upper 32 bits of
+// its word may hold anything.)
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ using Alltoallw = int(const void* send, const Integer* send_counts, const Intege
                       const void* send_types, void* recv, const Integer* recv_counts,
                       const Integer* recv_at, const void* recv_types, Word comm);
 
-// Ends the process where no MPI library is loaded.
+// The interposer of this process. Ends the process if no MPI library is loaded.
 Interposer& interposer();
 
 int init(int* argc, char*** argv);
@@ -65,7 +65,7 @@ int alltoall(const void* caller, const void* send, int send_count, Word send_typ
 int alltoall_c(const void* caller, const void* send, std::int64_t send_count, Word send_type,
                void* recv, std::int64_t recv_count, Word recv_type, Word comm);
 
-// For int and std::int64_t, the _c forms.
+// Integer is int, or std::int64_t for the _c forms.
 template <class Integer>
 int alltoallv(const void* caller, const void* send, const Integer* send_counts,
               const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
@@ -76,7 +76,7 @@ int alltoallw(const void* caller, const void* send, const Integer* send_counts,
               const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
               Word comm);
 
-// entry_nonblocking.cc. `request` points at a handle of the library's ABI.
+// In entry_nonblocking.cc. `request` points at a handle of the library's ABI.
 template <class Count>
 using Ialltoall = int(const void* send, Count send_count, Word send_type, void* recv,
                       Count recv_count, Word recv_type, Word comm, void* request);
@@ -102,7 +102,7 @@ int ialltoallw(const void* caller, const void* send, const Integer* send_counts,
                const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
                Word comm, void* request);
 
-// For the sake of the requests above: these sleep where the library would spin.
+// For the requests above these sleep; the library would spin.
 int wait(void* request, void* status);
 int waitall(int count, void* requests, void* statuses);
 

@@ -1,4 +1,4 @@
-// The one interposer of a process: preloading leaves no other place to keep it than a global.
+// The interposer of a process. It is a global, because preloading leaves no other place to keep it.
 #pragma once
 
 #include <atomic>
@@ -19,27 +19,27 @@ namespace alm::mpi {
 
 class Interposer {
  public:
-  // Null while no MPI library is loaded. Never destroyed: a thread may be inside while exit runs.
+  // Null while no MPI library is loaded. Never destroyed: a thread may still be in it during exit.
   static Interposer* get();
 
   const Library& library() const { return *library_; }
 
-  // The thread level to ask of the library where the program asks for `required`.
+  // The thread level to request from the library when the program requests `required`.
   int thread_level(int required) const;
-  // `code` is what the real MPI_Init returned; collective over MPI_COMM_WORLD.
+  // Collective over MPI_COMM_WORLD. `code` is what the library's MPI_Init returned.
   int initialised(int code);
   void finalising();
 
-  // Warns where MPI was used and nothing has come here.
+  // Warns if the program has used MPI and no call has come here.
   void at_exit() const;
 
-  // Around a tool's own MPI_Init and MPI_Finalize, which may pass PMPI_Init here by.
+  // After a tool's own MPI_Init and before its MPI_Finalize, which may pass PMPI_Init here by.
   int initialised_by_tool(int code);
   void finalised_by_tool();
   // A tool's function, at `next`, called the MPI library's own. Warns once.
   void passed_by(const char* name, const void* next);
 
-  // Handles as words (entry.h). The MPI error code; nothing: pass the call through.
+  // Handles are words (entry.h). Returns the MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
                               std::uintptr_t comm, const std::function<int()>& native);
@@ -47,15 +47,15 @@ class Interposer {
                                      const entry::BlockArguments& recv, std::uintptr_t comm,
                                      const std::function<int()>& native);
 
-  // Before a wait for all of them: sleeps until they are complete if all are of our own making. The
-  // library's function finds them so.
+  // Called before the library waits for all of these requests: if all are ours, sleeps until they
+  // are complete. The library then finds them complete.
   void sleep_until_complete(int count, const void* requests);
 
-  // For arguments a nonblocking call of the library refers to after it has returned; kept until
+  // Keeps arguments that a nonblocking call of the library refers to after it has returned, until
   // MPI_Finalize.
   const int* keep(std::vector<int> values);
 
-  // The nonblocking forms. `request` is where the program wants it.
+  // The nonblocking forms. `request` points at the program's request.
   std::optional<int> ialltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
                                void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
                                std::uintptr_t comm, void* request);
@@ -66,8 +66,8 @@ class Interposer {
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
-  // The arguments described for the session. Nothing: invalid; the MPI library is to say so.
   int raise(CommHandle comm, const char* function, const std::exception& failure) const;
+  // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
   std::optional<AlltoallCall> describe_call(const void* send, std::int64_t send_count,
                                             std::uintptr_t send_type, void* recv,
                                             std::int64_t recv_count, std::uintptr_t recv_type,

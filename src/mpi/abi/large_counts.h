@@ -1,10 +1,8 @@
-// The _c forms for an MPI library that has none of its own: before MPI 4.0, and Open MPI 5.
+// The _c forms, for MPI libraries without them: those before MPI 4.0, and Open MPI 5.
 //
-// A program that has no need of them refers to them weakly (mpi4py does), finds ours, and takes
-// them for the library's. Counts that an int can hold go to the old forms; others are an
-// error.
-//
-// Handles are words: the library may be of another ABI than this one (entry.h).
+// A program that refers to them weakly (mpi4py does) finds ours and takes them for the library's.
+// Calls whose counts fit an int go to the old forms; larger counts are an error.
+// Handles are words: the library may have another ABI than this one (entry.h).
 #pragma once
 
 #include "mpi/abi/entry.h"

@@ -1,4 +1,4 @@
-// The MPI library this process has loaded, found without linking to it.
+// Finds the MPI library that this process has loaded, without linking to it.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ class Library {
   const io::MpiApi& api() const { return api_; }
   const std::string& path() const { return path_; }
 
-  // Empty when everything needed is there; else why calls can only be passed through: a library of
-  // another ABI, or one that lacks functions.
+  // Why calls can only be passed through: the library has another ABI, or lacks functions. Empty:
+  // it has all that is needed.
   const std::string& unusable() const { return unusable_; }
 
-  // MPICH before 4.2 over UCX: a rank that waits in MPI_Finalize no longer answers those whose
-  // connections to it are still being made, and they wait for ever (pmodels/mpich#6596).
+  // MPICH before 4.2 over UCX: a rank in MPI_Finalize no longer answers ranks whose connections to
+  // it are still being made, and they wait for ever (pmodels/mpich#6596).
   bool finalises_deaf() const;
 
-  // Does the code at `address` belong to the MPI library or to one of its plug-ins?
+  // Whether the code at `address` belongs to the MPI library or to one of its plug-ins.
   bool contains(const void* address) const;
 
-  // The next definition of `name` after this library in the search order if another tool provides
-  // it; null if it is the MPI library's own.
+  // The next definition of `name` after allemande in the search order, if another tool provides it;
+  // null if it is the MPI library's own.
   void* tool_after_this(const char* name) const;
 
  private:

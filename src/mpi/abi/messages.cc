@@ -29,19 +29,19 @@ Messages::~Messages() {
   if (!flight_->engine.ended()) unended_.add(std::move(flight_));
 }
 
-base::Status Messages::start(std::size_t lane, const transport::Exchange& exchange,
+base::Status Messages::start(std::size_t strand, const transport::Exchange& exchange,
                              const io::MessageFlow& flow) {
-  const int code = flight_->engine.start(lane, exchange, flow);
+  const int code = flight_->engine.start(strand, exchange, flow);
   return code == MPI_SUCCESS ? base::Status{} : error_of(code);
 }
 
-void Messages::make_ready(std::size_t lane, base::PeerId peer) {
-  flight_->engine.make_ready(lane, peer);
+void Messages::make_ready(std::size_t strand, base::PeerId peer) {
+  flight_->engine.make_ready(strand, peer);
 }
 
-base::Result<Messages::Event> Messages::await(std::span<const std::size_t> lanes) {
+base::Result<Messages::Event> Messages::await(std::span<const std::size_t> strands) {
   io::MpiP2p::Event event;
-  const int code = flight_->engine.await(lanes, event);
+  const int code = flight_->engine.await(strands, event);
   if (code != MPI_SUCCESS) return error_of(code);
   return Event{event.index, event.arrived};
 }

@@ -13,7 +13,7 @@
 
 namespace alm::mpi {
 
-// What MPI refers to while messages are under way.
+// The objects that MPI refers to while messages are under way.
 struct MessagesInFlight {
   MessagesInFlight(const io::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks,
                    const io::P2pOptions& options)
@@ -28,8 +28,8 @@ struct MessagesInFlight {
   std::vector<std::shared_ptr<const void>> kept;
 };
 
-// Messages that a failed exchange could not end: to a rank that does not come, say. They and their
-// memory stay here until MPI is done with them; at the latest the end of the process frees them.
+// Messages that a failed exchange could not end, for instance because their receiver does not come.
+// They and their memory stay here until MPI is done with them, or until the process ends.
 class UnendedMessages {
  public:
   void add(std::unique_ptr<MessagesInFlight> messages);
@@ -52,10 +52,10 @@ class Messages final : public carrier::PointToPoint {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  base::Status start(std::size_t lane, const transport::Exchange& exchange,
+  base::Status start(std::size_t strand, const transport::Exchange& exchange,
                      const io::MessageFlow& flow) override;
-  void make_ready(std::size_t lane, base::PeerId peer) override;
-  base::Result<Event> await(std::span<const std::size_t> lanes) override;
+  void make_ready(std::size_t strand, base::PeerId peer) override;
+  base::Result<Event> await(std::span<const std::size_t> strands) override;
   void give_up() override;
   bool ended() override;
   void keep(std::shared_ptr<const void> memory) override;

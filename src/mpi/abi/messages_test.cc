@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/rounds.h"
-#include "carrier/message_carrier.h"
+#include "carrier/message_group.h"
 #include "transport/io/mpi_p2p_test_library.h"
 
 namespace alm::mpi {
@@ -126,7 +126,7 @@ TEST(Messages, WhatHasEndedIsNotKept) {
 }
 
 // Its phases pack into memory of its own, which goes with it.
-TEST(MessageCarrier, TheMemoryOfItsPhasesStaysUntilMpiIsDoneWithIt) {
+TEST(MessageGroup, TheMemoryOfItsPhasesStaysUntilMpiIsDoneWithIt) {
   MpiTestLibrary library(2);
   library.eager_bytes = 0;
   library.freeze(0);
@@ -139,13 +139,13 @@ TEST(MessageCarrier, TheMemoryOfItsPhasesStaysUntilMpiIsDoneWithIt) {
 
   MpiTestLibrary::act_as(0);
   {
-    carrier::MessageCarrier carrier(make(api, unended, 0),
-                                    plan::make_plan({.ranks = 2, .self = {0}}).value());
+    carrier::MessageGroup group(make(api, unended, 0),
+                                plan::make_plan({.ranks = 2, .self = {0}}).value());
     library.fail(0, "Testsome", 1);
     Call call(0, 50);
-    EXPECT_FALSE(carrier.run(plan::MessageOrder::kBruck, call.send.data(), call.recv.data(), 50));
-    carrier.give_up();
-    EXPECT_FALSE(carrier.ended());
+    EXPECT_FALSE(group.run(plan::MessageOrder::kBruck, call.send.data(), call.recv.data(), 50));
+    group.give_up();
+    EXPECT_FALSE(group.ended());
   }
   library.thaw();  // a sanitizer sees what it writes into
   MpiTestLibrary::act_as(1);

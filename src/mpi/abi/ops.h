@@ -1,4 +1,4 @@
-// MpiOps over the MPI library found (see ../ops.h for what each does).
+// MpiOps over the MPI library that was found.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace alm::mpi {
 
 class AbiOps final : public MpiOps {
  public:
-  // MPI is initialised. `on_delete` gets the state of every communicator that is freed.
+  // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
+  // freed.
   AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
 
   std::string library() const override;
@@ -56,7 +57,8 @@ class AbiOps final : public MpiOps {
   Packing packing() const { return {api_, private_self_, type_keyval_}; }
 
  private:
-  // Until it is done, an MPI error code; nothing: `limit` has come first.
+  // Tests the request until it is done, and returns the MPI error code; nothing: `limit` came
+  // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
 
@@ -73,7 +75,7 @@ class AbiOps final : public MpiOps {
   std::map<std::string, int> error_codes_;  // by text
   std::mutex progress_mutex_;               // a request may be tested by one thread at a time
   MPI_Comm private_self_;
-  MPI_Request never_;  // a receive nothing matches: testing it drives MPI's progress
+  MPI_Request never_;  // a receive that matches no message: testing it drives MPI's progress
   std::byte never_byte_{};
 };
 

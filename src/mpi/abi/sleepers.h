@@ -1,5 +1,5 @@
-// Requests of ours that are under way, and threads that wait for them without polling: MPI_Wait of
-// a generalized request spins, and would take a core from the thread that is to complete it.
+// Our pending requests, and threads that wait for them without polling: MPI_Wait of a generalized
+// request spins, and would take a core from the thread that completes the request.
 #pragma once
 
 #include <condition_variable>
@@ -20,9 +20,9 @@ class Sleepers {
   };
 
   std::shared_ptr<Pending> add(RequestHandle request);
-  // Before the request is completed: from then on its handle may stand for another.
+  // Must be called before the request is completed: after that, MPI may reuse its handle.
   void remove(RequestHandle request);
-  // Null: not one of ours, or complete.
+  // Null: the request is not ours, or is complete.
   std::shared_ptr<Pending> find(RequestHandle request);
 
   static void wake(Pending& pending);

@@ -1,4 +1,4 @@
-// MPI functions seen with words for handles (entry.h): the same machine functions.
+// Casts MPI functions to take words for handles (entry.h); the machine code is the same.
 #pragma once
 
 namespace alm::mpi {

@@ -99,7 +99,7 @@ Nanos realtime_now() {
   return nanos(now);
 }
 
-struct UdpRunner::Course {
+struct UdpRunner::RunState {
   Rank rank;
   Nanos begin = 0;
   bool blocked = false;  // the socket took no more
@@ -162,29 +162,29 @@ base::Result<Log> UdpRunner::run(const Experiment& experiment, std::uint32_t sel
   }
   allow_packets(socket_, datagram_bytes_, paced ? kPacedPackets : kUnpacedPackets);
   ::prctl(PR_SET_TIMERSLACK, 1);  // or the kernel wakes a sleeper 50 us late
-  Course course{.rank = Rank(experiment, self), .begin = begin};
-  note_departures(course);  // what came since the experiment before takes room
+  RunState state{.rank = Rank(experiment, self), .begin = begin};
+  note_departures(state);  // what came since the experiment before takes room
   const Nanos end = begin + experiment.duration;
   for (;;) {
     const Nanos now = realtime_now();
-    const bool received = receive(course);
-    if (stamps_departures_) note_departures(course);
+    const bool received = receive(state);
+    if (stamps_departures_) note_departures(state);
     // What came until then is in the socket, however late this process was called.
     if (now >= end && !received) break;
-    const bool sent = now >= begin && now < end && send(experiment, course);
-    if (course.failed != 0) {
+    const bool sent = now >= begin && now < end && send(experiment, state);
+    if (state.failed != 0) {
       return base::io_error(
-          fmt::format("rank {} cannot send to others: {}", self, std::strerror(course.failed)));
+          fmt::format("rank {} cannot send to others: {}", self, std::strerror(state.failed)));
     }
     if (received || sent) continue;
-    const Nanos due = course.rank.deadline();
+    const Nanos due = state.rank.deadline();
     const Nanos wake = due == base::kNever ? end : std::min(end, begin + due);
-    sleep(course.blocked ? end : std::max(wake, begin), course.blocked);
+    sleep(state.blocked ? end : std::max(wake, begin), state.blocked);
   }
-  return std::move(course.rank.log());
+  return std::move(state.rank.log());
 }
 
-bool UdpRunner::receive(Course& course) {
+bool UdpRunner::receive(RunState& state) {
   bool any = false;
   for (unsigned i = 0; i < kReceivesPerTurn; ++i) {
     alignas(cmsghdr) std::array<std::byte, kControlBytes> control;
@@ -199,13 +199,13 @@ bool UdpRunner::receive(Course& course) {
     const Nanos seen = realtime_now();
     const Stamps stamps = stamps_of(message);
     if (stamps.has_overflow) {
-      course.rank.log().overflow += stamps.overflow - overflow_seen_;
+      state.rank.log().overflow += stamps.overflow - overflow_seen_;
       overflow_seen_ = stamps.overflow;
     }
     const auto header = decode(std::span(in_.data(), static_cast<std::size_t>(bytes)), secret_);
     if (!header) continue;
     const Nanos at = stamps.at > 0 ? stamps.at : seen;
-    course.rank.received(*header, at - course.begin, seen - course.begin);
+    state.rank.received(*header, at - state.begin, seen - state.begin);
     any = true;
   }
   return any;
@@ -215,7 +215,7 @@ bool UdpRunner::receive(Course& course) {
 // and switches share a kernel, as in the lab, each device on the way stamps a packet: the first is
 // its host's. All are read, because what stays in the queue keeps poll() from waiting and takes the
 // room of packets that come.
-void UdpRunner::note_departures(Course& course) {
+void UdpRunner::note_departures(RunState& state) {
   for (;;) {
     alignas(cmsghdr) std::array<std::byte, kControlBytes> control;
     iovec part{in_.data(), in_.size()};
@@ -226,7 +226,7 @@ void UdpRunner::note_departures(Course& course) {
     if (stamps.is_error || stamps.left == 0 || bytes < kHeaderBytes) continue;
     const auto header =
         decode(std::span(in_.data(), static_cast<std::size_t>(bytes)).last(kHeaderBytes), secret_);
-    if (header) course.rank.left(*header, stamps.left - course.begin);
+    if (header) state.rank.left(*header, stamps.left - state.begin);
   }
 }
 
@@ -248,13 +248,13 @@ std::int64_t UdpRunner::give_stamped(const Outgoing& outgoing) {
 }
 
 // One packet at a time: what has come meanwhile is looked at between two.
-bool UdpRunner::send(const Experiment& experiment, Course& course) {
-  const auto outgoing = course.rank.next(realtime_now() - course.begin);
-  course.blocked = false;
+bool UdpRunner::send(const Experiment& experiment, RunState& state) {
+  const auto outgoing = state.rank.next(realtime_now() - state.begin);
+  state.blocked = false;
   if (!outgoing) return false;
   Header header = outgoing->header;
   const Nanos at = realtime_now();
-  if (!header.answer) header.sent = at - course.begin;
+  if (!header.answer) header.sent = at - state.begin;
   encode(header, secret_, std::span<std::byte, kHeaderBytes>(out_.data(), kHeaderBytes));
   const Address& to = peers_[outgoing->to];
   const bool stamped = stamps_departures_ && experiment.flows[outgoing->header.flow].stamped;
@@ -263,13 +263,13 @@ bool UdpRunner::send(const Experiment& experiment, Course& course) {
                                                 MSG_DONTWAIT, to.get(), to.length);
   const Nanos until = realtime_now();
   if (taken < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) {
-    course.blocked = true;
+    state.blocked = true;
     return false;
   }
   if (taken >= 0) {
-    course.rank.sent(at - course.begin, until - course.begin);
+    state.rank.sent(at - state.begin, until - state.begin);
   } else if (errno != EINTR && errno != ECONNREFUSED) {  // of an earlier packet
-    course.failed = errno;
+    state.failed = errno;
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// Carries out experiments over one UDP socket. All times are CLOCK_REALTIME's, because that is what
-// the kernel stamps arrivals with: a packet's time of arrival does not wait for the process to run.
+// Carries out experiments over one UDP socket. All times are CLOCK_REALTIME's, because the kernel
+// stamps arrivals with it. So a packet's time of arrival does not depend on when the process runs.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,31 @@ namespace alm::probe::io {
 
 class UdpRunner {
  public:
-  // Numeric IPv4 or IPv6; empty: that of the default route.
+  // `local_address` is numeric IPv4 or IPv6; empty: that of the default route.
   static base::Result<std::unique_ptr<UdpRunner>> open(const std::string& local_address,
                                                        const Secret& secret);
 
   const alm::io::Address& local() const { return socket_.local(); }
-  // Largest datagram of one packet on the interface.
+  // The largest datagram that fits one packet on the interface.
   std::uint32_t datagram_bytes() const { return datagram_bytes_; }
   std::vector<std::string> warnings() const { return socket_.warnings(); }
 
-  // Of all ranks, in their order.
+  // The addresses of all ranks, in their order.
   void set_peers(std::vector<alm::io::Address> peers) { peers_ = std::move(peers); }
 
-  // This rank's part, from `begin` to `begin` + duration. Returns then, and not earlier: a rank
-  // that has nothing to do sleeps. Nothing but the experiment's packets is answered, and only
+  // Carries out this rank's part from `begin` to `begin` + duration, and returns at the end of that
+  // time even if the rank has nothing to do. Only packets of the experiment are answered, and only
   // meanwhile.
   base::Result<Log> run(const Experiment& experiment, std::uint32_t self, Nanos begin);
 
  private:
   UdpRunner(alm::io::UdpSocket socket, const Secret& secret, std::uint32_t datagram_bytes);
 
-  struct Course;
-  bool receive(Course& course);
-  void note_departures(Course& course);
+  struct RunState;
+  bool receive(RunState& state);
+  void note_departures(RunState& state);
   std::int64_t give_stamped(const Outgoing& outgoing);
-  bool send(const Experiment& experiment, Course& course);
+  bool send(const Experiment& experiment, RunState& state);
   void sleep(Nanos until, bool for_writing) const;
 
   alm::io::UdpSocket socket_;
@@ -51,7 +51,7 @@ class UdpRunner {
   std::vector<alm::io::Address> peers_;
   std::vector<std::byte> out_, in_;
   std::uint32_t overflow_seen_ = 0;
-  bool stamps_departures_ = false;  // the kernel does
+  bool stamps_departures_ = false;  // the kernel stamps departures
 };
 
 Nanos realtime_now();

@@ -28,8 +28,8 @@ std::string to_numeric_string(const Address& address);  // without
 std::uint16_t port_of(const Address& address);
 bool is_loopback(const Address& address);
 
-// The address of `interface`, or of the route to `peer` (numeric, or a name), or, with both empty,
-// of the default route. Never loopback, unless the peer itself is written as a loopback address.
+// The address of `interface`, or of the route to `peer` (numeric, or a name) or, if both are empty,
+// of the default route. Never loopback, unless `peer` is written as a loopback address.
 base::Result<std::string> choose_local_address(const std::string& interface,
                                                const std::string& peer);
 

@@ -19,17 +19,17 @@
 
 namespace alm::io {
 
-// The caller's function is called, and every peer looked at, so often.
+// How often `progress` is called, and every peer checked.
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
-// A thread that waits for its turn to drive looks so often.
+// How often a thread that waits for its turn to drive looks.
 constexpr std::chrono::milliseconds kTurnInterval{1};
-// Waits of less would not save the time they take.
+// Shorter waits would cost more time than they save.
 constexpr base::Nanos kGatherMin = 100 * base::kMicrosecond;
-// Shorter times in which nobody reads are part of life.
+// Shorter times in which nobody reads are normal.
 constexpr base::Nanos kDeafMin = 20 * base::kMillisecond;
 
-// An eventfd that ends another thread's ppoll. At most one write per wait.
+// An eventfd that ends another thread's ppoll, with at most one write per wait.
 class Wake {
  public:
   Wake();
@@ -38,7 +38,7 @@ class Wake {
   Wake& operator=(const Wake&) = delete;
 
   int fd() const { return fd_; }
-  // All under the driver's lock.
+  // All three under the driver's lock.
   void sleep() { asleep_ = true; }
   void kick();
   void awake();
@@ -52,7 +52,7 @@ using Lock = std::unique_lock<std::mutex>;
 
 // One thread inside run(), await() or settle().
 struct Call {
-  std::span<const std::uint16_t> sets;  // empty: settle
+  std::span<const std::uint16_t> sets;  // empty: settle()
   const Driver::Progress& progress;
   const Driver::Warn& warn;
   base::Nanos deadline;
@@ -117,17 +117,17 @@ struct Driver::Impl {
 
   mutable std::mutex mutex;
   std::unique_ptr<Endpoint> endpoint;
-  const double time_scale;  // of the times that belong to the speed of the network
+  const double time_scale;  // factor for times that depend on the speed of the network
   Endpoint::Sink sink;
   SetTable sets;
   Outbox outbox;
   bool may_send = true;  // false: the last wait ended before the queue had drained
   DriverCounters counters;
   base::Nanos now = 0;   // read once per turn
-  std::size_t turn = 0;  // the set that is pulled first
+  std::size_t turn = 0;  // which set is pulled first
   Looks looks;
-  bool news = false;  // a block has arrived that is to be reported
-  // Until then what arrived has been looked at, or a thread waits for it.
+  bool news = false;  // an arrival waits to be reported
+  // Until this time somebody has read what arrived, or waits for it.
   base::Nanos listened_until = 0;
   pid_t owner;
 
@@ -143,8 +143,8 @@ struct Driver::Impl {
   bool responder_deep = false;  // sleeps until the call in progress ends
   int calls = 0;                // threads inside run(), await() or settle()
   std::uint64_t calls_begun = 0;
-  base::Nanos call_begin = 0;  // of the first of them
-  base::Nanos away_at = 0;     // after the last of them: when the responder takes over
+  base::Nanos call_begin = 0;  // when the first of them began
+  base::Nanos away_at = 0;     // after the last of them, when the responder takes over
 };
 
 }  // namespace alm::io

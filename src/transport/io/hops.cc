@@ -19,7 +19,7 @@ constexpr std::array<std::byte, 4> kProbePayload{};
 constexpr int kSendTries = 3;
 constexpr int kEntriesMax = 256;
 
-// Of no length: a host has answered, no router. Nothing: this is no answer.
+// The router that has answered; length 0: a host has answered. Nothing: this is no answer.
 std::optional<Address> router_of(const msghdr& message) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
        control = CMSG_NXTHDR(const_cast<msghdr*>(&message), control)) {

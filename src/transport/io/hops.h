@@ -1,12 +1,13 @@
-// Which routers a five-tuple passes: a datagram whose TTL ends there is answered by the router with
-// ICMP "time exceeded", which the kernel keeps in the socket's error queue (IP_RECVERR) with the
-// address of the router and that of the datagram's destination. A host that it reaches, at a port
-// where nobody listens, says so ("port unreachable"): there is no such router. As traceroute does
-// it, but by the very sockets and ports that data takes, because these are what ECMP hashes.
+// Finds which routers a five-tuple passes. A router at which a datagram's TTL runs out answers with
+// ICMP "time exceeded"; the kernel keeps that in the socket's error queue (IP_RECVERR) with the
+// addresses of the router and of the datagram's destination. If the datagram reaches a host, at a
+// port where nobody listens, the host answers "port unreachable": there is no router at that hop.
+// Traceroute works the same way; but here the datagrams use the sockets and ports of the data,
+// because ECMP hashes these.
 #pragma once
 
 #include <time.h>
-// After what it does not include itself.
+// <linux/errqueue.h> needs <time.h> before it.
 #include <linux/errqueue.h>
 
 #include <cstdint>
@@ -19,12 +20,12 @@
 
 namespace alm::io {
 
-constexpr std::uint16_t kDiscardPort = 9;  // at which nobody listens
+constexpr std::uint16_t kDiscardPort = 9;  // a port at which nobody listens
 
-// What the error queue holds: a host has said that nobody listens at the port.
+// Whether an entry of the error queue is a host's "port unreachable".
 bool is_refusal(const sock_extended_err& error);
 
-// Which router is so many hops away on the way of one five-tuple?
+// The question which router is so many hops away on the route of one five-tuple.
 struct HopQuestion {
   std::uint8_t socket = 0;  // of this process
   Address to;               // with the port
@@ -34,31 +35,31 @@ struct HopQuestion {
 struct HopAnswer {
   std::uint8_t socket = 0;
   Address to;
-  Address router;  // port 0; no length: it passed no router there, and its host refused it
+  Address router;  // port 0; length 0: no router at that hop, the host answered
 };
 
 // Sends the datagram. False: the kernel takes none now.
 bool send_to_hop(int fd, const Address& to, std::uint8_t hops);
-// Empties the error queue; answers of routers and hosts, of this socket, go to `out`.
+// Empties the error queue of this socket; appends answers of routers and hosts to `out`.
 void read_hops(int fd, std::uint8_t socket, std::vector<HopAnswer>& out);
 
-// Questions that are asked again when no answer comes, a few of them under way at once, so that
-// they fill no queue. Sans-IO.
+// Asks questions, a few at once so that they fill no queue, and repeats those without an answer.
+// Sans-IO.
 class HopQuestions {
  public:
   static constexpr std::size_t kUnderWay = 16;
   static constexpr std::uint32_t kTries = 3;
   static constexpr std::uint32_t kPatiences = 20;
 
-  // `patience`: how long an answer is waited for. After kPatiences of it all is over.
+  // `patience`: how long to wait for an answer. All questions end after kPatiences times that.
   HopQuestions(std::span<const HopQuestion> questions, base::Nanos now, base::Nanos patience);
 
-  // To ask now; nothing: wait until deadline().
+  // The question to ask now; nothing: wait until deadline().
   std::optional<HopQuestion> next(base::Nanos now);
   void answered(const HopAnswer& answer);
   bool done(base::Nanos now) const { return now >= end_ || (queue_.empty() && asked_.empty()); }
   base::Nanos deadline() const;
-  // [question] the router; no length: none has answered.
+  // [question] the router; length 0: none has answered.
   const std::vector<Address>& routers() const { return routers_; }
 
  private:
@@ -70,7 +71,7 @@ class HopQuestions {
 
   std::span<const HopQuestion> questions_;
   base::Nanos patience_, end_;
-  std::vector<std::size_t> queue_;  // the last one is next
+  std::vector<std::size_t> queue_;  // questions to ask, the next one last
   std::vector<Asked> asked_;        // in the order of `until`
   std::vector<std::uint32_t> tries_;
   std::vector<Address> routers_;

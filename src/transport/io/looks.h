@@ -1,7 +1,6 @@
-// Whether looking at the sockets before sleeping is worth its time. To go to sleep and be woken
-// costs as much as ten looks, so that looking pays where at least half of the times bring news.
-// Where they do not, it is tried again now and then, because what the ranks of a host share
-// changes.
+// Decides whether to look at the sockets before sleeping. To sleep and be woken costs as much as
+// ten looks, so looking pays if at least half of the attempts bring news. If they do not, it is
+// tried again now and then, because the load of a host changes.
 #pragma once
 
 namespace alm::io {
@@ -25,7 +24,7 @@ class Looks {
   static constexpr double kMemory = 16;  // looks
   static constexpr int kTryAgain = 16;
 
-  double score_ = 1;  // how many of the last brought news, as a part of them
+  double score_ = 1;  // the part of recent attempts that brought news
   int passed_over_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// How much of an exchange over MPI messages is under way at once.
+// Bounds how much of an exchange over MPI messages is under way at once.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ struct MessageFlow {
       : outstanding(sends), window_chunks(clocked), chunk_bytes(bytes) {}
 
   // For switches that drop what they cannot hold: `window` packets of this MTU, at least 1. A chunk
-  // brings about three small packets against it, TCP's acknowledgements and what some MPI libraries
-  // answer, and each takes a place in the queues. A chunk of three segments brings as many as one
-  // of a single segment. One chunk alone leaves links idle (docs/adr/0017).
+  // causes about three small packets in the other direction, TCP's acknowledgements and answers of
+  // some MPI libraries, and each takes a place in the queues. A chunk of three segments causes as
+  // many as a chunk of one segment. A single chunk under way leaves links idle (docs/adr/0017).
   static constexpr MessageFlow of_packets(std::uint32_t window, std::uint32_t mtu_bytes,
                                           std::uint32_t sends) {
     constexpr std::uint32_t kAroundSegment = 52;  // headers of IP and TCP with time stamps
@@ -31,8 +31,8 @@ struct MessageFlow {
             segments * (mtu_bytes - kAroundSegment) - kAroundChunk};
   }
 
-  // For a host's link of this rate, shared by `sharers` ranks. So many chunks could have passed: if
-  // none comes meanwhile, what comes cannot clock what is sent.
+  // Sets `patience` for a host's link of this rate, shared by `sharers` ranks: the time in which
+  // kChunks chunks pass. If none comes meanwhile, arrivals cannot clock what is sent.
   void wait_for_link(double rate_mbit_s, std::uint32_t sharers) {
     constexpr double kChunks = 16;
     if (!(rate_mbit_s > 0)) return;
@@ -41,12 +41,11 @@ struct MessageFlow {
   }
 
   std::uint32_t outstanding;  // sends that have not completed, at once
-  // What has been sent and not been balanced by what has come, in chunks; 0: not counted. MPI tells
-  // when a buffer is free again, not when a message has come: only what comes can clock what is
-  // sent (000 Alg 2).
+  // Bounds the chunks sent minus the chunks received; 0: no bound. MPI tells when a send buffer is
+  // free, not when a message has come: only arrivals can clock what is sent (000 Alg 2).
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;  // equal on all ranks; 0: the largest there are
-  base::Nanos patience = 0;       // a rank whose sends are not clocked waits so long at least
+  base::Nanos patience = 0;  // least time that a rank waits for arrivals before it sends anyway
 };
 
 }  // namespace alm::io

@@ -1,14 +1,13 @@
-// The MPI functions used, as pointers into the MPI library of the process, and its predefined
-// handles. Compiled once per MPI ABI. Nothing here refers to a symbol of an MPI library: a
-// preloaded library must load into mpirun and sh too, and mpi4py keeps libmpi out of the global
-// scope.
+// Pointers to the functions and predefined handles of the process's MPI library. Compiled once per
+// MPI ABI. Nothing here refers to a symbol of an MPI library: a preloaded library must load into
+// mpirun and sh too, and mpi4py keeps libmpi out of the global scope.
 #pragma once
 
 #include <mpi.h>
 
-// Debian and PyPI build MPICH with different sonames and Open MPI exports its handles as data: all
-// are looked up by name (src/mpi/abi/library.cc). One library serves every release of its ABI, so
-// what is demanded here is MPI 3.1; anything newer may be missing at run time.
+// All are looked up by name (src/mpi/abi/library.cc), because Debian and PyPI build MPICH with
+// different sonames, and Open MPI exports its handles as data. One build serves every release of
+// its ABI, so only functions of MPI 3.1 are required; newer ones may be missing at run time.
 #define ALM_MPI_FUNCTIONS(X) \
   X(Init)                    \
   X(Init_thread)             \

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr std::uint64_t kChunk = 100;
-constexpr std::array<std::size_t, 1> kLane0{0};
+constexpr std::array<std::size_t, 1> kStrand0{0};
 
 // In round i everybody sends to the rank i + 1 further; or all of it in one round.
 base::Rounds shift_rounds(int ranks, int self, bool in_one, bool interleaved) {
@@ -114,7 +114,7 @@ constexpr P2pOptions kPatient{.chunk_bytes = kChunk,
 int run(MpiP2p& messages, const transport::Exchange& exchange, const MessageFlow& flow) {
   if (const int code = messages.start(0, exchange, flow); code != MPI_SUCCESS) return code;
   MpiP2p::Event event;
-  const int code = messages.await(kLane0, event);
+  const int code = messages.await(kStrand0, event);
   EXPECT_TRUE(code != MPI_SUCCESS || !event.arrived);
   return code;
 }
@@ -265,7 +265,7 @@ TEST(MpiP2p, AWithheldBlockIsPassedOverUntilItIsReady) {
       std::set<std::uint32_t> arrived;
       MpiP2p::Event event;
       while (true) {
-        ASSERT_EQ(messages.await(kLane0, event), MPI_SUCCESS);
+        ASSERT_EQ(messages.await(kStrand0, event), MPI_SUCCESS);
         if (!event.arrived) break;
         EXPECT_TRUE(call.has_block(*event.arrived));
         EXPECT_TRUE(arrived.insert(*event.arrived).second);
@@ -293,15 +293,16 @@ TEST(MpiP2p, ArrivalsOfEmptyBlocksAreNotReported) {
     ASSERT_EQ(messages.start(0, exchange, 4), MPI_SUCCESS);
     std::vector<std::uint32_t> arrived;
     MpiP2p::Event event;
-    while (messages.await(kLane0, event) == MPI_SUCCESS && event.arrived) {
+    while (messages.await(kStrand0, event) == MPI_SUCCESS && event.arrived) {
       arrived.push_back(*event.arrived);
     }
     EXPECT_EQ(arrived, rank == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{0});
   });
 }
 
-// Half of the ranks start the lanes in the other order, and wait for one while the other proceeds.
-TEST(MpiP2p, ExchangesOfSeveralLanesDoNotMix) {
+// Half of the ranks start the strands in the other order, and wait for one while the other
+// proceeds.
+TEST(MpiP2p, ExchangesOfSeveralStrandsDoNotMix) {
   constexpr int kRanks = 4;
   for (const std::size_t eager : {std::size_t{0}, std::size_t{100000}}) {
     MpiTestLibrary library(kRanks);
@@ -356,7 +357,7 @@ void expect_mismatch(std::uint64_t sent, std::uint64_t expected, bool reports, s
       code = messages.start(0, exchange, 2);
       MpiP2p::Event event;
       do {
-        if (code == MPI_SUCCESS) code = messages.await(kLane0, event);
+        if (code == MPI_SUCCESS) code = messages.await(kStrand0, event);
       } while (code == MPI_SUCCESS && event.arrived);
       if (code != MPI_SUCCESS) messages.give_up(static_cast<std::uint32_t>(rank));
       EXPECT_TRUE(messages.ended());

@@ -41,7 +41,7 @@ class MpiTestLibrary {
   static MPI_Comm comm() { return handle<MPI_Comm>(1); }
   static MpiApi api();
 
-  // Runs body(rank) on a thread for each rank. What a thread calls is that rank's.
+  // Runs body(rank) on a thread for each rank. MPI calls of a thread are those of its rank.
   void run(const std::function<void(int rank)>& body) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < static_cast<int>(posted_.size()); ++rank) {
@@ -52,15 +52,15 @@ class MpiTestLibrary {
     }
     for (auto& thread : threads) thread.join();
   }
-  // What this thread calls is this rank's from here on.
+  // MPI calls of this thread are those of this rank from here on.
   static void act_as(int rank) { acting_ = rank; }
 
-  // The call of this number, from 1 on, of `function` by `rank` fails.
+  // Call number `number`, from 1 on, of `function` by `rank` fails.
   void fail(int rank, const std::string& function, int number) {
     failing_ = {rank, function, number};
   }
 
-  // Messages to this rank are matched, but what they carry does not move until thaw().
+  // Messages to this rank are matched, but their data does not move until thaw().
   void freeze(int to) {
     const std::lock_guard lock(mutex_);
     frozen_ = to;
@@ -72,7 +72,7 @@ class MpiTestLibrary {
     ice_.clear();
   }
 
-  // Of a rank, begun and not over.
+  // The requests of a rank that are pending.
   std::size_t active(int rank) {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(
@@ -137,7 +137,7 @@ class MpiTestLibrary {
 #endif
   }
 
-  // With the lock held.
+  // Called with the lock held.
   bool fails(const char* function) {
     if (failing_.rank != acting_ || failing_.function != function) return false;
     return --failing_.number == 0;

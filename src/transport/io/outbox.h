@@ -1,5 +1,5 @@
-// Datagrams pulled from channels that the kernel has not taken yet. Filled only when empty, so that
-// what goes out was decided as late as possible.
+// Datagrams that were pulled from channels and that the kernel has not taken yet. It is filled only
+// when empty, so that what to send is decided as late as possible.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Outbox {
   void fill(base::Nanos now, SetEntry& entry, std::size_t limit);
   // Hands over as many as the endpoint takes.
   void flush(base::Nanos now, Endpoint& endpoint);
-  // Throws away what the set still has here.
+  // Drops all datagrams of the set.
   void drop(const SetEntry& entry);
 
   std::size_t room() const { return kCapacity - end_; }

@@ -1,6 +1,6 @@
-// Token bucket in user space, for hosts whose kernel holds nothing back (virtio, plain veth, many
-// containers): a virtual-time form (GCRA). `theoretical_` is when the link would have sent all that
-// was handed over; a packet may go while that is at most one burst ahead of now.
+// A token bucket in user space, for hosts whose kernel gives no back-pressure (virtio, plain veth,
+// many containers), in its virtual-time form (GCRA). `theoretical_` is when the link would have
+// sent everything so far; a packet may go while that is at most one burst ahead of now.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ class Pacer {
 
   bool enabled() const { return nanos_per_byte_ > 0; }
   bool allows(base::Nanos now) const { return theoretical_ - now < burst_; }
-  // When half of the burst is free again: one wake-up for several packets, with the other half as
-  // the time a sleeper may be late.
+  // When half of the burst is free again: one wake-up serves several packets, and a sleeper may be
+  // late by the other half.
   base::Nanos allowed_at() const { return theoretical_ - burst_ / 2; }
 
-  // Bytes that may go now without waiting; at least one packet when allows().
+  // Bytes that may go now; above 0 when allows().
   std::uint64_t room_bytes(base::Nanos now) const {
     const base::Nanos ahead = std::max<base::Nanos>(0, theoretical_ - now);
     return ahead >= burst_
@@ -34,8 +34,8 @@ class Pacer {
 
   void sent(base::Nanos now, std::uint64_t bytes) {
     theoretical_ = std::max(theoretical_, now) + nanos(bytes) + 1;
-    // While the kernel is the one that holds back, debt means nothing: keep it small, so that a
-    // later change to pacing does not begin with a long pause.
+    // While the kernel gives back-pressure the debt means nothing. Keep it small, so that pacing
+    // later does not begin with a long pause.
     theoretical_ = std::min(theoretical_, now + 2 * burst_ + nanos(65'536));
   }
 

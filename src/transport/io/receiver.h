@@ -1,4 +1,4 @@
-// Reads datagrams in batches and splits what UDP_GRO put together. Allocates nothing after
+// Reads datagrams in batches and splits those that UDP_GRO has joined. Allocates nothing after
 // construction.
 #pragma once
 
@@ -18,11 +18,11 @@ class Receiver {
   static constexpr std::size_t kBatch = 16;
   static constexpr std::size_t kBatchesPerCall = 4;
   static constexpr std::size_t kBufferBytes =
-      65'536;  // a whole train under GRO; pages are touched only when used
+      65'536;  // a whole train with GRO; unused pages are never touched
 
   Receiver();
 
-  // Until the socket is empty or kBatchesPerCall batches have come; returns the number of
+  // Reads until the socket is empty or kBatchesPerCall batches have come; returns the number of
   // datagrams. `overflow_seen` is the socket's running SO_RXQ_OVFL count.
   std::size_t receive(int fd, std::uint32_t& overflow_seen, const Endpoint::Sink& sink,
                       EndpointCounters& counters);

@@ -1,7 +1,6 @@
-// How long a packet takes to other hosts and back, without anybody's help there: a datagram for a
-// port at which nobody listens is refused by the host's kernel (ICMP "port unreachable"). That is
-// read from the error queue with the kernel's stamp of its arrival, so that neither end counts how
-// long a process waits for a processor.
+// Measures round trips to other hosts without a process there: the host's kernel answers a datagram
+// for a port at which nobody listens (ICMP "port unreachable"). The answer is read from the error
+// queue with the kernel's time stamp, so that waiting for a processor counts at neither end.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace alm::io {
 
-// Which host is asked when: a few times each, few at once, so that questions fill no queue.
+// Decides which host to ask when: each a few times, few at once, so that questions fill no queue.
 // Sans-IO.
 class Echoes {
  public:
@@ -29,15 +28,15 @@ class Echoes {
     bool operator==(const Question&) const = default;
   };
 
-  // `patience`: how long an answer is waited for. After kPatiences of it all is over.
+  // `patience`: how long to wait for an answer. All questions end after kPatiences times that.
   Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, base::Nanos patience);
 
-  // To ask now; nothing: wait until deadline().
+  // The question to ask now; nothing: wait until deadline().
   std::optional<Question> next(base::Nanos now);
   void answered(Question question, base::Nanos round_trip);
   bool done(base::Nanos now) const { return now >= end_ || (asked_.empty() && next_ == all()); }
   base::Nanos deadline() const;
-  // [host] the shortest; 0: no answer.
+  // [host] the shortest round trip; 0: no answer.
   const std::vector<base::Nanos>& least() const { return least_; }
 
  private:
@@ -49,13 +48,13 @@ class Echoes {
 
   std::uint32_t self_;
   base::Nanos patience_, end_;
-  std::uint64_t next_ = 0;    // questions are numbered, one round of hosts after the other
+  std::uint64_t next_ = 0;    // the number of the next question; every host once, then again
   std::vector<Asked> asked_;  // in the order of `until`
   std::vector<base::Nanos> least_;
 };
 
-// Asks from the address of `local`, whatever its port. [host] the shortest; 0: no answer, or its
-// own. Errors (kIo): no socket.
+// Asks from the address of `local`, by any port. Returns [host] the shortest round trip; 0: no
+// answer, or self. Errors (kIo): no socket.
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
                                                            std::span<const Address> hosts,
                                                            std::uint32_t self,

@@ -1,5 +1,5 @@
-// Turns a list of datagrams into as few system calls as the kernel allows: sendmmsg over messages,
-// each one datagram or one UDP_SEGMENT train. Allocates nothing after construction.
+// Sends a list of datagrams with as few system calls as the kernel allows: sendmmsg over messages,
+// each a datagram or a UDP_SEGMENT train. Allocates nothing after construction.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,15 +18,15 @@ namespace alm::io {
 struct SendResult {
   enum class Stop {
     kNone,       // everything was taken
-    kFull,       // the socket's buffer: wait for POLLOUT
-    kNoBuffers,  // the queueing discipline, or memory: wait a little
+    kFull,       // the socket's buffer is full: wait for POLLOUT
+    kNoBuffers,  // the queueing discipline is full, or no memory: wait a little
   };
   std::size_t taken = 0;
   Stop stop = Stop::kNone;
 };
 
-// Destinations that refused a train (EIO: no checksum offload on the way out; EINVAL, EMSGSIZE:
-// segment size). They get single datagrams from then on.
+// Destinations for which the kernel refused a train (EIO: no checksum offload on the device;
+// EINVAL, EMSGSIZE: segment size). They get single datagrams from then on.
 class TrainRefusals {
  public:
   void add(const Address& to);
@@ -34,7 +34,7 @@ class TrainRefusals {
   bool empty() const { return list_.empty() && !all_; }
 
  private:
-  static constexpr std::size_t kMax = 64;  // beyond: nobody gets trains
+  static constexpr std::size_t kMax = 64;  // with more, no destination gets trains
   std::vector<Address> list_;
   bool all_ = false;
 };
@@ -47,8 +47,8 @@ class Sender {
 
   Sender();
 
-  // All of `items` (at most kItemsPerCall) go through `fd`, which their path names. Trains have at
-  // most `train_packets`; 1: none.
+  // Sends `items` (at most kItemsPerCall), which all have the path of `fd`. Trains have up to
+  // `train_packets` datagrams; 1: no trains.
   SendResult send(int fd, std::size_t train_packets, std::span<const SendItem> items,
                   EndpointCounters& counters);
 
@@ -66,7 +66,7 @@ class Sender {
   std::array<iovec, 2 * kItemsPerCall> parts_{};
   std::array<SegmentControl, kItemsPerCall> controls_{};
   TrainRefusals refusals_;
-  bool retried_ = false;  // the soft error at the head of the list has been seen once
+  bool retried_ = false;  // the first datagram has met one soft error
 };
 
 // Empties the socket's error queue (IP_RECVERR); returns how many entries it held.

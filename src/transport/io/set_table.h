@@ -1,4 +1,4 @@
-// The sets of one process by number, those still answering after their communicator died included.
+// The sets of one process by number, including those that still answer for a freed communicator.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ struct SetEntry {
   std::vector<std::uint32_t> numbers;
   std::vector<std::string> names;
   std::uint16_t family;
-  std::uint64_t call = 0;  // of the family, which this rank has begun last
-  bool attention = false;  // something came or began: pull
+  std::uint64_t call = 0;  // the family's call that this rank has begun last
+  bool attention = false;  // something has come or begun: pull the channel
   base::Nanos deadline = base::kNever;
-  std::size_t queued = 0;  // datagrams pulled and not yet taken by the kernel
-  bool running = false;    // from start() on, until its completion or an error is returned
+  std::size_t queued = 0;  // datagrams in the outbox
+  bool running = false;    // from start() until its completion or an error is returned
   bool finished = false;   // complete and released
-  // Of the running exchange.
+  // The running exchange:
   base::Nanos begun = 0;
-  base::Nanos next_check = 0;          // of the peers
-  bool told_absent = false;            // that some have not entered it
-  base::Nanos next_progress = 0;       // of the thread that awaits it
+  base::Nanos next_check = 0;          // when to check the peers
+  bool told_absent = false;            // a warning has named those that have not entered it
+  base::Nanos next_progress = 0;       // when the thread that awaits it calls `progress`
   std::optional<base::Error> failure;  // final: the set cannot run again
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
 
@@ -45,14 +45,14 @@ struct SetEntry {
     return known ? tuples[peer][path] : tuple_of(path, addresses[peer].size());
   }
   std::string name_of(std::uint32_t rank_number) const;
-  // Why the peer has given up, which has told the number of a rank.
+  // The text for a peer that has given up because of rank `told`.
   std::string given_up(transport::PeerId peer, std::uint32_t told) const;
   // Peers that answer and have not entered the running exchange.
   std::vector<transport::PeerId> absent() const;
-  // Why the running exchange waits for the peer in vain, which sends so many bytes, if that is
-  // known.
+  // The text for a running exchange that waits for the peer in vain. `sends`: the bytes that the
+  // peer sends by other means, if known.
   std::string disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const;
-  // Empty unless two ranks do not agree on the size of a block.
+  // The text for two ranks that do not agree on the size of a block; empty: none.
   std::string mismatch() const;
 };
 
@@ -67,9 +67,9 @@ class SetTable {
   }
   const std::vector<SetEntry*>& live() const { return live_; }
 
-  // Marks the set dead. It keeps answering (its peers may still miss a packet or our last
-  // acknowledgement) until kRetiredMax others have died after it. Returns the entry that is to go
-  // for good now; the caller makes sure nothing of it is queued, then calls drop().
+  // Retires the set. It keeps answering (its peers may still miss a packet or our last
+  // acknowledgement) until kRetiredMax others have been retired after it. Returns the entry to
+  // remove now; the caller must make sure that nothing of it is queued, then call drop().
   SetEntry* retire(std::uint16_t set);
   void drop(SetEntry* entry);
 

@@ -1,4 +1,4 @@
-// Opens and configures one UDP socket, and says what the kernel granted.
+// Opens and configures one UDP socket, and tells what the kernel granted.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class UdpSocket {
 // IP and UDP headers in front of a datagram's payload.
 constexpr std::uint32_t header_bytes(int family) { return family == AF_INET6 ? 48 : 28; }
 
-// Kernel memory one datagram occupies in a send or receive buffer (skb->truesize).
+// Kernel memory that one datagram takes in a send or receive buffer (skb->truesize).
 std::uint32_t kernel_bytes_per_packet(std::uint32_t datagram_bytes);
 
 }  // namespace alm::io

@@ -140,7 +140,7 @@ static void communicators(void) {
   MPI_Comm_create(MPI_COMM_WORLD, reordered, &made[4]);
   MPI_Group_free(&group);
   MPI_Group_free(&reordered);
-  // Of this very program's ranks: parted, connected, merged.
+  // A communicator of this program's ranks: split, connected, merged.
   MPI_Comm inter;
   MPI_Intercomm_create(made[2], 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
   MPI_Intercomm_merge(inter, rank % 2, &made[5]);
@@ -186,29 +186,29 @@ static void intercommunicator(void) {
 typedef struct {
   MPI_Comm comm;
   unsigned salt;
-} Lane;
+} Worker;
 
 static void* drive(void* argument) {
-  const Lane* lane = (const Lane*)argument;
+  const Worker* worker = (const Worker*)argument;
   for (unsigned i = 0; i < 20; ++i) {
     const Form form = (Form)(i % 4);
-    exchange_blocks((Blocks){form, lane->comm, lane->salt + i, 20 * (long)i, 0, 0, 0, 0, 0});
-    exchange_bytes(lane->comm, 3000, lane->salt + i);
+    exchange_blocks((Blocks){form, worker->comm, worker->salt + i, 20 * (long)i, 0, 0, 0, 0, 0});
+    exchange_bytes(worker->comm, 3000, worker->salt + i);
   }
   return NULL;
 }
 
 static void threads(void) {
-  enum { kLanes = 3 };
-  Lane lanes[kLanes];
-  pthread_t others[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm);
-    lanes[i].salt = 1000u * (unsigned)(i + 1);
+  enum { kWorkers = 3 };
+  Worker workers[kWorkers];
+  pthread_t others[kWorkers];
+  for (int i = 0; i < kWorkers; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+    workers[i].salt = 1000u * (unsigned)(i + 1);
   }
-  for (int i = 0; i < kLanes; ++i) pthread_create(&others[i], NULL, drive, &lanes[i]);
-  for (int i = 0; i < kLanes; ++i) pthread_join(others[i], NULL);
-  for (int i = 0; i < kLanes; ++i) MPI_Comm_free(&lanes[i].comm);
+  for (int i = 0; i < kWorkers; ++i) pthread_create(&others[i], NULL, drive, &workers[i]);
+  for (int i = 0; i < kWorkers; ++i) pthread_join(others[i], NULL);
+  for (int i = 0; i < kWorkers; ++i) MPI_Comm_free(&workers[i].comm);
 }
 
 // One element of more than MPI_Pack can count, as programs make them to stay within an int.

@@ -200,25 +200,25 @@ static void children(void) {
 typedef struct {
   MPI_Comm comm;
   unsigned salt;
-} Lane;
+} Worker;
 
 static void* drive(void* argument) {
-  const Lane* lane = (const Lane*)argument;
-  for (unsigned i = 0; i < 40; ++i) exchange_bytes(lane->comm, 3000 + 100 * i, lane->salt + i);
+  const Worker* worker = (const Worker*)argument;
+  for (unsigned i = 0; i < 40; ++i) exchange_bytes(worker->comm, 3000 + 100 * i, worker->salt + i);
   return NULL;
 }
 
 static void threads(void) {
-  enum { kLanes = 3 };
-  Lane lanes[kLanes];
-  pthread_t others[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm);
-    lanes[i].salt = 1000u * (unsigned)(i + 1);
+  enum { kWorkers = 3 };
+  Worker workers[kWorkers];
+  pthread_t others[kWorkers];
+  for (int i = 0; i < kWorkers; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+    workers[i].salt = 1000u * (unsigned)(i + 1);
   }
-  for (int i = 0; i < kLanes; ++i) pthread_create(&others[i], NULL, drive, &lanes[i]);
-  for (int i = 0; i < kLanes; ++i) pthread_join(others[i], NULL);
-  for (int i = 0; i < kLanes; ++i) MPI_Comm_free(&lanes[i].comm);
+  for (int i = 0; i < kWorkers; ++i) pthread_create(&others[i], NULL, drive, &workers[i]);
+  for (int i = 0; i < kWorkers; ++i) pthread_join(others[i], NULL);
+  for (int i = 0; i < kWorkers; ++i) MPI_Comm_free(&workers[i].comm);
 }
 
 // All in use at once.

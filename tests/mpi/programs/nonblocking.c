@@ -83,7 +83,7 @@ static void calls(void) {
             expect(MPI_Wait(&requests[i], &status) == MPI_SUCCESS, "MPI_Wait");
             MPI_Get_count(&status, MPI_BYTE, &count);
             MPI_Test_cancelled(&status, &cancelled);
-            // Of the library's own it is undefined.
+            // The status of the library's own requests is undefined.
             expect(!getenv("ALLEMANDE_PROGRESS") || (count == 0 && cancelled == 0), "status");
           }
           break;

@@ -10,7 +10,7 @@ typedef struct {
   pthread_t thread;
   long calls, bytes;
   unsigned salt;
-} Lane;
+} Worker;
 
 static long size_of(long bytes, int from, int to, unsigned call) {
   return (from * 7 + to * 3 + (long)call) % 5 * bytes / 2;
@@ -50,13 +50,13 @@ static void exchange_blocks(MPI_Comm comm, long bytes, unsigned call) {
 }
 
 static void* drive(void* argument) {
-  const Lane* lane = (const Lane*)argument;
-  for (long i = 0; i < lane->calls; ++i) {
-    expect(exchange_bytes(lane->comm, lane->bytes, lane->salt + (unsigned)i) == MPI_SUCCESS,
+  const Worker* worker = (const Worker*)argument;
+  for (long i = 0; i < worker->calls; ++i) {
+    expect(exchange_bytes(worker->comm, worker->bytes, worker->salt + (unsigned)i) == MPI_SUCCESS,
            "MPI_Alltoall failed");
   }
-  for (long i = 0; i < lane->calls; ++i) {
-    exchange_blocks(lane->comm, lane->bytes, lane->salt + (unsigned)i);
+  for (long i = 0; i < worker->calls; ++i) {
+    exchange_blocks(worker->comm, worker->bytes, worker->salt + (unsigned)i);
   }
   return NULL;
 }
@@ -68,21 +68,21 @@ int main(int argc, char** argv) {
   if (argc != 4) die("usage: threads THREADS CALLS BYTES");
   expect(provided == MPI_THREAD_MULTIPLE, "the library does not take calls from several threads");
   const int threads = atoi(argv[1]);
-  Lane* lanes = (Lane*)allocate(threads * (long)sizeof(Lane));
+  Worker* workers = (Worker*)allocate(threads * (long)sizeof(Worker));
   for (int i = 0; i < threads; ++i) {
-    lanes[i].calls = atol(argv[2]);
-    lanes[i].bytes = atol(argv[3]);
-    lanes[i].salt = 1000u * (unsigned)(i + 1);
-    MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm);
+    workers[i].calls = atol(argv[2]);
+    workers[i].bytes = atol(argv[3]);
+    workers[i].salt = 1000u * (unsigned)(i + 1);
+    MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
-  for (int i = 0; i < threads; ++i) pthread_create(&lanes[i].thread, NULL, drive, &lanes[i]);
-  for (int i = 0; i < threads; ++i) pthread_join(lanes[i].thread, NULL);
+  for (int i = 0; i < threads; ++i) pthread_create(&workers[i].thread, NULL, drive, &workers[i]);
+  for (int i = 0; i < threads; ++i) pthread_join(workers[i].thread, NULL);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("SECONDS %.3f\n", MPI_Wtime() - begin);
-  for (int i = 0; i < threads; ++i) MPI_Comm_free(&lanes[i].comm);
-  free(lanes);
+  for (int i = 0; i < threads; ++i) MPI_Comm_free(&workers[i].comm);
+  free(workers);
   MPI_Finalize();
   if (rank == 0) puts("CORRECT");
   return 0;

@@ -32,7 +32,7 @@ _REQUEST = _HEADER.pack(_HEADER.size + _TC.size, RTM_GETQDISC, NLM_F_REQUEST_DUM
 
 @dataclass(frozen=True)
 class Counters:
-    """Of a device's shaper; what its child queue holds and drops is counted here too."""
+    """Counters of a device's shaper, including what its child queue holds and drops."""
 
     sent_bytes: int
     sent_packets: int

@@ -151,7 +151,7 @@ class Watch:
         }
 
     def _ports_of(self, look: Look) -> Iterator[tuple[int, list[int]]]:
-        """Of each port what was sent, what waits and what was dropped."""
+        """For each port what was sent, what waits and what was dropped."""
         for (_, wanted), parts in zip(self.queues, look.queues, strict=True):
             counted = qdisc.decode(parts)
             for ifindex, index in wanted.items():

@@ -4,8 +4,8 @@
 //   cut-through                               h' = h + l    t' = max(t, h + w) + l
 // The time at a receiver is max(h + A, t + B), with A and B built up from the receiver backwards by
 // the same rules; A is minus infinity where nothing goes on before the last bit is there. The least
-// of each of the four over all ways is a lower bound, also where it comes from different ways.
-#include "topology/least_ways.h"
+// of each of the four over all routes is a lower bound, also where it comes from different routes.
+#include "topology/least_times.h"
 
 #include <algorithm>
 #include <array>
@@ -40,14 +40,14 @@ class Least {
 
 }  // namespace
 
-LeastWays::LeastWays(const Cluster& cluster, const Adjacency& adjacency,
-                     const std::vector<bool>& sends, const std::vector<bool>& receives,
-                     double frame_bytes)
+LeastTimes::LeastTimes(const Cluster& cluster, const Adjacency& adjacency,
+                       const std::vector<bool>& sends, const std::vector<bool>& receives,
+                       double frame_bytes)
     : cluster_(cluster),
       frame_bits_(frame_bytes * kBitsOfByte),
       before_(2 * cluster.links.size(), {kUnreached, kUnreached}),
       after_(before_) {
-  // A round for each link of the longest way, each in O(links).
+  // A round for each link of the longest route, each in O(links).
   for (bool changes = true; changes;) {
     changes = false;
     for (std::uint32_t node = 0; node < adjacency.node_count(); ++node) {
@@ -58,29 +58,30 @@ LeastWays::LeastWays(const Cluster& cluster, const Adjacency& adjacency,
   }
 }
 
-double LeastWays::before(std::uint32_t link, std::uint32_t node) const {
+double LeastTimes::before(std::uint32_t link, std::uint32_t node) const {
   const Ends& here = before_[at(cluster_.links[link], link, node)];
   return is_cut_through(node) ? here.first : here.last;
 }
 
-double LeastWays::after(std::uint32_t index, std::uint32_t node) const {
+double LeastTimes::after(std::uint32_t index, std::uint32_t node) const {
   const Link& link = cluster_.links[index];
   const Ends& there = after_[at(link, index, node)];
   return link.latency_us * kMicrosecond +
          std::max(there.last, there.first - frame_seconds(link, node));
 }
 
-double LeastWays::frame_seconds(const Link& link, std::uint32_t node) const {
+double LeastTimes::frame_seconds(const Link& link, std::uint32_t node) const {
   return frame_bits_ / (rate_from(link, node) * kBitsOfMbit);
 }
 
-bool LeastWays::is_cut_through(std::uint32_t node) const {
+bool LeastTimes::is_cut_through(std::uint32_t node) const {
   return node >= cluster_.host_count() &&
          cluster_.switches[node - cluster_.host_count()].switching == Switching::kCutThrough;
 }
 
 // At the peer of `node`, of what began there.
-LeastWays::Ends LeastWays::carried(const Link& link, std::uint32_t node, const Ends& begin) const {
+LeastTimes::Ends LeastTimes::carried(const Link& link, std::uint32_t node,
+                                     const Ends& begin) const {
   if (rate_from(link, node) <= 0) return {kUnreached, kUnreached};
   const double frame = frame_seconds(link, node), latency = link.latency_us * kMicrosecond;
   if (!is_cut_through(node)) return {begin.last + latency, begin.last + frame + latency};
@@ -88,7 +89,7 @@ LeastWays::Ends LeastWays::carried(const Link& link, std::uint32_t node, const E
 }
 
 // At `node`, of what ends as `end` says for its peer.
-LeastWays::Ends LeastWays::led_up(const Link& link, std::uint32_t node, const Ends& end) const {
+LeastTimes::Ends LeastTimes::led_up(const Link& link, std::uint32_t node, const Ends& end) const {
   if (rate_from(link, node) <= 0) return {kUnreached, kUnreached};
   const double latency = link.latency_us * kMicrosecond;
   const double whole = latency + std::max(end.first, frame_seconds(link, node) + end.last);
@@ -97,7 +98,7 @@ LeastWays::Ends LeastWays::led_up(const Link& link, std::uint32_t node, const En
 }
 
 // What can leave `node` by each of its links.
-bool LeastWays::settle_before(const Adjacency& adjacency, std::uint32_t node, bool sends) {
+bool LeastTimes::settle_before(const Adjacency& adjacency, std::uint32_t node, bool sends) {
   Least first, last;
   if (sends) {
     first.add(0, kNoLink);
@@ -121,7 +122,7 @@ bool LeastWays::settle_before(const Adjacency& adjacency, std::uint32_t node, bo
 }
 
 // What becomes of that which comes to `node` by each of its links.
-bool LeastWays::settle_after(const Adjacency& adjacency, std::uint32_t node, bool receives) {
+bool LeastTimes::settle_after(const Adjacency& adjacency, std::uint32_t node, bool receives) {
   Least first, last;
   if (receives) {
     first.add(-kUnreached, kNoLink);

@@ -1,18 +1,17 @@
-#include "carrier/message_carrier.h"
+#include "carrier/message_group.h"
 
 #include <algorithm>
 
 namespace alm::carrier {
 namespace {
 
-// Each phase on a lane of its own. MPI knows ranks: what the plan says by peer is said by rank.
+// Runs each phase on a strand of its own. MPI addresses ranks, so peers are translated to ranks.
 class MessagePhases final : public execute::Carrier {
  public:
-  MessagePhases(PointToPoint& messages, const plan::Plan& plan,
-                const MessageCarrier::FlowOf& flow_of)
+  MessagePhases(PointToPoint& messages, const plan::Plan& plan, const MessageGroup::FlowOf& flow_of)
       : messages_(messages), plan_(plan) {
     for (const plan::Phase& phase : plan.phases) {
-      lanes_.push_back(lanes_.size());
+      strands_.push_back(strands_.size());
       flows_.push_back(flow_of(phase));
     }
     by_rank_.resize(plan.phases.size());
@@ -25,7 +24,7 @@ class MessagePhases final : public execute::Carrier {
     messages_.make_ready(phase, plan_.phases[phase].rank_of(peer).value);
   }
   base::Result<Event> await() override {
-    const auto event = messages_.await(lanes_);
+    const auto event = messages_.await(strands_);
     if (!event) return event.error();
     const auto [phase, rank] = event.value();
     if (!rank || plan_.phases[phase].members.empty()) return Event{phase, rank};
@@ -72,62 +71,64 @@ class MessagePhases final : public execute::Carrier {
 
   PointToPoint& messages_;
   const plan::Plan& plan_;
-  std::vector<std::size_t> lanes_;
+  std::vector<std::size_t> strands_;
   std::vector<io::MessageFlow> flows_;  // by phase
   std::vector<ByRank> by_rank_;         // by phase
 };
 
 }  // namespace
 
-MessageCarrier::Way::Way(PointToPoint& messages, plan::Plan plan, const FlowOf& flow_of)
+MessageGroup::PreparedPlan::PreparedPlan(PointToPoint& messages, plan::Plan plan,
+                                         const FlowOf& flow_of)
     : execution(std::move(plan)),
       carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow_of)) {}
 
-io::MessageFlow MessageCarrier::few_at_a_time(const plan::Phase& /*phase*/) {
+io::MessageFlow MessageGroup::few_at_a_time(const plan::Phase& /*phase*/) {
   return PointToPoint::kFew;
 }
 
-MessageCarrier::MessageCarrier(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
-                               const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
+MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
+                           const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
     : messages_(std::move(messages)),
       any_size_(*messages_, std::move(plan), flow_of),
-      ways_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
+      prepared_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
   if (!between_sites) return;
   forwards_ = between_sites->forwards();
-  between_sites_ = std::make_unique<Way>(*messages_, *std::move(between_sites), flow_of);
+  between_sites_ = std::make_unique<PreparedPlan>(*messages_, *std::move(between_sites), flow_of);
 }
 
-// What messages are put together in may have to live on.
-MessageCarrier::~MessageCarrier() {
+// MPI may still use the buffers in which messages were put together.
+MessageGroup::~MessageGroup() {
   if (messages_->ended()) return;
-  for (auto& way : ways_) messages_->keep(std::shared_ptr<const void>(std::move(way)));
+  for (auto& made : prepared_) messages_->keep(std::shared_ptr<const void>(std::move(made)));
   messages_->keep(std::shared_ptr<const void>(std::move(between_sites_)));
 }
 
-base::Status MessageCarrier::run(const transport::ConstBlocks& send,
-                                 const transport::MutableBlocks& recv,
-                                 const execute::Amounts& amounts) {
+base::Status MessageGroup::run(const transport::ConstBlocks& send,
+                               const transport::MutableBlocks& recv,
+                               const execute::Amounts& amounts) {
   const bool between = between_sites_ && (amounts.uniform() || !forwards_);
-  Way& way = between ? *between_sites_ : any_size_;
-  return way.execution.run(*way.carrier, send, recv, amounts);
+  PreparedPlan& made = between ? *between_sites_ : any_size_;
+  return made.execution.run(*made.carrier, send, recv, amounts);
 }
 
-MessageCarrier::Way& MessageCarrier::way_of(plan::MessageOrder order) {
-  auto& way = ways_[static_cast<std::size_t>(order)];
-  if (!way) {
+MessageGroup::PreparedPlan& MessageGroup::prepared(plan::MessageOrder order) {
+  auto& made = prepared_[static_cast<std::size_t>(order)];
+  if (!made) {
     const std::uint32_t ranks = plan().ranks;
     const std::uint32_t sends = order == plan::MessageOrder::kAll ? ranks : PointToPoint::kFew;
-    way = std::make_unique<Way>(*messages_, plan::plan_of(order, ranks, plan().self),
-                                [sends](const plan::Phase&) { return io::MessageFlow(sends); });
+    made = std::make_unique<PreparedPlan>(
+        *messages_, plan::plan_of(order, ranks, plan().self),
+        [sends](const plan::Phase&) { return io::MessageFlow(sends); });
   }
-  return *way;
+  return *made;
 }
 
-base::Status MessageCarrier::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
-                                 std::uint64_t bytes) {
-  Way& way = way_of(order);
-  return way.execution.run(*way.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
-                           {.each = bytes});
+base::Status MessageGroup::run(plan::MessageOrder order, const std::byte* send, std::byte* recv,
+                               std::uint64_t bytes) {
+  PreparedPlan& made = prepared(order);
+  return made.execution.run(*made.carrier, {send, bytes, bytes}, {recv, bytes, bytes},
+                            {.each = bytes});
 }
 
 }  // namespace alm::carrier

@@ -1,6 +1,6 @@
-// How early a packet can be on a link, and how late after its end there it can be with a receiver:
-// over an idle network, each link's frame time and latency counted, for the bound of an exchange
-// (bound.h).
+// How soon a frame can be on a link, and how soon after it has left that link it can be at a
+// receiver: over an idle network, with each link's frame time and latency. The bound of an exchange
+// (bound.h) rests on these times.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace alm::topology {
 
-// Of frames of one size, from the nearest sender behind a link and to the nearest receiver beyond
-// it. Ways do not turn back where they came from. The cluster and its adjacency must outlive this.
-class LeastWays {
+// For frames of one size, from the nearest sender behind a link and to the nearest receiver beyond
+// it. Frames do not turn back. The cluster and its adjacency must outlive this.
+class LeastTimes {
  public:
   // `sends`, `receives`: by host.
-  LeastWays(const Cluster& cluster, const Adjacency& adjacency, const std::vector<bool>& sends,
-            const std::vector<bool>& receives, double frame_bytes);
+  LeastTimes(const Cluster& cluster, const Adjacency& adjacency, const std::vector<bool>& sends,
+             const std::vector<bool>& receives, double frame_bytes);
 
-  // Seconds from the start of the exchange until a frame can begin to leave `node` by a link, and
-  // from its end on that link to its end at a receiver. Infinite: there is no sender, or receiver.
+  // before(): seconds from the start of the exchange until a frame can begin to leave `node` by a
+  // link. after(): seconds from the end of the frame on that link to its end at a receiver.
+  // Infinite where there is no sender or no receiver.
   double before(std::uint32_t link, std::uint32_t node) const;
   double after(std::uint32_t link, std::uint32_t node) const;
 
  private:
-  // Of a frame's first and last bit: when they can have come to a node, or how long after each the
-  // frame can be complete at a receiver.
+  // Two times of a frame, for its first and its last bit: when the bit can be at a node, or how
+  // long after it the frame can be complete at a receiver.
   struct Ends {
     double first, last;
     bool operator==(const Ends&) const = default;
@@ -43,7 +44,7 @@ class LeastWays {
 
   const Cluster& cluster_;
   const double frame_bits_;
-  // By directed link: at its sending end before it, at its receiving end after it.
+  // By directed link: before_ at its sending end, after_ at its receiving end.
   std::vector<Ends> before_, after_;
 };
 

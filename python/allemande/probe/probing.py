@@ -1,4 +1,4 @@
-"""The course of a probing: which question after which, and what it is told beforehand."""
+"""A probing of a network: its questions in their order, and the wishes they are asked with."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _nothing(_: str) -> None:
     pass
 
 
-class Course:
+class Probing:
     """One probing. `tell` is called with what it does, for people."""
 
     def __init__(self, bed: Bed, wishes: Wishes, tell: Callable[[str], None] = _nothing) -> None:

@@ -1,4 +1,4 @@
-"""Ways that routers take: asked for at a communicator's first call, and followed by paths."""
+"""Routes that routers tell: asked for at a communicator's first call, and followed by paths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from allemande.lab.network import BRIDGES, ROUTERS
 
 LEAF_SPINE = """
 format = 1
-name = "two-ways"
+name = "two-routes"
 [[switch]]
 name = "leaf[0-1]"
 [[switch]]
@@ -52,10 +52,10 @@ def run(lab: Lab, folder: Path, bytes_per_pair: int, **options: str) -> str:
 
 
 @pytest.mark.parametrize("forwarding", [ROUTERS, BRIDGES])
-def test_ways_are_those_that_routers_tell(
+def test_routes_are_those_that_routers_tell(
     registry_base: Path, tmp_path: Path, forwarding: str
 ) -> None:
-    path = registry_base / "two-ways.toml"
+    path = registry_base / "two-routes.toml"
     path.write_text(LEAF_SPINE)
     with Lab.boot(path, forwarding=forwarding) as lab:
         before = lab.stats()
@@ -66,8 +66,8 @@ def test_ways_are_those_that_routers_tell(
             if port.node == "leaf0" and port.peer.startswith("spine")
         }
     if forwarding == BRIDGES:
-        assert "no router has told which ways there are" in said
+        assert "no router has told which routes there are" in said
         return
-    assert "2 ways between leaves" in said
-    # Of what the hosts of a leaf send in each step, each spine carries half.
+    assert "2 routes between leaves" in said
+    # Each spine carries half of what the hosts of a leaf send in each step.
     assert min(sent.values()) >= 4 * 100_000 / 1472 / 2 * 0.9

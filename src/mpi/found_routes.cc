@@ -1,4 +1,4 @@
-#include "mpi/found_ways.h"
+#include "mpi/found_routes.h"
 
 #include <netinet/in.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "plan/assigned_ways.h"
+#include "plan/assigned_routes.h"
 
 namespace alm::mpi {
 namespace {
@@ -52,47 +52,47 @@ std::vector<RouterAddress> all_routers(std::span<const RouterRecord> records) {
   return all;
 }
 
-// Path numbers to one host: in turn by each way that is known to lead there, beginning with
+// Path numbers to one host: in turn by each route that is known to lead there, beginning with
 // `first`, and each with a five-tuple of its own as long as there are some.
-void number_paths(const std::vector<io::Tuples>& by_way, std::uint32_t paths, std::uint32_t first,
-                  io::Tuples& tuples, std::vector<std::uint8_t>& way_of) {
-  const auto ways = static_cast<std::uint32_t>(by_way.size());
-  std::vector<std::uint32_t> used(ways, 0);
-  for (std::uint32_t at = first, looked = 0; tuples.size() < paths && looked < ways; ++at) {
-    const std::uint32_t way = at % ways;
+void number_paths(const std::vector<io::Tuples>& by_route, std::uint32_t paths, std::uint32_t first,
+                  io::Tuples& tuples, std::vector<std::uint8_t>& route_of) {
+  const auto routes = static_cast<std::uint32_t>(by_route.size());
+  std::vector<std::uint32_t> used(routes, 0);
+  for (std::uint32_t at = first, looked = 0; tuples.size() < paths && looked < routes; ++at) {
+    const std::uint32_t route = at % routes;
     ++looked;
-    if (by_way[way].empty()) continue;
+    if (by_route[route].empty()) continue;
     looked = 0;
-    tuples.push_back(by_way[way][used[way]++ % by_way[way].size()]);
-    way_of.push_back(static_cast<std::uint8_t>(way));
+    tuples.push_back(by_route[route][used[route]++ % by_route[route].size()]);
+    route_of.push_back(static_cast<std::uint8_t>(route));
   }
 }
 
 }  // namespace
 
-bool finds_ways(const base::Options& options, std::uint32_t links) {
+bool finds_routes(const base::Options& options, std::uint32_t links) {
   return options.paths > 1 && options.find_ways && links == 1;
 }
 
-bool assigns_paths(const base::Options& options, const FoundWays& ways) {
-  return options.path_policy == "assigned" && ways.known() &&
-         ways.leaf_of.size() <= plan::kAssignedMembersMax;
+bool assigns_paths(const base::Options& options, const FoundRoutes& routes) {
+  return options.path_policy == "assigned" && routes.known() &&
+         routes.leaf_of.size() <= plan::kAssignedMembersMax;
 }
 
-std::uint8_t FoundWays::path_by(std::uint32_t host, std::uint8_t way) const {
-  const auto& ways = way_of[host];
-  if (ways.empty() || way == plan::kNoWay) return 0;
-  const auto found = std::find(ways.begin(), ways.end(), way);
-  if (found != ways.end()) return static_cast<std::uint8_t>(found - ways.begin());
-  return static_cast<std::uint8_t>(way % ways.size());
+std::uint8_t FoundRoutes::path_by(std::uint32_t host, std::uint8_t route) const {
+  const auto& routes = route_of[host];
+  if (routes.empty() || route == plan::kNoRoute) return 0;
+  const auto found = std::find(routes.begin(), routes.end(), route);
+  if (found != routes.end()) return static_cast<std::uint8_t>(found - routes.begin());
+  return static_cast<std::uint8_t>(route % routes.size());
 }
 
-std::string FoundWays::text(std::span<const std::string> hosts) const {
+std::string FoundRoutes::text(std::span<const std::string> hosts) const {
   std::string text;
-  for (std::size_t host = 0; host < way_of.size(); ++host) {
-    if (way_of[host].empty()) continue;
+  for (std::size_t host = 0; host < route_of.size(); ++host) {
+    if (route_of[host].empty()) continue;
     text += (text.empty() ? "" : ", ") + hosts[host];
-    for (const std::uint8_t way : way_of[host]) text += " " + routers[way];
+    for (const std::uint8_t route : route_of[host]) text += " " + routers[route];
   }
   return text;
 }
@@ -109,8 +109,8 @@ std::vector<io::HopQuestion> leaf_questions(HostAddresses addresses, std::uint32
   return questions;
 }
 
-std::vector<io::HopQuestion> way_questions(HostAddresses addresses, std::uint32_t self,
-                                           std::span<const RouterRecord> records) {
+std::vector<io::HopQuestion> route_questions(HostAddresses addresses, std::uint32_t self,
+                                             std::span<const RouterRecord> records) {
   std::vector<io::HopQuestion> questions;
   const auto leaf_of = leaves(records);
   // Neighbours ask different hosts first.
@@ -143,21 +143,21 @@ void add_routers(RouterRecord& record, std::span<const io::Address> routers) {
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  record.count = static_cast<std::uint8_t>(std::min(all.size(), kWaysMax));
+  record.count = static_cast<std::uint8_t>(std::min(all.size(), kRoutesMax));
   std::copy_n(all.begin(), record.count, record.next.begin());
 }
 
-FoundWays find_ways(std::span<const RouterRecord> records, std::uint32_t self, std::uint32_t paths,
-                    std::span<const io::HopQuestion> questions,
-                    std::span<const io::Address> routers, HostAddresses addresses) {
-  FoundWays ways;
+FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t self,
+                        std::uint32_t paths, std::span<const io::HopQuestion> questions,
+                        std::span<const io::Address> routers, HostAddresses addresses) {
+  FoundRoutes routes;
   const auto all = all_routers(records);
-  if (all.size() < 2 || all.size() > kWaysMax) return ways;
-  ways.count = static_cast<std::uint32_t>(all.size());
-  ways.leaf_of = leaves(records);
-  ways.routers.resize(ways.count);
-  std::vector<std::vector<io::Tuples>> by_way(addresses.size(),
-                                              std::vector<io::Tuples>(ways.count));
+  if (all.size() < 2 || all.size() > kRoutesMax) return routes;
+  routes.count = static_cast<std::uint32_t>(all.size());
+  routes.leaf_of = leaves(records);
+  routes.routers.resize(routes.count);
+  std::vector<std::vector<io::Tuples>> by_route(addresses.size(),
+                                                std::vector<io::Tuples>(routes.count));
   // Questions to a host lie together.
   std::size_t host = self;
   const auto asks = [&](const io::HopQuestion& question) {
@@ -171,38 +171,38 @@ FoundWays find_ways(std::span<const RouterRecord> records, std::uint32_t self, s
       host = (host + 1) % addresses.size();
       port = asks(questions[i]);
     }
-    const auto way = std::lower_bound(all.begin(), all.end(), bytes_of(routers[i]));
-    if (routers[i].length == 0 || way == all.end() || *way != bytes_of(routers[i])) continue;
-    const auto number = static_cast<std::size_t>(way - all.begin());
-    ways.routers[number] = io::to_numeric_string(routers[i]);
-    by_way[host][number].push_back({questions[i].socket, static_cast<std::uint8_t>(port)});
+    const auto route = std::lower_bound(all.begin(), all.end(), bytes_of(routers[i]));
+    if (routers[i].length == 0 || route == all.end() || *route != bytes_of(routers[i])) continue;
+    const auto number = static_cast<std::size_t>(route - all.begin());
+    routes.routers[number] = io::to_numeric_string(routers[i]);
+    by_route[host][number].push_back({questions[i].socket, static_cast<std::uint8_t>(port)});
   }
-  ways.tuples.resize(addresses.size());
-  ways.way_of.resize(addresses.size());
+  routes.tuples.resize(addresses.size());
+  routes.route_of.resize(addresses.size());
   for (std::uint32_t to = 0; to < addresses.size(); ++to) {
     // Hosts begin with different ones: what follows no plan takes path 0.
-    number_paths(by_way[to], paths, self + to, ways.tuples[to], ways.way_of[to]);
+    number_paths(by_route[to], paths, self + to, routes.tuples[to], routes.route_of[to]);
   }
-  return ways;
+  return routes;
 }
 
-std::vector<std::uint8_t> assigned_paths(const FoundWays& ways, std::uint32_t self,
+std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,
                                          std::span<const std::vector<base::PeerId>> sends) {
-  const auto way = plan::assign_ways(ways.leaf_of, ways.count, sends);
+  const auto route = plan::assign_routes(routes.leaf_of, routes.count, sends);
   std::vector<std::uint8_t> paths;
   for (const base::PeerId to : sends[self]) {
-    paths.push_back(ways.path_by(to, way[self * ways.leaf_of.size() + to]));
+    paths.push_back(routes.path_by(to, route[self * routes.leaf_of.size() + to]));
   }
   return paths;
 }
 
-std::vector<std::uint8_t> assigned_paths(const FoundWays& ways, std::uint32_t self,
+std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,
                                          std::span<const std::uint64_t> bytes,
                                          std::span<const base::PeerId> send) {
-  const auto way = plan::assign_ways_to_blocks(ways.leaf_of, ways.count, bytes);
+  const auto route = plan::assign_routes_to_blocks(routes.leaf_of, routes.count, bytes);
   std::vector<std::uint8_t> paths;
   for (const base::PeerId to : send) {
-    paths.push_back(ways.path_by(to, way[self * ways.leaf_of.size() + to]));
+    paths.push_back(routes.path_by(to, route[self * routes.leaf_of.size() + to]));
   }
   return paths;
 }

@@ -1,5 +1,5 @@
 // What an exchange puts on the network, as the models see it: phases of rounds of messages between
-// ranks, counted in blocks. plan::course_of makes it of a plan.
+// ranks, counted in blocks. plan::shape_of derives it from a plan.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ struct Round {
 };
 
 struct Phase {
-  // One round from each rank to every other, one block each: `rounds` is empty then.
+  // One round in which every rank sends every other one block; `rounds` is empty then.
   bool complete = false;
   std::vector<Round> rounds = {};
-  // Of a complete one in which partners follow a schedule: what is sent in each of its steps, a
-  // packet of each block. Empty: not known.
+  // For a complete phase whose partners follow a schedule: the messages of each step. Empty: not
+  // known.
   std::vector<Round> steps = {};
   bool interleaved = true;  // packets to the partners of a round alternate
-  bool alongside = false;   // it begins with the phase before it, of which it needs nothing
-  bool windowed = true;     // by the window of the course; else links alone are the limit
-  // Between sites: a rank spreads what it sends over so many times what the links need for a
-  // complete exchange. 0: as fast as links and window allow.
+  bool alongside = false;   // runs at the same time as the phase before it
+  bool windowed = true;     // the window bounds it; else links alone are the limit
+  // Between sites: a rank spreads its packets over `paced` times what the links need for a complete
+  // exchange. 0: as fast as links and window allow.
   double paced = 0;
 
   std::size_t round_count() const { return complete ? 1 : rounds.size(); }
 };
 
-struct Course {
+struct ExchangeShape {
   std::uint32_t ranks = 0;
   std::vector<Phase> phases;
   bool coordinated = true;           // false: everything is posted at once, in no order
-  bool between_sites = false;        // some ranks are far from others, across thin links
-  std::uint32_t window_packets = 0;  // that a rank may have outstanding; 0: any number
-  std::uint32_t burst_packets = 0;   // a phase of no more packets than this needs no window
+  bool between_sites = false;        // thin links join some ranks to others far away
+  std::uint32_t window_packets = 0;  // a rank may have so many outstanding; 0: any number
+  std::uint32_t burst_packets = 0;   // a phase of no more packets has no window
 
   std::size_t round_count() const {
     std::size_t count = 0;

@@ -1,4 +1,4 @@
-#include "mpi/found_ways.h"
+#include "mpi/found_routes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "plan/assigned_ways.h"
+#include "plan/assigned_routes.h"
 
 namespace alm::mpi {
 namespace {
@@ -36,7 +36,7 @@ class Fabric {
   static io::Address spine(std::uint32_t number) {
     return address("198.19.0." + std::to_string(10 + number));
   }
-  std::uint32_t way(std::uint32_t from, const io::HopQuestion& question) const {
+  std::uint32_t route(std::uint32_t from, const io::HopQuestion& question) const {
     return (from + question.socket * 5u + io::port_of(question.to)) % kSpines;
   }
   std::vector<io::Address> answers(std::uint32_t from,
@@ -44,7 +44,7 @@ class Fabric {
     std::vector<io::Address> routers;
     for (const auto& question : questions) {
       routers.push_back(question.hops == 1 ? address("198.19.0." + std::to_string(1 + from / 2))
-                                           : spine(way(from, question)));
+                                           : spine(route(from, question)));
     }
     return routers;
   }
@@ -55,22 +55,22 @@ class Fabric {
     }
     const auto leaves = all;
     for (std::uint32_t host = 0; host < kHosts; ++host) {
-      add_routers(all[host], answers(host, way_questions(addresses, host, leaves)));
+      add_routers(all[host], answers(host, route_questions(addresses, host, leaves)));
     }
     return all;
   }
-  FoundWays find(std::uint32_t self, std::uint32_t paths) const {
+  FoundRoutes find(std::uint32_t self, std::uint32_t paths) const {
     const auto all = records();
-    const auto questions = way_questions(addresses, self, all);
-    return find_ways(all, self, paths, questions, answers(self, questions), addresses);
+    const auto questions = route_questions(addresses, self, all);
+    return find_routes(all, self, paths, questions, answers(self, questions), addresses);
   }
 
   std::vector<std::vector<io::Address>> addresses;
 };
 
-TEST(FoundWays, OneHostOfAnotherLeafIsAskedForByEveryFiveTuple) {
+TEST(FoundRoutes, OneHostOfAnotherLeafIsAskedForByEveryFiveTuple) {
   const Fabric fabric;
-  const auto questions = way_questions(fabric.addresses, 0, fabric.records());
+  const auto questions = route_questions(fabric.addresses, 0, fabric.records());
   EXPECT_THAT(questions, SizeIs(2 * kSockets * kSockets));
   for (const auto& question : questions) {
     EXPECT_EQ(question.hops, 2);
@@ -78,97 +78,97 @@ TEST(FoundWays, OneHostOfAnotherLeafIsAskedForByEveryFiveTuple) {
   }
 }
 
-TEST(FoundWays, FourPathsGoFourWays) {
+TEST(FoundRoutes, FourPathsTakeFourRoutes) {
   const Fabric fabric;
   for (std::uint32_t self = 0; self < kHosts; ++self) {
-    const auto ways = fabric.find(self, 4);
-    ASSERT_EQ(ways.count, kSpines);
+    const auto routes = fabric.find(self, 4);
+    ASSERT_EQ(routes.count, kSpines);
     for (std::uint32_t to = 0; to < kHosts; ++to) {
       if (to / 2 == self / 2) {
-        EXPECT_THAT(ways.tuples[to], IsEmpty());
+        EXPECT_THAT(routes.tuples[to], IsEmpty());
         continue;
       }
       std::set<std::uint32_t> met;
       for (std::uint32_t path = 0; path < 4; ++path) {
-        const io::Tuple tuple = ways.tuples[to][path];
-        const std::uint32_t way =
-            fabric.way(self, {tuple.socket, fabric.addresses[to][tuple.port], 2});
-        EXPECT_EQ(way, ways.way_of[to][path]);
-        EXPECT_EQ(ways.path_by(to, static_cast<std::uint8_t>(way)), path);
-        met.insert(way);
+        const io::Tuple tuple = routes.tuples[to][path];
+        const std::uint32_t route =
+            fabric.route(self, {tuple.socket, fabric.addresses[to][tuple.port], 2});
+        EXPECT_EQ(route, routes.route_of[to][path]);
+        EXPECT_EQ(routes.path_by(to, static_cast<std::uint8_t>(route)), path);
+        met.insert(route);
       }
       EXPECT_THAT(met, SizeIs(kSpines));
     }
   }
 }
 
-TEST(FoundWays, ATextNamesTheRoutersByPathNumber) {
-  FoundWays ways;
-  ways.count = 2;
-  ways.routers = {"10.0.0.1", "10.0.0.2"};
-  ways.way_of = {{}, {1, 0}, {0, 1}};
+TEST(FoundRoutes, ATextNamesTheRoutersByPathNumber) {
+  FoundRoutes routes;
+  routes.count = 2;
+  routes.routers = {"10.0.0.1", "10.0.0.2"};
+  routes.route_of = {{}, {1, 0}, {0, 1}};
   const std::vector<std::string> hosts{"a", "b", "c"};
-  EXPECT_EQ(ways.text(hosts), "b 10.0.0.2 10.0.0.1, c 10.0.0.1 10.0.0.2");
+  EXPECT_EQ(routes.text(hosts), "b 10.0.0.2 10.0.0.1, c 10.0.0.1 10.0.0.2");
   const auto found = Fabric().find(0, 4);
   EXPECT_EQ(found.routers.size(), found.count);
   EXPECT_THAT(found.routers, testing::Each(testing::Not(IsEmpty())));
 }
 
-TEST(FoundWays, MorePathsThanWaysTakeOtherFiveTuples) {
-  const auto ways = Fabric().find(0, 8);
+TEST(FoundRoutes, MorePathsThanRoutesTakeOtherFiveTuples) {
+  const auto routes = Fabric().find(0, 8);
   std::set<std::pair<int, int>> tuples;
-  for (const io::Tuple tuple : ways.tuples[2]) tuples.emplace(tuple.socket, tuple.port);
+  for (const io::Tuple tuple : routes.tuples[2]) tuples.emplace(tuple.socket, tuple.port);
   EXPECT_THAT(tuples, SizeIs(8));
 }
 
-TEST(FoundWays, WithFewerPathsThanWaysHostsTakeDifferentOnes) {
+TEST(FoundRoutes, WithFewerPathsThanRoutesHostsTakeDifferentOnes) {
   const Fabric fabric;
   std::set<std::uint8_t> met;
   for (const std::uint32_t to : {2u, 3u}) {
     for (const std::uint32_t self : {0u, 1u}) {
-      const auto ways = fabric.find(self, 1);
-      ASSERT_THAT(ways.way_of[to], SizeIs(1));
-      met.insert(ways.way_of[to].front());
+      const auto routes = fabric.find(self, 1);
+      ASSERT_THAT(routes.route_of[to], SizeIs(1));
+      met.insert(routes.route_of[to].front());
     }
   }
   EXPECT_GE(met.size(), 3U);
 }
 
-TEST(FoundWays, WithoutAnAnswerNothingIsKnown) {
+TEST(FoundRoutes, WithoutAnAnswerNothingIsKnown) {
   const Fabric fabric;
   const std::vector<RouterRecord> silent(kHosts);
-  EXPECT_THAT(way_questions(fabric.addresses, 0, silent), IsEmpty());
-  EXPECT_FALSE(find_ways(silent, 0, 4, {}, {}, fabric.addresses).known());
+  EXPECT_THAT(route_questions(fabric.addresses, 0, silent), IsEmpty());
+  EXPECT_FALSE(find_routes(silent, 0, 4, {}, {}, fabric.addresses).known());
 }
 
 // One answer was lost: that five-tuple is not used, the others are.
-TEST(FoundWays, AnAnswerThatIsMissingCostsOneFiveTuple) {
+TEST(FoundRoutes, AnAnswerThatIsMissingCostsOneFiveTuple) {
   const Fabric fabric;
   const auto records = fabric.records();
-  const auto questions = way_questions(fabric.addresses, 0, records);
+  const auto questions = route_questions(fabric.addresses, 0, records);
   auto routers = fabric.answers(0, questions);
   routers[3] = io::Address{};
-  const auto ways = find_ways(records, 0, 16, questions, routers, fabric.addresses);
-  for (const io::Tuple tuple : ways.tuples[2]) {
+  const auto routes = find_routes(records, 0, 16, questions, routers, fabric.addresses);
+  for (const io::Tuple tuple : routes.tuples[2]) {
     EXPECT_FALSE(tuple.socket == questions[3].socket &&
                  fabric.addresses[2][tuple.port] == questions[3].to);
   }
-  EXPECT_THAT(ways.tuples[2], SizeIs(16));
+  EXPECT_THAT(routes.tuples[2], SizeIs(16));
 }
 
-TEST(FoundWays, APermutationIsAssignedAWayEach) {
+TEST(FoundRoutes, APermutationIsAssignedARouteEach) {
   const Fabric fabric;
   std::vector<std::uint64_t> bytes(kHosts * kHosts, 0);
   for (std::uint32_t i = 0; i < kHosts; ++i) bytes[i * kHosts + (i + 2) % kHosts] = 1000;
-  std::set<std::uint8_t> ways_up;
+  std::set<std::uint8_t> routes_up;
   for (const std::uint32_t self : {0u, 1u}) {
-    const auto ways = fabric.find(self, 4);
+    const auto routes = fabric.find(self, 4);
     const std::vector<base::PeerId> send = {self + 2};
-    const auto paths = assigned_paths(ways, self, bytes, send);
+    const auto paths = assigned_paths(routes, self, bytes, send);
     ASSERT_THAT(paths, SizeIs(1));
-    ways_up.insert(ways.way_of[self + 2][paths[0]]);
+    routes_up.insert(routes.route_of[self + 2][paths[0]]);
   }
-  EXPECT_THAT(ways_up, SizeIs(2));
+  EXPECT_THAT(routes_up, SizeIs(2));
 }
 
 }  // namespace

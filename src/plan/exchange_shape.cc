@@ -1,4 +1,4 @@
-#include "plan/course.h"
+#include "plan/exchange_shape.h"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ bool is_complete(const Phase& phase, std::uint32_t ranks) {
          phase.rounds.count() == 1 && phase.rounds.send.size() == ranks - 1;
 }
 
-// What one rank sends in the i-th place of its only round joins what the others send there.
+// Adds one rank's messages to the steps: the i-th message of its only round belongs to step i.
 void append_steps(model::Phase& out, const Phase& phase, std::uint32_t self) {
   out.steps.resize(std::max(out.steps.size(), phase.rounds.send.size()));
   for (std::size_t i = 0; i < phase.rounds.send.size(); ++i) {
@@ -22,7 +22,7 @@ void append_steps(model::Phase& out, const Phase& phase, std::uint32_t self) {
   }
 }
 
-// What one rank sends in a phase joins what the others send in the same round.
+// Adds one rank's messages of each round to those of the other ranks.
 void append(model::Phase& out, const Phase& phase, std::uint32_t self) {
   Move direct;
   out.rounds.resize(std::max(out.rounds.size(), phase.rounds.count()));
@@ -39,34 +39,34 @@ void append(model::Phase& out, const Phase& phase, std::uint32_t self) {
 
 }  // namespace
 
-base::Result<model::Course> course_of(const Request& request) {
-  model::Course course;
-  course.ranks = request.ranks;
-  course.coordinated = request.algorithm != Algorithm::kDirect;
-  course.between_sites = !request.site_of.empty();
+base::Result<model::ExchangeShape> shape_of(const Request& request) {
+  model::ExchangeShape shape;
+  shape.ranks = request.ranks;
+  shape.coordinated = request.algorithm != Algorithm::kDirect;
+  shape.between_sites = !request.site_of.empty();
   Request one = request;
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     one.self = {rank};
     const auto plan = make_plan(one);
     if (!plan) return plan.error();
     const auto& phases = plan.value().phases;
-    course.phases.resize(phases.size());
+    shape.phases.resize(phases.size());
     for (std::size_t i = 0; i < phases.size(); ++i) {
       if (phases[i].via == Via::kMemory) continue;
-      course.phases[i].alongside =
-          i > 0 && phases[i].direct() && (rank == 0 || course.phases[i].alongside);
-      course.phases[i].windowed = phases[i].reach == Reach::kAny;
-      course.phases[i].paced = phases[i].reach == Reach::kFar ? kFarSpare : 0;
-      course.phases[i].interleaved = phases[i].rounds.interleaved;
-      course.phases[i].complete = is_complete(phases[i], request.ranks);
-      if (!course.phases[i].complete) {
-        append(course.phases[i], phases[i], rank);
-      } else if (course.coordinated && request.ranks <= kStepsRanksMax) {
-        append_steps(course.phases[i], phases[i], rank);
+      shape.phases[i].alongside =
+          i > 0 && phases[i].direct() && (rank == 0 || shape.phases[i].alongside);
+      shape.phases[i].windowed = phases[i].reach == Reach::kAny;
+      shape.phases[i].paced = phases[i].reach == Reach::kFar ? kFarSpare : 0;
+      shape.phases[i].interleaved = phases[i].rounds.interleaved;
+      shape.phases[i].complete = is_complete(phases[i], request.ranks);
+      if (!shape.phases[i].complete) {
+        append(shape.phases[i], phases[i], rank);
+      } else if (shape.coordinated && request.ranks <= kStepsRanksMax) {
+        append_steps(shape.phases[i], phases[i], rank);
       }
     }
   }
-  return course;
+  return shape;
 }
 
 }  // namespace alm::plan

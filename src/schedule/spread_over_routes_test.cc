@@ -1,4 +1,4 @@
-#include "schedule/ways.h"
+#include "schedule/spread_over_routes.h"
 
 #include <gtest/gtest.h>
 
@@ -10,22 +10,23 @@
 namespace alm::schedule {
 namespace {
 
-// The most that a leaf sends or receives by one way, and the least that this can be.
-void expect_even(const std::vector<LeafSend>& sends, std::uint32_t leaves, std::uint32_t ways) {
-  const auto way = spread_over_ways(sends, leaves, ways);
-  ASSERT_EQ(way.size(), sends.size());
-  std::vector<std::uint32_t> sent(leaves * ways), received(leaves * ways), up(leaves), down(leaves);
+// The most that a leaf sends or receives by one route, and the least that this can be.
+void expect_even(const std::vector<LeafSend>& sends, std::uint32_t leaves, std::uint32_t routes) {
+  const auto route = spread_over_routes(sends, leaves, routes);
+  ASSERT_EQ(route.size(), sends.size());
+  std::vector<std::uint32_t> sent(leaves * routes), received(leaves * routes), up(leaves),
+      down(leaves);
   std::uint32_t fullest = 0, most = 0;
   for (std::size_t i = 0; i < sends.size(); ++i) {
-    ASSERT_LT(way[i], ways);
-    most = std::max(
-        {most, ++sent[sends[i].from * ways + way[i]], ++received[sends[i].to * ways + way[i]]});
+    ASSERT_LT(route[i], routes);
+    most = std::max({most, ++sent[sends[i].from * routes + route[i]],
+                     ++received[sends[i].to * routes + route[i]]});
     fullest = std::max({fullest, ++up[sends[i].from], ++down[sends[i].to]});
   }
-  EXPECT_EQ(most, (fullest + ways - 1) / ways) << leaves << " leaves, " << ways << " ways";
+  EXPECT_EQ(most, (fullest + routes - 1) / routes) << leaves << " leaves, " << routes << " routes";
 }
 
-TEST(Ways, RandomPermutationsLoadEveryWayAlike) {
+TEST(SpreadOverRoutes, RandomPermutationsLoadEveryRouteAlike) {
   std::mt19937_64 random(5);
   for (int draw = 0; draw < 300; ++draw) {
     const auto leaves = static_cast<std::uint32_t>(2 + random() % 12);
@@ -41,7 +42,7 @@ TEST(Ways, RandomPermutationsLoadEveryWayAlike) {
   }
 }
 
-TEST(Ways, AnyTrafficIsSpread) {
+TEST(SpreadOverRoutes, AnyTrafficIsSpread) {
   std::mt19937_64 random(6);
   for (int draw = 0; draw < 100; ++draw) {
     const auto leaves = static_cast<std::uint32_t>(2 + random() % 8);
@@ -54,7 +55,7 @@ TEST(Ways, AnyTrafficIsSpread) {
   }
 }
 
-TEST(Ways, NothingToSend) { EXPECT_TRUE(spread_over_ways({}, 4, 4).empty()); }
+TEST(SpreadOverRoutes, NothingToSend) { EXPECT_TRUE(spread_over_routes({}, 4, 4).empty()); }
 
 }  // namespace
 }  // namespace alm::schedule

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "carrier/node_exchange.h"
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 #include "node/node_test_processes.h"
 #include "plan/combining.h"
 #include "transport/io/driver.h"
@@ -24,7 +24,7 @@ inline std::byte pattern(std::uint64_t from, std::uint64_t to, std::uint64_t at,
   return static_cast<std::byte>(word >> 56);
 }
 
-// One rank's end of it all.
+// One rank: its host's memory and, if it leads, its group.
 class RankOnHost {
  public:
   RankOnHost(const node::Processes& processes, std::uint32_t rank, std::uint64_t slab_bytes,
@@ -33,26 +33,26 @@ class RankOnHost {
     node::Node::Settings settings;
     settings.peer_warning = settings.peer_timeout = 60 * base::kSecond;
     settings.leaders_max = leaders;
-    settings.loss = [this] { return carrier_ ? carrier_->loss() : std::nullopt; };
+    settings.loss = [this] { return group_ ? group_->loss() : std::nullopt; };
     auto node = processes.open_node(rank, std::move(settings), slab_bytes);
-    if (placement_.local_rank[rank] < leaders) open_carrier(processes);
+    if (placement_.local_rank[rank] < leaders) open_group(processes);
     processes.bootstrap().meet(3, placement_.rank_count());
     exchange_ =
-        std::make_unique<NodeExchange>(std::move(node), placement_, rank, carrier_.get(), leaders);
+        std::make_unique<NodeExchange>(std::move(node), placement_, rank, group_.get(), leaders);
   }
 
   NodeExchange& exchange() { return *exchange_; }
   const plan::Placement& placement() const { return placement_; }
   std::uint32_t rank() const { return rank_; }
   std::uint32_t host() const { return placement_.host_of[rank_]; }
-  // A leader's.
-  UdpCarrier* carrier() const { return carrier_.get(); }
-  // One that combines, where the leader has any.
+  // Null where the rank is no leader.
+  UdpGroup* group() const { return group_.get(); }
+  // The first plan that combines, if the leader has one.
   std::optional<std::size_t> first_phased() const {
-    if (!carrier_ || combining_ == 0) return std::nullopt;
+    if (!group_ || combining_ == 0) return std::nullopt;
     return 0;
   }
-  // Peers may need what was sent last.
+  // Waits for all ranks: peers may still need what was sent last.
   void part(const node::Processes& processes) const {
     processes.bootstrap().meet(4, placement_.rank_count());
   }
@@ -113,16 +113,16 @@ class RankOnHost {
   }
 
  private:
-  void open_carrier(const node::Processes& processes) {
+  void open_group(const node::Processes& processes) {
     io::EndpointOptions options;
     options.local_address = "127.0.0.1";
     driver_ = io::Driver::create(io::Endpoint::open(options).value()).value();
     const std::uint32_t host = placement_.host_of[rank_];
     auto& entries = processes.bootstrap().entries;
-    // Sets are numbered alike everywhere: the carrier's, that of what is shared, then those of the
+    // All ranks number sets alike: that of the group, that of shared exchanges, those of the
     // phases.
     const std::uint16_t set = driver_->reserve_set();
-    UdpCarrier::Shared shared{leaders_, {}, {}};
+    UdpGroup::Shared shared{leaders_, {}, {}};
     std::vector<std::vector<std::vector<std::uint16_t>>> phase_sets;
     std::vector<plan::Plan> combining;
     if (placement_.leads(rank_)) {
@@ -170,18 +170,18 @@ class RankOnHost {
     }
     const auto end_with_host = [this] {
       const auto lost = exchange_ ? exchange_->node().lost() : std::nullopt;
-      if (lost) carrier_->give_up(*exchange_->node().failure(), *lost);
+      if (lost) group_->give_up(*exchange_->node().failure(), *lost);
     };
-    carrier_ = std::make_unique<UdpCarrier>(
+    group_ = std::make_unique<UdpGroup>(
         *driver_, std::move(peers),
         plan::make_plan({.ranks = placement_.hosts(), .self = {host}}).value(),
-        std::move(combining), phase_sets, std::move(shared), UdpCarrier::Hooks{end_with_host, {}});
+        std::move(combining), phase_sets, std::move(shared), UdpGroup::Hooks{end_with_host, {}});
   }
 
   const plan::Placement& placement_;
   std::uint32_t rank_, leaders_;
   std::unique_ptr<io::Driver> driver_;
-  std::unique_ptr<UdpCarrier> carrier_;
+  std::unique_ptr<UdpGroup> group_;
   std::unique_ptr<NodeExchange> exchange_;
   std::size_t combining_ = 0;  // plans
 };

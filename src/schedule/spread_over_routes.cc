@@ -1,4 +1,4 @@
-#include "schedule/ways.h"
+#include "schedule/spread_over_routes.h"
 
 #include <algorithm>
 #include <array>
@@ -76,10 +76,10 @@ class Colouring {
 
 }  // namespace
 
-std::vector<std::uint32_t> spread_over_ways(std::span<const LeafSend> sends, std::uint32_t leaves,
-                                            std::uint32_t ways) {
+std::vector<std::uint32_t> spread_over_routes(std::span<const LeafSend> sends, std::uint32_t leaves,
+                                              std::uint32_t routes) {
   std::vector<std::uint32_t> out = Colouring(sends, leaves).run();
-  for (std::uint32_t& way : out) way %= ways;
+  for (std::uint32_t& route : out) route %= routes;
   return out;
 }
 

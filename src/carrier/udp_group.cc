@@ -1,4 +1,4 @@
-#include "carrier/udp_carrier.h"
+#include "carrier/udp_group.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ std::optional<std::size_t> find_site_plan(std::span<const plan::Plan> plans) {
 // The phases of one plan, each over a set of peers of its own.
 class UdpPhases final : public execute::Carrier {
  public:
-  UdpPhases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpCarrier::Hooks& hooks)
+  UdpPhases(io::Driver& driver, std::vector<std::uint16_t> sets, const UdpGroup::Hooks& hooks)
       : driver_(driver), sets_(std::move(sets)), hooks_(hooks) {}
 
   base::Status start(std::size_t phase, const transport::Exchange& exchange) override {
@@ -71,15 +71,15 @@ class UdpPhases final : public execute::Carrier {
  private:
   io::Driver& driver_;
   std::vector<std::uint16_t> sets_;  // by phase
-  const UdpCarrier::Hooks& hooks_;
+  const UdpGroup::Hooks& hooks_;
 };
 
 }  // namespace
 
-UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
-                       std::vector<plan::Plan> combining,
-                       std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets,
-                       Shared shared, Hooks hooks)
+UdpGroup::UdpGroup(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
+                   std::vector<plan::Plan> combining,
+                   std::span<const std::vector<std::vector<std::uint16_t>>> phase_sets,
+                   Shared shared, Hooks hooks)
     : driver_(driver),
       members_(static_cast<std::uint32_t>(peers.addresses.size())),
       self_(peers.identity.self),
@@ -124,23 +124,23 @@ UdpCarrier::UdpCarrier(io::Driver& driver, io::PeerSet peers, plan::Plan plan,
   driver_.add_set(set_, std::move(peers));
 }
 
-void UdpCarrier::close() {
+void UdpGroup::close() {
   for (const std::uint16_t set : sets_) driver_.remove_set(set);
 }
 
-std::uint32_t UdpCarrier::packet_bytes() const {
+std::uint32_t UdpGroup::packet_bytes() const {
   return config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
 }
 
-base::Status UdpCarrier::run(const transport::Exchange& exchange, base::Nanos deadline) {
+base::Status UdpGroup::run(const transport::Exchange& exchange, base::Nanos deadline) {
   return run_on(set_, exchange, deadline);
 }
 
-base::Status UdpCarrier::run_shared(const transport::Exchange& exchange) {
+base::Status UdpGroup::run_shared(const transport::Exchange& exchange) {
   return run_on(shared_set_, exchange, base::kNever);
 }
 
-base::Status UdpCarrier::run_lanes(std::span<const transport::Exchange> exchanges) {
+base::Status UdpGroup::run_lanes(std::span<const transport::Exchange> exchanges) {
   base::Status status;
   for (std::size_t lane = 0; status && lane < exchanges.size(); ++lane) {
     transport::Exchange exchange = exchanges[lane];
@@ -156,13 +156,13 @@ base::Status UdpCarrier::run_lanes(std::span<const transport::Exchange> exchange
   return status;
 }
 
-base::Status UdpCarrier::run_on(std::uint16_t set, transport::Exchange exchange,
-                                base::Nanos deadline) {
+base::Status UdpGroup::run_on(std::uint16_t set, transport::Exchange exchange,
+                              base::Nanos deadline) {
   if (exchange.rounds == nullptr) exchange.rounds = &plan_.rounds();
   return driver_.run(set, exchange, hooks_.progress, hooks_.warn, deadline);
 }
 
-base::Status UdpCarrier::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
   gathered_.clear();
   for (std::uint32_t member = 0; member < members_; ++member) {
     gathered_.insert(gathered_.end(), mine.begin(), mine.end());
@@ -177,7 +177,7 @@ base::Status UdpCarrier::gather(std::span<const std::byte> mine, std::span<std::
   return run(exchange);
 }
 
-std::optional<std::size_t> UdpCarrier::choose_combining(std::uint64_t bytes) const {
+std::optional<std::size_t> UdpGroup::choose_combining(std::uint64_t bytes) const {
   // What ranks at different sites send differs: they would not come to the same. Plans that know
   // sites stand behind the others.
   const auto sites = std::find_if(plans_.begin(), plans_.end(), [](const plan::Plan& plan) {
@@ -187,14 +187,14 @@ std::optional<std::size_t> UdpCarrier::choose_combining(std::uint64_t bytes) con
   return plan::choose_combining(alike, bytes, packet_bytes());
 }
 
-base::Status UdpCarrier::run_combining(std::size_t index, const transport::ConstBlocks& send,
-                                       const transport::MutableBlocks& recv,
-                                       const execute::Amounts& amounts) {
+base::Status UdpGroup::run_combining(std::size_t index, const transport::ConstBlocks& send,
+                                     const transport::MutableBlocks& recv,
+                                     const execute::Amounts& amounts) {
   return executions_[index].run(*carriers_[index], send, recv, amounts);
 }
 
-base::Status UdpCarrier::run_blocks(const transport::Exchange& exchange,
-                                    execute::Execution* stepped) {
+base::Status UdpGroup::run_blocks(const transport::Exchange& exchange,
+                                  execute::Execution* stepped) {
   // The site plan's phases have partners only; the plan for large blocks tells of this member's own
   // block, too.
   const bool own_agrees = exchange.send.size_of(self_) == exchange.recv.size_of(self_);
@@ -206,30 +206,30 @@ base::Status UdpCarrier::run_blocks(const transport::Exchange& exchange,
   return execution.run(*carriers_[*site_plan_], exchange.send, exchange.recv, amounts);
 }
 
-void UdpCarrier::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
+void UdpGroup::begin(std::uint64_t call, std::optional<std::uint64_t> elsewhere) {
   driver_.begin(sets_, call, elsewhere);
 }
 
-base::Status UdpCarrier::trouble() {
+base::Status UdpGroup::trouble() {
   for (const std::uint16_t set : sets_) {
     if (auto found = driver_.trouble(set); !found) return found;
   }
   return {};
 }
 
-void UdpCarrier::share_failure() { driver_.share_failure(sets_); }
+void UdpGroup::share_failure() { driver_.share_failure(sets_); }
 
-void UdpCarrier::give_up(const std::string& failure, std::uint32_t lost) {
+void UdpGroup::give_up(const std::string& failure, std::uint32_t lost) {
   driver_.give_up(sets_, {base::ErrorCode::kPeerLost, failure}, lost);
 }
 
-transport::Counters UdpCarrier::counters() const {
+transport::Counters UdpGroup::counters() const {
   transport::Counters sum;
   for (const std::uint16_t set : sets_) sum += driver_.counters(set);
   return sum;
 }
 
-std::string UdpCarrier::settings_text() const {
+std::string UdpGroup::settings_text() const {
   return fmt::format("window {} packets, grain {}, {}-byte datagrams", config_.window_packets,
                      config_.grain_packets, config_.datagram_bytes);
 }
