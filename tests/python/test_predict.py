@@ -415,10 +415,10 @@ def test_a_plan_says_when_others_may_be_as_fast(profile: Profile) -> None:
     assert replace(made, rows=(close, replace(row("b", 1, 9.0), way="udp b"))).is_certain(1)
 
 
-def test_a_course_of_other_ranks_than_members_is_refused() -> None:
+def test_a_shape_of_other_ranks_than_members_is_refused() -> None:
     cluster = load_cluster(CLUSTER)
     hosts = [host.name for host in cluster.hosts]
     way = _core.own_ways(cluster, hosts[:8])[0]
-    assert _core.demand(cluster, hosts[:8], way.course, 1000).packets > 0
+    assert _core.demand(cluster, hosts[:8], way.shape, 1000).packets > 0
     with pytest.raises(BadInput, match="of 8 ranks; expected one of 16"):
-        _core.demand(cluster, hosts, way.course, 1000)
+        _core.demand(cluster, hosts, way.shape, 1000)
