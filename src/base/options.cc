@@ -225,9 +225,9 @@ std::optional<std::string> scalar_text(const toml::node& node) {
 }
 
 Status read_file(const std::string& path, Options& options) {
-  const auto text = read_text(path, kOptionFileBytesMax, "a file of options");
-  if (!text) return text.error();
-  const auto root = parse_toml(text.value(), path);
+  const auto content = read_text(path, kOptionFileBytesMax, "a file of options");
+  if (!content) return content.error();
+  const auto root = parse_toml(content.value(), path);
   if (!root) return root.error();
   for (const auto& [key, node] : root.value()) {
     const std::string where =

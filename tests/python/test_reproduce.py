@@ -338,7 +338,9 @@ def test_points_measured_in_the_lab_name_every_candidate_and_a_date() -> None:
     for name in ("000-fig-5", *HIERARCHIES, "002-fig-5.8"):
         folder = experiments.load(name).folder
         data: dict[str, Any] = json.loads((folder / "measured-lab.json").read_text())
-        assert {point["label"] for point in data["points"]} == {"MPICH", "Open MPI", "pair-MPI"}
+        ours = set() if name == "002-fig-5.8" else {"ours"}
+        stock = {"MPICH", "Open MPI", "pair-MPI"}
+        assert {point["label"] for point in data["points"]} == stock | ours
         assert "UTC" in data["measured"]
 
 
