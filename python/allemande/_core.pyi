@@ -24,11 +24,15 @@ class Host:
 
     @property
     def addresses(self) -> list[str]:
-        """Of each link; of the first alone where nothing is said of the others."""
+        """
+        One for each link, or for the first alone if the file says nothing of the others.
+        """
 
     @property
     def interfaces(self) -> list[str]:
-        """Of each link; of the first alone where nothing is said of the others."""
+        """
+        One for each link, or for the first alone if the file says nothing of the others.
+        """
 
     def __repr__(self) -> str: ...
 
@@ -213,7 +217,7 @@ class Cluster:
         """
 
     def sites(self) -> list[str]:
-        """Of each host, in file order; empty if the file names none."""
+        """One for each host, in file order; empty if the file names none."""
 
     def latency_seconds(self, hosts: Sequence[str] | None) -> float:
         """
@@ -511,7 +515,7 @@ class Demand:
 
     @property
     def distance_s(self) -> float:
-        """Of turns_s the latencies of the links."""
+        """The latencies of links in turns_s."""
 
     @property
     def steps_s(self) -> float:
@@ -527,14 +531,14 @@ class Demand:
 
     @property
     def packets(self) -> float:
-        """Of the rank that sends most."""
+        """Those of the rank that sends most."""
 
     @property
     def rounds(self) -> float: ...
 
 def demand(cluster: Cluster, members: Sequence[str] | None, shape: ExchangeShape, bytes: int) -> Demand:
     """
-    Of blocks of so many bytes in our packets, among these hosts (None: all).
+    The demand of blocks of `bytes` in our packets, among these hosts (None: all).
     """
 
 def expected(demand: Demand, shape: ExchangeShape) -> tuple[float, float]:
@@ -588,7 +592,7 @@ class Predictor:
 
     def latency_s(self) -> float | None:
         """
-        Of the longest route, by the latencies of its links alone; None without a cluster.
+        The longest route's latency, by its links alone; None without a cluster.
         """
 
 def usual_way(cluster: Cluster, members: Sequence[str] | None, bytes: int) -> str:
@@ -609,7 +613,7 @@ class Routes:
 
     def lid_tables(self) -> list[list[int]]:
         """
-        Of each switch, for each number of each host, the port it leaves by, from 1 on in the order of the switch's links; 0: none. Rows are empty unless the rule is lid.
+        For each switch and each number of each host, the port that leads there, from 1 on in the order of the switch's links; 0: none. Rows are empty unless the rule is lid.
         """
 
 def make_routes(cluster: Cluster, routing: str, lmc: int = 0, lid_engine: str = 'minhop') -> Routes:
