@@ -88,39 +88,39 @@ examples: build ## build the real programs of examples/ (allemande examples runs
 # measured again.
 .PHONY: bench-mpi
 bench-mpi: build ## 1 B to 64 KB on three clusters against every stock algorithm (hours; resumable)
-	$(python) -m allemande.bench.sweep $(SWEEP)
+	$(python) -m allemande.study.sweep $(SWEEP)
 
 # MODEL=--all takes everything; MODEL=--no-lab the simulator alone. What is in out/bench-model is not
 # measured again.
 .PHONY: bench-model
 bench-model: build ## predictions against the simulator and the lab (25 minutes; MODEL=--all: hours)
-	$(python) -m allemande.model.bench_model $(MODEL)
+	$(python) -m allemande.study.bench_model $(MODEL)
 
 # WINDOWS="--networks 50 --first 1000" looks at others.
 .PHONY: bench-windows
 bench-windows: build ## tuned windows against the best ones on 500 random networks (half an hour)
-	$(python) -m allemande.model.bench_windows $(WINDOWS)
+	$(python) -m allemande.study.bench_windows $(WINDOWS)
 
 # RULES="--clusters tam-8x4 --libraries mpich --sizes 100" measures a part; what is in
 # out/emitted-rules is not measured again.
 .PHONY: bench-rules
 bench-rules: build ## what emitted tuning files gain beside default and best forced (half an hour)
-	$(python) -m allemande.bench.emitted_rules $(RULES)
+	$(python) -m allemande.study.emitted_rules $(RULES)
 
 # TRIALS="--clusters tam-8x4 --libraries openmpi,mpich" names more.
 .PHONY: bench-trials
 bench-trials: build ## what the first calls of a job cost that knows a profile (20 minutes)
-	$(python) -m allemande.bench.profile_trials $(TRIALS)
+	$(python) -m allemande.study.profile_trials $(TRIALS)
 
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
-	$(python) -m allemande.bench.scale_check
+	$(python) -m allemande.study.scale_check
 
 # AGREEMENT="--networks shallow-8x1 --sizes 3000" measures a part; what is in out/lab-agreement is
 # not measured again.
 .PHONY: bench-agreement
 bench-agreement: build ## the lab against the simulator, ten networks (half an hour; fails where they differ)
-	$(python) -m allemande.bench.lab_agreement $(AGREEMENT)
+	$(python) -m allemande.study.lab_agreement $(AGREEMENT)
 
 .PHONY: bench-udp
 bench-udp: build ## what the UDP path moves over an unshaped veth pair (needs root)

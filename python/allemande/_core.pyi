@@ -574,9 +574,6 @@ def own_ways(cluster: Cluster, members: Sequence[str] | None = None) -> list[Own
 def parse_profile(text: str, source_name: str) -> Profile:
     """Reads and checks a profile; the name is for messages."""
 
-def make_exchange_shape(ranks: int, algorithm: str, permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = []) -> ExchangeShape:
-    """The shape of an algorithm; arguments as of make_plan."""
-
 class Predictor:
     """What ways take among these hosts of a profile."""
 

@@ -138,11 +138,6 @@ def _close_freed() -> None:
         _attached.pop(token).exchange.close()
 
 
-def open_exchanges() -> int:
-    """How many communicators have one, those freed since the last call included."""
-    return len(_attached)
-
-
 def _find(comm: Any) -> _Attached | None:
     token = comm.Get_attr(_keyval())
     return None if token is None else _attached.get(token)

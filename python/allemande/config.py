@@ -61,6 +61,8 @@ def check_value(option: Option, where: str, text: str) -> str:
             raise _bad_value(where, text, f"its new name, {new_name}")
         if text not in choices:
             raise _bad_value(where, text, f"one of {', '.join(choices)}")
+    if option.kind == "path" and text == "off":
+        return ""
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ VERSION_TIMEOUT_S = 20
 @dataclass(frozen=True)
 class Launcher:
     kind: str  # "openmpi", "mpich" or "srun"
+    version: str = ""  # "Open MPI 5.0.11"; srun is not asked
     prrte: bool = False  # Open MPI's since release 5; the one before took other settings
 
 
@@ -35,7 +37,12 @@ def identify(path: Path, environment: Mapping[str, str]) -> Launcher | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     if any(mark in text for mark in ("Open MPI", "OpenRTE", "PRRTE", "prte")):
-        return Launcher("openmpi", prrte="OpenRTE" not in text)
+        return Launcher("openmpi", _version("Open MPI", text), prrte="OpenRTE" not in text)
     if any(mark in text for mark in ("HYDRA", "Hydra", "MPICH")):
-        return Launcher("mpich")
+        return Launcher("mpich", _version("MPICH", text))
     return None
+
+
+def _version(name: str, text: str) -> str:
+    number = re.search(r"\b\d+\.\d+(\.\d+)*\w*", text)
+    return f"{name} {number[0]}" if number else name

@@ -28,7 +28,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         valid="",
         shared=False,
-        help="Cluster file (TOML) that describes hosts, switches and links. Without it all hosts are assumed to hang on one switch.",
+        help="Cluster file (TOML) that describes hosts, switches and links. With `off` or none all hosts are assumed to hang on one switch.",
     ),
     Option(
         key="disable",
@@ -116,7 +116,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0..1048576",
         shared=True,
-        help="Packets one rank may have in flight to all its peers together. 0 computes it from the cluster file: contended buffer / average load. Set it when the file's buffer sizes are guesses and packets are lost.",
+        help="Packets one rank may have in flight to all its peers together. 0 computes it from the cluster file: what keeps the links busy, as far as the buffers hold it. Set it when the file's buffer sizes are guesses and packets are lost.",
     ),
     Option(
         key="grain_packets",
@@ -284,7 +284,7 @@ OPTIONS: tuple[Option, ...] = (
         default="10",
         valid="1..86400",
         shared=False,
-        help="A warning names a peer that is silent for this long while a call waits for it.",
+        help="A warning names a peer that is silent, or has not entered the call, for this long while a call waits for it.",
     ),
     Option(
         key="peer_timeout_s",

@@ -93,9 +93,10 @@ def launcher_kind(program: str, environment: Mapping[str, str]) -> str:
 
 
 def _preload_value(library: Path, environment: Mapping[str, str]) -> str:
-    """LD_PRELOAD with the library in front of what the user preloads already."""
+    """LD_PRELOAD with the library behind what the user preloads already: a tool that goes on to the
+    next library's function (dlsym with RTLD_NEXT) comes here."""
     others = [word for word in environment.get("LD_PRELOAD", "").replace(":", " ").split() if word]
-    return ":".join([str(library), *(word for word in others if word != str(library))])
+    return ":".join([*(word for word in others if word != str(library)), str(library)])
 
 
 def launch(
@@ -122,10 +123,14 @@ def launch(
     variables = {name: value for name, value in inherited.items() if name.startswith(PREFIX)}
     variables |= settings
     variables["LD_PRELOAD"] = _preload_value(library, inherited)
-    if kind == "openmpi":
+    if kind == "openmpi":  # -x holds for the programs of its context, which ends at a colon
         flags = [word for item in variables.items() for word in ("-x", "=".join(item))]
+        words = [
+            more for word in command[1:] for more in ([":", *flags] if word == ":" else [word])
+        ]
     elif kind == "mpich":
         flags = [word for item in variables.items() for word in ("-genv", *item)]
+        words = list(command[1:])
     else:  # srun hands on its environment, unless told otherwise
         return list(command), {**inherited, **variables}
-    return [command[0], *flags, *command[1:]], {**inherited, **settings}
+    return [command[0], *flags, *words], {**inherited, **settings}

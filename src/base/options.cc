@@ -7,13 +7,11 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <vector>
 
-#include "base/plain_text.h"
+#include "base/text_file.h"
 #include "base/toml.h"
 
 namespace alm::base {
@@ -21,6 +19,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "ALLEMANDE_";
 constexpr std::string_view kConfigVariable = "ALLEMANDE_CONFIG";
+constexpr std::size_t kOptionFileBytesMax = 1u << 20;
 
 constexpr std::array kTable = {
 #define ALM_OPTION(name, kind, default_text, valid, scope, help) \
@@ -127,7 +126,9 @@ Status assign_text(const OptionInfo& info, std::string_view where, std::string_v
                        fmt::format("one of {}", fmt::join(split(info.valid, '|'), ", ")));
     }
   }
-  out = text;
+  // As an empty value would, but written in a word: it outranks a weaker source.
+  const bool none = info.kind == OptionKind::kPath && text == "off";
+  out = none ? std::string_view() : text;
   return {};
 }
 
@@ -224,18 +225,11 @@ std::optional<std::string> scalar_text(const toml::node& node) {
 }
 
 Status read_file(const std::string& path, Options& options) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return bad_input(fmt::format("{}: cannot be read", path));
-  const Result<std::string> plain =
-      plain_text(std::string(std::istreambuf_iterator<char>(file), {}), path);
-  if (!plain) return plain.error();
-  const toml::parse_result parsed = toml::parse(plain.value(), path);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return bad_input(fmt::format("{}:{}: not valid TOML: {}", path, error.source().begin.line,
-                                 error.description()));
-  }
-  for (const auto& [key, node] : parsed.table()) {
+  const auto content = read_text(path, kOptionFileBytesMax, "a file of options");
+  if (!content) return content.error();
+  const auto root = parse_toml(content.value(), path);
+  if (!root) return root.error();
+  for (const auto& [key, node] : root.value()) {
     const std::string where =
         fmt::format("{}:{}: key `{}`", path, key.source().begin.line, key.str());
     const OptionInfo* info = find_option(key.str());

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -63,6 +64,11 @@ constexpr std::uint32_t kHeaderBytes = 24;
 model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
                      const ExchangeShape& shape, std::uint64_t bytes) {
   const auto hosts = participants(cluster, members);
+  if (shape.ranks != hosts.size()) {
+    throw RaisedError{base::bad_input(
+        fmt::format("the shape is of {} ranks; expected one of {}, as many as there are hosts",
+                    shape.ranks, hosts.size()))};
+  }
   return model::demand_of(shape, model::LinkBound(cluster, hosts, kHeaderBytes), bytes);
 }
 
@@ -187,21 +193,6 @@ std::string usual_way(const topology::Cluster& cluster, const HostNames& members
   return "udp " + value_or_raise(plan::make_plan(request)).identity;
 }
 
-ExchangeShape make_exchange_shape(std::uint32_t ranks, std::string_view algorithm,
-                                  std::string_view permutation, bool contention_aware,
-                                  std::uint32_t omega, const plan::LeafOf& leaf_of) {
-  auto named = value_or_raise(plan::parse_named(algorithm));
-  return value_or_raise(
-      plan::shape_of({.ranks = ranks,
-                      .self = {0},
-                      .algorithm = named.algorithm,
-                      .permutation = value_or_raise(plan::parse_permutation(permutation)),
-                      .contention_aware = contention_aware,
-                      .omega = omega,
-                      .shape = std::move(named.shape),
-                      .leaf_of = leaf_of}));
-}
-
 void bind_parts(nb::module_& m) {
   nb::class_<Profile>(m, "Profile", "A profile as the models read it (docs/profile.md).")
       .def_ro("hosts", &Profile::hosts, "In rank order.")
@@ -304,9 +295,6 @@ void bind_model(nb::module_& m) {
         return std::make_shared<Profile>(value_or_raise(model::parse_profile(text, name)));
       },
       "text"_a, "source_name"_a, "Reads and checks a profile; the name is for messages.");
-  m.def("make_exchange_shape", make_exchange_shape, "ranks"_a, "algorithm"_a,
-        "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
-        "group_of"_a = plan::LeafOf(), "The shape of an algorithm; arguments as of make_plan.");
   nb::class_<PyPredictor>(m, "Predictor", "What ways take among these hosts of a profile.")
       .def(nb::init<std::shared_ptr<Profile>, const std::vector<std::string>&>(), "profile"_a,
            "members"_a)

@@ -61,15 +61,9 @@ int BootstrapOps::allreduce_min(mpi::CommHandle, std::span<std::uint64_t> values
 }
 
 // How long it takes is up to the program's function.
-base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos) {
+base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos, const std::function<void()>&) {
   std::uint64_t nothing = 0;
   if (allreduce_min(kComm, nothing) == mpi::kMpiSuccess) return {};
-  return base::io_error("the program's allgather failed");
-}
-
-base::Status BootstrapOps::allgather_within(mpi::CommHandle comm, std::span<const std::byte> bytes,
-                                            std::span<std::byte> all, base::Nanos) {
-  if (allgather(comm, bytes, all) == mpi::kMpiSuccess) return {};
   return base::io_error("the program's allgather failed");
 }
 

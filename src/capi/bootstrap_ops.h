@@ -46,9 +46,8 @@ class BootstrapOps final : public mpi::MpiOps {
                std::span<std::uint64_t> in) override;
   int allreduce_min(mpi::CommHandle comm, std::span<std::uint64_t> values) override;
   using MpiOps::allreduce_min;
-  base::Status barrier(mpi::CommHandle comm, base::Nanos timeout) override;
-  base::Status allgather_within(mpi::CommHandle comm, std::span<const std::byte> bytes,
-                                std::span<std::byte> all, base::Nanos timeout) override;
+  base::Status barrier(mpi::CommHandle comm, base::Nanos patience,
+                       const std::function<void()>& late) override;
   [[noreturn]] void abort(mpi::CommHandle comm, int code) override;
   int set_state(mpi::CommHandle comm, void* state) override;
   void* state(mpi::CommHandle comm) override;

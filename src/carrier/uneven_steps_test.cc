@@ -89,9 +89,9 @@ class UnevenStepsTest : public testing::Test {
         peers.addresses.push_back({driver->endpoint().local()});
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
-      groups_.push_back(std::make_unique<UdpGroup>(
-          *drivers_[i], std::move(peers), plan_of(i), std::move(plans), of_plans,
-          UdpGroup::Shared{}, UdpGroup::Hooks{[] {}, [](const std::string&) {}}));
+      groups_.push_back(std::make_unique<UdpGroup>(*drivers_[i], std::move(peers), plan_of(i),
+                                                   std::move(plans), of_plans, UdpGroup::Shared{},
+                                                   UdpGroup::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
           *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
     }

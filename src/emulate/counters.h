@@ -40,7 +40,8 @@ struct PortCounters {
   std::uint64_t marked = 0;
   std::uint32_t queued_packets = 0, queue_high_water = 0;
   std::uint32_t input_queued = 0, input_high_water = 0;
-  std::uint64_t unused[4] = {};
+  std::uint64_t wakes_dropped = 0;  // at a host: frames of shaper.h for which its queue had no room
+  std::uint64_t unused[3] = {};
 };
 static_assert(sizeof(PortCounters) == 96);
 

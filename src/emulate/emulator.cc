@@ -338,6 +338,9 @@ void Emulator::publish(Picos now) {
     out.input_queued = waiting.at_input;
     out.input_high_water = stats.input_high_water;
   }
+  for (std::uint32_t i = 0; shaper_ != nullptr && i < interfaces_.size(); ++i) {
+    counters_->port(simulator.routes().host_port(i)).wakes_dropped = shaper_->wakes_dropped(i);
+  }
   counters_->end();
   published_ = now;
   dirty_ = false;

@@ -122,7 +122,8 @@ base::Result<std::unique_ptr<Shaper>> Shaper::open(const std::vector<Shaped>& ho
       break;
     }
     ::close(there);
-    Port port{.made = host};
+    Port port;
+    port.made = host;
     port.netlink = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     port.waker = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     port.device = static_cast<int>(::if_nametoindex(host.device.c_str()));
@@ -158,7 +159,7 @@ void Shaper::set_rate(std::uint32_t number, double part) {
 }
 
 void Shaper::change(std::uint32_t number, bool go) {
-  const Port& port = ports_[number];
+  Port& port = ports_[number];
   const std::vector<std::byte>& message = go ? port.go : port.stop;
   std::array<std::byte, 4096> answer;
   if (::send(port.netlink, message.data(), message.size(), 0) < 0 ||
@@ -173,12 +174,13 @@ void Shaper::change(std::uint32_t number, bool go) {
   if (go) wake(port);
 }
 
-void Shaper::wake(const Port& port) {
+void Shaper::wake(Port& port) {
   sockaddr_ll to{};
   to.sll_family = AF_PACKET;
   to.sll_ifindex = port.device;
-  (void)::sendto(port.waker, kEmptyFrame.data(), kEmptyFrame.size(), MSG_DONTWAIT,
-                 reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  const ssize_t sent = ::sendto(port.waker, kEmptyFrame.data(), kEmptyFrame.size(), MSG_DONTWAIT,
+                                reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  if (sent < 0 && errno == ENOBUFS) ++port.wakes_dropped;
 }
 
 }  // namespace alm::emulate

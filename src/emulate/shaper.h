@@ -33,6 +33,8 @@ class Shaper {
   void let_go(std::uint32_t number) { change(number, true); }
   // From the next let_go() on the host gets this part of its original rate.
   void set_rate(std::uint32_t number, double part);
+  // Empty frames that its queue had no room for, which the kernel counts as dropped there.
+  std::uint64_t wakes_dropped(std::uint32_t number) const { return ports_[number].wakes_dropped; }
   // Changes that the kernel refused.
   std::uint64_t refused() const { return refused_; }
 
@@ -41,11 +43,12 @@ class Shaper {
     Shaped made;
     int netlink = -1, waker = -1, device = 0;
     std::vector<std::byte> stop, go;  // netlink messages
+    std::uint64_t wakes_dropped = 0;
   };
 
   Shaper() = default;
   void change(std::uint32_t number, bool go);
-  static void wake(const Port& port);
+  static void wake(Port& port);
 
   std::vector<Port> ports_;
   std::uint64_t refused_ = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/plain_text.h"
 #include "base/toml.h"
 #include "topology/cluster_table.h"
 #include "topology/section.h"
@@ -314,16 +313,9 @@ base::Result<Profile> parse_profile(std::string_view text, std::string_view file
         fmt::format("{}: {} bytes is too large; expected a profile of at most {}", file,
                     text.size(), kProfileBytesMax));
   }
-  const base::Result<std::string> plain = base::plain_text(text, file);
-  if (!plain) return plain.error();
-  const toml::parse_result parsed = toml::parse(plain.value());
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return base::bad_input(fmt::format("{}:{}: not valid TOML: {}", file,
-                                       std::max(error.source().begin.line, std::uint32_t{1}),
-                                       error.description()));
-  }
-  return Parser(parsed.table(), file).run();
+  const auto root = base::parse_toml(text, file);
+  if (!root) return root.error();
+  return Parser(root.value(), file).run();
 }
 
 std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,

@@ -45,7 +45,7 @@ struct Expected {
 // meet others. Rounds of few partners drift apart: they may overlap, and may lose packets. So may
 // shuffles with uneven steps, as among leaves of different sizes. An exchange that is posted in no
 // order collapses. Factors and deviations are those of 3,000 simulated exchanges on ten clusters
-// and 100 random networks (allemande.model.random_networks, seeds from 1000 on).
+// and 100 random networks (allemande.study.random_networks, seeds from 1000 on).
 Expected expected(const Demand& demand, const ExchangeShape& shape);
 
 }  // namespace alm::model

@@ -102,7 +102,7 @@ Agreement agree(std::span<const JobRecord> records) {
     return agreement;
   }
   const bool alone = std::all_of(records.begin(), records.end(), [&](const JobRecord& record) {
-    return host_of(record.host) == host_of(records.front().host);
+    return on_one_host(record, records.front());
   });
   if (alone) {
     agreement.obstacle = Obstacle::kOneHost;

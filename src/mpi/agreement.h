@@ -20,7 +20,7 @@ constexpr std::size_t kAddressesMax = 8;
 // `layout` is compared first: another build has another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
-  std::uint32_t layout = 0x616c'0004;
+  std::uint32_t layout = 0x616c'0005;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint8_t wants_stats = 0;
@@ -31,6 +31,7 @@ struct JobRecord {
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
   std::uint8_t keeps_decisions = 0;  // 1: this rank has a decision file; that of rank 0 counts
+  std::uint32_t machine = 0;         // this_machine()
 };
 
 // Why the ranks cannot work together, for callers that word it themselves.
@@ -50,6 +51,12 @@ std::uint64_t configuration_hash(std::string_view shared_options, std::string_vi
 
 void set_host(std::array<char, kHostNameBytes>& field, std::string_view name);
 std::string_view host_of(const std::array<char, kHostNameBytes>& field);
+// Whether two ranks are on one host. Names are for people and for the cluster file: containers made
+// from one image have the same.
+template <class Record>
+bool on_one_host(const Record& a, const Record& b) {
+  return a.machine == b.machine && host_of(a.host) == host_of(b.host);
+}
 
 Agreement agree(std::span<const JobRecord> records);
 

@@ -88,6 +88,7 @@ std::string BringUp::join(std::string_view refusal) {
   mine.refuses = refusal.empty() ? 0 : 1;
   set_cause(mine, refusal);
   set_host(mine.host, job_.host);
+  mine.machine = job_.records[job_.rank].machine;
   records_.resize(members_.ranks);
   if (const auto gathered = gather_names(mine); !gathered) return gathered.error().message;
 
@@ -336,13 +337,16 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
   }
   courier_.close_udp_group();
   if (!told) return told.error().message;
-  const auto host_name = [this](std::uint32_t host) {
-    return members_.host_names[members_.placement.leader(host)];
+  const auto named = [this](std::uint32_t host) {
+    const InterfaceAddress address{.family = leaders_[host].family,
+                                   .bytes = leaders_[host].address};
+    return fmt::format("{} ({})", members_.host_names[members_.placement.leader(host)],
+                       to_string(address));
   };
   return fmt::format(
-      "no UDP hello of {} bytes from {} to {} within {} ms (a firewall, or a smaller MTU between "
-      "them?)",
-      datagram_bytes, host_name(gap->sender), host_name(gap->receiver),
+      "no UDP hello of {} bytes from {} to {} within {} ms: a firewall, a smaller MTU between "
+      "them, or the wrong interface (ALLEMANDE_INTERFACE names another one)?",
+      datagram_bytes, named(gap->sender), named(gap->receiver),
       hello_timeout(job_.options) / base::kMillisecond);
 }
 

@@ -51,6 +51,17 @@ void Communicator::bring_up(std::string_view refusal) {
   obstacle_ = std::move(result.obstacle);
 }
 
+void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
+  due_ = due;
+  refusal_ = refusal;
+}
+
+void Communicator::come(std::optional<std::uint64_t> bytes) {
+  if (!due_ || !due_->call(members_.ranks, bytes)) return;
+  due_.reset();
+  bring_up(refusal_);
+}
+
 void Communicator::pass_through(std::string reason) {
   obstacle_ = std::move(reason);
   if (members_.self != 0) return;
@@ -64,7 +75,7 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
   if (failed()) return failure_.raise();
-  courier_.begin_call();
+  courier_.begin_call(call.name);
   // Nothing for the library either; but others may have something for this rank.
   if (call.bytes() == 0) {
     courier_.goes_elsewhere(0);
@@ -143,7 +154,7 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
   if (!accelerates()) return std::nullopt;
   if (failed()) return failure_.raise();
   report_.announce_blocks(call.name);
-  courier_.begin_call();
+  courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return exchange_blocks(call); });
 }
 
@@ -193,7 +204,7 @@ std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& 
   if (!accelerates()) return std::nullopt;
   if (failed()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
-  courier_.begin_call();
+  courier_.begin_call(call.name);
   if (!way) return std::nullopt;
   return or_withdraw(call.name, [&] { return queue(call, *way, request); });
 }
@@ -216,7 +227,7 @@ int Communicator::queue(const AlltoallCall& call, tuning::Way way, RequestHandle
 std::optional<int> Communicator::start_blocks(const BlockCall& call, RequestHandle& request) {
   if (!accelerates() || !courier_.has_udp()) return std::nullopt;
   if (failed()) return failure_.raise();
-  courier_.begin_call();
+  courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return queue(call, request); });
 }
 

@@ -23,6 +23,7 @@
 #include "mpi/report.h"
 #include "mpi/staging.h"
 #include "mpi/trials.h"
+#include "tuning/due.h"
 
 namespace alm::mpi {
 
@@ -38,6 +39,11 @@ class Communicator {
   // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
   // calls through. Empty: it can.
   void bring_up(std::string_view refusal = {});
+  // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
+  // through.
+  void bring_up_when_due(tuning::Due due, std::string_view refusal);
+  // Comes before each call, of so many bytes from each rank to each if all ranks know that.
+  void come(std::optional<std::uint64_t> bytes);
   // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
 
@@ -100,6 +106,8 @@ class Communicator {
   CommHandle comm_;
   std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
   bool open_ = false;
+  std::optional<tuning::Due> due_;  // not brought up yet
+  std::string refusal_;             // why it cannot be, on this rank
   bool messages_refused_ = false;
   std::string obstacle_;
 

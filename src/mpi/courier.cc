@@ -47,7 +47,8 @@ void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
                                  job_.ops.progress();
                                  end_with_host();
                                },
-                               [this](const std::string& text) { job_.log.warning(text); },
+                               {[this](const std::string& text) { job_.log.warning(text); },
+                                [this] { return std::string(function_.load()); }},
                                phase_configuration(driver)});
 }
 
@@ -235,7 +236,8 @@ io::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
   return flow;
 }
 
-void Courier::begin_call() {
+void Courier::begin_call(const char* function) {
+  function_ = function;
   ++calls_;
   note(std::nullopt);
 }

@@ -2,6 +2,7 @@
 // host with several ranks, or by MPI messages. Nothing else in this room knows all of them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,8 +55,9 @@ class Courier {
   bool has_udp() const { return udp_; }
 
   // --- In every call
-  // A call begins. Ranks number their calls in the order of the program.
-  void begin_call();
+  // A call of this function begins; the text stays. Ranks number their calls in the order of the
+  // program.
+  void begin_call(const char* function);
   // This rank exchanges by other means in this call, `bytes` with each rank. Ranks that wait for it
   // over UDP learn that it is not coming.
   void goes_elsewhere(std::uint64_t bytes);
@@ -119,6 +121,7 @@ class Courier {
   std::shared_ptr<const void> memory_;  // of the running exchange
   transport::Counters counted_;         // the part that is already in the statistics
   std::uint64_t calls_ = 0;             // begun so far; equal on all ranks
+  std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };
 
 }  // namespace alm::mpi

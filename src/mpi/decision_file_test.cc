@@ -1,9 +1,15 @@
 #include "mpi/decision_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
 
 namespace alm::mpi {
 namespace {
@@ -41,6 +47,61 @@ TEST_F(DecisionFile, IsWrittenAndRead) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back.value().size(), 2u);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(DecisionFile, KeepsWhatOtherJobsAdded) {
+  constexpr int kJobs = 8, kEach = 5;
+  std::vector<pid_t> jobs;
+  for (int job = 0; job < kJobs; ++job) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      bool added = true;
+      for (int i = 0; i < kEach; ++i) {
+        const std::uint64_t least = 1u + static_cast<unsigned>(job * kEach + i);
+        added = added && add_decisions(path("d"), std::vector{decision(least)}).ok();
+      }
+      std::_Exit(added ? 0 : 1);
+    }
+    jobs.push_back(pid);
+  }
+  for (const pid_t pid : jobs) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(read_decisions(path("d")).value().size(), std::size_t{kJobs} * kEach);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(DecisionFile, HoldsTheLatestDecisionsThatItCanReadAgain) {
+  std::vector<tuning::Decision> many;
+  for (std::uint64_t i = 1; i <= 1024; ++i) {
+    many.push_back(decision(i));
+    many.back().ways.resize(16, many.back().ways.front());
+    for (auto& way : many.back().ways) way.name = std::string(200, 'x');
+  }
+  ASSERT_TRUE(write_decisions(path("d"), many));
+  EXPECT_LE(std::filesystem::file_size(path("d")), tuning::kDecisionFileBytesMax);
+  ASSERT_TRUE(add_decisions(path("d"), std::vector{decision(2000)}));
+  const auto back = read_decisions(path("d"));
+  ASSERT_TRUE(back);
+  EXPECT_GT(back.value().size(), 200u);
+  EXPECT_EQ(back.value().back().least_bytes, 2000u);
+  EXPECT_EQ(std::prev(back.value().end(), 2)->least_bytes, 1024u);
+}
+
+TEST_F(DecisionFile, AFileThatIsNoneIsLeftAlone) {
+  std::ofstream(path("d")) << "something else";
+  EXPECT_FALSE(add_decisions(path("d"), std::vector{decision(1)}));
+  EXPECT_EQ(std::filesystem::file_size(path("d")), 14u);
+}
+
+TEST_F(DecisionFile, IsWrittenWhereALinkLeads) {
+  ASSERT_TRUE(write_decisions(path("d"), std::vector{decision(1)}));
+  std::filesystem::create_symlink(path("d"), path("link"));
+  ASSERT_TRUE(add_decisions(path("link"), std::vector{decision(2)}));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read_decisions(path("d")).value().size(), 2u);
 }
 
 TEST_F(DecisionFile, WhatCannotBeReadOrWrittenIsAnError) {

@@ -335,13 +335,8 @@ class FakeMpiOps final : public MpiOps {
     return code;
   }
   using MpiOps::allreduce_min;
-  base::Status barrier(CommHandle comm, base::Nanos) override {
+  base::Status barrier(CommHandle comm, base::Nanos, const std::function<void()>& = {}) override {
     if (gather("barrier", comm, {}, {}) == kMpiSuccess) return {};
-    return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
-  }
-  base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
-                                std::span<std::byte> all, base::Nanos) override {
-    if (gather("allgather_within", comm, bytes, all) == kMpiSuccess) return {};
     return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
   }
   [[noreturn]] void abort(CommHandle, int) override {

@@ -1,7 +1,11 @@
 #include "mpi/job.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "mpi/host_links.h"
 #include "mpi/peer_record.h"
 #include "mpi/settings.h"
 
@@ -52,30 +56,39 @@ void Job::warn_once(const std::string& text) {
 
 // The option, then the cluster file, then the interface whose subnet all hosts share, then the
 // route.
-base::Result<std::string> Job::local_address() const {
+base::Result<Job::LocalAddress> Job::local_address() const {
   std::vector<std::vector<InterfaceAddress>> others;
   for (const auto& record : records) {
-    if (host_of(record.host) != host) others.push_back(addresses_in(record));
+    if (!on_one_host(record, records[rank])) others.push_back(addresses_in(record));
   }
   std::string peer;
   for (const auto& addresses : others) {
     if (peer.empty() && !addresses.empty()) peer = to_string(addresses.front());
   }
-  if (!options.interface.empty()) return io::choose_local_address(options.interface, peer);
+  const auto chosen = [&](const std::string& interface,
+                          const char* why) -> base::Result<LocalAddress> {
+    auto address = io::choose_local_address(interface, peer);
+    if (!address) return address.error();
+    return LocalAddress{std::move(address).value(), why};
+  };
+  if (!options.interface.empty()) return chosen(options.interface, "ALLEMANDE_INTERFACE");
   if (cluster) {
     if (const auto id = find_host(*cluster, host)) {
-      const auto& entry = cluster->hosts[id->value];
-      if (!entry.address.empty()) return entry.address;
-      if (!entry.interface.empty()) return io::choose_local_address(entry.interface, peer);
+      const topology::Host::Nic nic = nic_of(cluster->hosts[id->value], first_link());
+      constexpr const char* kWhy = "of the host's links in the cluster file the fastest";
+      if (!nic.address.empty()) return LocalAddress{nic.address, kWhy};
+      if (!nic.interface.empty()) return chosen(nic.interface, kWhy);
     }
   }
   const auto mine = addresses_in(records[rank]);
-  if (const auto address = common_subnet_address(mine, others)) return to_string(*address);
-  if (others.empty()) return std::string("127.0.0.1");
+  if (const auto address = common_subnet_address(mine, others)) {
+    return LocalAddress{to_string(*address), "in the first subnet that all hosts share"};
+  }
+  if (others.empty()) return LocalAddress{"127.0.0.1", "there is no other host"};
   if (peer.empty()) {
     return base::io_error("no host but this one has an address other than loopback");
   }
-  return io::choose_local_address("", peer);
+  return chosen("", "by the route to another host");
 }
 
 // As many as all hosts of the job have addresses for. An interface that is named is the only one.
@@ -94,6 +107,16 @@ std::uint32_t Job::links() const {
   return static_cast<std::uint32_t>(count);
 }
 
+// With several links in use they are in the order of the file.
+std::size_t Job::first_link() const {
+  if (links() > 1) return 0;
+  std::vector<base::HostId> hosts;
+  for (const auto& record : records) {
+    if (const auto id = find_host(*cluster, host_of(record.host))) hosts.push_back(*id);
+  }
+  return fastest_link(*cluster, hosts);
+}
+
 base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   auto address = local_address();
   if (!address) return address.error();
@@ -108,7 +131,10 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   }
   const std::uint32_t count = links();
   auto wanted = endpoint_options(options, tuning ? &*tuning : nullptr, count);
-  wanted.local_address = std::move(address).value();
+  wanted.local_address = std::move(address.value().address);
+  if (rank == 0) {
+    log.info(fmt::format("packets leave by {}: {}", wanted.local_address, address.value().why));
+  }
   for (std::uint32_t link = 1; link < count; ++link) {
     const auto& entry = cluster->hosts[find_host(*cluster, host)->value];
     wanted.further_addresses.push_back(entry.further[link - 1].address);

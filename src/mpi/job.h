@@ -62,7 +62,12 @@ struct Job {
   const model::Profile* profile_or_null() const { return profile ? &*profile : nullptr; }
 
  private:
-  base::Result<std::string> local_address() const;
+  struct LocalAddress {
+    std::string address;
+    const char* why = "";  // for people
+  };
+  base::Result<LocalAddress> local_address() const;
+  std::size_t first_link() const;
   base::Result<std::unique_ptr<io::Driver>> open() const;
 
   std::mutex mutex_;  // threads may bring up different communicators at once

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "base/text_file.h"
+#include "mpi/machine.h"
 #include "mpi/settings.h"
 #include "mpi/sites.h"
 
@@ -21,12 +21,12 @@ std::string host_name() {
   return name.data();
 }
 
-base::Result<std::string> read_cluster(Job& job, const std::string& unreadable) {
+base::Result<std::string> read_cluster(Job& job, const std::string& named_by) {
   if (job.options.cluster.empty()) return std::string();
-  std::ifstream file(job.options.cluster, std::ios::binary);
-  if (!file) return base::bad_input(unreadable + job.options.cluster);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  auto cluster = topology::parse_cluster(text, job.options.cluster);
+  auto text =
+      base::read_text(job.options.cluster, topology::kClusterFileBytesMax, "a cluster file");
+  if (!text) return base::bad_input(named_by + text.error().message);
+  auto cluster = topology::parse_cluster(text.value(), job.options.cluster);
   if (!cluster) return cluster.error();
   job.cluster = std::move(cluster).value();
   return text;
@@ -37,6 +37,7 @@ base::Result<std::string> read_cluster(Job& job, const std::string& unreadable) 
 base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   job.host = settings.host.empty() ? host_name() : settings.host;
   set_host(record.host, job.host);
+  record.machine = settings.host.empty() ? this_machine() : 0;
   const auto addresses = interface_addresses();
   record.address_count =
       static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
@@ -64,7 +65,7 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   }
   if (auto possible = check_sites(job.options.sites); !possible) return possible;
 
-  const auto text = read_cluster(job, settings.unreadable);
+  const auto text = read_cluster(job, settings.cluster_named_by);
   if (!text) return text.error();
   record.usable = 1;
   record.configuration = configuration_hash(base::shared_options_text(job.options), text.value());

@@ -18,7 +18,7 @@ struct JobSettings {
   std::vector<std::string> options;  // "key=value"; override environment and configuration file
   std::string cluster_file;          // overrides the option; empty: none
   // Precedes the path in the error about a cluster file that cannot be read.
-  std::string unreadable = "cannot read the cluster file ";
+  std::string cluster_named_by;
   // Makes the log of `who`, "rank 3 (h3)", at a level of the option `log`.
   std::function<Log(const std::string& who, const std::string& level)> make_log =
       [](const std::string& who, const std::string& level) { return Log(who, level); };

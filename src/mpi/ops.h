@@ -90,11 +90,11 @@ class MpiOps {
     return code;
   }
 
-  // Collective. Waits until every rank has come or `timeout` is over.
-  virtual base::Status barrier(CommHandle comm, base::Nanos timeout) = 0;
-  // allgather() with a time-out, where some ranks may not come.
-  virtual base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
-                                        std::span<std::byte> all, base::Nanos timeout) = 0;
+  // Collective. Waits until every rank has come, and calls `late` once when that takes longer than
+  // `patience`. With an empty `late` it gives up then, and may leave a request pending in the
+  // library: the job is to be ended.
+  virtual base::Status barrier(CommHandle comm, base::Nanos patience,
+                               const std::function<void()>& late = {}) = 0;
   [[noreturn]] virtual void abort(CommHandle comm, int code) = 0;
 
   // Caches a pointer on a communicator. When the communicator is freed, `on_delete` of AbiOps gets

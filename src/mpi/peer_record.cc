@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <type_traits>
 
 #include "transport/io/address.h"
@@ -83,7 +84,11 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
 plan::Placement place(std::span<const PeerRecord> records, bool apart) {
   std::vector<std::string> hosts;
   for (const auto& record : records) {
-    hosts.push_back(apart ? std::to_string(hosts.size()) : std::string(host_of(record.host)));
+    if (apart) {
+      hosts.push_back(std::to_string(hosts.size()));
+    } else {
+      hosts.push_back(fmt::format("{}/{:08x}", host_of(record.host), record.machine));
+    }
   }
   return plan::Placement::of(std::vector<std::string_view>(hosts.begin(), hosts.end()));
 }
@@ -94,6 +99,23 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
   for (const auto& ranks : placement.ranks) leaders.push_back(records[ranks[leader]]);
   return leaders;
 }
+
+namespace {
+
+// Two hosts that are one in the cluster file; empty: there are none.
+std::string same_name(std::span<const PeerRecord> leaders, std::span<const base::HostId> hosts) {
+  std::map<std::uint32_t, std::size_t> first;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto [known, fresh] = first.try_emplace(hosts[i].value, i);
+    // Ranks of one host may have an endpoint each.
+    if (fresh || on_one_host(leaders[known->second], leaders[i])) continue;
+    return fmt::format("two hosts have the names {} and {}, one host in the cluster file",
+                       host_of(leaders[known->second].host), host_of(leaders[i].host));
+  }
+  return {};
+}
+
+}  // namespace
 
 Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,
                  const topology::Cluster* cluster) {
@@ -113,7 +135,10 @@ Membership judge(std::span<const PeerRecord> records, const plan::Placement& pla
       missing.emplace_back(host_of(leader.host));
     }
   }
-  if (missing.empty()) return membership;
+  if (missing.empty()) {
+    membership.refusal = same_name(leaders, membership.hosts);
+    return membership;
+  }
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   membership.refusal =

@@ -27,7 +27,8 @@ constexpr std::uint32_t kLeadersMax = 8;  // of a host
 // a job waits for them, and TCP's queues hold little, so only parts that are needed are sent.
 struct PeerName {
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t refuses = 0;  // 1: this rank cannot take part; PeerCause says why
+  std::uint32_t machine = 0;  // this_machine()
+  std::uint8_t refuses = 0;   // 1: this rank cannot take part; PeerCause says why
 };
 
 // Gathered only where an algorithm asks for it.

@@ -157,6 +157,26 @@ TEST(Membership, SocketWarningsBecomeOne) {
   EXPECT_EQ(socket_warning(records), "h1 (and on 1 other host): small buffer");
 }
 
+TEST(Membership, MachinesTellHostsOfOneNameApart) {
+  auto records = peers({"worker", "worker", "worker"});
+  records[0].machine = records[2].machine = 7;
+  records[1].machine = 8;
+  const auto placement = place(records);
+  EXPECT_EQ(placement.hosts(), 2u);
+  EXPECT_EQ(placement.host_of, (std::vector<std::uint32_t>{0, 1, 0}));
+  EXPECT_EQ(judge(records, placement, nullptr).refusal, "");
+}
+
+TEST(Membership, HostsOfOneNameAreNotOneHostOfTheClusterFile) {
+  auto records = peers({"h0", "h0.example.org", "h1"});
+  records[0].machine = 7;
+  records[1].machine = 8;
+  records[2].machine = 9;
+  const auto known = cluster({"h0", "h1"});
+  EXPECT_EQ(judge(records, place(records), &known).refusal,
+            "two hosts have the names h0 and h0.example.org, one host in the cluster file");
+}
+
 TEST(Membership, RanksMayShareAHostWhereEachHasAnEndpoint) {
   const auto records = peers({"a", "a", "a"});
   const auto placement = place(records, true);

@@ -22,9 +22,17 @@ constexpr int kAbortCode = 1;
 constexpr std::chrono::milliseconds kAbortStagger{20};
 constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 
-// A rank that is lost does not come to MPI_Finalize either. Until then the responder tells those
-// who have not heard of it.
-constexpr base::Nanos kPatienceAfterLoss = 3 * base::kSecond;
+// 0 without a cluster file.
+double slowest_host_rate(const topology::Cluster* cluster) {
+  double slowest = 0;
+  for (std::size_t i = 0; cluster != nullptr && i < cluster->links.size(); ++i) {
+    const topology::Link& link = cluster->links[i];
+    if (!cluster->is_host(link.from) && !cluster->is_host(link.to)) continue;
+    const double rate = std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
+    slowest = slowest == 0 ? rate : std::min(slowest, rate);
+  }
+  return slowest;
+}
 
 }  // namespace
 
@@ -45,6 +53,7 @@ std::unique_ptr<Session> Session::start(MpiOps& ops, Surroundings surroundings) 
   const Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  session->host_rate_mbit_s_ = slowest_host_rate(job.cluster_or_null());
   if (session->accelerating_) {
     session->load_profile();
     session->load_decisions();
@@ -98,7 +107,7 @@ void Session::warn_of_progress() const {
 }
 
 void Session::read_configuration(JobRecord& record, JobSettings settings) {
-  settings.unreadable = "ALLEMANDE_CLUSTER: cannot read ";
+  settings.cluster_named_by = "ALLEMANDE_CLUSTER: ";
   if (const auto done = set_up(job_, record, settings); !done) {
     return job_.log.error(done.error().message);
   }
@@ -128,7 +137,7 @@ std::optional<int> Session::alltoall(const AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
-  return on_communicator(call.comm, call.name, buffers,
+  return on_communicator(call.comm, call.name, buffers, call.bytes(),
                          [&](Communicator& found) { return found.alltoall(call); });
 }
 
@@ -136,13 +145,14 @@ std::optional<int> Session::alltoall(const AlltoallCall& call) {
 std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const TypedBuffer>, 2> buffers{call.recv, call.send};
-  return on_communicator(call.comm, call.name, buffers,
+  return on_communicator(call.comm, call.name, buffers, std::nullopt,
                          [&](Communicator& found) { return found.alltoall_blocks(call); });
 }
 
 template <class Buffers, class Exchange>
 std::optional<int> Session::on_communicator(CommHandle comm, const char* function,
-                                            const Buffers& buffers, Exchange exchange) {
+                                            const Buffers& buffers,
+                                            std::optional<std::uint64_t> bytes, Exchange exchange) {
   reap();
   Communicator* communicator = nullptr;
   if (const int code = find_or_create(comm, communicator); code != kMpiSuccess) {
@@ -150,6 +160,7 @@ std::optional<int> Session::on_communicator(CommHandle comm, const char* functio
   }
   std::optional<int> code;
   bool everywhere = true;  // in host memory
+  if (communicator != nullptr) communicator->come(bytes);
   if (communicator != nullptr && communicator->accelerates()) {
     if (in_host_memory(comm, buffers, everywhere) != kMpiSuccess) {
       return communicator->withdraw(
@@ -230,7 +241,10 @@ int Session::find_or_create(CommHandle comm, Communicator*& found) {
   }
   {
     const std::lock_guard lock(mutex_);
-    if (not_kept_.count(comm) != 0) return kMpiSuccess;
+    if (const auto known = not_kept_.find(comm); known != not_kept_.end()) {
+      found = known->second;
+      return kMpiSuccess;
+    }
   }
   Shape shape;
   if (const int code = describe(comm, shape); code != kMpiSuccess) return code;
@@ -246,7 +260,7 @@ Communicator* Session::open(CommHandle comm, const Shape& shape) {
   {
     const std::lock_guard lock(mutex_);
     communicators_.push_back(std::move(made));
-    if (!kept) not_kept_.insert(comm);
+    if (!kept) not_kept_[comm] = communicator;
   }
   if (shape.inter) {
     communicator->pass_through("it is an intercommunicator");
@@ -254,7 +268,17 @@ Communicator* Session::open(CommHandle comm, const Shape& shape) {
     // They may run without allemande: nothing can be agreed on with them.
     communicator->pass_through("it has ranks of another job");
   } else {
-    communicator->bring_up(kept ? "" : "MPI does not keep what belongs to the communicator");
+    const std::string_view refusal =
+        kept ? "" : "MPI does not keep what belongs to the communicator";
+    // Which communicator it is all ranks know alike of this one alone: threads may come to others
+    // in any order. Nonblocking calls, where they are asked for, want a communicator that is up.
+    const bool at_once =
+        comm == job_.ops.world() || !wants_trials(job_.options) || wants_threads(job_.options);
+    if (at_once) {
+      communicator->bring_up(refusal);
+    } else {
+      communicator->bring_up_when_due({host_rate_mbit_s_, job_.options.time_scale}, refusal);
+    }
   }
   return communicator;
 }
@@ -276,23 +300,28 @@ void Session::reap() {
   for (const auto& communicator : dead) communicator->close();
 }
 
+void Session::passed_by(std::string_view function, std::string_view tool) const {
+  if (!accelerating_ || job_.rank != 0) return;
+  job_.log.warning(fmt::format(
+      "{}: {} calls the MPI library's own function, past allemande: these calls are not "
+      "accelerated. Preload it in front of allemande: LD_PRELOAD={}:LIBRARY, with what "
+      "`allemande preload` prints as LIBRARY",
+      function, tool, tool));
+}
+
 // A rank may still miss what this one has sent last: nobody closes sockets before everybody has
-// come here, and until then the responder answers.
+// come here, and until then the responder answers. Without a limit, as MPI_Finalize has none: a
+// request that is still pending there hangs MPICH, and a rank that has given up, or that others
+// believe lost, may be alive and late.
 void Session::finish() {
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
-    const bool lost =
-        std::any_of(communicators_.begin(), communicators_.end(), [](const auto& one) {
-          return one->failed() && one->failure_code() == base::ErrorCode::kPeerLost;
-        });
-    const base::Nanos timeout = peer_timeout(job_.options);
-    const base::Nanos after_loss = base::slowed(kPatienceAfterLoss, job_.options.time_scale);
-    const base::Nanos patience = lost ? std::min(after_loss, timeout) : timeout;
-    const auto settled = job_.ops.barrier(job_.ops.world(), patience);
-    if (!settled) {
-      job_.log.warning(fmt::format("MPI_Finalize: {} within {} s", settled.error().message,
+    const base::Nanos patience = peer_timeout(job_.options);
+    const auto settled = job_.ops.barrier(job_.ops.world(), patience, [&] {
+      job_.log.warning(fmt::format("MPI_Finalize: not every rank has come within {} s, and waits",
                                    patience / base::kSecond));
-    }
+    });
+    if (!settled) job_.log.warning("MPI_Finalize: " + settled.error().message);
     for (const auto& communicator : communicators_) communicator->raise_late_failure();
     // The states stay: MPI_Finalize may yet report communicators as freed.
     for (const auto& communicator : communicators_) communicator->close();
@@ -305,7 +334,7 @@ void Session::finish() {
         stats.rejected_unknown = unknown;
       });
     }
-    if (settled && job_.agreement.stats) write_stats(patience);
+    if (settled && job_.agreement.stats) write_stats();
     store_decisions();
   }
   job_.close_driver();
@@ -313,15 +342,12 @@ void Session::finish() {
   job_.ops.close();
 }
 
-// A rank that has lost patience at the barrier before is not here, even if the others passed it.
-void Session::write_stats(base::Nanos patience) {
+void Session::write_stats() {
   const StatsRecord mine = job_.stats.record();
   std::vector<StatsRecord> all(job_.records.size());
-  if (const auto gathered =
-          job_.ops.allgather_within(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
-                                    std::as_writable_bytes(std::span(all)), patience);
-      !gathered) {
-    job_.log.warning("ALLEMANDE_STATS: " + gathered.error().message);
+  if (job_.ops.allgather(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
+                         std::as_writable_bytes(std::span(all))) != kMpiSuccess) {
+    job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
     return;
   }
   const std::string path = path_for_rank(job_.options.stats, job_.rank);

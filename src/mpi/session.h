@@ -1,11 +1,13 @@
 // Allemande between MPI_Init and MPI_Finalize, for every MPI ABI.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <string_view>
 #include <vector>
 
 #include "mpi/communicator.h"
@@ -43,6 +45,8 @@ class Session {
   void finish();
 
   bool accelerating() const { return accelerating_; }
+  // Says on rank 0 that `tool` calls the MPI library's own function, where nothing is accelerated.
+  void passed_by(std::string_view function, std::string_view tool) const;
   bool starting() const {
     return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
            wants_threads(job_.options);
@@ -67,10 +71,10 @@ class Session {
   bool compare(const JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 
-  // `buffers` holds spans of TypedBuffer.
+  // `buffers` holds spans of TypedBuffer; `bytes` go from each rank to each, where all know.
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
-                                     Exchange exchange);
+                                     std::optional<std::uint64_t> bytes, Exchange exchange);
   // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
   template <class Buffers>
   int in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere);
@@ -83,7 +87,7 @@ class Session {
   int describe(CommHandle comm, Shape& shape) const;
   Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
-  void write_stats(base::Nanos patience);
+  void write_stats();
   void load_profile();  // session_profile.cc
   // session_decisions.cc
   void load_decisions();
@@ -93,11 +97,11 @@ class Session {
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
-  bool keeps_decisions_ = false;           // rank 0 has a decision file, and it is missing or valid
-  std::vector<tuning::Decision> in_file_;  // on rank 0: what the file held
-  std::mutex mutex_;                       // guards communicators_; never held while MPI is called
+  double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
+  bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
+  std::mutex mutex_;              // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<Communicator>> communicators_;
-  std::set<CommHandle> not_kept_;  // MPI refused to keep their state: calls pass through
+  std::map<CommHandle, Communicator*> not_kept_;  // MPI refused to keep their state
 };
 
 }  // namespace alm::mpi

@@ -2,8 +2,7 @@
 // decide alike.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
+#include <vector>
 
 #include "mpi/decision_file.h"
 #include "mpi/safe_collectives.h"
@@ -21,11 +20,9 @@ void Session::load_decisions() {
     auto read = read_decisions(job_.options.decisions);
     if (read) {
       keeps_decisions_ = true;
-      in_file_ = std::move(read).value();
-      std::vector<tuning::Decision> fitting;
-      std::copy_if(in_file_.begin(), in_file_.end(), std::back_inserter(fitting),
-                   [&](const tuning::Decision& one) { return one.shape == job_.shape; });
-      mine = tuning::format_decisions(fitting);
+      std::erase_if(read.value(),
+                    [&](const tuning::Decision& one) { return !(one.shape == job_.shape); });
+      mine = tuning::format_decisions(read.value());
     } else {
       job_.log.warning(
           fmt::format("ALLEMANDE_DECISIONS: {}. It is left alone, and everything is tried anew.",
@@ -42,9 +39,8 @@ void Session::load_decisions() {
 void Session::store_decisions() {
   const auto recorded = job_.recorded();
   if (!keeps_decisions_ || recorded.empty()) return;
-  for (const tuning::Decision& one : recorded) tuning::merge(in_file_, one);
-  if (const auto written = write_decisions(job_.options.decisions, in_file_); !written) {
-    job_.log.warning(written.error().message);
+  if (const auto added = add_decisions(job_.options.decisions, recorded); !added) {
+    job_.log.warning(added.error().message);
   }
 }
 

@@ -1,10 +1,10 @@
 // The profile of the network: rank 0 reads it and tells the others, so that all foresee alike.
 #include <fmt/format.h>
 
+#include "base/text_file.h"
 #include "mpi/profile_file.h"
 #include "mpi/safe_collectives.h"
 #include "mpi/session.h"
-#include "mpi/text_file.h"
 
 namespace alm::mpi {
 
@@ -13,7 +13,7 @@ void Session::load_profile() {
   const std::string& path = job_.options.profile;
   std::string mine;
   if (job_.rank == 0) {
-    auto text = read_text(path, model::kProfileBytesMax);
+    auto text = base::read_text(path, model::kProfileBytesMax, "a profile");
     auto parsed = text ? model::parse_profile(text.value(), path) : text.error();
     std::string why = parsed ? other_network(parsed.value(), job_) : parsed.error().message;
     if (parsed && !why.empty()) why = fmt::format("{} is of another network: {}", path, why);

@@ -72,7 +72,10 @@ TEST_F(SessionTest, AConfigurationThatIsInvalidOnOneRankIsWarnedOfAndAccelerates
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("not valid on rank 1 (h1)"));
   ASSERT_EQ(ends[1].logged.size(), 1u);
-  EXPECT_EQ(ends[1].logged[0], "ALLEMANDE_CLUSTER: cannot read /nonexistent/cluster.toml");
+  EXPECT_EQ(
+      ends[1].logged[0],
+      "ALLEMANDE_CLUSTER: /nonexistent/cluster.toml: cannot be read: No such file or directory; "
+      "expected a cluster file");
   EXPECT_TRUE(ends[2].logged.empty());
 }
 
@@ -157,6 +160,33 @@ TEST_F(SessionTest, ACommunicatorWithTheHandleOfAFreedOneIsBroughtUpAnew) {
   for (const End& end : ends) EXPECT_TRUE(end.good);
   EXPECT_EQ(job.calls(0)["set_state"], 4);
   EXPECT_EQ(job.calls(0)["native"], 0);
+}
+
+TEST_F(SessionTest, ACommunicatorOfAFewShortCallsIsNotBroughtUp) {
+  options.front() = "trials=on";
+  FakeJob job(kRanks);
+  const auto ends = run(job, [&](FakeProcess& process) {
+    const auto before = job.calls(process.rank)["allgather"];
+    for (int times = 0; times < 5; ++times) {
+      process.alltoall(kOther);
+      process.alltoall(kOther);
+      Session::communicator_freed(process.ops.free(kOther));
+    }
+    EXPECT_EQ(job.calls(process.rank)["native"], 10);
+    EXPECT_EQ(job.calls(process.rank)["allgather"], before);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+}
+
+TEST_F(SessionTest, ACommunicatorIsBroughtUpWhenItsCallsHaveCostAsMuch) {
+  options.front() = "trials=on";
+  FakeJob job(kRanks);
+  const auto ends = run(job, [&](FakeProcess& process) {
+    const auto before = job.calls(process.rank)["allgather"];
+    for (int call = 0; call < 100; ++call) process.alltoall(kOther);
+    EXPECT_GT(job.calls(process.rank)["allgather"], before);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
 }
 
 TEST_F(SessionTest, BlocksOfAnySizesAreTriedWhereTheNetworkIsKnown) {
@@ -285,13 +315,18 @@ TEST_F(SessionTest, StatisticsOfAllRanksAreWrittenByTheFirst) {
 
 TEST_F(SessionTest, StatisticsThatCannotBeGatheredAreWarnedOf) {
   options.push_back("stats=" + path("stats.json"));
+  FakeJob sound(kRanks);
+  const auto body = [](FakeProcess& process) { process.alltoall(kWorld); };
+  run(sound, body);
+  std::filesystem::remove(path("stats.json"));
   FakeJob job(kRanks);
-  job.fail({0, "allgather_within", 1});
-  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  job.fail({0, "allgather", sound.calls(0)["allgather"]});
+  const auto ends = run(job, body);
   for (const End& end : ends) EXPECT_TRUE(end.good);
   EXPECT_FALSE(std::filesystem::exists(path("stats.json")));
   ASSERT_EQ(ends[0].logged.size(), 1u);
-  EXPECT_THAT(ends[0].logged[0], HasSubstr("ALLEMANDE_STATS: not every rank has come"));
+  EXPECT_THAT(ends[0].logged[0],
+              HasSubstr("ALLEMANDE_STATS: the ranks' counters cannot be gathered"));
 }
 
 TEST_F(SessionTest, StatisticsThatCannotBeWrittenAreWarnedOf) {

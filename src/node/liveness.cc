@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace alm::node {
 namespace {
@@ -65,36 +66,46 @@ Life LivenessFile::life_of(std::uint64_t byte) const {
   return state == 'T' || state == 't' ? Life::kStopped : Life::kAlive;
 }
 
-base::Result<std::shared_ptr<const LivenessFile>> LivenessFiles::own(std::uint64_t number) {
-  const std::lock_guard guard(mutex_);
-  if (auto found = own_.lock()) return found;
-  const int file = ::memfd_create("allemande-liveness", MFD_CLOEXEC);
-  if (file < 0) return failure("memfd_create");
-  const std::shared_ptr<const LivenessFile> made(new LivenessFile(file, inode_of(file)));
-  if (auto locked = made->lock(number); !locked) return locked.error();
-  own_ = made;
-  open_[made->inode()] = made;
-  return made;
+LivenessFiles::Handle LivenessFiles::another_user(std::uint64_t inode) {
+  Opened& opened = state_->open.at(inode);
+  ++opened.users;
+  return {opened.file.get(), [state = state_, inode](const LivenessFile*) {
+            const std::lock_guard guard(state->mutex);
+            const auto found = state->open.find(inode);
+            if (--found->second.users == 0) state->open.erase(found);
+          }};
 }
 
-base::Result<std::shared_ptr<const LivenessFile>> LivenessFiles::of(pid_t host_leader, int file,
-                                                                    std::uint64_t inode,
-                                                                    std::uint64_t number) {
-  const std::lock_guard guard(mutex_);
-  std::erase_if(open_, [](const auto& one) { return one.second.expired(); });
-  if (const auto known = open_.find(inode); known != open_.end()) {
-    if (auto found = known->second.lock()) return found;
-  }
+base::Result<LivenessFiles::Handle> LivenessFiles::locked(std::unique_ptr<const LivenessFile> file,
+                                                          std::uint64_t number) {
+  if (auto locked = file->lock(number); !locked) return locked.error();
+  const std::uint64_t inode = file->inode();
+  state_->open[inode].file = std::move(file);
+  return another_user(inode);
+}
+
+base::Result<LivenessFiles::Handle> LivenessFiles::own(std::uint64_t number) {
+  const std::lock_guard guard(state_->mutex);
+  if (state_->open.contains(state_->own)) return another_user(state_->own);
+  const int file = ::memfd_create("allemande-liveness", MFD_CLOEXEC);
+  if (file < 0) return failure("memfd_create");
+  std::unique_ptr<const LivenessFile> made(new LivenessFile(file, inode_of(file)));
+  state_->own = made->inode();
+  return locked(std::move(made), number);
+}
+
+base::Result<LivenessFiles::Handle> LivenessFiles::of(pid_t host_leader, int file,
+                                                      std::uint64_t inode, std::uint64_t number) {
+  const std::lock_guard guard(state_->mutex);
+  if (state_->open.contains(inode)) return another_user(inode);
   const std::string path = fmt::format("/proc/{}/fd/{}", host_leader, file);
   const int own = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (own < 0) return failure(path);
-  const std::shared_ptr<const LivenessFile> made(new LivenessFile(own, inode_of(own)));
+  std::unique_ptr<const LivenessFile> made(new LivenessFile(own, inode_of(own)));
   if (made->inode() != inode) {
     return base::io_error(path + " is not the file that shows who lives on this host");
   }
-  if (auto locked = made->lock(number); !locked) return locked.error();
-  open_[inode] = made;
-  return made;
+  return locked(std::move(made), number);
 }
 
 }  // namespace alm::node

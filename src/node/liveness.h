@@ -39,7 +39,8 @@ class LivenessFile {
 };
 
 // The liveness files that this process has open. It may open each file only once: the kernel drops
-// the locks of a process when any of its descriptors of the file is closed.
+// the locks of a process when any of its descriptors of the file is closed. So the last user closes
+// the file with the mutex held, and another thread gets a file that is open or opens it after that.
 class LivenessFiles {
  public:
   // own() and of() lock byte `number`, which no other process of the host uses. The file stays open
@@ -52,9 +53,22 @@ class LivenessFiles {
                                                        std::uint64_t inode, std::uint64_t number);
 
  private:
-  std::mutex mutex_;
-  std::weak_ptr<const LivenessFile> own_;
-  std::map<std::uint64_t, std::weak_ptr<const LivenessFile>> open_;  // by inode
+  using Handle = std::shared_ptr<const LivenessFile>;
+  struct Opened {
+    std::unique_ptr<const LivenessFile> file;
+    std::uint64_t users = 0;
+  };
+  struct State {
+    std::mutex mutex;
+    std::map<std::uint64_t, Opened> open;  // by inode
+    std::uint64_t own = 0;                 // inode; 0 or one that is no longer open: none
+  };
+
+  // With the mutex held.
+  Handle another_user(std::uint64_t inode);
+  base::Result<Handle> locked(std::unique_ptr<const LivenessFile> file, std::uint64_t number);
+
+  std::shared_ptr<State> state_ = std::make_shared<State>();  // lives as long as its handles
 };
 
 }  // namespace alm::node

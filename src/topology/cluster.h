@@ -97,6 +97,8 @@ struct Cluster {
   const std::string& node_name(NodeId node) const;
 };
 
+constexpr std::size_t kClusterFileBytesMax = 32u << 20;
+
 // Errors are kBadInput and read "FILE:LINE: key `x`: what is wrong; expected ...".
 base::Result<Cluster> load_cluster(const std::string& path);
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name);

@@ -2,14 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <unordered_map>
 
-#include "base/plain_text.h"
+#include "base/text_file.h"
+#include "base/toml.h"
 #include "topology/cluster.h"
 #include "topology/cluster_table.h"
 #include "topology/section.h"
@@ -20,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kFormat = 1;
 constexpr std::uint32_t kQueueMaxPackets = 10'000'000;
-constexpr std::uintmax_t kFileBytesMax = 32u << 20;
 constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};
 constexpr Range kRateOrNone{.low = 0, .high = 1e9};
 constexpr Range kAlphaOrNone{.low = 0, .high = 1000};
@@ -425,39 +420,15 @@ base::Result<Cluster> read_cluster(const toml::table& root, std::string_view sou
 }
 
 base::Result<Cluster> parse_cluster(std::string_view text, std::string_view source_name) {
-  const base::Result<std::string> plain = base::plain_text(text, source_name);
-  if (!plain) return plain.error();
-  const toml::parse_result parsed = toml::parse(plain.value());
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return base::bad_input(fmt::format("{}:{}: not valid TOML: {}", source_name,
-                                       std::max(error.source().begin.line, std::uint32_t{1}),
-                                       error.description()));
-  }
-  return read_cluster(parsed.table(), source_name);
+  const auto root = base::parse_toml(text, source_name);
+  if (!root) return root.error();
+  return read_cluster(root.value(), source_name);
 }
 
 base::Result<Cluster> load_cluster(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) {
-    return base::bad_input(
-        fmt::format("{}: cannot be read: {}; expected a cluster file", path, error.message()));
-  }
-  if (size > kFileBytesMax) {
-    return base::bad_input(
-        fmt::format("{}: {} bytes is too large; expected a cluster file of at "
-                    "most {}",
-                    path, size, kFileBytesMax));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    return base::bad_input(
-        fmt::format("{}: cannot be read: {}; expected a cluster file", path, std::strerror(errno)));
-  }
-  return parse_cluster(text.str(), path);
+  const auto text = base::read_text(path, kClusterFileBytesMax, "a cluster file");
+  if (!text) return text.error();
+  return parse_cluster(text.value(), path);
 }
 
 }  // namespace alm::topology

@@ -55,8 +55,8 @@ class Warnings {
       const double above = rate_above(node);
       if (above == 0 || sent[node] <= above) continue;
       warn(node, fmt::format("{} hosts can send {:g} Mbit/s, more than the {:g} Mbit/s above them: "
-                             "packets gather at that port, and a window for evenly spread traffic "
-                             "may overflow it",
+                             "packets wait at that port; balanced schedules keep within its queue, "
+                             "other traffic may not",
                              hosts[node], sent[node], above));
     }
   }

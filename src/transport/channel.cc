@@ -173,6 +173,8 @@ base::Nanos Channel::not_entered_at(PeerId peer) const {
   return impl_->engine.not_entered_at(peer);
 }
 
+bool Channel::absent(PeerId peer) const { return impl_->engine.absent(peer); }
+
 void Channel::be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere) {
   impl_->engine.be_elsewhere(elsewhere);
 }

@@ -128,6 +128,7 @@ class Channel {
   // two channels, the orders differ.
   std::optional<Engine::Ahead> ahead(PeerId peer) const;
   base::Nanos not_entered_at(PeerId peer) const;
+  bool absent(PeerId peer) const;
   void be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere);
   std::optional<Engine::Elsewhere> elsewhere(PeerId peer) const;
   std::uint64_t sends_to(PeerId peer) const;  // bytes in the running exchange

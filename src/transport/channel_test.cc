@@ -424,6 +424,7 @@ TEST(Channel, APeerThatHasNotEnteredSaysSo) {
   EXPECT_FALSE(group[1].ahead(0));
   for (int step = 0; step < 300; ++step, now += 10 * base::kMillisecond) group.flow(now);
   EXPECT_GE(group[0].not_entered_at(1), base::kSecond);
+  EXPECT_TRUE(group[0].absent(1));
   ASSERT_TRUE(group[1].ahead(0));
   EXPECT_EQ(group[1].ahead(0)->since, base::kSecond);
   EXPECT_EQ(group[1].ahead(0)->sends, 3 * kPacket);
@@ -431,6 +432,7 @@ TEST(Channel, APeerThatHasNotEnteredSaysSo) {
   group.start(1, now, 3 * kPacket);
   EXPECT_FALSE(group[1].ahead(0));
   group.flow(now);
+  EXPECT_FALSE(group[0].absent(1));
   EXPECT_TRUE(group[0].complete());
 }
 

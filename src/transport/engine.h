@@ -173,6 +173,8 @@ class Engine {
   std::optional<Ahead> ahead(PeerId peer) const;
   // When the peer last said that it has not entered the running exchange; 0: never.
   base::Nanos not_entered_at(PeerId peer) const;
+  // It has said so, and nothing of the running exchange has come from it since.
+  bool absent(PeerId peer) const;
 
   // While this rank is in a call but in no exchange of this engine: the number of the call, equal
   // on all ranks, and the bytes it sends to each rank by other means. It is the answer to peers

@@ -9,7 +9,7 @@ namespace alm::transport {
 namespace {
 
 // 1 / kResendPart of the window may be resends. With four at once, as short queues want it, a
-// thousand losses on a long route took sixty round trips (docs/adr/0055).
+// thousand losses on a long route took sixty round trips (docs/adr/0056).
 constexpr std::uint32_t kResendPart = 4;
 
 }  // namespace

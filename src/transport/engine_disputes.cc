@@ -86,6 +86,11 @@ base::Nanos Engine::not_entered_at(PeerId peer) const {
   return running_ ? asides_[peer].not_entered_at : 0;
 }
 
+bool Engine::absent(PeerId peer) const {
+  const ReceiveWindow& recv = peers_[peer].recv;
+  return not_entered_at(peer) != 0 && recv.seen == 0 && !recv.complete();
+}
+
 std::optional<Engine::Elsewhere> Engine::elsewhere(PeerId peer) const {
   return running_ ? asides_[peer].elsewhere : std::nullopt;
 }

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <optional>
 
-#include "base/plain_text.h"
 #include "base/toml.h"
 
 namespace alm::tuning {
@@ -129,6 +128,30 @@ Decision read(const toml::table& table, std::string& wrong) {
   return decision;
 }
 
+std::string table_text(const Decision& one) {
+  std::string text = fmt::format("\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\n",
+                                 toml_text(one.shape.version), toml_text(one.shape.mpi),
+                                 toml_text(one.shape.configuration));
+  if (!one.shape.profile.empty()) {
+    text += fmt::format("profile = {}\n", toml_text(one.shape.profile));
+  }
+  text += fmt::format(
+      "calls = {}\nranks = {}\nhosts = {}\nleast_bytes = {}\nmost_bytes = {}\nchosen = {}\n"
+      "why = {}\nway = [\n",
+      toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
+      toml_text(one.chosen), toml_text(one.why));
+  for (const auto& way : one.ways) {
+    text += fmt::format("  {{ key = {}, name = {}, time_us = {:.3f}, seen = {}, packets = {}",
+                        toml_text(way.key), toml_text(way.name), microseconds(way.time), way.seen,
+                        way.packets);
+    if (way.predicted > 0) {
+      text += fmt::format(", predicted_us = {:.3f}", microseconds(way.predicted));
+    }
+    text += " },\n";
+  }
+  return text + "]\n";
+}
+
 }  // namespace
 
 std::string why_chosen(const Trial& trial) {
@@ -173,29 +196,17 @@ std::string format_decisions(std::span<const Decision> all) {
       "# `allemande explain FILE` prints it. Times are those of the slowest rank.\n"
       "decisions = {}\n",
       kFormat);
-  for (const Decision& one : all) {
-    text += fmt::format("\n[[decision]]\nversion = {}\nmpi = {}\nconfiguration = {}\n",
-                        toml_text(one.shape.version), toml_text(one.shape.mpi),
-                        toml_text(one.shape.configuration));
-    if (!one.shape.profile.empty()) {
-      text += fmt::format("profile = {}\n", toml_text(one.shape.profile));
+  std::vector<std::string> tables;  // the latest first
+  std::size_t bytes = text.size();
+  for (auto one = all.rbegin(); one != all.rend(); ++one) {
+    tables.push_back(table_text(*one));
+    bytes += tables.back().size();
+    if (bytes > kDecisionFileBytesMax) {
+      tables.pop_back();
+      break;
     }
-    text += fmt::format(
-        "calls = {}\nranks = {}\nhosts = {}\nleast_bytes = {}\nmost_bytes = {}\nchosen = {}\n"
-        "why = {}\nway = [\n",
-        toml_text(one.calls), one.ranks, one.hosts, one.least_bytes, one.most_bytes,
-        toml_text(one.chosen), toml_text(one.why));
-    for (const auto& way : one.ways) {
-      text += fmt::format("  {{ key = {}, name = {}, time_us = {:.3f}, seen = {}, packets = {}",
-                          toml_text(way.key), toml_text(way.name), microseconds(way.time), way.seen,
-                          way.packets);
-      if (way.predicted > 0) {
-        text += fmt::format(", predicted_us = {:.3f}", microseconds(way.predicted));
-      }
-      text += " },\n";
-    }
-    text += "]\n";
   }
+  for (auto table = tables.rbegin(); table != tables.rend(); ++table) text += *table;
   return text;
 }
 
@@ -204,14 +215,9 @@ base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::
     return base::bad_input(fmt::format("{} is no decision file of allemande: {}", file, what));
   };
   if (text.size() > kDecisionFileBytesMax) return refuse("it is larger than 1 MiB");
-  const auto plain = base::plain_text(text, file);
-  if (!plain) return refuse(plain.error().message);
-  const auto parsed = toml::parse(plain.value(), file);
-  if (!parsed) {
-    return refuse(fmt::format("line {}: {}", parsed.error().source().begin.line,
-                              parsed.error().description()));
-  }
-  const toml::table& root = parsed.table();
+  const auto parsed = base::parse_toml(text, file);
+  if (!parsed) return refuse(parsed.error().message);
+  const toml::table& root = parsed.value();
   const auto format = root["decisions"].value_exact<std::int64_t>();
   if (format && *format > 0 && *format < kFormat) {
     return base::bad_input(fmt::format(

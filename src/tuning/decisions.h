@@ -61,6 +61,7 @@ std::string why_chosen(const Trial& trial);
 bool same_subject(const Decision& a, const Decision& b);
 void merge(std::vector<Decision>& all, Decision decision);
 
+// The latest of them that fit kDecisionFileBytesMax, all in most cases.
 std::string format_decisions(std::span<const Decision> all);
 // Errors name `file`.
 base::Result<std::vector<Decision>> parse_decisions(std::string_view text, std::string_view file);

@@ -244,7 +244,7 @@ static void options_body(struct rank* rank) {
   expect_create(rank, bad, ALM_ERROR_CONFIG, "`many` is not valid; expected an integer");
   expect_create(rank, over_mpi, ALM_ERROR_CONFIG, "transport");
   expect_create(rank, disabled, ALM_ERROR_UNAVAILABLE, "switched off");
-  expect_create(rank, no_file, ALM_ERROR_CONFIG, "cannot read the cluster file /nowhere");
+  expect_create(rank, no_file, ALM_ERROR_CONFIG, "/nowhere/cluster.toml: cannot be read");
   expect_create(rank, window, ALM_ERROR_CONFIG, "differ on rank 1");
   expect_create(rank, only_one, ALM_ERROR_CONFIG,
                 rank->self == 0 ? "`x` is not valid" : "not valid on rank 0");

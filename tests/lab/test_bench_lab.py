@@ -139,7 +139,7 @@ def test_several_ranks_per_host_run_where_they_were_asked_to(
 
 def test_a_finished_sweep_is_not_measured_again(cluster: Path, tmp_path: Path) -> None:
     command = [
-        *(sys.executable, "-m", "allemande.bench.sweep", "--clusters", str(cluster)),
+        *(sys.executable, "-m", "allemande.study.sweep", "--clusters", str(cluster)),
         *("--scale", "1", "--sizes", "3,1500", "--rounds", "1", "--trial-calls", "20"),
         *("--against", "openmpi,openmpi:bruck,allemande+openmpi", "--out", str(tmp_path / "out")),
     ]

@@ -15,7 +15,7 @@ import pytest
 from tests.lab_processes import name_of_process, processes_of
 
 from allemande.errors import BadInput, Failed
-from allemande.lab import Lab, registry
+from allemande.lab import Lab, processor_group, registry
 
 Check = Callable[[], None]
 Find = Callable[[], set[str]]
@@ -118,6 +118,23 @@ def test_interrupt_ends_the_run_and_leaves_nothing(
     wait_for(started.exists)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(PATIENCE_S) != 0
+    nothing_left()
+
+
+@pytest.mark.alone
+def test_killing_the_run_leaves_no_group_of_processes(
+    cluster: Path, nothing_left: Check, registry_base: Path
+) -> None:
+    group = processor_group.make()
+    if group is None:
+        pytest.skip("no group may be made here")
+    started = registry_base / "started"
+    command = [*ALLEMANDE, "run", str(cluster), "-n", "2", "--", "sh", "-c", sleeper(started)]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+    wait_for(started.exists)
+    process.kill()
+    process.wait(PATIENCE_S)
+    wait_for(lambda: not group.exists())
     nothing_left()
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
-from allemande.bench.timeline import Request
+from allemande.bench.timeline import TimelineRequest
 from allemande.errors import Failed
 from allemande.lab import Lab, booting
 from allemande.lab.lookout import Lookout
@@ -24,12 +25,14 @@ def test_a_timeline_of_stock_shows_drops(nothing_left: Callable[[], None]) -> No
     beyond that in every call: after losses a short block may pass without another one."""
     effort = Effort(rounds=1, warmup=0, calls=1, seconds=0)
     result = compare(
-        "shallow-4x2",
-        0.5,
-        [200_000],
-        parse_candidates(["openmpi:linear,openmpi"]),
-        effort,
-        timeline=Request(200_000, ("openmpi:linear",)),
+        Request(
+            "shallow-4x2",
+            [200_000],
+            parse_candidates(["openmpi:linear,openmpi"]),
+            effort,
+            scale=0.5,
+            timeline=TimelineRequest(200_000, ("openmpi:linear",)),
+        )
     )
     assert not result.failed, result.warnings
     (line,) = result.timelines

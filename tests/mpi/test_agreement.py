@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import Bench
+from tests.mpi.mpi_job import ALWAYS_OURS, Bench
 
 ABORT_WITHIN_S = 20
 
@@ -26,6 +26,20 @@ def test_a_half_preloaded_job_ends_with_the_reason(bench: Bench) -> None:
     assert "CORRECT" not in done.out
     assert "did not forward LD_PRELOAD" in done.err
     assert "allemande run -- mpirun" in done.err
+
+
+# As containers may be that were made from one image.
+def test_hosts_of_one_name_are_told_apart(bench: Bench) -> None:
+    rename = "echo worker > /proc/sys/kernel/hostname"
+    program = bench.program("repeat")
+    script = bench.script(
+        "renamed", f'exec unshare --uts sh -c \'{rename}; exec {program} "$@"\' sh "$@"'
+    )
+    done = bench.run(script, "3", "1000", env={"ALLEMANDE_CLUSTER": "", **ALWAYS_OURS})
+    done.check()
+    assert done.stats["exchanges"] == 3 * len(bench.lab.hosts)
+    assert done.stats["communicators_udp"] == len(bench.lab.hosts)
+    assert not done.warnings
 
 
 def test_unequal_options_pass_through(bench: Bench) -> None:
@@ -61,7 +75,7 @@ def test_equal_contents_of_different_files_agree(bench: Bench, tmp_path: Path) -
     [
         ("ALLEMANDE_WINDOW_PACKETS=many", "ALLEMANDE_WINDOW_PACKETS: `many` is not valid"),
         ("ALLEMANDE_WINDOWS=3", "ALLEMANDE_WINDOWS: unknown"),
-        ("ALLEMANDE_CLUSTER=/no/such.toml", "cannot read /no/such.toml"),
+        ("ALLEMANDE_CLUSTER=/no/such.toml", "/no/such.toml: cannot be read"),
     ],
 )
 def test_invalid_options_on_one_rank(bench: Bench, setting: str, message: str) -> None:

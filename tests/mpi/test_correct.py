@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.mpi.mpi_job import Bench
+from tests.mpi.mpi_job import ALWAYS_OURS, Bench
 
 
 @pytest.mark.parametrize("what", ["sizes", "types", "communicators", "children"])
@@ -15,16 +15,28 @@ def test_every_byte_is_right(bench: Bench, what: str) -> None:
     assert not done.warnings
 
 
+def test_types_with_large_counts_are_as_any_other(bench: Bench) -> None:
+    if bench.platform.interface == "openmpi":
+        pytest.skip("it has no constructors of MPI 4")
+    done = bench.run("large_types", env=ALWAYS_OURS)
+    done.check()
+    assert done.stats["exchanges"] == 20 * len(bench.lab.hosts)
+    assert not done.warnings
+
+
 def test_threads_on_communicators_of_their_own_exchange(bench: Bench) -> None:
     done = bench.run("correct", "threads")
     done.check()
     assert done.stats["exchanges"] == 120 * len(bench.lab.hosts)
 
 
-def test_a_late_rank_is_waited_for(bench: Bench) -> None:
-    done = bench.run("correct", "late", env={"ALLEMANDE_PEER_TIMEOUT_S": "2"})
+def test_a_late_rank_is_waited_for_and_named(bench: Bench) -> None:
+    env = {"ALLEMANDE_PEER_TIMEOUT_S": "2", "ALLEMANDE_PEER_WARNING_S": "1", **ALWAYS_OURS}
+    done = bench.run("correct", "late", env=env)
     done.check()
     assert done.stats["exchanges"] == 2 * len(bench.lab.hosts)
+    (warning,) = done.warnings
+    assert "rank 1 on h1 has not entered MPI_Alltoall for " in warning
 
 
 def test_every_byte_is_right_over_several_paths(bench: Bench) -> None:

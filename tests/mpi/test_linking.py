@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import ALWAYS_OURS, Bench
+from tests.mpi.mpi_job import ALWAYS_OURS, SOURCES, Bench
 
 from allemande.lab.mpi_launch import prefix
 from allemande.preload import LIBRARIES, library_path
@@ -113,7 +113,66 @@ def test_another_tool_sees_every_call(bench: Bench, order: str) -> None:
     assert done.stats["exchanges"] == 24 * ranks
 
 
-def build_module(bench: Bench, name: str) -> None:
-    source = Path(__file__).parent / "programs" / "modules" / f"{name}.c"
-    command = [str(bench.platform.compiler), "-shared", "-fPIC", "-Wall"]
-    subprocess.run([*command, "-o", bench.folder / f"{name}.so", source], check=True)
+# Where it comes after this library, or the program is linked to it, it passes PMPI_Init here by.
+@pytest.mark.parametrize("order", ["before", "after", "linked"])
+def test_a_tool_that_goes_on_to_the_next_library(bench: Bench, order: str) -> None:
+    tool = build_module(bench, "next_tool")
+    words = {"before": [tool, bench.library], "after": [bench.library, tool]}
+    preload = ":".join(map(str, words.get(order, [bench.library])))
+    program = link_program(bench, "repeat", tool) if order == "linked" else "repeat"
+    env = {"LD_PRELOAD": preload, **ALWAYS_OURS}
+    done = bench.run(program, "3", "1000", env=env, preload=False)
+    done.check()
+    ranks = len(bench.lab.hosts)
+    assert done.err.count("next tool: 0") == ranks
+    assert done.stats["exchanges"] == 3 * ranks
+    assert not done.warnings
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_exchanges_that_a_tool_leads_past_are_told(bench: Bench, order: str) -> None:
+    tool = build_module(bench, "next_tool", "-DEXCHANGES")
+    both = [str(bench.library), str(tool)]
+    preload = {"LD_PRELOAD": ":".join(both if order == "after" else reversed(both)), **ALWAYS_OURS}
+    done = bench.run("repeat", "3", "1000", env=preload, preload=False)
+    done.check()
+    ranks = len(bench.lab.hosts)
+    assert done.err.count("next tool: 3") == ranks
+    if order == "before":
+        assert done.stats["exchanges"] == 3 * ranks
+        assert not done.warnings
+    else:
+        (warning,) = done.warnings
+        assert f"MPI_Alltoall: {tool} calls the MPI library's own function" in warning
+        assert f"LD_PRELOAD={tool}:" in warning
+
+
+def test_functions_of_the_librarys_own_handle_are_told_of_once(bench: Bench) -> None:
+    library = mpi_library(bench.program("repeat"))
+    done = bench.run("handle", library)
+    assert done.code == 0
+    (warning,) = done.warnings
+    assert f"nothing was accelerated: this program calls {library}" in warning
+
+
+def mpi_library(program: str) -> str:
+    """The path that the loader finds for it."""
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
+    (path,) = re.findall(r"libmpi\S* => (/\S+)", done.stdout)
+    return str(path)
+
+
+def build_module(bench: Bench, name: str, *flags: str) -> Path:
+    source = SOURCES / "modules" / f"{name}.c"
+    made = bench.folder / f"{name}.so"
+    command = [str(bench.platform.compiler), "-shared", "-fPIC", "-Wall", *flags]
+    subprocess.run([*command, "-o", made, source], check=True)
+    return made
+
+
+def link_program(bench: Bench, name: str, tool: Path) -> str:
+    """The program, linked to the tool before the MPI library."""
+    made = bench.folder / f"{name}-linked"
+    command = [str(bench.platform.compiler), "-Wl,--no-as-needed", "-o", str(made)]
+    subprocess.run([*command, SOURCES / f"{name}.c", tool, f"-Wl,-rpath,{tool.parent}"], check=True)
+    return str(made)

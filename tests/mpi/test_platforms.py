@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from tests.mpi.mpi_job import MPIS, PLATFORMS, Bench, build_programs
 from tests.mpi.test_blocks import WHAT
+from tests.mpi.test_correct import test_types_with_large_counts_are_as_any_other
 from tests.mpi.test_errors import classes
+from tests.mpi.test_finalize import test_who_comes_late_to_the_end_costs_its_lateness
 from tests.mpi.test_linking import (  # the same questions, asked of more platforms
+    test_a_tool_that_goes_on_to_the_next_library,
     test_another_tool_sees_every_call,
     test_libmpi_out_of_the_global_scope,
     test_the_library_of_another_mpi_passes_through_with_a_hint,
@@ -23,9 +26,12 @@ from allemande.lab.mpi_launch import installation
 from allemande.preload import launch, linked_interface
 
 __all__ = [
+    "test_a_tool_that_goes_on_to_the_next_library",
     "test_another_tool_sees_every_call",
     "test_libmpi_out_of_the_global_scope",
     "test_the_library_of_another_mpi_passes_through_with_a_hint",
+    "test_types_with_large_counts_are_as_any_other",
+    "test_who_comes_late_to_the_end_costs_its_lateness",
 ]
 
 MORE = tuple(name for name in PLATFORMS if name not in MPIS)

@@ -68,11 +68,28 @@ def test_variables_are_forwarded(mpi: str) -> None:
     assert "LD_PRELOAD" not in inherited
 
 
-def test_what_is_preloaded_already_stays(mpi: str) -> None:
+def test_what_is_preloaded_already_stays_in_front(mpi: str) -> None:
     environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": "/a.so /b.so"}
     line, _ = launch([launcher(mpi), "app"], {}, environment=environment)
-    value = f"{library_path(mpi)}:/a.so:/b.so"
+    value = f"LD_PRELOAD=/a.so:/b.so:{library_path(mpi)}".removeprefix(
+        "" if mpi == "openmpi" else "LD_PRELOAD="
+    )
     assert any(word.endswith(value) for word in line)
+
+
+# Several programs in one job.
+def test_every_context_is_told_to_forward(mpi: str) -> None:
+    environment = {"PATH": os.environ["PATH"]}
+    line, _ = launch(
+        [launcher(mpi), "-n", "1", "a", ":", "-n", "1", "b"], {}, environment=environment
+    )
+    value = str(library_path(mpi))
+    if mpi == "openmpi":
+        flags = ["-x", f"LD_PRELOAD={value}"]
+        wanted = [*flags, "-n", "1", "a", ":", *flags, "-n", "1", "b"]
+    else:
+        wanted = ["-genv", "LD_PRELOAD", value, "-n", "1", "a", ":", "-n", "1", "b"]
+    assert line == [launcher(mpi), *wanted]
 
 
 def test_srun_hands_on_its_environment(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ def test_the_wheel_holds_clusters_sources_and_one_module(wheel_build: WheelBuild
         assert expected in names
     assert sum("_core." in name and name.endswith(".so") for name in names) == 1
     assert not [name for name in names if name.endswith("_test.cc") or "/bindings/" in name]
+    assert "allemande/bench/comparison.py" in names
+    assert not [name for name in names if name.startswith("allemande/study/")]
 
 
 def test_the_installed_command_simulates_and_says_how_to_build_the_library(

@@ -14,7 +14,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("examples/**/*.md"),
-        *ROOT.glob("experiments/*/*.md"),
+        *ROOT.glob("experiments/**/*.md"),
     ]
 )
 

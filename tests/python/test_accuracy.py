@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from allemande.bench.defaults import SCALE
-from allemande.model.accuracy import (
+from allemande.cluster_part import first_hosts
+from allemande.model.predict import Predictions, Row
+from allemande.model.profile import Sample
+from allemande.model.samples import profile_of
+from allemande.study.accuracy import (
     HEADINGS,
     Choice,
     ChoiceTarget,
@@ -18,16 +22,13 @@ from allemande.model.accuracy import (
     last_line,
     summarise,
 )
-from allemande.model.lab_accuracy import OWN_GROUPS, predicted_own, predicted_stock
-from allemande.model.lab_samples import Bed, first_hosts
-from allemande.model.measured_choices import choices_of, measured_choices
-from allemande.model.predict import Predictions, Row
-from allemande.model.probed_networks import probed
-from allemande.model.profile import Sample
-from allemande.model.random_networks import HOSTS_MAX, random_network
-from allemande.model.random_sites import random_sites, random_size
-from allemande.model.samples import profile_of
-from allemande.model.simulated_accuracy import first_choices, first_choices_between_sites
+from allemande.study.lab_accuracy import OWN_GROUPS, predicted_own, predicted_stock
+from allemande.study.lab_samples import Bed
+from allemande.study.measured_choices import choices_of, measured_choices
+from allemande.study.probed_networks import probed
+from allemande.study.random_networks import HOSTS_MAX, random_network
+from allemande.study.random_sites import random_sites, random_size
+from allemande.study.simulated_accuracy import first_choices, first_choices_between_sites
 from allemande.topology import Cluster, load_cluster
 
 

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.python.run_texts import read_run
 
-from allemande.bench.background import FlowLog, find_flows, parse_background, path
+from allemande.background import parse_background
+from allemande.bench.background_flows import FlowLog, find_flows, path
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions, parse_slow
 from allemande.bench.figure_output import rich_tables, shared_cells, to_csv, to_json
 from allemande.bench.figures import Shared, make_figure
 from allemande.bench.job_plan import make_jobs, split_placement
 from allemande.bench.program import build_program, find_root
-from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records, read_run
+from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records
 from allemande.bench.runner import MEETING_BYTES
 from allemande.cli import main
 from allemande.errors import BadInput

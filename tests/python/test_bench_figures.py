@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.python.run_texts import read_run
 
 from allemande.bench import figure_output
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.figures import Figure, make_figure, summarise, warnings, with_ratios
-from allemande.bench.records import SizeRecord, add_own_counters, read_run
+from allemande.bench.records import SizeRecord, add_own_counters
 from allemande.bench.setting import Setting, processor, short_version
 from allemande.lab.timers import choose_timers
 from allemande.quantities import MISSING, format_seconds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from allemande.bench.candidates import (
@@ -12,9 +14,14 @@ from allemande.bench.candidates import (
     split_list,
 )
 from allemande.bench.comparison import check_memory
+from allemande.bench.defaults import LAB, SIZES
 from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import read_request
+from allemande.bench.request_text import RequestText
+from allemande.bench.timeline import TimelineRequest
 from allemande.bench.workload import Workload
 from allemande.cli import main
+from allemande.cli.bench import OPTIONS
 from allemande.errors import BadInput
 from allemande.lab.placement import one_per_host
 from allemande.quantities import format_size
@@ -97,6 +104,41 @@ def test_too_little_memory_is_said_before_anything_starts() -> None:
     check_memory(workload(200_000), 4000)
     with pytest.raises(BadInput, match=r"32 ranks with .* use smaller --sizes"):
         check_memory(workload(100_000_000), 4000)
+
+
+def test_the_command_offers_everything_that_can_be_asked_for() -> None:
+    assert [*OPTIONS, "timeline"] == [field.name for field in fields(RequestText)]
+
+
+def test_a_request_is_read_from_words() -> None:
+    usual = read_request(RequestText())
+    assert usual == read_request(RequestText(sizes=SIZES, warmup=1, against=[]))
+    assert (usual.cluster, usual.collective, usual.effort.calls_max) == (LAB, "alltoall", 200)
+    asked = read_request(
+        RequestText(sizes="1K,100", calls=500, seconds=60, pattern="drc", idle=3, timers="real")
+    )
+    assert (asked.sizes, asked.collective, asked.timers) == ([100, 1000], "alltoallv", "real")
+    assert (asked.effort.calls_max, asked.effort.seconds_max) == (500, 60)
+    assert asked.conditions.idle_ms == 3
+    timeline = read_request(RequestText(timeline="1K", sizes="100,1000")).timeline
+    assert timeline == TimelineRequest(1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (RequestText(scale=0), "--scale 0 is not valid; expected 0.0001 to 1000"),
+        (RequestText(seed=-1), "--seed -1 is not valid"),
+        (RequestText(cold=True, warmup=2), "--cold has no --warmup"),
+        (RequestText(pattern="drc", matrix="zipf:1"), "leave out --matrix and --timeline"),
+        (RequestText(pattern="drc", collective="ialltoall"), "needs --collective ialltoallv"),
+        (RequestText(collective="allgather"), "collective 'allgather' is unknown"),
+        (RequestText(timeline="1K,2K"), "--timeline 1K,2K is not valid"),
+    ],
+)
+def test_bad_requests_are_refused(text: RequestText, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        read_request(text)
 
 
 @pytest.mark.parametrize(

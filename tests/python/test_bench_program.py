@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.python.run_texts import read_run
 
 from allemande.bench.program import build_program, find_root
-from allemande.bench.records import RunRecord, read_run
+from allemande.bench.records import RunRecord
 
 LAUNCHERS = {
     "openmpi": (

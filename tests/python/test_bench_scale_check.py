@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from allemande.bench.scale_check import Run, at_full_speed, draw, points_of, runs_of, tables
-from allemande.report.plot_look import save
+from allemande.plot_look import save
+from allemande.study.scale_check import Run, at_full_speed, draw, points_of, runs_of, tables
 
 
 def entry(candidate: str, median_s: float | None, *, stock: bool = True) -> dict[str, Any]:

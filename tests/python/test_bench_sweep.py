@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from allemande.bench import sweep as sweep_module
 from allemande.bench.message_sizes import parse_sizes
-from allemande.bench.sweep import choose, effort_of, find_jobs, group
-from allemande.bench.sweep_store import Launch, Plan, Store, opening_s, summarise, trial_cost
-from allemande.bench.sweep_table import print_cluster, print_worst
 from allemande.bench.workload import Workload
 from allemande.entry import run_command
 from allemande.errors import BadInput
 from allemande.quantities import TIMES
+from allemande.study import sweep as sweep_module
+from allemande.study.sweep import choose, effort_of, find_jobs, group
+from allemande.study.sweep_store import Launch, Plan, Store, opening_s, summarise, trial_cost
+from allemande.study.sweep_table import print_cluster, print_worst
 
 LIMITS = {100: 0.5, 1000: 1.0}
 
@@ -209,7 +209,7 @@ def test_bad_input_exits_with_2(
 
 
 def test_runs_as_a_module() -> None:
-    command = [sys.executable, "-m", "allemande.bench.sweep", "--sizes", "0"]
+    command = [sys.executable, "-m", "allemande.study.sweep", "--sizes", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert "size '0' is not valid" in done.stderr

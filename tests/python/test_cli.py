@@ -166,10 +166,10 @@ def test_runs_as_a_module() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("bench.emitted_rules", "bench-rules"),
-        ("bench.profile_trials", "bench-trials"),
-        ("bench.scale_check", "bench-scale"),
-        ("bench.sweep", "bench-mpi"),
+        ("study.emitted_rules", "bench-rules"),
+        ("study.profile_trials", "bench-trials"),
+        ("study.scale_check", "bench-scale"),
+        ("study.sweep", "bench-mpi"),
     ],
 )
 def test_programs_behind_make_targets_refuse_bad_input_as_the_command_does(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from allemande.doctor import sockets as probing
 from allemande.doctor.collect import collect
 from allemande.doctor.facts import Cluster, Facts, Interface, Mpi, Sockets
 from allemande.doctor.findings import Finding, examine, failed
+from allemande.launchers import Launcher, identify
 
 GOOD_SOCKETS = Sockets(receive_buffer_bytes=4 << 20, send_buffer_bytes=1 << 20)
 ETHERNET = Interface("eth0", up=True, mtu=1500, driver="igb", virtual=False, queue="mq")
@@ -166,6 +168,22 @@ def test_a_launcher_of_another_kind_is_noted(tmp_path: Path) -> None:
     launcher.chmod(0o755)
     facts = collect(launchers=[str(launcher)])
     assert [(one.launcher, one.kind) for one in facts.mpis] == [(str(launcher), "")]
+
+
+@pytest.mark.parametrize(
+    ("says", "known"),
+    [
+        ("mpirun (Open MPI) 5.0.11", Launcher("openmpi", "Open MPI 5.0.11", prrte=True)),
+        ("mpirun (Open MPI) 4.1.4 OpenRTE", Launcher("openmpi", "Open MPI 4.1.4")),
+        ("HYDRA build details: Version: 4.2.0a1 CC: gcc", Launcher("mpich", "MPICH 4.2.0a1")),
+        ("HYDRA", Launcher("mpich", "MPICH")),
+    ],
+)
+def test_a_launcher_says_what_it_is(says: str, known: Launcher, tmp_path: Path) -> None:
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(f"#!/bin/sh\necho '{says}'\n")
+    launcher.chmod(0o755)
+    assert identify(launcher, os.environ) == known
 
 
 def test_bad_configuration_and_a_missing_cluster_file_are_findings(

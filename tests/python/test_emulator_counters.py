@@ -15,8 +15,8 @@ from allemande.lab.inside import emulator
 
 TOTALS = dict(zip(emulator.TOTAL_NAMES, range(100, 113), strict=True))
 # The counters of the two ports of one link.
-UP = (10, 11, 12, 13, 14, 15, 16, 17, 18, 19)
-DOWN = (20, 21, 22, 23, 24, 25, 26, 27, 28, 29)
+UP = (10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 30)
+DOWN = (20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 31)
 
 
 def content(sequence: int = 8, magic: int = emulator.MAGIC) -> bytes:
@@ -45,6 +45,7 @@ def test_totals_and_ports_are_read_in_their_order(tmp_path: Path) -> None:
     assert (down["queued_packets"], down["dropped_packets"]) == (26 + 18, 22 + 14)
     assert (up["queued_packets"], up["dropped_packets"]) == (16 + 28, 12 + 24)
     assert (up["queue_high_water"], down["queue_high_water"]) == (29, 27)
+    assert emulator.decode_wakes_dropped(read) == [30, 31]
 
 
 def test_what_is_being_written_is_read_again(

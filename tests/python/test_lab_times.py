@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from allemande.bench import comparison
 from allemande.bench.comparison import Comparison
 from allemande.bench.figures import Figure
+from allemande.bench.request import Request
 from allemande.bench.setting import describe_setting
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
@@ -23,12 +23,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Numbers of hosts a lab was asked for; times in it are those of Eq 5."""
     counts: list[int] = []
 
-    def measured(file: str, scale: float, sizes: list[int], *rest: Any, **more: Any) -> Comparison:
-        hosts = len(load_cluster(file).hosts)
+    def measured(request: Request) -> Comparison:
+        scale = request.scale or 1
+        cluster = load_cluster(request.cluster)
+        hosts = len(cluster.hosts)
         counts.append(hosts)
         gamma, delta = (1.0, 0.0) if hosts == 2 else (3.0, 0.005)
         figures = []
-        for size in sizes:
+        for size in request.sizes:
             seconds = (hosts - 1) * (1e-4 + 8e-8 * gamma * size + (delta if size >= 2048 else 0))
             figures.append(
                 Figure(
@@ -46,7 +48,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
                     tcp_timeouts=int(hosts == 60),
                 )
             )
-        setting = describe_setting(load_cluster(file), scale, "cubic", ["Open MPI v5.0.11, x"])
+        setting = describe_setting(cluster, scale, "cubic", ["Open MPI v5.0.11, x"])
         return Comparison(figures, setting, [], failed=False)
 
     monkeypatch.setattr(comparison, "compare", measured)

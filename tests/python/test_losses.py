@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from allemande.model.random_trees import random_tree
 from allemande.simulation.case import Result, simulate
+from allemande.study.random_trees import random_tree
 
 FAST = str(Path(__file__).parents[2] / "experiments" / "clusters" / "fast-8x4.toml")
 

@@ -1,4 +1,4 @@
-"""How the Python modules hang together: no cycles, no access to private names, no twins."""
+"""How the Python modules hang together: no circles, no access to private names, no twins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "allemande"
 COMPILED = "allemande._core"
+STUDY = "allemande.study"
 DUNDER = re.compile(r"__\w+__")
+DOCUMENTED = {"allemande.model.samples"}  # docs/profile.md: for programs of users
 ENTRY_POINTS = {"main", "command"}
 PUBLIC_ALL_THE_SAME = {"os._exit"}  # documented by Python
 
@@ -55,9 +58,10 @@ def read_modules() -> dict[str, Module]:
     return found
 
 
-def read_users() -> list[Module]:
-    """Tests and tools."""
-    paths = [path for name in ("tests", "tools") for path in sorted((ROOT / name).rglob("*.py"))]
+def read_users(*folders: str) -> list[Module]:
+    """Tests and tools, unless told otherwise."""
+    names = folders or ("tests", "tools")
+    paths = [path for name in names for path in sorted((ROOT / name).rglob("*.py"))]
     return [parse(path.read_text(encoding="utf-8"), path.stem) for path in paths]
 
 
@@ -94,6 +98,26 @@ def cycle_in(graph: Mapping[str, set[str]]) -> list[str]:
         cycle: list[str] = error.args[1]
         return cycle
     return []
+
+
+def package_of(module: Module) -> str:
+    """Its folder. Modules beside the packages are used one by one: each is its own."""
+    return module.name if module.package == PACKAGE.name else module.package
+
+
+def circle_of_packages(modules: Mapping[str, Module]) -> list[str]:
+    """A line for each arrow of the circle, with an import that makes it."""
+    known = {**modules, COMPILED: None}
+    arrows: dict[str, dict[str, str]] = {}
+    for name, module in modules.items():
+        own = package_of(module)
+        for used in sorted(imports_of(module, known).modules - {COMPILED}):
+            other = package_of(modules[used])
+            if other != own:
+                arrows.setdefault(own, {}).setdefault(other, f"{name} imports {used}")
+    # The sorter names what is used before what uses it.
+    circle = cycle_in({own: set(others) for own, others in arrows.items()})[::-1]
+    return [f"{own} -> {other}: {arrows[own][other]}" for own, other in pairwise(circle)]
 
 
 def is_private(name: str) -> bool:
@@ -137,10 +161,12 @@ def own_members(module: Module) -> set[str]:
     return found
 
 
-def users_elsewhere(modules: Mapping[str, Module]) -> dict[str, set[str]]:
-    """By module, the names of it that other modules, tests or tools use."""
+def users_elsewhere(
+    modules: Mapping[str, Module], users: Iterable[Module] = ()
+) -> dict[str, set[str]]:
+    """By module, the names of it that other modules or `users` use."""
     used: dict[str, set[str]] = defaultdict(set)
-    for module in [*modules.values(), *read_users()]:
+    for module in [*modules.values(), *users]:
         imports = imports_of(module, modules)
         for _, base, name in imports.names:
             used[base].add(name)
@@ -168,6 +194,14 @@ def members_used_by_others(modules: Iterable[Module]) -> set[str]:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
     return found
+
+
+def names_read_in(module: Module) -> set[str]:
+    return {node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name)}
+
+
+def own_members_read_in(module: Module) -> set[str]:
+    return {node.attr for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
 
 
 def public_methods(module: Module) -> Iterator[str]:
@@ -208,6 +242,48 @@ def test_a_cycle_for_type_checkers_alone_is_found() -> None:
     assert sorted(set(cycle_in(graph))) == ["p.a", "p.b"]
 
 
+def test_packages_use_each_other_without_circles(modules: dict[str, Module]) -> None:
+    assert circle_of_packages(modules) == []
+
+
+def test_a_circle_of_packages_is_named_with_the_imports_that_make_it() -> None:
+    texts = {
+        "allemande.low.a": "",
+        "allemande.low.b": "from allemande.high import c",
+        "allemande.high.c": "from allemande import between",
+        "allemande.between": "import allemande.low.a",
+    }
+    modules = {name: parse(text, name) for name, text in texts.items()}
+    assert cycle_in({name: imports_of(one, modules).modules for name, one in modules.items()}) == []
+    assert sorted(circle_of_packages(modules)) == [
+        "allemande.between -> allemande.low: allemande.between imports allemande.low.a",
+        "allemande.high -> allemande.between: allemande.high.c imports allemande.between",
+        "allemande.low -> allemande.high: allemande.low.b imports allemande.high.c",
+    ]
+
+
+def test_nothing_else_uses_what_the_wheel_leaves_out(modules: dict[str, Module]) -> None:
+    wrong = [
+        f"{name} imports {used}"
+        for name, module in modules.items()
+        if module.package != STUDY
+        for used in imports_of(module, modules).modules
+        if used.startswith(STUDY)
+    ]
+    assert wrong == []
+
+
+def test_programs_behind_make_targets_end_as_the_command_does(modules: dict[str, Module]) -> None:
+    """With a message instead of a traceback, and cleaned up: see allemande.entry."""
+    programs = {
+        name: ast.unparse(module.tree.body[-1])
+        for name, module in modules.items()
+        if name.startswith(STUDY) and "__main__" in ast.unparse(module.tree)
+    }
+    assert len(programs) >= 7
+    assert [name for name, end in programs.items() if "sys.exit(run_command(" not in end] == []
+
+
 def test_only_the_command_itself_imports_command_modules(modules: dict[str, Module]) -> None:
     """Commands parse options and call; nothing else needs them."""
     wrong = [
@@ -236,7 +312,7 @@ def test_private_names_are_used_in_their_module_alone(modules: dict[str, Module]
 
 
 def test_functions_for_their_module_alone_are_marked_private(modules: dict[str, Module]) -> None:
-    used = users_elsewhere(modules)
+    used = users_elsewhere(modules, read_users())
     wrong = [
         f"{name}.{function}"
         for name, module in modules.items()
@@ -253,6 +329,25 @@ def test_methods_for_their_class_alone_are_marked_private(modules: dict[str, Mod
         for name, module in modules.items()
         for method in public_methods(module)
         if method not in used
+    ]
+    assert wrong == []
+
+
+def test_nothing_is_there_for_tests_alone(modules: dict[str, Module]) -> None:
+    used = users_elsewhere(modules, read_users("tools"))
+    members = members_used_by_others(modules.values())
+    wrong = [
+        f"{name}.{function}"
+        for name, module in modules.items()
+        if name not in DOCUMENTED
+        for function in public_functions(module)
+        if function not in used[name] | names_read_in(module)
+    ]
+    wrong += [
+        f"{name}: {method}"
+        for name, module in modules.items()
+        for method in public_methods(module)
+        if method not in members | own_members_read_in(module)
     ]
     assert wrong == []
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.python.readers import goal, plan_json
 
 from allemande.cli import main
-from allemande.formats import goal, openmpi_rules, plan_json
+from allemande.formats import openmpi_rules
 from allemande.model.profile import Sample, save_profile
 from allemande.model.samples import profile_of
 from allemande.topology import load_cluster

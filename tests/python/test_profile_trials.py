@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from allemande.bench.profile_trials import FIRST, SETTLED, TrialRow, row_of, verdict
 from allemande.decisions import Decision, Way
 from allemande.errors import Failed
+from allemande.study.profile_trials import FIRST, SETTLED, TrialRow, row_of, verdict
 
 WAYS = (
     Way("udp pairwise", "pairwise over UDP", 1000, 8, 10, 1000),

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from allemande.errors import AllemandeError
-from allemande.model.random_trees import random_tree
-from allemande.model.window_choices import is_allowed, near_part, window_choice
 from allemande.simulation.case import Result, make_case, run_case
+from allemande.study.random_trees import random_tree
+from allemande.study.window_choices import is_allowed, near_part, window_choice
 from allemande.topology import Cluster, tune
 
 NETWORKS = 60

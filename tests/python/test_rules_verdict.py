@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allemande.bench.figures import Figure
-from allemande.bench.rules_verdict import RulesRow, rows_of, verdict
+from allemande.study.rules_verdict import RulesRow, rows_of, verdict
 
 FILE = "openmpi:rules=/f"
 

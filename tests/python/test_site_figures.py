@@ -11,10 +11,11 @@ import pytest
 
 from allemande import _core
 from allemande.bench import comparison
-from allemande.bench.candidates import Candidate, parse_candidates
+from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import Comparison
 from allemande.bench.crossings import with_crossings
 from allemande.bench.figures import Figure
+from allemande.bench.request import Request
 from allemande.bench.setting import describe_setting
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
@@ -139,11 +140,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """(candidate, sizes) of each comparison in the lab, which is not there."""
     calls: list[tuple[str, str]] = []
 
-    def measured(
-        file: str, scale: float, sizes: list[int], candidates: list[Candidate], *_: Any, **__: Any
-    ) -> Comparison:
-        (candidate,) = candidates
-        calls.append((candidate.name, ",".join(map(str, sizes))))
+    def measured(request: Request) -> Comparison:
+        (candidate,) = request.candidates
+        calls.append((candidate.name, ",".join(map(str, request.sizes))))
         figures = [
             Figure(
                 candidate=candidate.name,
@@ -159,9 +158,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
                 times_s=[1.0, 1.0],
                 latency_s=0.25,
             )
-            for size in sizes
+            for size in request.sizes
         ]
-        setting = describe_setting(load_cluster(file), scale, "cubic", ["Open MPI v5.0.11, x"])
+        setting = describe_setting(
+            load_cluster(request.cluster), request.scale or 1, "cubic", ["Open MPI v5.0.11, x"]
+        )
         return Comparison(figures, setting, [], failed=False)
 
     monkeypatch.setattr(comparison, "compare", measured)

@@ -9,18 +9,22 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.python.readers import goal as goal_reader
+from tests.python.readers import htsim as htsim_reader
+from tests.python.readers import msccl as msccl_reader
+from tests.python.readers import plan_json as plan_reader
+from tests.python.readers.traffic import check_pairs
 
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.formats import goal, htsim, msccl, plan_json
 from allemande.formats.schedule import Schedule, make_schedule
-from allemande.formats.traffic import check_pairs
 from allemande.topology import load_cluster
 
 SIZE = 3000  # two full packets and one of 56 bytes
 DIRECT = ("sync-shuffle", "group-shuffle:3", "pairwise", "shift-exchange", "direct")
 FORWARDING = ("grid", "bruck", "one-way-bruck:2", "recursive-doubling")
-FORMATS = (plan_json, goal, msccl, htsim)
+READERS = {plan_json: plan_reader, goal: goal_reader, msccl: msccl_reader, htsim: htsim_reader}
 
 
 def written(schedule: Schedule, module: ModuleType) -> str:
@@ -42,7 +46,7 @@ def message_bytes(schedule: Schedule) -> dict[tuple[int, int], int]:
     return dict(found)
 
 
-@pytest.mark.parametrize("module", FORMATS, ids=name_of)
+@pytest.mark.parametrize("module", READERS, ids=name_of)
 @pytest.mark.parametrize("algorithm", [*DIRECT, *FORWARDING])
 def test_every_schedule_is_read_back(algorithm: str, module: ModuleType) -> None:
     for ranks in (2, 5, 8, 9, 16):
@@ -51,7 +55,7 @@ def test_every_schedule_is_read_back(algorithm: str, module: ModuleType) -> None
         if ranks in (2, 5) and algorithm == "grid":
             continue
         schedule = make_schedule(algorithm, SIZE, ranks=ranks)
-        found = module.read(written(schedule, module), "file")
+        found = READERS[module].read(written(schedule, module), "file")
         assert schedule.direct == (algorithm in DIRECT or ranks == 2)
         if module in (goal, htsim):
             assert found.moved == message_bytes(schedule)
@@ -59,11 +63,11 @@ def test_every_schedule_is_read_back(algorithm: str, module: ModuleType) -> None
                 check_pairs(found.moved, ranks, SIZE, "file")
 
 
-@pytest.mark.parametrize("module", FORMATS, ids=name_of)
+@pytest.mark.parametrize("module", READERS, ids=name_of)
 def test_a_schedule_of_a_cluster_is_read_back(module: ModuleType) -> None:
     schedule = make_schedule("sync-shuffle", 10_000, cluster=load_cluster("tam-8x2"))
     assert schedule.ranks == 16
-    module.read(written(schedule, module), "file")
+    READERS[module].read(written(schedule, module), "file")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,7 @@ def test_an_identity_names_a_schedule(identity: str) -> None:
     schedule = make_schedule(identity, SIZE, ranks=16, cluster=load_cluster("tam-8x4"))
     assert schedule.identity == identity
     assert schedule.hosts == [f"h{i}" for i in range(16)]
-    assert plan_json.read(written(schedule, plan_json), "plan.json").head["ranks"] == 16
+    assert plan_reader.read(written(schedule, plan_json), "plan.json").head["ranks"] == 16
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -81,7 +85,7 @@ def test_an_identity_names_a_schedule(identity: str) -> None:
 
 def test_the_document_says_what_the_plan_is() -> None:
     schedule = make_schedule("sync-shuffle", 10_000, cluster=load_cluster("tam-8x4"))
-    found = plan_json.read(written(schedule, plan_json), "plan.json")
+    found = plan_reader.read(written(schedule, plan_json), "plan.json")
     head = dict(found.head)
     assert head.pop("hosts")[:2] == ["h0", "h1"]
     assert head == {
@@ -114,7 +118,7 @@ def test_documents_that_are_wrong_are_refused(old: str, new: str, message: str) 
     text = written(make_schedule("sync-shuffle", SIZE, ranks=4), plan_json)
     assert old in text
     with pytest.raises(BadInput, match=message):
-        plan_json.read(text.replace(old, new, 1), "plan.json")
+        plan_reader.read(text.replace(old, new, 1), "plan.json")
 
 
 def test_ranks_that_wait_for_each_other_are_found() -> None:
@@ -126,7 +130,7 @@ def test_ranks_that_wait_for_each_other_are_found() -> None:
             first[key], second[key] = second[key], first[key]
             break
     with pytest.raises(BadInput, match="wait for each other"):
-        plan_json.read(json.dumps(document), "plan.json")
+        plan_reader.read(json.dumps(document), "plan.json")
 
 
 # ---- GOAL ----------------------------------------------------------------------------------------
@@ -204,7 +208,7 @@ def test_goal_that_is_wrong_is_refused(old: str, new: str, message: str) -> None
     text = written(make_schedule("shift-exchange", 100, ranks=4), goal)
     assert old in text
     with pytest.raises(BadInput, match=message):
-        goal.read(text.replace(old, new, 1), "file")
+        goal_reader.read(text.replace(old, new, 1), "file")
 
 
 def test_a_cycle_in_goal_is_found() -> None:
@@ -214,7 +218,7 @@ def test_a_cycle_in_goal_is_found() -> None:
         for rank in (0, 1)
     )
     with pytest.raises(BadInput, match="wait for each other"):
-        goal.read(text, "file")
+        goal_reader.read(text, "file")
 
 
 # ---- MSCCL ---------------------------------------------------------------------------------------
@@ -238,7 +242,7 @@ def test_msccl_has_a_thread_block_for_each_peer() -> None:
 
 def test_more_than_one_wait_takes_nops() -> None:
     text = written(make_schedule("pairwise", SIZE, ranks=8), msccl)
-    assert msccl.read(text, "file").ranks == 8
+    assert msccl_reader.read(text, "file").ranks == 8
     assert text.count('type="nop"') > 0
 
 
@@ -247,7 +251,7 @@ def test_32_peers_share_a_channel_and_216_thread_blocks_are_all() -> None:
     first = text.partition("</gpu>")[0]
     channels = Counter(re.findall(r'chan="(\d)"', first))
     assert channels == {"0": 32, "1": 7}
-    assert msccl.read(text, "file").thread_blocks == 39
+    assert msccl_reader.read(text, "file").thread_blocks == 39
     with pytest.raises(BadInput, match=r"218 ranks need 217 thread blocks .* MSCCL has 216"):
         written(make_schedule("sync-shuffle", SIZE, ranks=218), msccl)
 
@@ -255,7 +259,7 @@ def test_32_peers_share_a_channel_and_216_thread_blocks_are_all() -> None:
 def test_256_steps_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """With fewer to have it quickly: four blocks go and come, and one stays."""
     schedule = make_schedule("one-way-bruck:2", SIZE, ranks=8)
-    assert (msccl.STEPS_MAX, msccl.read(written(schedule, msccl), "file").steps) == (256, 9)
+    assert (msccl.STEPS_MAX, msccl_reader.read(written(schedule, msccl), "file").steps) == (256, 9)
     monkeypatch.setattr(msccl, "STEPS_MAX", 8)
     with pytest.raises(BadInput, match="thread blocks of up to 9 steps; MSCCL has 216 of 8"):
         written(schedule, msccl)
@@ -276,7 +280,7 @@ def test_msccl_that_is_wrong_is_refused(old: str, new: str, message: str) -> Non
     text = written(make_schedule("shift-exchange", SIZE, ranks=4), msccl)
     assert old in text
     with pytest.raises(BadInput, match=message):
-        msccl.read(text.replace(old, new, 1), "file")
+        msccl_reader.read(text.replace(old, new, 1), "file")
 
 
 def test_gpus_that_only_send_at_first_are_found() -> None:
@@ -293,7 +297,7 @@ def test_gpus_that_only_send_at_first_are_found() -> None:
         for rank in range(2)
     )
     with pytest.raises(BadInput, match="wait"):
-        msccl.read(f'<algo ngpus="2" nchunksperloop="2">{gpus}</algo>', "file")
+        msccl_reader.read(f'<algo ngpus="2" nchunksperloop="2">{gpus}</algo>', "file")
 
 
 # ---- htsim ---------------------------------------------------------------------------------------
@@ -325,7 +329,7 @@ def test_htsim_that_is_wrong_is_refused(old: str, new: str, message: str) -> Non
     text = written(make_schedule("shift-exchange", 100, ranks=4), htsim)
     assert old in text
     with pytest.raises(BadInput, match=message):
-        htsim.read(text.replace(old, new, 1), "file")
+        htsim_reader.read(text.replace(old, new, 1), "file")
 
 
 def test_flows_that_htsim_cannot_read_are_refused() -> None:
@@ -340,7 +344,7 @@ def test_the_command_writes_schedules(capsys: pytest.CaptureFixture[str]) -> Non
     words = ["--algorithm", "sync-shuffle", "--size", "10000"]
     assert main(["emit", "goal", *words, "--ranks", "16"]) == 0
     done = capsys.readouterr()
-    assert goal.read(done.out, "stdout").ranks == 16
+    assert goal_reader.read(done.out, "stdout").ranks == 16
     assert "name one with --cluster" in done.err
     assert main(["emit", "goal", *words, "--cluster", "tam-8x2"]) == 0
     assert "LogGOPSim -L " in capsys.readouterr().err

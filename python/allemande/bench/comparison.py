@@ -8,17 +8,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from allemande.bench.background import Flow, describe_flows, find_flows, parse_background, run_flows
-from allemande.bench.candidates import Candidate, parse_candidates
-from allemande.bench.conditions import Conditions, half_rate_file, make_conditions
+from allemande.bench.background_flows import Flow, describe_flows, find_flows, run_flows
+from allemande.bench.candidates import parse_candidates
+from allemande.bench.conditions import Conditions, half_rate_file
 from allemande.bench.crossings import with_crossings
-from allemande.bench.defaults import CONGESTION_CONTROL
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.job_plan import CLOCK, bounds_of, choose_start, make_jobs
 from allemande.bench.lab_bed import open_lab
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort, Runner
 from allemande.bench.setting import Setting, describe_setting
-from allemande.bench.timeline import Request, Timeline, record_timelines
+from allemande.bench.timeline import Timeline, record_timelines
 from allemande.bench.workload import Workload
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
@@ -26,8 +26,6 @@ from allemande.lab.booting import choose_scale
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
 from allemande.lab.timers import choose_timers
-from allemande.matrix import MatrixSpec
-from allemande.patterns import PatternSpec
 from allemande.progress_bar import ConsoleProgress
 from allemande.topology import Cluster, load_cluster
 
@@ -68,31 +66,6 @@ def available_mebibytes() -> float:
     return float("inf")
 
 
-@dataclass(frozen=True)
-class ConditionOptions:
-    """As the command line has them; the cluster decides what is valid."""
-
-    cold: bool = False
-    idle_ms: float = 0.0
-    background: str | None = None
-    jobs: int = 1
-    job_layout: str | None = None
-    slow: str | None = None
-    half_rate: str | None = None
-
-    def read(self, cluster: Cluster) -> Conditions:
-        return make_conditions(
-            [host.name for host in cluster.hosts],
-            cold=self.cold,
-            idle_ms=self.idle_ms,
-            background=None if self.background is None else parse_background(self.background),
-            jobs=self.jobs,
-            job_layout=self.job_layout,
-            slow=self.slow,
-            half_rate=self.half_rate,
-        )
-
-
 @contextmanager
 def _effective_file(cluster_name: str, conditions: Conditions) -> Iterator[Path]:
     """The cluster file the lab is booted from."""
@@ -107,69 +80,57 @@ def _effective_file(cluster_name: str, conditions: Conditions) -> Iterator[Path]
         yield path
 
 
-def compare(
-    cluster_name: str,
-    scale: float | None,
-    sizes: Sequence[int],
-    candidates: Sequence[Candidate],
-    effort: Effort,
-    congestion_control: str = CONGESTION_CONTROL,
-    collective: str = "alltoall",
-    matrix: MatrixSpec | None = None,
-    seed: int = 1,
-    ranks_per_host: str = "1",
-    rank_order: str = "block",
-    timers: str | None = None,
-    options: ConditionOptions | None = None,
-    timeline: Request | None = None,
-    forwarding: str | None = None,
-    pattern: PatternSpec | None = None,
-    start: str | None = None,
-) -> Comparison:
-    """`cluster_name`: a cluster file or the name of a ready-made cluster. `scale`, `timers`,
-    `forwarding`: as Lab.boot. `start`: "barrier" or "clock"; None: by the latency of the links.
-
-    `timeline`: one of the sizes, of which timelines are recorded after the figures.
-    """
+def compare(request: Request) -> Comparison:
+    """Needs root."""
     lines: list[str] = []
+    whole = load_cluster(request.cluster)
+    scale = request.scale
     if scale is None:
-        scale, lines = choose_scale(load_cluster(cluster_name))
-    times = choose_timers(timers, scale)
-    whole = load_cluster(cluster_name)
-    conditions = (options or ConditionOptions()).read(whole)
+        scale, lines = choose_scale(whole)
+    times = choose_timers(request.timers, scale)
+    conditions = request.conditions.read(whole)
     cluster = conditions.cluster(whole)
-    placement = parse_placement(ranks_per_host, len(cluster.hosts), rank_order)
+    placement = parse_placement(request.ranks_per_host, len(cluster.hosts), request.rank_order)
     plan = make_jobs(
         cluster.scaled(scale),
-        sizes,
-        collective,
-        matrix,
-        seed,
+        request.sizes,
+        request.collective,
+        request.matrix,
+        request.seed,
         placement,
         conditions,
         times,
-        pattern,
+        request.pattern,
     )
     latency_s = cluster.latency_seconds(list(dict.fromkeys(plan.workloads[0].hosts))) / scale
-    how = choose_start(start, latency_s, conditions, pattern)
+    how = choose_start(request.start, latency_s, conditions, request.pattern)
     bounds_s = bounds_of(cluster, plan.workloads[0], scale)
     plan = replace(plan, latency_s=latency_s, start=how, bounds_s=bounds_s)
     for workload in plan.workloads:
         check_memory(workload, available_mebibytes() / len(plan.workloads))
-    effort = replace(effort, idle_s=conditions.idle_s(times))
+    candidates = request.candidates
+    effort = replace(request.effort, idle_s=conditions.idle_s(times))
     lines += [text] if (text := conditions.describe()) else []
     if how == CLOCK:
         lines.append("the ranks of a call start by the clock")
     flows: list[Flow] = []
     with ExitStack() as stack:
-        file = stack.enter_context(_effective_file(cluster_name, conditions))
+        file = stack.enter_context(_effective_file(request.cluster, conditions))
         if conditions.background:
             network = load_network(file)
             flows = find_flows(conditions.background, network, scale, conditions.jobs)
             lines.append(describe_flows(flows))
         progress = stack.enter_context(ConsoleProgress())
         bed = stack.enter_context(
-            open_lab(file, scale, candidates, congestion_control, placement, times, forwarding)
+            open_lab(
+                file,
+                scale,
+                candidates,
+                request.congestion_control,
+                placement,
+                times,
+                request.forwarding,
+            )
         )
         if bed.lab.routed:
             lines.append("switches are routers: equal paths by a hash of addresses and ports")
@@ -180,10 +141,10 @@ def compare(
         figures = with_crossings(runner.run(), candidates, cluster, plan.workloads[0].hosts)
         timelines: list[Timeline] = []
         untold: list[str] = []
-        if timeline is not None:
+        if request.timeline is not None:
             scaled = cluster.scaled(scale)
             timelines += record_timelines(
-                bed, scaled, plan, timeline, candidates, progress, times, untold.append
+                bed, scaled, plan, request.timeline, candidates, progress, times, untold.append
             )
     outcome = runner.outcome
     versions = [outcome.mpi_versions[library] for library in sorted(outcome.mpi_versions)]
@@ -196,7 +157,7 @@ def compare(
     return Comparison(
         figures,
         describe_setting(
-            cluster, scale, congestion_control, versions, plan.describe(), times, lines
+            cluster, scale, request.congestion_control, versions, plan.describe(), times, lines
         ),
         notes,
         failed=wrong or unmeasured or bool(outcome.failures),
@@ -218,4 +179,6 @@ def compare_on(
         file = Path(folder) / f"{cluster.name}.toml"
         file.write_text(cluster.to_toml(), encoding="utf-8")
         candidates = parse_candidates([against])
-        return compare(str(file), scale, list(sizes), candidates, effort, timers=timers)
+        return compare(
+            Request(str(file), list(sizes), candidates, effort, scale=scale, timers=timers)
+        )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from allemande.bench.background import Background
+from allemande.background import Background, parse_background
 from allemande.errors import BadInput
 from allemande.lab.timers import Timers
 from allemande.topology import Cluster, expand_hostlist, parse_cluster
@@ -163,6 +163,31 @@ def make_conditions(
     return Conditions(
         cold, idle_ms, background, jobs, layout, slow, half_rate, late, tuple(dict.fromkeys(halved))
     )
+
+
+@dataclass(frozen=True)
+class ConditionOptions:
+    """As the command line has them; the cluster decides what is valid."""
+
+    cold: bool = False
+    idle_ms: float = 0.0
+    background: str | None = None
+    jobs: int = 1
+    job_layout: str | None = None
+    slow: str | None = None
+    half_rate: str | None = None
+
+    def read(self, cluster: Cluster) -> Conditions:
+        return make_conditions(
+            [host.name for host in cluster.hosts],
+            cold=self.cold,
+            idle_ms=self.idle_ms,
+            background=None if self.background is None else parse_background(self.background),
+            jobs=self.jobs,
+            job_layout=self.job_layout,
+            slow=self.slow,
+            half_rate=self.half_rate,
+        )
 
 
 def half_rate_file(cluster: Cluster, hosts: Sequence[str]) -> str:

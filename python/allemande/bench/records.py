@@ -226,10 +226,3 @@ def join_jobs(runs: Sequence[RunRecord], same_hosts: bool) -> RunRecord:
         of_jobs = [run.sizes[size] for run in runs]
         joined.sizes[size] = join_records(of_jobs, jobs=True, same_hosts=same_hosts)
     return joined
-
-
-def read_run(text: str) -> RunRecord:
-    run = RunRecord()
-    for line in text.splitlines():
-        run.take(line)
-    return run

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
-from allemande.bench.background import RunningFlows
+from allemande.bench.background_flows import RunningFlows
 from allemande.bench.candidates import Candidate
 from allemande.bench.figures import Figure, Shared, make_figure, with_ratios
 from allemande.bench.job_plan import CLOCK, JobPlan

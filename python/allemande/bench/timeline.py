@@ -71,7 +71,7 @@ class Timeline:
 
 
 @dataclass(frozen=True)
-class Request:
+class TimelineRequest:
     """`candidates`: names of some of those that are measured; all of them if there are none."""
 
     size: int
@@ -190,7 +190,7 @@ def record_timelines(
     bed: LabBed,
     cluster: Cluster,
     plan: JobPlan,
-    request: Request,
+    request: TimelineRequest,
     candidates: Sequence[Candidate],
     progress: Progress,
     timers: Timers,

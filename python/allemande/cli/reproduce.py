@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
+
+if TYPE_CHECKING:
+    from allemande.reproduce.experiment import Experiment, Outcome
+
+
+def _write_list() -> None:
+    from allemande.reproduce import experiment as experiments
+    from allemande.reproduce.index_page import index_text
+
+    path = experiments.writable_folder() / "README.md"
+    known = [experiments.load(name) for name in experiments.names()]
+    path.write_text(index_text(known), encoding="utf-8")
+
+
+def _write_experiment(experiment: Experiment, outcome: Outcome, seconds: float) -> None:
+    from allemande.reproduce.written_rows import rounded_up, with_rows
+
+    path = experiment.folder / "README.md"
+    text = path.read_text(encoding="utf-8")
+    text = with_rows(text, experiment.name, outcome.rows, rounded_up(seconds))
+    path.write_text(text, encoding="utf-8")
+    (experiment.folder / "plot.svg").write_bytes(outcome.draw("svg"))
+    _write_list()
 
 
 def command(
@@ -29,6 +53,14 @@ def command(
         float | None, typer.Option(help="Of the lab's link rates; without it the experiment's.")
     ] = None,
     timers: TimersOption = None,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="In a clone: renew the plot and the table in the experiment's folder, and the "
+            "list of all. Without ID the list alone.",
+        ),
+    ] = False,
     json: JsonArrayFile = None,
     csv: CsvFile = None,
 ) -> None:
@@ -43,6 +75,13 @@ def command(
         for known in experiments.names():
             typer.echo(f"{known:18} {experiments.load(known).title}")
         return
+    if write:
+        experiments.writable_folder()
+        if lab:
+            raise BadInput("--write renews what is simulated; leave out --lab")
+    if name is None and write:
+        _write_list()
+        return
     if name is None:
         raise BadInput(f"no experiment named; expected one of {', '.join(experiments.names())}")
     check_outputs({"--json": json, "--csv": csv})
@@ -56,6 +95,7 @@ def command(
     from allemande.reproduce import row_output
     from allemande.reproduce.kinds import run
 
+    begin = time.monotonic()
     if lab:
         from allemande.reproduce.lab_runs import run_in_lab
 
@@ -69,5 +109,7 @@ def command(
     for kind in ("svg", "png"):
         (output / f"{experiment.name}.{kind}").write_bytes(outcome.draw(kind))
     console.print(f"plot: {output / experiment.name}.svg and .png", highlight=False, soft_wrap=True)
+    if write:
+        _write_experiment(experiment, outcome, time.monotonic() - begin)
     write_output(json, row_output.to_json(outcome.rows))
     write_output(csv, row_output.to_csv(outcome.rows))

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from allemande.doctor.facts import Mpi
 from allemande.errors import AllemandeError, BadInput
-from allemande.preload import launch, launcher_kind, library_path
+from allemande.launchers import identify
+from allemande.preload import launch, library_path
 
 NAMES = ("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "srun")
 JOB_TIMEOUT_S = 60
@@ -50,10 +51,10 @@ def find(
 
 
 def _examine(launcher: Path, environment: Mapping[str, str], *, jobs: bool) -> Mpi:
-    try:
-        kind = launcher_kind(str(launcher), environment)
-    except BadInput:
+    known = identify(launcher, environment)
+    if known is None:
         return Mpi(str(launcher), "")
+    kind = known.kind
     if kind == "srun":
         return Mpi(str(launcher), kind)
     preload, missing = "", ""
@@ -71,7 +72,7 @@ def _examine(launcher: Path, environment: Mapping[str, str], *, jobs: bool) -> M
     return Mpi(
         launcher=str(launcher),
         kind=kind,
-        version=_version(launcher, environment),
+        version=known.version,
         mpicc=_beside(launcher, "mpicc"),
         fortran=bool(_beside(launcher, "mpifort")) and _has_fortran(shared),
         preload=preload,
@@ -85,26 +86,6 @@ def _beside(launcher: Path, name: str) -> str:
     """mpirun.openmpi -> mpicc.openmpi, in the same folder."""
     path = launcher.with_name(re.sub("^(mpirun|mpiexec)", name, launcher.name))
     return str(path) if path.exists() else ""
-
-
-def _version(launcher: Path, environment: Mapping[str, str]) -> str:
-    try:
-        text = subprocess.run(
-            [launcher, "--version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=dict(environment),
-            timeout=JOB_TIMEOUT_S,
-            check=False,
-            text=True,
-            errors="replace",
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    name = "MPICH" if "HYDRA" in text else "Open MPI"
-    number = re.search(r"\b\d+\.\d+(\.\d+)*\w*", text)
-    return f"{name} {number[0]}" if number else name
 
 
 def _folders(launcher: Path) -> list[Path]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.figure_rows import is_sound
 from allemande.errors import BadInput
+from allemande.figure_rows import is_sound
 from allemande.stock_algorithms import MPICH, OPENMPI, StockAlgorithm, parse_stock
 
 # Below this gain a rule is not worth having: the library keeps its own choice.

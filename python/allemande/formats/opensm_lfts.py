@@ -15,7 +15,6 @@ counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,8 +28,6 @@ _ENTRY = re.compile(
     r"0x([0-9a-fA-F]+)\s+(\d+)\s*[:#]\s*\(?([A-Za-z ]+?) portguid (0x[0-9a-fA-F]+): '([^']*)'"
 )
 _OWN_GUIDS = {"host": 0x0000_0000_0010_0000, "switch": 0x0000_0000_0020_0000}
-
-Rows = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)

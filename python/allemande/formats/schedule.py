@@ -11,10 +11,10 @@ from functools import cached_property
 
 from allemande._core import Cluster, Plan, make_plan
 from allemande.errors import BadInput
+from allemande.framing import IP_UDP_BYTES
 from allemande.topology import Tuning, tune
 
 RANKS_MAX = 65_536
-IP_UDP_BYTES = 28
 DEFAULT_MTU_BYTES = 1500
 Block = tuple[int, int]  # (origin, destination)
 

@@ -10,7 +10,7 @@ from allemande.topology import Cluster
 
 # One packet from one program through the emulator to another, the programs' own part of it and
 # their waits included: above 1.2 of 2 processors they are less than a fifth idle. Measured with 8
-# and with 32 hosts; 60 take no more than 32 (docs/adr/0054).
+# and with 32 hosts (docs/adr/0054); 60 took no more than 32.
 PACKET_COST_US = 24.0
 PACKET_COST_US_PER_HOST = 0.75
 HOSTS_MAX = 32

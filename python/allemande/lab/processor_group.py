@@ -4,7 +4,7 @@ Launchers start every host's processes in a session of its own (hydra every rank
 gives each session a group (autogroup, man sched(7)). On Linux 6.18 a process that waits busily and
 yields, alone in its group on a processor, keeps that processor for seconds, up to minutes, before
 all others (ADR 53). In a control group of its own (man cgroups(7)) nothing gets such groups. The
-relay of long links is in it as well: outside the group it stood still for up to 52 s.
+emulator is in it as well: what is outside stands still for up to 52 s.
 """
 
 from __future__ import annotations

@@ -132,6 +132,7 @@ class Lab:
             )
             process = booting.start(directory)
             plan["directory"] = str(directory)
+            plan["group"] = str(processor_group.make() or "")
             init, pids = booting.build(process, plan, directory)
             state: dict[str, Any] = {
                 "name": directory.name,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from allemande import __version__
-from allemande.bench.figure_rows import is_sound
 from allemande.errors import BadInput
+from allemande.figure_rows import is_sound
 from allemande.model.profile import Network, Profile, Sample
 from allemande.model.ways import our_candidate
 from allemande.quantities import format_seconds, format_size

@@ -235,13 +235,3 @@ def fit_signature(name: str, samples: Iterable[Sample], link: PointToPoint) -> S
     freedom = max(1, len(logs) - (2 if threshold else 1))
     sigma = float(np.sqrt(float(logs @ logs) / freedom))
     return SignatureFit(**{**vars(fit), "sigma": max(sigma, ERROR_LEAST)})
-
-
-def fit_each(name: str, samples: Sequence[Sample], link: PointToPoint) -> dict[int, SignatureFit]:
-    """A signature of each number of hosts for itself: 003 is of two minds whether delta depends on
-    it (sections IV and VII), so both are fitted and can be compared with the pooled one."""
-    numbers = sorted({one.ranks for one in samples})
-    return {
-        ranks: fit_signature(name, [one for one in samples if one.ranks == ranks], link)
-        for ranks in numbers
-    }

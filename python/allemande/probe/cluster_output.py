@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from allemande.probe.network_findings import ACROSS, LEAF, UNDETERMINED, Findings
-from allemande.probe.overload import MEASURED, NOT_TRIED, PortFinding
+from allemande.model.profile import MEASURED, NOT_TRIED, UNDETERMINED
+from allemande.probe.network_findings import ACROSS, LEAF, Findings
+from allemande.probe.overload import PortFinding
 from allemande.topology import compress_hostlist
 
 RATE_ALIKE = 0.02

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from allemande.probe.bed import BITS, Bed, frame_bits
+from allemande.probe.lone_packets import Pair, round_trip_s
 from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow
-from allemande.probe.points import Pair, round_trip_s
 from allemande.probe.queueing import HostLinks
 from allemande.probe.record import Record
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from allemande.model.profile import NOT_TRIED
 from allemande.probe.bed import Bed
-from allemande.probe.overload import NOT_TRIED, PortFinding, Stream, confirmed, overload
+from allemande.probe.overload import PortFinding, Stream, confirmed, overload
 from allemande.probe.queueing import HostLinks
 
 SENDERS = 2

@@ -14,6 +14,7 @@ import numpy as np
 
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate, spread
+from allemande.probe.lone_packets import longest_trip_s
 from allemande.probe.packet_flows import Experiment, Flow
 from allemande.probe.queueing import PARTS, busy_bit_s
 from allemande.probe.record import Record, Seconds
@@ -25,7 +26,6 @@ LEAD_S = 0.002
 # A link is measured for so long, at the speed that the network stands for.
 SPAN_S = 0.02
 PACKETS_MIN, PACKETS_MAX = 96, 4000
-WAY_MAX_S = 0.1  # nobody waits longer for a lone packet
 LOSS_MAX = 0.0
 ALIKE = 0.005
 AGAIN = 3
@@ -103,16 +103,6 @@ def rough_rate(bed: Bed) -> float:
     return float(np.median(rates)) if rates else 0.0
 
 
-def _way_s(bed: Bed, frame_s: float) -> float:
-    """The longest time of a lone packet from the first host to another."""
-    ranks = range(1, len(bed.hosts))
-    apart_s = 3 * frame_s
-    flows = [Flow(0, k, 1, bed.datagram_bytes, (k - 1) * apart_s) for k in ranks]
-    record = bed.run(Experiment(flows, len(flows) * apart_s + WAY_MAX_S * bed.time_scale))
-    found = [trace.arrived_s - trace.sent_s for trace in record.traces()]
-    return max((float(one[0]) for one in found if one.size and not np.isnan(one[0])), default=0.0)
-
-
 def passes_at_once(bed: Bed, bit_s: float) -> bool:
     """Whether lone frames leave a host in no time: a token bucket keeps the rate of what it sends,
     and the links behind are faster.
@@ -139,7 +129,8 @@ def measure_up_rates(bed: Bed, rough_bit_s: float) -> list[Estimate]:
     bits = frame_bits(bed, bed.datagram_bytes)
     packets = int(SPAN_S * bed.time_scale * rough_bit_s / bits)
     packets = min(max(packets, PACKETS_MIN), PACKETS_MAX)
-    duration = LEAD_S + 2.5 * packets * bits / rough_bit_s + _way_s(bed, bits / rough_bit_s)
+    frame_s = bits / rough_bit_s
+    duration = LEAD_S + 2.5 * packets * frame_s + longest_trip_s(bed, frame_s)
     found: dict[int, list[float]] = {}
 
     def measure(senders: Sequence[int]) -> list[int]:

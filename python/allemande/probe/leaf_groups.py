@@ -68,11 +68,6 @@ class Groups:
     reason: str
     experiments: int
 
-    @property
-    def determined(self) -> bool:
-        """Whether the leaves are known."""
-        return self.leaves is not None
-
 
 @dataclass(frozen=True)
 class _Times:

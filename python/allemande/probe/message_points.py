@@ -10,8 +10,8 @@ import numpy as np
 
 from allemande.probe.estimate import Estimate
 from allemande.probe.job_bed import JobBed
+from allemande.probe.lone_packets import Pair
 from allemande.probe.network_findings import ACROSS, LEAF, MPI, Quantity
-from allemande.probe.points import Pair
 
 SIZES = (1, 1000, 4000, 16_000, 64_000)
 TAG = 25

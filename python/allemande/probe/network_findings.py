@@ -9,7 +9,6 @@ from allemande.probe.estimate import Estimate
 from allemande.probe.leaf_groups import Groups
 from allemande.probe.overload import PortFinding
 
-UNDETERMINED = "undetermined"
 LEAF, ACROSS = "leaf", "across"
 UDP, MPI = "udp", "mpi"
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from allemande.model.profile import MEASURED, NOT_OVERLOADABLE, NOT_TRIED
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate, spread
 from allemande.probe.packet_flows import Experiment, Flow
@@ -31,10 +32,6 @@ from allemande.probe.queueing import (
     queue_found,
 )
 from allemande.probe.record import Record, Seconds
-
-MEASURED = "measured"
-NOT_OVERLOADABLE = "not overloadable"
-NOT_TRIED = "not tried"
 
 LOSSES_WANTED = 24
 FIRST_FRAMES = 160  # of the senders' links

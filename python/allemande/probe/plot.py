@@ -8,11 +8,11 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save
 from allemande.probe.cluster_output import MEGA
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import Findings
 from allemande.probe.overload import PortFinding
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save
 
 
 def _links(axes: Any, found: Findings) -> None:

@@ -21,6 +21,14 @@ import numpy as np
 
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate
+from allemande.probe.lone_packets import (
+    Pair,
+    echoes,
+    give_up_s,
+    lone_echoes,
+    round_trip_s,
+    trips_s,
+)
 from allemande.probe.network_findings import ACROSS, LEAF, Quantity
 from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow, Watch
 from allemande.probe.queueing import HostLinks
@@ -28,20 +36,11 @@ from allemande.probe.record import Seconds, Trace
 
 PAIRS = 3  # of each level
 SIZES = 5
-GIVE_UP_FRAMES, GIVE_UP_S = 50, 0.005
+TRAIN_APART_S = 0.005
 TRAINS = (1, 2, 4, 8, 16)
 GAP_PACKETS = 64
 WATCH_SHARE = 400  # looks at the clock in the time of a full frame
 WATCHED_PACKETS = 12
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two ranks, on one leaf or on two."""
-
-    first: int
-    second: int
-    level: str
 
 
 def choose_pairs(leaves: Sequence[Sequence[int]] | None, ranks: int) -> list[Pair]:
@@ -62,57 +61,6 @@ def choose_pairs(leaves: Sequence[Sequence[int]] | None, ranks: int) -> list[Pai
     return near[:PAIRS] + far[:PAIRS]
 
 
-def _give_up_s(bed: Bed, frame_s: float) -> float:
-    return GIVE_UP_FRAMES * frame_s + GIVE_UP_S * bed.time_scale
-
-
-def _trips_s(traces: Sequence[Trace]) -> list[float]:
-    """Round trips of lone echoes, without the first: it may have to find the way."""
-    trips = [float(trace.seen_s[0] - trace.sent_s[0]) for trace in traces if trace.sent_s.size]
-    return [trip for trip in trips[1:] if not np.isnan(trip)]
-
-
-def _lone(
-    bed: Bed, pair: Pair, size: int, count: int, start_s: float, apart_s: float, frame_s: float
-) -> list[Flow]:
-    """Echoes of single packets, each on an idle network: where a shaper lets one frame pass at
-    once, the next has to come later.
-    """
-    give_up_s = _give_up_s(bed, frame_s)
-    return [
-        Flow(pair.first, pair.second, 1, size, start_s + k * apart_s, give_up_s, echo=True)
-        for k in range(count + 1)
-    ]
-
-
-def _echoes(
-    bed: Bed,
-    pairs: Sequence[Pair],
-    sizes: Sequence[int],
-    count: int,
-    apart_s: float,
-    frame_s: float,
-) -> dict[tuple[Pair, int], list[float]]:
-    """Round trips by pair and size; one at a time."""
-    flows: list[Flow] = []
-    parts: dict[tuple[Pair, int], range] = {}
-    for pair in pairs:
-        for size in sizes:
-            begin = len(flows)
-            flows += _lone(bed, pair, size, count, begin * apart_s, apart_s, frame_s)
-            parts[pair, size] = range(begin, len(flows))
-    experiment = Experiment(flows, len(flows) * apart_s + _give_up_s(bed, frame_s))
-    record = bed.run(experiment)
-    return {key: _trips_s([record.trace(i) for i in part]) for key, part in parts.items()}
-
-
-def round_trip_s(bed: Bed, pairs: Sequence[Pair], frame_s: float) -> float:
-    """The median of full packets', over all pairs; 0 where none came back."""
-    found = _echoes(bed, pairs, [bed.datagram_bytes], 4, _give_up_s(bed, frame_s), frame_s)
-    trips = [trip for some in found.values() for trip in some]
-    return float(np.median(trips)) if trips else 0.0
-
-
 @dataclass(frozen=True)
 class Lone:
     """What lone packets take, by level: half the round trip of the smallest and of full ones, in s.
@@ -131,7 +79,7 @@ def measure_lone(bed: Bed, pairs: Sequence[Pair], repeat: int, links: HostLinks)
     apart_s = 3 * frame_s + 3 * round_trip_s(bed, pairs, frame_s)
     sizes = np.linspace(SMALLEST_BYTES, bed.datagram_bytes, SIZES).astype(int).tolist()
     count = max(8, repeat // (2 * PAIRS))
-    found = _echoes(bed, pairs, sizes, count, apart_s, frame_s)
+    found = echoes(bed, pairs, sizes, count, apart_s, give_up_s(bed, frame_s))
     lone = Lone({}, {}, {})
     for level in (LEAF, ACROSS):
         least = []
@@ -169,7 +117,7 @@ def measure_start_up(
     at_s = 0.0
     for pair in pairs:
         for train in TRAINS:
-            each_s = (2 * train + 6) * frame_s + GIVE_UP_S
+            each_s = (2 * train + 6) * frame_s + TRAIN_APART_S
             flows.append(
                 Flow(
                     pair.first,
@@ -275,24 +223,19 @@ def measure_growth(
     frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
     count = max(8, repeat // 8)
     apart_s = 3 * frame_s + 3 * round_trip_s(bed, [Pair(order[0], order[1], LEAF)], frame_s)
+    wait_s = give_up_s(bed, frame_s)
     counts, latencies = [], []
     hosts = 2
     while hosts <= len(order):
         flows = [
             flow
             for k in range(0, hosts, 2)
-            for flow in _lone(
-                bed,
-                Pair(order[k], order[k + 1], LEAF),
-                bed.datagram_bytes,
-                count,
-                0.0,
-                apart_s,
-                frame_s,
+            for flow in lone_echoes(
+                Pair(order[k], order[k + 1], LEAF), bed.datagram_bytes, count, 0.0, apart_s, wait_s
             )
         ]
-        record = bed.run(Experiment(flows, (count + 1) * apart_s + _give_up_s(bed, frame_s)))
-        trips = _trips_s(record.traces())
+        record = bed.run(Experiment(flows, (count + 1) * apart_s + wait_s))
+        trips = trips_s(record.traces())
         if trips:
             counts.append(float(hosts))
             latencies.append(float(np.median(trips)) / 2)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from allemande.errors import Failed
+from allemande.framing import IP_UDP_BYTES
+from allemande.model.profile import UNDETERMINED
 from allemande.probe import (
     flow_sweep,
     host_ports,
@@ -22,10 +24,9 @@ from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.cluster_output import cluster_text
 from allemande.probe.estimate import Estimate
 from allemande.probe.job_bed import JobBed
-from allemande.probe.network_findings import UNDETERMINED, Findings, Quantity
+from allemande.probe.network_findings import Findings, Quantity
 from allemande.probe.queueing import HostLinks
 
-IP_UDP_BYTES = 28
 RANKS_MIN = 3
 LEAF_HOSTS = 16  # of which the switch is asked about
 

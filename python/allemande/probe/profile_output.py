@@ -9,8 +9,8 @@ from allemande import __version__
 from allemande.model import profile as form
 from allemande.probe.cluster_output import CORE, MEGA, ONE_SWITCH, cluster_text, leaf_name
 from allemande.probe.estimate import Estimate
-from allemande.probe.network_findings import UNDETERMINED, Findings
-from allemande.probe.overload import MEASURED, PortFinding
+from allemande.probe.network_findings import Findings
+from allemande.probe.overload import PortFinding
 from allemande.topology import parse_cluster
 
 
@@ -35,7 +35,7 @@ def _link(from_: str, to: str, rate: Estimate, lower_bound: bool) -> form.LinkRa
 
 def _port(from_: str, to: str, found: PortFinding, pool: str) -> form.PortBuffer:
     held = found.buffer_packets
-    if found.state != MEASURED or held is None:
+    if found.state != form.MEASURED or held is None:
         return form.PortBuffer(from_, to, found.state)
     return form.PortBuffer(
         from_, to, found.state, held.value, held.low, held.high, pool, tuple(held.samples)
@@ -95,7 +95,7 @@ def make_profile(found: Findings, date: datetime | None) -> form.Profile:
     """As the model reads it. `date`: of the probing; None: none is written."""
     leaves = found.groups.leaves
     answers = {
-        "leaf_groups": UNDETERMINED if leaves is None else f"{len(leaves)} leaves",
+        "leaf_groups": form.UNDETERMINED if leaves is None else f"{len(leaves)} leaves",
         **found.answers,
     }
     return form.Profile(

@@ -8,13 +8,11 @@ from typing import Any
 
 from allemande import _core
 from allemande.cluster_files import find_cluster_file
+from allemande.framing import IP_UDP_BYTES
 from allemande.probe.packet_flows import Experiment
 from allemande.probe.record import Record
 from allemande.simulation.networks import as_cluster_file
 from allemande.topology import parse_cluster
-
-IP_UDP_BYTES = 28
-ETHERNET_BYTES = 14
 
 
 class SimulatedBed:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from allemande.model.profile import MEASURED
 from allemande.probe.cluster_output import CORE, MEGA, leaf_name
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import ACROSS, LEAF, Findings
-from allemande.probe.overload import MEASURED, PortFinding
+from allemande.probe.overload import PortFinding
 from allemande.topology import compress_hostlist
 
 MICRO = 1e6

@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from allemande.model.profile import MEASURED, UNDETERMINED
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate
-from allemande.probe.network_findings import UNDETERMINED
-from allemande.probe.overload import MEASURED, Stream, overload
+from allemande.probe.overload import Stream, overload
 from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow
 from allemande.probe.queueing import HostLinks, departures
 

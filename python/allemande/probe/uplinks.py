@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from allemande.model.profile import NOT_TRIED
 from allemande.probe.bed import Bed
 from allemande.probe.estimate import Estimate
-from allemande.probe.overload import NOT_TRIED, PortFinding, Stream, confirmed, overload
+from allemande.probe.overload import PortFinding, Stream, confirmed, overload
 from allemande.probe.queueing import HostLinks
 
 SHARE = 0.9

@@ -14,8 +14,9 @@ from rich.text import Text
 from allemande.bench import figure_output
 from allemande.bench.candidates import DEMO_NAMES, parse_candidates
 from allemande.bench.comparison import Comparison, compare
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
-from allemande.bench.timeline import Request
+from allemande.bench.timeline import TimelineRequest
 from allemande.examples.catalog import PROGRAMS
 from allemande.examples.program_runs import compare_in_lab
 from allemande.examples.row_table import print_rows
@@ -37,7 +38,7 @@ class Part:
     sizes: tuple[int, ...]
     picked: str
     effort: Effort
-    timeline: Request | None = None
+    timeline: TimelineRequest | None = None
 
     @property
     def candidates(self) -> str:
@@ -52,7 +53,7 @@ SHALLOW = Part(
     (20_000, 100_000),
     "openmpi:linear,openmpi:linear-sync,mpich:pairwise,mpich:scattered",
     Effort(rounds=2, warmup=1, calls=2, seconds=1.0),
-    Request(100_000, DEMO_NAMES),
+    TimelineRequest(100_000, DEMO_NAMES),
 )
 # One call of the slowest takes 7 s at 10 KB and 11 s at 50 KB: as few calls as tell.
 LARGE = (
@@ -62,7 +63,7 @@ LARGE = (
         (1_000, 10_000, 50_000),
         "openmpi:pairwise,mpich:pairwise",
         Effort(rounds=1, warmup=1, calls=2, seconds=1.0),
-        Request(10_000, ("openmpi", "allemande+openmpi")),
+        TimelineRequest(10_000, ("openmpi", "allemande+openmpi")),
     ),
     Part(
         "tam-8x4",
@@ -134,13 +135,15 @@ def run_demo(folder: Path, timers: str | None) -> bool:
             soft_wrap=True,
         )
         done[part.cluster] = compare(
-            part.cluster,
-            part.scale,
-            part.sizes,
-            parse_candidates([part.candidates]),
-            part.effort,
-            timers=times.name,
-            timeline=part.timeline,
+            Request(
+                part.cluster,
+                part.sizes,
+                parse_candidates([part.candidates]),
+                part.effort,
+                scale=part.scale,
+                timers=times.name,
+                timeline=part.timeline,
+            )
         )
     results = list(done.values())
     summary = summarise_demo(

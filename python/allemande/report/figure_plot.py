@@ -12,8 +12,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentF
 
 from allemande.bench.figure_output import by_size
 from allemande.bench.figures import Figure
+from allemande.plot_look import INK, STYLE, save
 from allemande.quantities import format_seconds, format_size
-from allemande.report.plot_look import INK, STYLE, save
 
 # Okabe and Ito's palette: told apart with any colour vision. Ours are the two strongest.
 OUR_COLOURS = ("#D55E00", "#0072B2", "#CC79A7", "#009E73")

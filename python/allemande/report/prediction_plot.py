@@ -13,8 +13,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from allemande.model.predict import Row
+from allemande.plot_look import COLOURS, INK, MARKERS, STYLE, save
 from allemande.quantities import format_seconds, format_size
-from allemande.report.plot_look import COLOURS, INK, MARKERS, STYLE, save
 
 FAINT = 0.13  # intervals
 LEGEND_COLUMNS = 3  # names are long

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from allemande.bench.timeline import Timeline
+from allemande.plot_look import INK, STYLE, save
 from allemande.quantities import format_seconds
-from allemande.report.plot_look import INK, STYLE, save
 
 STRIPS = ("links used", "fullest queue", "drops", "TCP timers")
 STOCK_COLOUR, OUR_COLOUR = "#D55E00", "#0072B2"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.framing import payload_bytes
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.framing import payload_bytes
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from allemande.errors import BadInput
+from allemande.framing import payload_bytes
 from allemande.reproduce.experiment import Experiment
-from allemande.reproduce.framing import payload_bytes
 from allemande.simulation.case import Case
 from allemande.simulation.networks import find_cluster
 from allemande.topology import Cluster

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from allemande.plot_look import COLOURS, INK, MARKERS, STYLE, save, share_legend
 from allemande.quantities import format_seconds, format_size
-from allemande.report.plot_look import COLOURS, INK, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.curves import Curve, rows_of, simulate_curves
 from allemande.reproduce.experiment import Experiment, Outcome
 

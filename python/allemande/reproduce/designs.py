@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 
 from allemande.errors import BadInput
 from allemande.partition import bisection
-from allemande.report.plot_look import COLOURS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.topology import Cluster

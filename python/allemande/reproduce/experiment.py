@@ -89,10 +89,19 @@ class Outcome:
     draw: Callable[[str], bytes]
 
 
+INSTALLED = Path(__file__).parents[1] / "data" / "experiments"
+IN_CLONE = Path(__file__).parents[3] / "experiments"
+
+
 def _experiments_dir() -> Path:
-    """In the source tree, or inside the installed package."""
-    installed = Path(__file__).parents[1] / "data" / "experiments"
-    return installed if installed.is_dir() else Path(__file__).parents[3] / "experiments"
+    return INSTALLED if INSTALLED.is_dir() else IN_CLONE
+
+
+def writable_folder() -> Path:
+    """Where the experiments can be renewed. Raises BadInput for those of an installed package."""
+    if INSTALLED.is_dir():
+        raise BadInput(f"--write renews experiments/ of a clone; {INSTALLED} is an installed copy")
+    return IN_CLONE
 
 
 def names() -> list[str]:

@@ -1,16 +1,23 @@
 """What is measured in the lab for an experiment and kept in a file, point by point, so that an
 interrupted measurement goes on where it ended.
 
-The file holds `how` it was measured, `measured` (when and where), `versions` and `points`.
+The file holds `how` it was measured, `measured` (when and where, last), `versions` (of all that
+took part, ever) and `points`. Times in it are those of full speed.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from allemande.errors import BadInput
+from allemande.bench.comparison import Comparison, compare_on
+from allemande.bench.runner import Effort
+from allemande.errors import BadInput, Failed
+from allemande.lab.timers import choose_timers
+from allemande.reproduce.experiment import Experiment
+from allemande.topology import Cluster
 
 
 def read_kept(path: Path) -> dict[str, Any]:
@@ -24,16 +31,54 @@ def read_kept(path: Path) -> dict[str, Any]:
     return data
 
 
-def begin_kept(path: Path, how: dict[str, Any]) -> dict[str, Any]:
-    """What the file holds already. Raises BadInput if it was measured otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        return {"how": how, "points": []}
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if kept["how"] != how:
-        raise BadInput(f"{path}: measured otherwise ({kept['how']}); delete it or move it away")
-    return kept
+class KeptMeasurement:
+    """The file while it is measured. What it holds already is kept."""
 
+    def __init__(
+        self,
+        experiment: Experiment,
+        path: Path,
+        scale: float | None,
+        timers: str | None,
+        **how: object,
+    ) -> None:
+        """`scale` and `timers` outrank the experiment's; `how`: what else makes figures comparable.
 
-def write_kept(path: Path, kept: dict[str, Any]) -> None:
-    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        Raises BadInput if the file was measured otherwise.
+        """
+        self._path = path
+        self.scale = float(experiment.data["in_lab"]["scale"]) if scale is None else scale
+        self._timers = choose_timers(timers, self.scale).name
+        asked = {**how, "scale": self.scale, "timers": self._timers}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._data: dict[str, Any] = {"how": asked, "points": []}
+        if path.exists():
+            self._data = json.loads(path.read_text(encoding="utf-8"))
+        if self._data["how"] != asked:
+            raise BadInput(
+                f"{path}: measured otherwise ({self._data['how']}); delete it or move it away"
+            )
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._data["points"]
+        return found
+
+    def measure(
+        self, what: str, cluster: Cluster, sizes: Sequence[int], against: str, effort: Effort
+    ) -> Comparison:
+        """Needs root. Raises Failed, with `what` it was, where something could not be measured."""
+        compared = compare_on(cluster, self.scale, sizes, against, effort, self._timers)
+        if compared.failed:
+            raise Failed(f"{what}: {'; '.join(compared.warnings) or 'not measured'}")
+        return compared
+
+    def add(self, compared: Comparison, points: Iterable[dict[str, Any]]) -> None:
+        """Writes the file with what was made of a comparison."""
+        setting = compared.setting
+        before = self._data.get("versions", [])
+        versions = {before} if isinstance(before, str) else set(before)
+        self._data["measured"] = f"{setting.date}, {setting.machine}"
+        self._data["versions"] = sorted({*versions, *setting.versions, setting.tcp})
+        self.points.extend(points)
+        self._path.write_text(json.dumps(self._data, indent=1) + "\n", encoding="utf-8")

@@ -12,16 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.comparison import compare_on
 from allemande.bench.figures import Figure
 from allemande.bench.runner import Effort
-from allemande.errors import Failed
-from allemande.lab.timers import choose_timers
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.curve_figure import run_curves
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.kept_measurement import begin_kept, write_kept
+from allemande.reproduce.kept_measurement import KeptMeasurement
 
 WORKERS = 0  # one per core
 
@@ -49,35 +46,29 @@ def _measure(
     experiment: Experiment, path: Path, scale: float | None, timers: str | None
 ) -> list[dict[str, Any]]:
     data = experiment.data["in_lab"]
-    scale = float(data["scale"]) if scale is None else scale
     candidates = {entry["candidate"]: entry["label"] for entry in data["candidate"]}
-    how: dict[str, Any] = {
-        "candidates": list(candidates),
-        "scale": scale,
-        "timers": choose_timers(timers, scale).name,
-        "rounds": int(data["rounds"]),
-        "calls": int(data["calls"]),
-    }
-    kept = begin_kept(path, how)
+    effort = Effort(rounds=int(data["rounds"]), calls=int(data["calls"]), seconds=0)
+    kept = KeptMeasurement(
+        experiment,
+        path,
+        scale,
+        timers,
+        candidates=list(candidates),
+        rounds=effort.rounds,
+        calls=effort.calls,
+    )
     cluster = find_experiment_cluster(experiment, experiment.data["cluster"])
-    done = {point["size"] for point in kept["points"]}
-    effort = Effort(rounds=how["rounds"], calls=how["calls"], seconds=0)
+    done = {point["size"] for point in kept.points}
     for size in data["sizes"]:
         if size in done:
             continue
-        compared = compare_on(cluster, scale, [size], ",".join(candidates), effort, how["timers"])
-        if compared.failed:
-            why = "; ".join(compared.warnings) or "not measured"
-            raise Failed(f"{format_size(size)}: {why}")
-        kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
-        kept["versions"] = f"{', '.join(compared.setting.versions)}, {compared.setting.tcp}"
-        kept["points"] += [
-            _point(candidates[figure.candidate], figure, scale, len(cluster.hosts) - 1)
+        compared = kept.measure(format_size(size), cluster, [size], ",".join(candidates), effort)
+        points = [
+            _point(candidates[figure.candidate], figure, kept.scale, len(cluster.hosts) - 1)
             for figure in compared.figures
         ]
-        write_kept(path, kept)
-    points: list[dict[str, Any]] = kept["points"]
-    return points
+        kept.add(compared, points)
+    return kept.points
 
 
 def run_curves_in_lab(

@@ -18,10 +18,11 @@ from matplotlib.figure import Figure as Canvas
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
 from allemande.bench.figures import Figure
+from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.errors import BadInput, Failed
 from allemande.lab.timers import Timers, choose_timers
-from allemande.report.plot_look import COLOURS, STYLE, save
+from allemande.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.lab_curves import run_curves_in_lab
 from allemande.reproduce.lab_times import KeptTimes, measure_times
@@ -85,12 +86,14 @@ def run_in_lab(
     measured = []
     for cluster in data["cluster"]:
         comparison = compare(
-            str(experiment.folder / cluster["file"]),
-            scale,
-            [int(experiment.data["size"])],
-            parse_candidates(data["against"], "alltoall"),
-            Effort(rounds=int(data["rounds"]), calls=int(data["calls"]), seconds=0),
-            timers=times.name,
+            Request(
+                str(experiment.folder / cluster["file"]),
+                [int(experiment.data["size"])],
+                parse_candidates(data["against"]),
+                Effort(rounds=int(data["rounds"]), calls=int(data["calls"]), seconds=0),
+                scale=scale,
+                timers=times.name,
+            )
         )
         if comparison.failed:
             raise Failed("; ".join(comparison.warnings) or "a candidate could not be measured")

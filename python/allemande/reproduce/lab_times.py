@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.comparison import Comparison, compare_on
+from allemande.bench.comparison import Comparison
 from allemande.bench.runner import Effort
-from allemande.errors import Failed
-from allemande.lab.timers import choose_timers
-from allemande.model.lab_samples import first_hosts
+from allemande.cluster_part import first_hosts
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
-from allemande.reproduce.kept_measurement import begin_kept, read_kept, write_kept
+from allemande.reproduce.kept_measurement import KeptMeasurement, read_kept
 
 PAIR = 2  # hosts; their exchange is one message each way
 Times = dict[tuple[int, int], float]  # (hosts, bytes per pair) -> seconds at full speed, the mean
@@ -74,31 +72,27 @@ def measure_times(
     Raises BadInput if `path` was measured otherwise, Failed if a number of hosts cannot be.
     """
     data = experiment.data["in_lab"]
-    scale = float(data["scale"]) if scale is None else scale
-    timers = choose_timers(timers, scale).name
     sizes = [int(size) for size in experiment.data["sizes"]]
-    how = {
-        "candidate": data["candidate"],
-        "scale": scale,
-        "timers": timers,
-        "sizes": sizes,
-        "rounds": int(data["rounds"]),
-        "calls": int(data["calls"]),
-        "seconds": float(data["seconds"]),
-    }
-    kept = begin_kept(path, how)
+    effort = Effort(
+        rounds=int(data["rounds"]), calls=int(data["calls"]), seconds=float(data["seconds"])
+    )
+    kept = KeptMeasurement(
+        experiment,
+        path,
+        scale,
+        timers,
+        candidate=data["candidate"],
+        sizes=sizes,
+        rounds=effort.rounds,
+        calls=effort.calls,
+        seconds=effort.seconds,
+    )
     whole = find_experiment_cluster(experiment, experiment.data["cluster"])
-    done = {point["hosts"] for point in kept["points"]}
+    done = {point["hosts"] for point in kept.points}
     for hosts in (PAIR, *experiment.data["hosts"]):
         if hosts in done:
             continue
         part = first_hosts(whole, hosts)
-        effort = Effort(rounds=how["rounds"], calls=how["calls"], seconds=how["seconds"])
-        compared = compare_on(part, scale, sizes, how["candidate"], effort, timers)
-        if compared.failed:
-            raise Failed(f"{hosts} hosts: {'; '.join(compared.warnings) or 'not measured'}")
-        kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
-        kept["versions"] = f"{compared.setting.versions[-1]}, {compared.setting.tcp}"
-        kept["points"] += _points(compared, hosts, scale)
-        write_kept(path, kept)
+        compared = kept.measure(f"{hosts} hosts", part, sizes, data["candidate"], effort)
+        kept.add(compared, _points(compared, hosts, kept.scale))
     return read_times(path)

@@ -30,7 +30,7 @@ from matplotlib.figure import Figure as Canvas
 
 from allemande.errors import BadInput
 from allemande.patterns import make_steps, parse_pattern
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.number_order import order_numbers

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.quantities import format_seconds, format_size
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 
 
 def draw_lines(

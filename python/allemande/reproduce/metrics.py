@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from allemande.reproduce.framing import HEADER_BYTES, IP_UDP_BYTES, payload_bytes
+from allemande.framing import HEADER_BYTES, IP_UDP_BYTES, payload_bytes
 from allemande.simulation.case import Result
 from allemande.topology import Cluster, tune
 

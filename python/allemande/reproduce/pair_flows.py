@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from allemande.report.plot_look import INK
+from allemande.framing import payload_bytes
+from allemande.plot_look import INK
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.framing import payload_bytes
 from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import PercentFormatter
 
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.simulation.case import Case, Result

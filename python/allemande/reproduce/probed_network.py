@@ -17,6 +17,7 @@ import matplotlib
 from matplotlib.figure import Figure as Canvas
 
 from allemande.errors import BadInput, Failed
+from allemande.plot_look import COLOURS, STYLE, save
 from allemande.probe import flow_sweep
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import LEAF, UDP, Findings
@@ -24,7 +25,6 @@ from allemande.probe.overload import PortFinding
 from allemande.probe.probing import Probing, Wishes
 from allemande.probe.queueing import HostLinks
 from allemande.probe.simulated_bed import SimulatedBed
-from allemande.report.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Canvas
 from allemande import _core
 from allemande.errors import BadInput
 from allemande.flow_limit import flow_limit
-from allemande.report.plot_look import COLOURS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.stream_pairs import mappings, stream_pairs

@@ -23,8 +23,8 @@ from allemande.model.signature_fit import (
     proposition_1,
     slowdown,
 )
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.quantities import format_seconds, format_size
-from allemande.report.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.lab_times import PAIR, KeptTimes, Times, read_times

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from allemande import _core
+from allemande.plot_look import COLOURS, INK, STYLE, save, share_legend
 from allemande.quantities import format_size
-from allemande.report.plot_look import COLOURS, INK, STYLE, save, share_legend
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, read_sites

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from allemande import _core
+from allemande.framing import HEADER_BYTES, payload_bytes
 from allemande.model.profile import Sample
 from allemande.model.signature_fit import PointToPoint, SignatureFit, fit_signature
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.framing import HEADER_BYTES, payload_bytes
 from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, SitePoint, read_sites

@@ -13,13 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from allemande.bench.comparison import compare_on
 from allemande.bench.runner import Effort
-from allemande.errors import Failed
-from allemande.lab.timers import choose_timers
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
-from allemande.reproduce.kept_measurement import begin_kept, read_kept, write_kept
+from allemande.reproduce.kept_measurement import KeptMeasurement, read_kept
 
 LONGEST_S = 1200.0  # of the calls of one size: all that an experiment asks for are made
 
@@ -86,9 +83,7 @@ def read_sites(path: Path) -> KeptSites:
     return KeptSites(data["measured"], [_point(entry) for entry in data["points"]])
 
 
-def _measure_run(
-    experiment: Experiment, run: Mapping[str, Any], scale: float, timers: str, kept: dict[str, Any]
-) -> list[SitePoint]:
+def _measure_run(experiment: Experiment, run: Mapping[str, Any], kept: KeptMeasurement) -> None:
     cluster = find_experiment_cluster(experiment, run["cluster"])
     effort = Effort(
         rounds=1,
@@ -98,21 +93,17 @@ def _measure_run(
         seconds_max=LONGEST_S,
     )
     sizes = [int(size) for size in run["sizes"]]
-    compared = compare_on(cluster, scale, sizes, run["candidate"], effort, timers)
-    if compared.failed:
-        why = "; ".join(compared.warnings) or "not measured"
-        raise Failed(f"{run['part']}, {run['candidate']}: {why}")
-    kept["measured"] = f"{compared.setting.date}, {compared.setting.machine}"
-    kept["versions"] = sorted({*kept.get("versions", []), *compared.setting.versions})
-    return [
+    what = f"{run['part']}, {run['candidate']}"
+    compared = kept.measure(what, cluster, sizes, run["candidate"], effort)
+    points = [
         SitePoint(
             part=run["part"],
             cluster=cluster.name,
             candidate=run["candidate"],
             size=figure.size,
-            times_s=tuple(round(seconds * scale, 7) for seconds in figure.times_s),
-            limit_s=figure.limit_s * scale,
-            latency_s=figure.latency_s * scale,
+            times_s=tuple(round(seconds * kept.scale, 7) for seconds in figure.times_s),
+            limit_s=figure.limit_s * kept.scale,
+            latency_s=figure.latency_s * kept.scale,
             tcp_timeouts=figure.tcp_timeouts,
             tcp_retransmitted=figure.tcp_retransmitted,
             wrong_bytes=figure.wrong_bytes,
@@ -121,6 +112,7 @@ def _measure_run(
         )
         for figure in compared.figures
     ]
+    kept.add(compared, map(asdict, points))
 
 
 def measure_sites(
@@ -130,19 +122,13 @@ def measure_sites(
 
     Raises BadInput if `path` was measured otherwise, Failed if a run cannot be measured.
     """
-    data = experiment.data["in_lab"]
-    scale = float(data["scale"]) if scale is None else scale
-    timers = choose_timers(timers, scale).name
-    kept = begin_kept(path, {"scale": scale, "timers": timers})
-    for run in data["run"]:
+    kept = KeptMeasurement(experiment, path, scale, timers)
+    for run in experiment.data["in_lab"]["run"]:
         done = {
             point["size"]
-            for point in kept["points"]
+            for point in kept.points
             if (point["part"], point["candidate"]) == (run["part"], run["candidate"])
         }
-        if done.issuperset(run["sizes"]):
-            continue
-        points = _measure_run(experiment, run, scale, timers, kept)
-        kept["points"] += [asdict(point) for point in points]
-        write_kept(path, kept)
+        if not done.issuperset(run["sizes"]):
+            _measure_run(experiment, run, kept)
     return read_sites(path)

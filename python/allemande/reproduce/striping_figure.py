@@ -38,8 +38,8 @@ from matplotlib.figure import Figure as Canvas
 
 from allemande import _core
 from allemande.errors import BadInput
+from allemande.plot_look import COLOURS, STYLE, save
 from allemande.quantities import format_size
-from allemande.report.plot_look import COLOURS, STYLE, save
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.line_plot import draw_lines

@@ -12,8 +12,8 @@ import matplotlib
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
+from allemande.plot_look import COLOURS, INK, STYLE, save
 from allemande.quantities import format_seconds, format_size
-from allemande.report.plot_look import COLOURS, INK, STYLE, save
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.lab_times import KeptTimes, read_times
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from allemande.bench.background import UPLINKS, parse_background
+from allemande.background import UPLINKS, parse_background
 from allemande.errors import BadInput
 from allemande.matrix import leaf_groups
 from allemande.topology import Cluster

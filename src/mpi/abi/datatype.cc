@@ -1,8 +1,10 @@
 #include "mpi/abi/datatype.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "mpi/abi/handle.h"
@@ -22,13 +24,33 @@ std::byte pattern(std::int64_t index) {  // differs between any two places that 
   return static_cast<std::byte>(word >> 56);
 }
 
+// How many of each its constructor was given. By the form with large counts where the library has
+// it: of types made by the _c constructors the other one fails, into the program's error handler.
+struct Envelope {
+  MPI_Count integers = 0, addresses = 0, large_counts = 0, types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+};
+
+bool get_envelope(const io::MpiApi& api, MPI_Datatype type, Envelope& out) {
+#if MPI_VERSION >= 4
+  if (api.Type_get_envelope_c != nullptr) {
+    return api.Type_get_envelope_c(type, &out.integers, &out.addresses, &out.large_counts,
+                                   &out.types, &out.combiner) == MPI_SUCCESS;
+  }
+#endif
+  int integers = 0, addresses = 0, types = 0;
+  if (api.Type_get_envelope(type, &integers, &addresses, &types, &out.combiner) != MPI_SUCCESS) {
+    return false;
+  }
+  out.integers = integers;
+  out.addresses = addresses;
+  out.types = types;
+  return true;
+}
+
 bool is_named(const io::MpiApi& api, MPI_Datatype type) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = 0;
-  return api.Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
-         combiner == MPI_COMBINER_NAMED;
+  Envelope envelope;
+  return get_envelope(api, type, envelope) && envelope.combiner == MPI_COMBINER_NAMED;
 }
 
 // Both libraries pack into the bare bytes of the signature (no header, native byte order); whether
@@ -56,27 +78,55 @@ int delete_nothing(MPI_Datatype, int, void*, void*) { return MPI_SUCCESS; }
 // What the attribute of a type says about packing it: one of these addresses.
 constexpr std::byte kToItself{}, kToOther{};
 
-// How a type was made.
+// How a type was made. The _c constructors take large counts in the place of integers, and of the
+// addresses after them (MPI 4.0, section 5.1.13).
 struct Constructor {
   int combiner = MPI_COMBINER_NAMED;
-  std::vector<int> integers;
-  std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Count> addresses;
   std::vector<MPI_Datatype> types;
 };
 
+bool get_contents(const io::MpiApi& api, MPI_Datatype type, const Envelope& envelope,
+                  std::vector<int>& integers, std::vector<MPI_Aint>& addresses,
+                  std::vector<MPI_Count>& large_counts, std::vector<MPI_Datatype>& types) {
+#if MPI_VERSION >= 4
+  if (api.Type_get_contents_c != nullptr) {
+    return api.Type_get_contents_c(
+               type, envelope.integers, envelope.addresses, envelope.large_counts, envelope.types,
+               integers.data(), addresses.data(), large_counts.data(), types.data()) == MPI_SUCCESS;
+  }
+#endif
+  return large_counts.empty() &&
+         api.Type_get_contents(type, static_cast<int>(envelope.integers),
+                               static_cast<int>(envelope.addresses),
+                               static_cast<int>(envelope.types), integers.data(), addresses.data(),
+                               types.data()) == MPI_SUCCESS;
+}
+
 bool take_apart(const io::MpiApi& api, MPI_Datatype type, Constructor& made) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  if (api.Type_get_envelope(type, &integers, &addresses, &types, &made.combiner) != MPI_SUCCESS) {
+  Envelope envelope;
+  if (!get_envelope(api, type, envelope)) return false;
+  made.combiner = envelope.combiner;
+  if (made.combiner == MPI_COMBINER_NAMED) return true;
+  std::vector<int> integers(static_cast<std::size_t>(envelope.integers));
+  std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses));
+  std::vector<MPI_Count> large_counts(static_cast<std::size_t>(envelope.large_counts));
+  made.types.resize(static_cast<std::size_t>(envelope.types));
+  if (!get_contents(api, type, envelope, integers, addresses, large_counts, made.types)) {
     return false;
   }
-  if (made.combiner == MPI_COMBINER_NAMED) return true;
-  made.integers.resize(static_cast<std::size_t>(integers));
-  made.addresses.resize(static_cast<std::size_t>(addresses));
-  made.types.resize(static_cast<std::size_t>(types));
-  return api.Type_get_contents(type, integers, addresses, types, made.integers.data(),
-                               made.addresses.data(), made.types.data()) == MPI_SUCCESS;
+  if (large_counts.empty()) {
+    made.counts.assign(integers.begin(), integers.end());
+    made.addresses.assign(addresses.begin(), addresses.end());
+    return true;
+  }
+  made.counts = std::move(large_counts);
+  if (made.combiner == MPI_COMBINER_STRUCT) {  // count, lengths of the blocks, their places
+    const auto places = made.counts.end() - static_cast<std::ptrdiff_t>(made.types.size());
+    made.addresses.assign(places, made.counts.end());
+  }
+  return true;
 }
 
 // The bytes of an element in order, from its address on, without a gap: by its constructors alone,
@@ -101,7 +151,7 @@ bool is_dense(const io::MpiApi& api, MPI_Datatype type) {
       MPI_Count part_size = 0;
       dense = dense && made.addresses[i] == end;
       dense = dense && api.Type_size_x(part, &part_size) == MPI_SUCCESS;
-      end += made.integers[i + 1] * part_size;
+      end += made.counts[i + 1] * part_size;
     }
     if (!is_named(api, part)) api.Type_free(&part);
   }
@@ -112,7 +162,7 @@ bool is_dense(const io::MpiApi& api, MPI_Datatype type) {
     case MPI_COMBINER_RESIZED:
       return dense;
     case MPI_COMBINER_VECTOR:  // count, length of a block, stride
-      return dense && (made.integers[0] == 1 || made.integers[1] == made.integers[2]);
+      return dense && (made.counts[0] == 1 || made.counts[1] == made.counts[2]);
     default:
       return false;
   }

@@ -20,6 +20,8 @@ Interposer& interposer() {
 
 namespace {
 
+thread_local std::uint64_t come = 0;
+
 // The MPI library's own, at the width of the counts.
 template <class Count>
 int native_alltoall(const void* send, Count send_count, Word send_type, void* recv,
@@ -77,6 +79,7 @@ int native_alltoallw(const void* send, const Integer* send_counts, const Integer
 template <class Native>
 int accelerate_or_pass(const void* caller, const char* name, const BlockArguments& send,
                        const BlockArguments& recv, Word comm, Native native) {
+  ++come;
   auto& self = interposer();
   if (!self.library().contains(caller)) {
     if (const auto code = self.alltoall_blocks(name, send, recv, comm, native)) return *code;
@@ -87,6 +90,7 @@ int accelerate_or_pass(const void* caller, const char* name, const BlockArgument
 template <class Count>
 int accelerate_or_pass(const void* caller, const void* send, Count send_count, Word send_type,
                        void* recv, Count recv_count, Word recv_type, Word comm) {
+  ++come;
   auto& self = interposer();
   const auto native = [&] {
     return native_alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm);
@@ -170,6 +174,18 @@ template int alltoallw(const void*, const void*, const std::int64_t*, const std:
                        const void*, void*, const std::int64_t*, const std::int64_t*, const void*,
                        Word);
 #endif
+
+void at_exit() {
+  if (const auto* found = Interposer::get()) found->at_exit();
+}
+
+int initialised_by_tool(int code) { return interposer().initialised_by_tool(code); }
+
+void finalised_by_tool() { interposer().finalised_by_tool(); }
+
+std::uint64_t exchanges_come() { return come; }
+
+void passed_by(const char* name, const void* next) { interposer().passed_by(name, next); }
 
 void* tool_after_this(const char* name) { return interposer().library().tool_after_this(name); }
 

@@ -109,4 +109,16 @@ int waitall(int count, void* requests, void* statuses);
 // Another tool's definition of the function after ours, or null.
 void* tool_after_this(const char* name);
 
+// Where the process has used the MPI library and nothing has come here, that is said.
+void at_exit();
+
+// Around calls that such a tool gets first. It comes back through PMPI_X here, or passes this
+// library by: dlsym(RTLD_NEXT, "PMPI_X") in the tool finds the MPI library's own.
+int initialised_by_tool(int code);
+void finalised_by_tool();
+// How many exchanges this thread has brought here so far.
+std::uint64_t exchanges_come();
+// One that a tool got, whose definition is `next`, did not come.
+void passed_by(const char* name, const void* next);
+
 }  // namespace alm::mpi::entry

@@ -1,10 +1,15 @@
 #include "mpi/abi/interposer.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "mpi/abi/blocks.h"
 #include "mpi/abi/datatype.h"
@@ -38,6 +43,14 @@ void settle(const io::MpiApi& api) {
   }
 }
 
+// By what launchers tell each process. True as well where no launcher says anything.
+bool first_of_job() {
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  }
+  return true;
+}
+
 }  // namespace
 
 Interposer* Interposer::get() {
@@ -59,7 +72,7 @@ int Interposer::thread_level(int required) const {
 }
 
 int Interposer::initialised(int code) {
-  if (code != MPI_SUCCESS || inside || session_ != nullptr) return code;
+  if (code != MPI_SUCCESS || inside || std::exchange(initialised_, true)) return code;
   const Inside guard;
   if (!library_->unusable().empty()) {
     Log().warning(library_->unusable() + "; every call passes through");
@@ -75,8 +88,36 @@ int Interposer::initialised(int code) {
   return code;
 }
 
+void Interposer::at_exit() const {
+  int used = 0;
+  if (initialised_ || library_->api().Initialized == nullptr || !first_of_job() ||
+      library_->api().Initialized(&used) != MPI_SUCCESS || used == 0) {
+    return;
+  }
+  Log().warning("nothing was accelerated: this program calls " + library_->path() +
+                " past allemande. It takes MPI's functions from that library's own handle (dlopen "
+                "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
+                "ctypes.CDLL(None) in Python");
+}
+
+int Interposer::initialised_by_tool(int code) {
+  passed_by_ = !initialised_;
+  return initialised(code);
+}
+
+void Interposer::finalised_by_tool() {
+  if (passed_by_) finalising();
+}
+
+void Interposer::passed_by(const char* name, const void* next) {
+  if (session_ == nullptr || warned_.exchange(true)) return;
+  Dl_info tool{};
+  const bool found = dladdr(next, &tool) != 0 && tool.dli_fname != nullptr;
+  session_->passed_by(name, found ? tool.dli_fname : "another tool");
+}
+
 void Interposer::finalising() {
-  if (inside || session_ == nullptr) return;
+  if (inside || session_ == nullptr || std::exchange(finalised_, true)) return;
   const Inside guard;
   session_->finish();
   if (library_->finalises_deaf()) settle(library_->api());

@@ -1,6 +1,7 @@
 // The interposer of a process. It is a global, because preloading leaves no other place to keep it.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -28,6 +29,15 @@ class Interposer {
   // Collective over MPI_COMM_WORLD. `code` is what the library's MPI_Init returned.
   int initialised(int code);
   void finalising();
+
+  // Warns if the program has used MPI and no call has come here.
+  void at_exit() const;
+
+  // After a tool's own MPI_Init and before its MPI_Finalize, which may pass PMPI_Init here by.
+  int initialised_by_tool(int code);
+  void finalised_by_tool();
+  // A tool's function, at `next`, called the MPI library's own. Warns once.
+  void passed_by(const char* name, const void* next);
 
   // Handles are words (entry.h). Returns the MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
@@ -72,6 +82,9 @@ class Interposer {
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;
   std::unique_ptr<Session> session_;
+  bool initialised_ = false, finalised_ = false;
+  bool passed_by_ = false;  // MPI_Init did not come through PMPI_Init here
+  std::atomic<bool> warned_ = false;
   std::mutex kept_mutex_;
   std::deque<std::vector<int>> kept_;
 };

@@ -147,6 +147,8 @@ void Library::resolve(void* handle) {
   look_up(handle, "PMPI_Ialltoall_c", api_.Ialltoall_c);
   look_up(handle, "PMPI_Ialltoallv_c", api_.Ialltoallv_c);
   look_up(handle, "PMPI_Ialltoallw_c", api_.Ialltoallw_c);
+  look_up(handle, "PMPI_Type_get_envelope_c", api_.Type_get_envelope_c);
+  look_up(handle, "PMPI_Type_get_contents_c", api_.Type_get_contents_c);
   api_.comm_world = MPI_COMM_WORLD;
   api_.comm_self = MPI_COMM_SELF;
   api_.comm_null = MPI_COMM_NULL;

@@ -122,32 +122,19 @@ int AbiOps::allreduce_min(CommHandle comm, std::span<std::uint64_t> values) {
   return code == MPI_SUCCESS ? complete(request) : code;
 }
 
-base::Status AbiOps::barrier(CommHandle comm, base::Nanos timeout) {
+base::Status AbiOps::barrier(CommHandle comm, base::Nanos patience,
+                             const std::function<void()>& late) {
   MPI_Request request = api_.request_null;
   if (api_.Ibarrier(comm_of(comm), &request) != MPI_SUCCESS) {
     return base::io_error("MPI_Ibarrier failed");
   }
-  return await(request, timeout);
-}
-
-base::Status AbiOps::allgather_within(CommHandle comm, std::span<const std::byte> bytes,
-                                      std::span<std::byte> all, base::Nanos timeout) {
-  // MPI keeps them where not every rank comes: then they are never given back.
-  auto mine = std::make_unique<std::vector<std::byte>>(bytes.begin(), bytes.end());
-  auto gathered = std::make_unique<std::vector<std::byte>>(all.size());
-  const auto count = static_cast<int>(bytes.size());
-  MPI_Request request = api_.request_null;
-  if (api_.Iallgather(mine->data(), count, api_.byte, gathered->data(), count, api_.byte,
-                      comm_of(comm), &request) != MPI_SUCCESS) {
-    return base::io_error("MPI_Iallgather failed");
+  auto code = poll(request, io::monotonic_now() + patience);
+  if (!code) {
+    if (!late) return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
+    late();
+    code = complete(request);
   }
-  if (auto done = await(request, timeout); !done) {
-    static_cast<void>(mine.release());
-    static_cast<void>(gathered.release());
-    return done;
-  }
-  std::copy(gathered->begin(), gathered->end(), all.begin());
-  return {};
+  return *code == MPI_SUCCESS ? base::Status{} : base::io_error("MPI_Test failed");
 }
 
 // The library's blocking calls spin, yielding at best, and where there are more ranks than
@@ -170,12 +157,6 @@ std::optional<int> AbiOps::poll(MPI_Request& request, base::Nanos limit) {
 }
 
 int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).value(); }
-
-base::Status AbiOps::await(MPI_Request& request, base::Nanos timeout) {
-  const std::optional<int> code = poll(request, io::monotonic_now() + timeout);
-  if (!code) return base::Error{base::ErrorCode::kTimeout, "not every rank has come"};
-  return *code == MPI_SUCCESS ? base::Status{} : base::io_error("MPI_Test failed");
-}
 
 void AbiOps::abort(CommHandle comm, int code) {
   api_.Abort(comm_of(comm), code);

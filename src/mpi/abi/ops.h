@@ -1,6 +1,7 @@
 // MpiOps over the MPI library that was found.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,9 +32,8 @@ class AbiOps final : public MpiOps {
   int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
                std::span<std::uint64_t> in) override;
   int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) override;
-  base::Status barrier(CommHandle comm, base::Nanos timeout) override;
-  base::Status allgather_within(CommHandle comm, std::span<const std::byte> bytes,
-                                std::span<std::byte> all, base::Nanos timeout) override;
+  base::Status barrier(CommHandle comm, base::Nanos patience,
+                       const std::function<void()>& late) override;
   [[noreturn]] void abort(CommHandle comm, int code) override;
   int set_state(CommHandle comm, void* state) override;
   void* state(CommHandle comm) override;
@@ -61,7 +61,6 @@ class AbiOps final : public MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  base::Status await(MPI_Request& request, base::Nanos timeout);
 
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(CommHandle comm);

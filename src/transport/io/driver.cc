@@ -117,6 +117,7 @@ base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchang
   entry->begun = now;
   entry->next_progress = now + kProgressInterval;
   entry->next_check = now + kCheckInterval;
+  entry->told_absent = false;
   entry->channel.start(now, exchange);
   self.attend(*entry);
   return {};

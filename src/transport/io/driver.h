@@ -74,9 +74,13 @@ class Driver {
   // millisecond while waiting, without the lock (mpi/abi calls MPI_Test in it); it must not throw.
   // Several threads may run exchanges of different sets at once. kPeerLost names the host;
   // kTimeout: `deadline` has come; kBadInput: two ranks do not agree on a size, or on which set of
-  // a family is next. Warnings of silent peers go to `warn`.
+  // a family is next. Warnings of silent peers go to `warn`, and on the first rank that has entered
+  // the exchange those of peers that answer and have not.
   using Progress = std::function<void()>;
-  using Warn = std::function<void(const std::string&)>;
+  struct Warn {
+    std::function<void(const std::string& text)> say = {};
+    std::function<std::string()> call = {};  // what the program has called
+  };
   base::Status run(std::uint16_t set, const transport::Exchange& exchange, const Progress& progress,
                    const Warn& warn, base::Nanos deadline = base::kNever);
 

@@ -1,6 +1,7 @@
 // What becomes of exchanges: arrivals, completion, or an end because of an error, which peers are
 // told.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -96,6 +97,28 @@ void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
         fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
                     who, seconds(failure->silent), seconds(config.peer_timeout)));
   }
+  if (!entry.told_absent && now - entry.begun >= config.peer_warning) tell_absent(call, entry);
+}
+
+// Their processes answer, so that nothing else would ever be said. Once for an exchange.
+void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
+  const auto absent = entry.absent();
+  if (absent.empty()) return;
+  entry.told_absent = true;
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> names;
+  std::uint32_t present = 0;  // the first of those that have come
+  for (std::size_t i = 0; i < absent.size(); ++i) {
+    if (absent[i] == present) ++present;
+    if (i < kNamed) names.push_back(entry.name_of(entry.numbers[absent[i]]));
+  }
+  if (entry.channel.identity().self != present) return;
+  std::string who = fmt::format("{}", fmt::join(names, ", "));
+  if (absent.size() > kNamed) who += fmt::format(" and {} more", absent.size() - kNamed);
+  call.warnings.push_back(fmt::format(
+      "{} {} not entered {} for {:.0f} s: {} process answers, and computes or is in another call",
+      who, absent.size() == 1 ? "has" : "have", call.warn.call ? call.warn.call() : "this exchange",
+      seconds(now - entry.begun), absent.size() == 1 ? "its" : "each"));
 }
 
 // Ends all exchanges of the call.

@@ -49,7 +49,7 @@ void Driver::Impl::pay(Lock& lock, Call& call) {
   lock.unlock();
   if (progress) call.progress();
   for (const std::string& text : warnings) {
-    if (call.warn) call.warn(text);
+    if (call.warn.say) call.warn.say(text);
   }
   lock.lock();
   now = monotonic_now();

@@ -13,6 +13,7 @@
   X(Init_thread)             \
   X(Query_thread)            \
   X(Finalize)                \
+  X(Initialized)             \
   X(Abort)                   \
   X(Get_library_version)     \
   X(Alltoall)                \
@@ -90,6 +91,8 @@ struct MpiApi {
   decltype(&PMPI_Ialltoall_c) Ialltoall_c = nullptr;
   decltype(&PMPI_Ialltoallv_c) Ialltoallv_c = nullptr;
   decltype(&PMPI_Ialltoallw_c) Ialltoallw_c = nullptr;
+  decltype(&PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
+  decltype(&PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};

@@ -28,6 +28,14 @@ std::string SetEntry::name_of(std::uint32_t rank_number) const {
   return rank_number < names.size() ? names[rank_number] : fmt::format("rank {}", rank_number);
 }
 
+std::vector<transport::PeerId> SetEntry::absent() const {
+  std::vector<transport::PeerId> found;
+  for (transport::PeerId peer = 0; peer < numbers.size(); ++peer) {
+    if (peer != channel.identity().self && channel.absent(peer)) found.push_back(peer);
+  }
+  return found;
+}
+
 std::string SetEntry::given_up(transport::PeerId peer, std::uint32_t told) const {
   const std::string who = name_of(numbers[peer]);
   const std::string of_whom = name_of(told);

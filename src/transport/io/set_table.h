@@ -35,6 +35,7 @@ struct SetEntry {
   // The running exchange:
   base::Nanos begun = 0;
   base::Nanos next_check = 0;          // when to check the peers
+  bool told_absent = false;            // a warning has named those that have not entered it
   base::Nanos next_progress = 0;       // when the thread that awaits it calls `progress`
   std::optional<base::Error> failure;  // final: the set cannot run again
   std::optional<std::uint32_t> lost;   // number of the rank it failed for
@@ -46,6 +47,8 @@ struct SetEntry {
   std::string name_of(std::uint32_t rank_number) const;
   // The text for a peer that has given up because of rank `told`.
   std::string given_up(transport::PeerId peer, std::uint32_t told) const;
+  // Peers that answer and have not entered the running exchange.
+  std::vector<transport::PeerId> absent() const;
   // The text for a running exchange that waits for the peer in vain. `sends`: the bytes that the
   // peer sends by other means, if known.
   std::string disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const;

@@ -38,8 +38,9 @@ SEQUENCE = struct.Struct("<Q")
 SEQUENCE_AT = 16
 # Two for each link, in the order of the file: what `from` sends, what `to` sends. Packets sent,
 # bytes sent, packets dropped, lost, dropped at the input, marked; packets in the queue, the most
-# ever, at the input, the most ever. The input is the one that the port leads to.
-PORT = struct.Struct("<6Q4I32x")
+# ever, at the input, the most ever; at a host what the emulator itself sent and was dropped. The
+# input is the one that the port leads to.
+PORT = struct.Struct("<6Q4IQ24x")
 PORT_NAMES = (
     "sent_packets",
     "sent_bytes",
@@ -92,13 +93,18 @@ def decode_ports(content: bytes) -> list[dict[str, int]]:
     rows = list(PORT.iter_unpack(content[HEADER.size :]))
     found = []
     for port, (sent, sent_bytes, dropped, lost, _, marked, queued, longest, *_) in enumerate(rows):
-        *_, input_dropped, _, _, _, at_input, most_at_input = rows[port ^ 1]
+        *_, input_dropped, _, _, _, at_input, most_at_input, _ = rows[port ^ 1]
         values = (
             *(sent, sent_bytes, dropped + input_dropped, lost, marked),
             *(queued + at_input, max(longest, most_at_input)),
         )
         found.append(dict(zip(PORT_NAMES, values, strict=True)))
     return found
+
+
+def decode_wakes_dropped(content: bytes) -> list[int]:
+    """At each port: the kernel counts them among what the host's queue has dropped."""
+    return [row[-1] for row in PORT.iter_unpack(content[HEADER.size :])]
 
 
 def tell(directory: Path, message: str) -> None:

@@ -37,6 +37,7 @@ from . import system_calls as calls
 TOOLS = ("ip", "bridge", "tc")
 UP_TIMEOUT_S = 60
 ENDED_WITHIN_S = 2
+GROUP_ENDED_WITHIN_S = 0.5
 
 
 def _say(message: dict[str, Any]) -> None:
@@ -264,6 +265,20 @@ def _remove(directory: Path, inode: int) -> None:
             directory.parent.rmdir()  # unless other labs are in there
 
 
+def _remove_group(folder: str) -> None:
+    """The processes' group (processor_group.py), unless other labs are in it: who booted this lab
+    may be dead, and does not see to it."""
+    limit = time.monotonic() + GROUP_ENDED_WITHIN_S
+    while folder and time.monotonic() < limit:
+        try:
+            os.rmdir(folder)
+            return
+        except FileNotFoundError:
+            return
+        except OSError:  # the last processes are still ending, or other labs'
+            time.sleep(0.01)
+
+
 def _keep(holders: list[Holder]) -> None:
     """Until the boot's parent is gone or a holder is; returns when the lab should end."""
     held = {holder.pid for holder in holders}
@@ -307,6 +322,7 @@ def _first_process(plan: dict[str, Any]) -> None:
     finally:
         _end_others()
         _remove(directory, inode)
+        _remove_group(plan.get("group", ""))
 
 
 def main() -> None:

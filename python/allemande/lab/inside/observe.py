@@ -108,6 +108,10 @@ def _observe(state: dict[str, Any]) -> dict[str, Any]:
         content = emulator.Counters(Path(state["directory"])).read()
         ports = emulator.decode_ports(content)
         totals = emulator.decode_totals(content)
+        for index, wakes in enumerate(emulator.decode_wakes_dropped(content)):
+            if index in counted:
+                dropped = counted[index]["dropped_packets"] - wakes
+                counted[index]["dropped_packets"] = max(0, dropped)  # read one after the other
     for index, row in counted.items():
         ports[index] |= row
     return {"ports": ports, "hosts": hosts, "cpus": softnet(), "emulator": totals}

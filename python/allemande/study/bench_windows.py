@@ -1,0 +1,92 @@
+"""`make bench-windows`: tuned windows against the best ones on random networks, as a table.
+
+    python -m allemande.study.bench_windows [--networks N] [--first SEED]
+
+Simulates true switches: half an hour on two cores for 500 networks. Ends with 1 when a figure is
+missed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from allemande.entry import run_command
+from allemande.quantities import format_size
+from allemande.study.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
+
+NETWORKS = 500
+NEAR_PART = 0.95  # of the networks
+WORST_SHOWN = 12
+RIGHT = ("exchanges", f"within {NEAR:.0%}", "median off", "90 % off at most", "collapsed")
+
+
+def _cells(choices: Sequence[WindowChoice]) -> list[str]:
+    off = np.array([one.off for one in choices])
+    return [
+        str(len(choices)),
+        f"{near_part(choices):.1%}",
+        f"{np.median(off):.1%}",
+        f"{np.quantile(off, 0.9, method='higher'):.1%}",
+        str(sum(math.isinf(one.off) for one in choices)),
+    ]
+
+
+def _print(console: Console, choices: Sequence[WindowChoice]) -> bool:
+    """Whether the figure is held."""
+    table = Table(
+        title="Tuned windows beside the best ones, simulated",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("networks")
+    for heading in RIGHT:
+        table.add_column(heading, justify="right")
+    table.add_row("all", *_cells(choices))
+    for text, allowed in (("Eq 4 allows L/g", True), ("Eq 4 does not allow L/g", False)):
+        some = [one for one in choices if one.allowed == allowed]
+        if some:
+            table.add_row(text, *_cells(some))
+    console.print(table)
+    for one in sorted(choices, key=lambda one: -one.off)[:WORST_SHOWN]:
+        off = "3 times as long or more" if math.isinf(one.off) else f"{one.off:.0%} off"
+        console.print(
+            f"  network {one.seed}, {format_size(one.size)}: {one.tuned} instead of {one.best}, "
+            f"{off}",
+            highlight=False,
+        )
+    held = near_part(choices) >= NEAR_PART
+    print(
+        f"within {NEAR:.0%} of the best window in {near_part(choices):.1%}, at least "
+        f"{NEAR_PART:.0%}: {'held' if held else 'missed'}"
+    )
+    return held
+
+
+def _command(
+    networks: Annotated[int, typer.Option(help="So many random networks.", min=1)] = NETWORKS,
+    first: Annotated[int, typer.Option(help="Seed of the first network.")] = 0,
+) -> None:
+    """Compare tuned windows with the best ones on random networks."""
+    cases = list(product(range(first, first + networks), SIZES))
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        seeds_of, sizes_of = zip(*cases, strict=True)
+        choices = list(pool.map(window_choice, seeds_of, sizes_of))
+    if not _print(Console(width=120), choices):
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command("bench-windows", _command))

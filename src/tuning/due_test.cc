@@ -1,0 +1,44 @@
+#include "tuning/due.h"
+
+#include <gtest/gtest.h>
+
+namespace alm::tuning {
+namespace {
+
+constexpr std::uint32_t kRanks = 8;
+
+// With which call it is due, at 100 Mbit/s.
+int due_with(std::optional<std::uint64_t> bytes, double rate = 100, double slowed = 1) {
+  Due due(rate, slowed);
+  for (int call = 1; call < 1000; ++call) {
+    if (due.call(kRanks, bytes)) return call;
+  }
+  return 0;
+}
+
+TEST(Due, CallsOfAFewBytesShowItLate) {
+  EXPECT_EQ(due_with(0), 50);
+  EXPECT_EQ(due_with(300), 28);  // 0.17 ms on the link and 0.2 for the call
+}
+
+TEST(Due, ALongCallShowsItAtOnce) {
+  EXPECT_EQ(due_with(20'000), 1);  // 11 ms
+  EXPECT_EQ(due_with(UINT64_MAX), 1);
+  EXPECT_GT(due_with(20'000, 10'000), 30);
+}
+
+TEST(Due, TheThirdCallOfAnySizeShowsIt) { EXPECT_EQ(due_with(std::nullopt), 3); }
+
+TEST(Due, FixedTimesAreSlowedWithTheLinks) {
+  EXPECT_EQ(due_with(300, 10, 10), due_with(300, 100, 1));
+  EXPECT_EQ(due_with(std::nullopt, 10, 10), 3);
+}
+
+TEST(Due, StaysDue) {
+  Due due(100, 1);
+  EXPECT_TRUE(due.call(kRanks, 100'000));
+  EXPECT_TRUE(due.call(kRanks, 0));
+}
+
+}  // namespace
+}  // namespace alm::tuning

@@ -1,0 +1,22 @@
+"""MPI_Finalize waits for whoever is late, and leaves nothing pending in the library."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.mpi.mpi_job import Bench
+
+LATE_S = 3
+MUCH_MORE_S = 6
+
+
+# The others believe it lost after a second; with something pending MPICH hangs in MPI_Finalize.
+@pytest.mark.parametrize("who", [-1, 3])
+def test_who_comes_late_to_the_end_costs_its_lateness(bench: Bench, who: int) -> None:
+    begin = time.monotonic()
+    env = {"ALLEMANDE_PEER_TIMEOUT_S": "1"}
+    done = bench.run("late", str(who), str(LATE_S), env=env)
+    assert time.monotonic() - begin < LATE_S + MUCH_MORE_S
+    done.check()
+    assert "MPI_Finalize: not every rank has come within " in done.err
