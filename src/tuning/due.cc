@@ -8,9 +8,9 @@ namespace {
 constexpr double kRateUnknownMbitS = 1000;
 // Measured with 8 ranks on two processors: 13 to 25 ms.
 constexpr base::Nanos kBringUp = 10 * base::kMillisecond;
-// Of a call of a few bytes.
+// The least time that a call of a few bytes counts as.
 constexpr base::Nanos kCallLeast = 200 * base::kMicrosecond;
-// Of an MPI_Alltoallv, which may be of any size: the third one makes it due.
+// What an MPI_Alltoallv counts as, whose size is not known: the third one makes bring-up due.
 constexpr base::Nanos kCallUnknown = kBringUp / 3 + 1;
 
 }  // namespace
