@@ -56,8 +56,8 @@ void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) 
   refusal_ = refusal;
 }
 
-void Communicator::come(std::optional<std::uint64_t> bytes) {
-  if (!due_ || !due_->call(members_.ranks, bytes)) return;
+void Communicator::come(std::uint64_t bytes) {
+  if (!due_->call(bytes)) return;
   due_.reset();
   bring_up(refusal_);
 }

@@ -42,8 +42,10 @@ class Communicator {
   // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.
   void bring_up_when_due(tuning::Due due, std::string_view refusal);
-  // Comes before each call, of so many bytes from each rank to each if all ranks know that.
-  void come(std::optional<std::uint64_t> bytes);
+  bool waits() const { return due_.has_value(); }
+  // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
+  void come(std::uint64_t bytes);
+  std::uint32_t ranks() const { return members_.ranks; }
   // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
 

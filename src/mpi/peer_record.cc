@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <type_traits>
 
 #include "transport/io/address.h"
@@ -100,23 +99,6 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
   return leaders;
 }
 
-namespace {
-
-// Two hosts that are one in the cluster file; empty: there are none.
-std::string same_name(std::span<const PeerRecord> leaders, std::span<const base::HostId> hosts) {
-  std::map<std::uint32_t, std::size_t> first;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const auto [known, fresh] = first.try_emplace(hosts[i].value, i);
-    // Ranks of one host may have an endpoint each.
-    if (fresh || on_one_host(leaders[known->second], leaders[i])) continue;
-    return fmt::format("two hosts have the names {} and {}, one host in the cluster file",
-                       host_of(leaders[known->second].host), host_of(leaders[i].host));
-  }
-  return {};
-}
-
-}  // namespace
-
 Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,
                  const topology::Cluster* cluster) {
   Membership membership;
@@ -135,10 +117,7 @@ Membership judge(std::span<const PeerRecord> records, const plan::Placement& pla
       missing.emplace_back(host_of(leader.host));
     }
   }
-  if (missing.empty()) {
-    membership.refusal = same_name(leaders, membership.hosts);
-    return membership;
-  }
+  if (missing.empty()) return membership;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   membership.refusal =

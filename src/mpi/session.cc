@@ -137,7 +137,7 @@ std::optional<int> Session::alltoall(const AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
-  return on_communicator(call.comm, call.name, buffers, call.bytes(),
+  return on_communicator(call.comm, call.name, buffers, &call.recv,
                          [&](Communicator& found) { return found.alltoall(call); });
 }
 
@@ -145,14 +145,14 @@ std::optional<int> Session::alltoall(const AlltoallCall& call) {
 std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const TypedBuffer>, 2> buffers{call.recv, call.send};
-  return on_communicator(call.comm, call.name, buffers, std::nullopt,
+  return on_communicator(call.comm, call.name, buffers, nullptr,
                          [&](Communicator& found) { return found.alltoall_blocks(call); });
 }
 
 template <class Buffers, class Exchange>
 std::optional<int> Session::on_communicator(CommHandle comm, const char* function,
-                                            const Buffers& buffers,
-                                            std::optional<std::uint64_t> bytes, Exchange exchange) {
+                                            const Buffers& buffers, const TypedBuffer* block,
+                                            Exchange exchange) {
   reap();
   Communicator* communicator = nullptr;
   if (const int code = find_or_create(comm, communicator); code != kMpiSuccess) {
@@ -160,7 +160,10 @@ std::optional<int> Session::on_communicator(CommHandle comm, const char* functio
   }
   std::optional<int> code;
   bool everywhere = true;  // in host memory
-  if (communicator != nullptr) communicator->come(bytes);
+  if (communicator != nullptr && communicator->waits()) {
+    const int told = bring_up_if_due(*communicator, comm, buffers, block);
+    if (told != kMpiSuccess) return told;
+  }
   if (communicator != nullptr && communicator->accelerates()) {
     if (in_host_memory(comm, buffers, everywhere) != kMpiSuccess) {
       return communicator->withdraw(
@@ -170,6 +173,27 @@ std::optional<int> Session::on_communicator(CommHandle comm, const char* functio
   }
   if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
   return code;
+}
+
+// Where every rank sends `block` to each, all know how much that is. Else they tell each other: it
+// takes a fraction of what the call takes.
+template <class Buffers>
+int Session::bring_up_if_due(Communicator& communicator, CommHandle comm, const Buffers& buffers,
+                             const TypedBuffer* block) {
+  std::uint64_t fullest = 0;
+  if (block != nullptr) {
+    fullest = block->bytes() * (communicator.ranks() - 1);
+  } else {
+    for (const std::span<const TypedBuffer> side : buffers) {
+      std::uint64_t bytes = 0;
+      for (const TypedBuffer& buffer : side) bytes += buffer.bytes();
+      fullest = std::max(fullest, bytes);
+    }
+    const int code = job_.ops.allreduce_max(comm, std::span(&fullest, 1));
+    if (code != kMpiSuccess) return code;
+  }
+  communicator.come(fullest);
+  return kMpiSuccess;
 }
 
 std::optional<int> Session::start(const AlltoallCall& call, RequestHandle& request) {

@@ -71,10 +71,14 @@ class Session {
   bool compare(const JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 
-  // `buffers` holds spans of TypedBuffer; `bytes` go from each rank to each, where all know.
+  // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
-                                     std::optional<std::uint64_t> bytes, Exchange exchange);
+                                     const TypedBuffer* block, Exchange exchange);
+  // Collective. Returns an MPI error code.
+  template <class Buffers>
+  int bring_up_if_due(Communicator& communicator, CommHandle comm, const Buffers& buffers,
+                      const TypedBuffer* block);
   // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
   template <class Buffers>
   int in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere);

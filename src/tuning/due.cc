@@ -10,8 +10,6 @@ constexpr double kRateUnknownMbitS = 1000;
 constexpr base::Nanos kBringUp = 10 * base::kMillisecond;
 // The least time that a call of a few bytes counts as.
 constexpr base::Nanos kCallLeast = 200 * base::kMicrosecond;
-// What an MPI_Alltoallv counts as, whose size is not known: the third one makes bring-up due.
-constexpr base::Nanos kCallUnknown = kBringUp / 3 + 1;
 
 }  // namespace
 
@@ -21,18 +19,13 @@ Due::Due(double host_rate_mbit_s, double slowed) {
   bytes_per_ns_ = rate * kBytesPerNsPerMbit;
   bring_up_ = base::slowed(kBringUp, slowed);
   least_ = base::slowed(kCallLeast, slowed);
-  unknown_ = base::slowed(kCallUnknown, slowed);
 }
 
-bool Due::call(std::uint32_t ranks, std::optional<std::uint64_t> bytes) {
-  if (spent_ >= bring_up_) return true;
-  if (bytes) {
-    const double all = static_cast<double>(*bytes) * (ranks - 1);
-    spent_ += least_ + static_cast<base::Nanos>(std::min(all / bytes_per_ns_, 1e18));
-  } else {
-    spent_ += unknown_;
-  }
-  return spent_ >= bring_up_;
+bool Due::call(std::uint64_t bytes) {
+  if (reached()) return true;
+  const double on_link = static_cast<double>(bytes) / bytes_per_ns_;
+  spent_ += least_ + static_cast<base::Nanos>(std::min(on_link, 1e18));
+  return reached();
 }
 
 }  // namespace alm::tuning

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "base/time.h"
 
@@ -18,13 +17,14 @@ class Due {
   // times longer (option time_scale).
   Due(double host_rate_mbit_s, double slowed);
 
-  // Before each call on it, of so many bytes from each of `ranks` to each; nothing: only the rank
-  // itself knows what it sends. True from the call on that makes it due.
-  bool call(std::uint32_t ranks, std::optional<std::uint64_t> bytes);
+  // Before each call on it, in which the fullest rank sends or receives so many bytes. True from
+  // the call on that makes it due.
+  bool call(std::uint64_t bytes);
+  bool reached() const { return spent_ >= bring_up_; }
 
  private:
   double bytes_per_ns_;
-  base::Nanos bring_up_, least_, unknown_;
+  base::Nanos bring_up_, least_;
   base::Nanos spent_ = 0;
 };
 
