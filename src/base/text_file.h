@@ -1,4 +1,4 @@
-// The one way in which files that users name are read.
+// Reads files that users name; nothing else does.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace alm::base {
 
-// The whole file, which holds `bytes_max` bytes at most. A file that is missing, a directory or
-// longer is bad input; the message names the path, what is wrong and `expected` ("a cluster file").
+// Returns the whole file. A missing file, a directory, or more than `bytes_max` bytes are bad
+// input; the message names the path, what is wrong and `expected` ("a cluster file").
 Result<std::string> read_text(const std::string& path, std::size_t bytes_max,
                               std::string_view expected);
 

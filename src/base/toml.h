@@ -10,22 +10,22 @@ namespace alm::base {
 [[noreturn]] void parser_asserted(const char* what);
 }  // namespace alm::base
 
-// What the parser asserts of its own state, text that is no TOML may upset. That ends the reading
-// and not the program. Without exceptions its errors trip more of them ("k = 2024-05-01 1").
+// Text that is no TOML may break assertions of the parser. A broken one ends the reading, not the
+// program. Errors are exceptions, because without them more assertions break ("k = 2024-05-01 1").
 #define TOML_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::alm::base::parser_asserted(#condition))
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 0
 #pragma push_macro("NDEBUG")
-#undef NDEBUG  // which makes assumptions of the assertions
+#undef NDEBUG  // it turns assertions of toml++ into assumptions
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
 
 namespace alm::base {
 
-// Any bytes. What is not TOML, or more than plain_text() lets pass, is bad input; the message names
-// `source_name` and the line.
+// `text` may be any bytes. If it is not TOML, or plain_text() refuses it, it is bad input; the
+// message names `source_name` and the line.
 Result<toml::table> parse_toml(std::string_view text, std::string_view source_name);
 
 }  // namespace alm::base

@@ -14,8 +14,8 @@ namespace alm::mpi {
 base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path);
 // Replaces the file atomically.
 base::Status write_decisions(const std::string& path, std::span<const tuning::Decision> all);
-// To what the file holds by now: other jobs may have added theirs since this one read it. A file
-// that cannot be read is left alone.
+// Adds decisions to those in the file now, because other jobs may have written since this one read
+// it. A file that cannot be read is left alone.
 base::Status add_decisions(const std::string& path, std::span<const tuning::Decision> recorded);
 
 }  // namespace alm::mpi

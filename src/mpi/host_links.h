@@ -8,12 +8,12 @@
 
 namespace alm::mpi {
 
-// The number of the link that a job of these hosts uses where it uses one: of the links that every
-// one of them has, with an address or an interface, the one whose slowest is the fastest. The first
-// of equals.
+// The number of the link that a job of these hosts uses if it uses one link alone. Every host has
+// this link, with an address or an interface, and its lowest rate among the hosts is the highest of
+// all such numbers. The first among equals.
 std::size_t fastest_link(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
 
-// Of a host, its link of this number.
+// The link of a host by its number.
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link);
 
 }  // namespace alm::mpi

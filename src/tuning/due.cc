@@ -8,8 +8,9 @@ namespace {
 constexpr double kRateUnknownMbitS = 1000;
 // Measured with 8 ranks on two processors: 13 to 25 ms.
 constexpr base::Nanos kBringUp = 10 * base::kMillisecond;
-// Of a call of a few bytes.
+// The least time that a call of a few bytes counts as.
 constexpr base::Nanos kCallLeast = 200 * base::kMicrosecond;
+
 }  // namespace
 
 Due::Due(double host_rate_mbit_s, double slowed) {

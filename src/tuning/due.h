@@ -1,8 +1,8 @@
-// Whether a communicator has shown that bringing it up will pay. Bring-up takes its time whatever
-// is exchanged afterwards, and programs make communicators for a call or two. So calls go to the
-// MPI library until they have cost about what bring-up costs: no communicator takes much more than
-// twice what it has to (the ski rental problem). What a call costs is reckoned from what all ranks
-// know, so that all of them decide alike. Pure.
+// Decides when it pays to bring a communicator up. Bring-up has a fixed cost, and programs make
+// communicators for a call or two. So calls go to the MPI library until they have cost about as
+// much as bring-up: no communicator costs much more than twice the least possible (the ski rental
+// problem). The cost of a call follows from figures that all ranks know, so that all decide alike.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace alm::tuning {
 
 class Due {
  public:
-  // `host_rate_mbit_s` of the slowest host's link; 0: unknown. `slowed`: fixed times are so many
-  // times longer (option time_scale).
+  // `host_rate_mbit_s` that of the slowest host's link; 0: unknown. `slowed`: the factor for fixed
+  // times (option time_scale).
   Due(double host_rate_mbit_s, double slowed);
 
-  // Before each call on it, in which the fullest rank sends or receives so many bytes. True from
-  // the call on that makes it due.
+  // Comes before each call on the communicator; `bytes`: what the fullest rank sends or receives.
+  // True from the call on that makes bring-up due.
   bool call(std::uint64_t bytes);
   bool reached() const { return spent_ >= bring_up_; }
 
