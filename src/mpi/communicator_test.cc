@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kRanks = 3;
 constexpr CommHandle kComm = FakeJob::kWorld;
 
 using Configure = std::function<void(FakeRank&)>;

@@ -27,6 +27,8 @@
 
 namespace alm::mpi {
 
+constexpr std::uint32_t kRanks = 3;  // of a job, where any number would do
+
 constexpr int kFakeError = 17;     // a call that was made to fail
 constexpr int kFakeDeserted = 18;  // a collective to which not every rank has come
 constexpr int kFakeRaised = 19;    // what raise() returns

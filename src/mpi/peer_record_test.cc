@@ -126,9 +126,10 @@ TEST(Membership, AddressesOfSeveralLinksComeBack) {
 }
 
 TEST(Hello, ShowsWhoIsMissing) {
-  constexpr std::uint32_t kRanks = 4;
+  constexpr std::uint32_t kRecords = 4;
   std::vector<HelloBuffers> hello;
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) hello.push_back(make_hello(kRanks, rank, 50));
+  for (std::uint32_t rank = 0; rank < kRecords; ++rank)
+    hello.push_back(make_hello(kRecords, rank, 50));
   for (std::uint32_t from : {0u, 1u, 3u}) {
     std::copy_n(hello[from].send.begin() + 2 * 50, 50, hello[2].recv.begin() + from * 50);
   }

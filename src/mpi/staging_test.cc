@@ -12,9 +12,8 @@
 namespace alm::mpi {
 namespace {
 
-constexpr std::uint32_t kRanks = 3;
 constexpr std::uint32_t kSelf = 1;
-constexpr std::int64_t kBytes = 4;
+constexpr std::int64_t kIntBytes = 4;
 constexpr TypeHandle kScattered = 7;  // FakeMpiOps packs it
 
 class StagingTest : public testing::Test {
@@ -22,7 +21,7 @@ class StagingTest : public testing::Test {
   StagingTest() { std::iota(send_.begin(), send_.end(), char{1}); }
 
   TypedBuffer buffer(std::vector<char>& bytes, TypeHandle type = 0) {
-    return {bytes.data(), kBytes, type, 1, 1};
+    return {bytes.data(), kIntBytes, type, 1, 1};
   }
   AlltoallCall call(TypeHandle send_type, TypeHandle recv_type) {
     AlltoallCall made;
@@ -34,8 +33,8 @@ class StagingTest : public testing::Test {
 
   FakeJob job_{kRanks};
   FakeMpiOps ops_{job_, 0};
-  std::vector<char> send_ = std::vector<char>(kRanks * kBytes);
-  std::vector<char> recv_ = std::vector<char>(kRanks * kBytes);
+  std::vector<char> send_ = std::vector<char>(kRanks * kIntBytes);
+  std::vector<char> recv_ = std::vector<char>(kRanks * kIntBytes);
   Staging staging_;
 };
 
@@ -43,7 +42,8 @@ TEST_F(StagingTest, ContiguousBuffersAreUsedWhereTheyLie) {
   ASSERT_EQ(staging_.begin(ops_, call(0, 0), kRanks, kSelf), kMpiSuccess);
   EXPECT_EQ(static_cast<const void*>(staging_.send()), at(send_));
   EXPECT_EQ(static_cast<const void*>(staging_.recv()), at(recv_));
-  for (std::size_t i = kSelf * kBytes; i < (kSelf + 1) * kBytes; ++i) EXPECT_EQ(recv_[i], send_[i]);
+  for (std::size_t i = kSelf * kIntBytes; i < (kSelf + 1) * kIntBytes; ++i)
+    EXPECT_EQ(recv_[i], send_[i]);
 }
 
 TEST_F(StagingTest, OthersArePackedAndUnpacked) {
@@ -79,8 +79,8 @@ class BlockStagingTest : public StagingTest {
  protected:
   void describe(TypeHandle send_type, TypeHandle recv_type) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      out_.push_back({send_.data() + rank * kBytes, kBytes, send_type, 1, 1});
-      in_.push_back({recv_.data() + rank * kBytes, kBytes, recv_type, 1, 1});
+      out_.push_back({send_.data() + rank * kIntBytes, kIntBytes, send_type, 1, 1});
+      in_.push_back({recv_.data() + rank * kIntBytes, kIntBytes, recv_type, 1, 1});
     }
     call_.name = "MPI_Alltoallv";
     call_.send = out_;
@@ -95,9 +95,10 @@ class BlockStagingTest : public StagingTest {
 TEST_F(BlockStagingTest, ContiguousBlocksAreUsedWhereTheyLie) {
   describe(0, 0);
   ASSERT_EQ(blocks_.begin(ops_, call_, kSelf), kMpiSuccess);
-  EXPECT_EQ(static_cast<const void*>(blocks_.send().at(2)), send_.data() + 2 * kBytes);
+  EXPECT_EQ(static_cast<const void*>(blocks_.send().at(2)), send_.data() + 2 * kIntBytes);
   EXPECT_EQ(static_cast<const void*>(blocks_.recv().at(0)), at(recv_));
-  EXPECT_EQ(recv_[kSelf * kBytes], send_[kSelf * kBytes]) << "the own block is copied at once";
+  EXPECT_EQ(recv_[kSelf * kIntBytes], send_[kSelf * kIntBytes])
+      << "the own block is copied at once";
 }
 
 TEST_F(BlockStagingTest, OnlyBlocksOfOtherTypesAreCopied) {
@@ -105,10 +106,10 @@ TEST_F(BlockStagingTest, OnlyBlocksOfOtherTypesAreCopied) {
   out_[2].type = kScattered;
   ASSERT_EQ(blocks_.begin(ops_, call_, kSelf), kMpiSuccess);
   EXPECT_EQ(static_cast<const void*>(blocks_.send().at(0)), at(send_));
-  EXPECT_EQ(std::memcmp(blocks_.send().at(2), send_.data() + 2 * kBytes, kBytes), 0);
-  std::memset(blocks_.recv().at(2), 9, kBytes);
+  EXPECT_EQ(std::memcmp(blocks_.send().at(2), send_.data() + 2 * kIntBytes, kIntBytes), 0);
+  std::memset(blocks_.recv().at(2), 9, kIntBytes);
   ASSERT_EQ(blocks_.finish(ops_, call_, kSelf), kMpiSuccess);
-  EXPECT_EQ(recv_[2 * kBytes], 9);
+  EXPECT_EQ(recv_[2 * kIntBytes], 9);
 }
 
 TEST_F(BlockStagingTest, WhatCannotBePackedOrUnpackedIsAnErrorCode) {
