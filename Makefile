@@ -159,7 +159,7 @@ test-fast: build ## the quick tests (under 4 minutes)
 test: build lint build/asan/build.ninja ## every test, and lint (about 15 minutes on two cores)
 	ninja -C build/asan --quiet $(ASAN_FOLDERS:=/all)
 	$(call ctest,asan) -L fast -R '$(ASAN_TESTS)'
-	$(call ctest,release)
+	$(call ctest,release) -LE part
 	$(python) -m pytest -m alone tests/lab
 	$(pytest) -m 'not alone'
 
