@@ -376,24 +376,6 @@ def test_the_command_writes_schedules(capsys: pytest.CaptureFixture[str]) -> Non
     assert "alternate is lost" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "how many ranks is not said"),
-        (("--ranks", "33", "--cluster", "tam-8x4"), "33 ranks on 32 hosts"),
-        (("--ranks", "4", "--size", "1,2"), "a schedule has one size"),
-        (("--ranks", "4", "--algorithm", "ring"), "expected one of"),
-        (("--ranks", "70000"), "out of range"),
-        (("--ranks", "4", "--times", "bench.json"), "--times says nothing for json"),
-    ],
-)
-def test_the_command_refuses_what_no_schedule_is(
-    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["emit", "json", *words]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_what_is_refused_leaves_an_older_file_as_it_is(tmp_path: Path) -> None:
     out = tmp_path / "exchange.xml"
     assert main(["emit", "msccl", "--ranks", "8", "-o", str(out)]) == 0
