@@ -75,7 +75,7 @@ build/%/build.ninja: CMakePresets.json | setup
 	cmake --preset $*
 
 .PHONY: demo
-demo: command ## compare on three emulated clusters, 12 minutes (writes out/demo/report.html)
+demo: command ## compare on three emulated clusters, 8 minutes once built (writes out/demo/report.html)
 	$(venv)/bin/allemande demo
 
 .PHONY: readme-tables
