@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mpi/hello_exchange.h"
+#include "mpi/plan_settings.h"
 #include "mpi/settings.h"
 #include "mpi/sites.h"
 #include "node/node_slabs.h"

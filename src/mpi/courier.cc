@@ -8,6 +8,7 @@
 
 #include "execute/configuration.h"
 #include "mpi/hello_exchange.h"
+#include "mpi/plan_settings.h"
 #include "mpi/settings.h"
 #include "mpi/size_check.h"
 #include "plan/far.h"

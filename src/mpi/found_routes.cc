@@ -70,10 +70,6 @@ void number_paths(const std::vector<io::Tuples>& by_route, std::uint32_t paths, 
 
 }  // namespace
 
-bool finds_routes(const base::Options& options, std::uint32_t links) {
-  return options.paths > 1 && options.find_ways && links == 1;
-}
-
 bool assigns_paths(const base::Options& options, const FoundRoutes& routes) {
   return options.path_policy == "assigned" && routes.known() &&
          routes.leaf_of.size() <= plan::kAssignedMembersMax;

@@ -51,9 +51,6 @@ struct FoundRoutes {
   std::uint8_t path_by(std::uint32_t host, std::uint8_t route) const;
 };
 
-// Whether routes are looked for at all. Where hosts have several links, path numbers stand for
-// links.
-bool finds_routes(const base::Options& options, std::uint32_t links = 1);
 // Whether the plan assigns paths: routes must be known, and hosts must not be too many.
 bool assigns_paths(const base::Options& options, const FoundRoutes& routes);
 

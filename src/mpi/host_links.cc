@@ -8,6 +8,8 @@
 namespace alm::mpi {
 namespace {
 
+std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
+
 // In Mbit/s, link by link.
 std::map<std::uint32_t, std::vector<double>> rates_of(const topology::Cluster& cluster,
                                                       std::span<const base::HostId> hosts) {
@@ -24,6 +26,15 @@ std::map<std::uint32_t, std::vector<double>> rates_of(const topology::Cluster& c
 }
 
 }  // namespace
+
+std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host) {
+  if (const auto id = cluster.find_host(host)) return id;
+  if (const auto id = cluster.find_host(short_name(host))) return id;
+  for (std::uint32_t i = 0; i < cluster.host_count(); ++i) {
+    if (short_name(cluster.hosts[i].name) == short_name(host)) return base::HostId{i};
+  }
+  return std::nullopt;
+}
 
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link) {
   if (link == 0) return {host.address, host.interface};

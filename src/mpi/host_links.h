@@ -1,12 +1,18 @@
-// Hosts with several links, by the cluster file.
+// Hosts in the cluster file, which may have several links.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string_view>
 
+#include "base/ids.h"
 #include "topology/cluster.h"
 
 namespace alm::mpi {
+
+// The cluster file may call hosts by short or full names.
+std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
 
 // The number of the link that a job of these hosts uses if it uses one link alone. Every host has
 // this link, with an address or an interface, and its lowest rate among the hosts is the highest of

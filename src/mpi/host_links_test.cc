@@ -74,5 +74,13 @@ TEST(HostLinks, WhereNothingIsNamedItIsTheFirst) {
   EXPECT_TRUE(nic_of(given.hosts[0], 1).interface.empty());
 }
 
+TEST(FindHost, ShortAndFullNamesAreTheSameHost) {
+  topology::Cluster known;
+  for (const char* host : {"a.example.org", "b"}) known.hosts.emplace_back().name = host;
+  EXPECT_EQ(find_host(known, "a"), base::HostId{0});
+  EXPECT_EQ(find_host(known, "b.example.org"), base::HostId{1});
+  EXPECT_EQ(find_host(known, "c"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace alm::mpi

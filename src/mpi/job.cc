@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "mpi/host_links.h"
-#include "mpi/peer_record.h"
 #include "mpi/settings.h"
 
 namespace alm::mpi {

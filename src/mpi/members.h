@@ -9,9 +9,9 @@
 
 #include "base/ids.h"
 #include "mpi/found_routes.h"
-#include "mpi/settings.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
+#include "plan/tune.h"
 
 namespace alm::mpi {
 

@@ -12,14 +12,13 @@
 #include <iterator>
 #include <type_traits>
 
+#include "mpi/host_links.h"
 #include "transport/io/address.h"
 
 namespace alm::mpi {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<PeerRecord>);
-
-std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
 
 }  // namespace
 
@@ -69,15 +68,6 @@ base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record) {
     addresses.push_back(std::move(address).value());
   }
   return addresses;
-}
-
-std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host) {
-  if (const auto id = cluster.find_host(host)) return id;
-  if (const auto id = cluster.find_host(short_name(host))) return id;
-  for (std::uint32_t i = 0; i < cluster.host_count(); ++i) {
-    if (short_name(cluster.hosts[i].name) == short_name(host)) return base::HostId{i};
-  }
-  return std::nullopt;
 }
 
 plan::Placement place(std::span<const PeerRecord> records, bool apart) {

@@ -88,9 +88,6 @@ struct Membership {
 Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,
                  const topology::Cluster* cluster);
 
-// The cluster file may call hosts by short or full names.
-std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
-
 // The following take the records of one leader of each host.
 
 // "h3: cannot bind ...", for the first host without sockets; empty if all have them.

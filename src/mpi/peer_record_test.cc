@@ -73,13 +73,6 @@ TEST(Membership, MissingHostsAreNamed) {
               HasSubstr("does not name hosts h[7-8]"));
 }
 
-TEST(Membership, ShortAndFullNamesAreTheSameHost) {
-  const auto known = cluster({"a.example.org", "b"});
-  EXPECT_EQ(find_host(known, "a"), base::HostId{0});
-  EXPECT_EQ(find_host(known, "b.example.org"), base::HostId{1});
-  EXPECT_EQ(find_host(known, "c"), std::nullopt);
-}
-
 TEST(Membership, TheObstacleNamesItsHost) {
   auto records = peers({"a", "b"});
   EXPECT_EQ(udp_obstacle(records), "");

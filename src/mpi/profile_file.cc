@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mpi/host_links.h"
 #include "plan/tune.h"
 
 namespace alm::mpi {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "carrier/slices.h"
-#include "mpi/settings.h"
+#include "mpi/plan_settings.h"
 #include "plan/multi_site.h"
 
 namespace alm::mpi {

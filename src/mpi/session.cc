@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "mpi/plan_settings.h"
 #include "mpi/safe_collectives.h"
-#include "mpi/settings.h"
 
 namespace alm::mpi {
 namespace {

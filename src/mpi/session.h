@@ -15,6 +15,7 @@
 #include "mpi/job.h"
 #include "mpi/job_setup.h"
 #include "mpi/ops.h"
+#include "mpi/settings.h"
 
 namespace alm::mpi {
 

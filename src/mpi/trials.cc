@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/settings.h"
+#include "mpi/plan_settings.h"
 
 namespace alm::mpi {
 namespace {
