@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/ops.h"
+#include "job/ops.h"
 
 namespace alm::capi {
 

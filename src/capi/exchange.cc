@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "mpi/job_setup.h"
-#include "mpi/settings.h"
+#include "job/job_setup.h"
+#include "job/settings.h"
 
 namespace alm::capi {
 namespace {

@@ -1,5 +1,5 @@
-// An exchange among processes that bring their own bootstrap: one communicator of src/mpi with a
-// job, sockets and options of its own. The C and the Python interface both wrap it.
+// An exchange among processes that bring their own bootstrap: one communicator of src/communicator
+// with a job, sockets and options of its own. The C and the Python interface both wrap it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "capi/bootstrap_ops.h"
-#include "mpi/communicator.h"
-#include "mpi/job.h"
+#include "communicator/communicator.h"
+#include "job/job.h"
 
 namespace alm::capi {
 

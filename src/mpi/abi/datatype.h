@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/ops.h"
+#include "job/ops.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::mpi {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <memory>
 
+#include "job/ops.h"
 #include "mpi/abi/sleepers.h"
-#include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::mpi {

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "job/log.h"
 #include "mpi/abi/blocks.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
-#include "mpi/log.h"
 #include "transport/io/endpoint.h"
 
 namespace alm::mpi {

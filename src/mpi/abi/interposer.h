@@ -13,7 +13,7 @@
 #include "mpi/abi/entry.h"
 #include "mpi/abi/library.h"
 #include "mpi/abi/ops.h"
-#include "mpi/session.h"
+#include "session/session.h"
 
 namespace alm::mpi {
 

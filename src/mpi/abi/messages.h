@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "carrier/point_to_point.h"
-#include "mpi/ops.h"
+#include "job/ops.h"
 #include "transport/io/mpi_p2p.h"
 
 namespace alm::mpi {

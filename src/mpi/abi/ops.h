@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "job/ops.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/sleepers.h"
-#include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::mpi {

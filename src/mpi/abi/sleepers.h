@@ -7,7 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mpi/ops.h"
+#include "job/ops.h"
 
 namespace alm::mpi {
 
