@@ -6,9 +6,10 @@
 #include "carrier/uneven_steps.h"
 #include "tuning/size_class.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
-base::Status AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint64_t> send,
+base::Status AgreedLoad::prepare(job::MpiOps& ops, job::CommHandle comm,
+                                 std::span<const std::uint64_t> send,
                                  std::span<const std::uint64_t> recv, std::uint32_t self,
                                  base::Nanos limit) {
   if (wait_ > 0) {
@@ -17,7 +18,7 @@ base::Status AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const s
   }
   std::array<std::uint64_t, 2> words = {carrier::UnevenSteps::load_of(send, recv, self),
                                         static_cast<std::uint64_t>(limit)};
-  if (ops.allreduce_max(comm, words) != kMpiSuccess) {
+  if (ops.allreduce_max(comm, words) != job::kMpiSuccess) {
     return base::io_error("MPI_Allreduce of what the ranks carry failed");
   }
   const std::uint64_t load = std::max<std::uint64_t>(words[0], 1);
@@ -29,4 +30,4 @@ base::Status AgreedLoad::prepare(MpiOps& ops, CommHandle comm, std::span<const s
   return {};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -11,14 +11,14 @@
 #include "base/time.h"
 #include "job/ops.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class AgreedLoad {
  public:
   // Collective, before every exchange. `send` and `recv`: bytes to and from each rank, the own
   // block included. `limit`: the least time the links allow for this exchange, if this rank knows
   // it; else 0. An error: this rank alone does not know what the others have agreed on.
-  base::Status prepare(MpiOps& ops, CommHandle comm, std::span<const std::uint64_t> send,
+  base::Status prepare(job::MpiOps& ops, job::CommHandle comm, std::span<const std::uint64_t> send,
                        std::span<const std::uint64_t> recv, std::uint32_t self, base::Nanos limit);
 
   // The load as last agreed on, 1 or more.
@@ -32,4 +32,4 @@ class AgreedLoad {
   std::uint32_t without_news_ = 0;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
-std::vector<std::uint64_t> sizes_of(std::span<const TypedBuffer> blocks) {
+std::vector<std::uint64_t> sizes_of(std::span<const job::TypedBuffer> blocks) {
   std::vector<std::uint64_t> sizes;
-  for (const TypedBuffer& block : blocks) sizes.push_back(block.bytes());
+  for (const job::TypedBuffer& block : blocks) sizes.push_back(block.bytes());
   return sizes;
 }
 
@@ -19,8 +19,8 @@ bool about_equal(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-base::Status BlockLoad::learn(MpiOps& ops, const BlockCall& call, std::uint32_t self,
-                              Courier& courier,
+base::Status BlockLoad::learn(job::MpiOps& ops, const courier::BlockCall& call, std::uint32_t self,
+                              courier::Courier& courier,
                               const std::function<bool(std::uint64_t load)>& wants_steps) {
   const auto send = sizes_of(call.send);
   const auto recv = sizes_of(call.recv);
@@ -40,4 +40,4 @@ base::Status BlockLoad::learn(MpiOps& ops, const BlockCall& call, std::uint32_t 
   return {};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -11,13 +11,14 @@
 #include "courier/calls.h"
 #include "courier/courier.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class BlockLoad {
  public:
   // Collective, before every exchange on trial. `wants_steps`, equal on all ranks, says for a load
   // whether the exchange will take steps that are made from the counts.
-  base::Status learn(MpiOps& ops, const BlockCall& call, std::uint32_t self, Courier& courier,
+  base::Status learn(job::MpiOps& ops, const courier::BlockCall& call, std::uint32_t self,
+                     courier::Courier& courier,
                      const std::function<bool(std::uint64_t load)>& wants_steps);
   // The exchange whose load was learnt has been carried out by us, not by the library.
   void exchanged() { limit_for_ = agreed_.bytes(); }
@@ -33,4 +34,4 @@ class BlockLoad {
   base::Nanos limit_ = 0;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

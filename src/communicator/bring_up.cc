@@ -16,7 +16,7 @@
 #include "transport/io/udp_socket.h"
 #include "ways/plan_settings.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 constexpr std::uint32_t kSafeDatagramBytes = 1232;  // 1280 (RFC 8200 section 5) - IPv6 40 - UDP 8
@@ -46,7 +46,7 @@ BringUp::Result BringUp::run(std::string_view refusal) {
   if (job_.options.transport != "mpi") {
     obstacle = open_udp();
     if (obstacle.empty()) {
-      job_.stats.update([](StatsRecord& stats) { ++stats.over_udp; });
+      job_.stats.update([](job::StatsRecord& stats) { ++stats.over_udp; });
       return {true, {}};
     }
     if (job_.options.transport == "udp") {
@@ -60,59 +60,59 @@ BringUp::Result BringUp::run(std::string_view refusal) {
     return {false, reason};
   }
   ways_.take_messages();
-  job_.stats.update([](StatsRecord& stats) { ++stats.over_mpi; });
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.over_mpi; });
   return {true, obstacle};
 }
 
-base::Status BringUp::gather_names(const PeerRecord& mine) {
-  if (auto gathered = gather_part<PeerName>(mine); !gathered) return gathered;
-  const auto refuses = [](const PeerRecord& record) { return record.refuses != 0; };
+base::Status BringUp::gather_names(const meeting::PeerRecord& mine) {
+  if (auto gathered = gather_part<meeting::PeerName>(mine); !gathered) return gathered;
+  const auto refuses = [](const meeting::PeerRecord& record) { return record.refuses != 0; };
   if (std::none_of(records_.begin(), records_.end(), refuses)) return {};
-  return gather_part<PeerCause>(mine);
+  return gather_part<meeting::PeerCause>(mine);
 }
 
-base::Status BringUp::gather_sockets(const PeerRecord& mine) {
-  if (auto gathered = gather_part<PeerSockets>(mine); !gathered) return gathered;
+base::Status BringUp::gather_sockets(const meeting::PeerRecord& mine) {
+  if (auto gathered = gather_part<meeting::PeerSockets>(mine); !gathered) return gathered;
   if (job_.links() > 1) {
-    if (auto gathered = gather_part<PeerLinks>(mine); !gathered) return gathered;
+    if (auto gathered = gather_part<meeting::PeerLinks>(mine); !gathered) return gathered;
   }
-  const auto explains = [](const PeerRecord& record) { return record.explains != 0; };
+  const auto explains = [](const meeting::PeerRecord& record) { return record.explains != 0; };
   if (std::any_of(records_.begin(), records_.end(), explains)) {
-    if (auto gathered = gather_part<PeerCause>(mine); !gathered) return gathered;
+    if (auto gathered = gather_part<meeting::PeerCause>(mine); !gathered) return gathered;
   }
-  leaders_ = leaders_of(records_, members_.placement);
+  leaders_ = meeting::leaders_of(records_, members_.placement);
   return {};
 }
 
 std::string BringUp::join(std::string_view refusal) {
-  PeerRecord mine;
+  meeting::PeerRecord mine;
   mine.refuses = refusal.empty() ? 0 : 1;
-  set_cause(mine, refusal);
-  set_host(mine.host, job_.host);
+  meeting::set_cause(mine, refusal);
+  job::set_host(mine.host, job_.host);
   mine.machine = job_.records[job_.rank].machine;
   records_.resize(members_.ranks);
   if (const auto gathered = gather_names(mine); !gathered) return gathered.error().message;
 
-  for (const PeerRecord& record : records_) {
-    members_.host_names.emplace_back(host_of(record.host));
+  for (const meeting::PeerRecord& record : records_) {
+    members_.host_names.emplace_back(job::host_of(record.host));
   }
-  members_.placement = place(records_, !job_.has_native);
+  members_.placement = meeting::place(records_, !job_.has_native);
   members_.host = members_.placement.host_of[members_.self];
-  leaders_ = leaders_of(records_, members_.placement);
+  leaders_ = meeting::leaders_of(records_, members_.placement);
   for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) {
     if (records_[rank].refuses == 0) continue;
     return fmt::format("{}: {}", members_.name_of(rank), records_[rank].cause.data());
   }
-  auto membership = judge(records_, members_.placement, job_.cluster_or_null());
+  auto membership = meeting::judge(records_, members_.placement, job_.cluster_or_null());
   if (!membership.refusal.empty()) return membership.refusal;
   members_.hosts = std::move(membership.hosts);
   if (job_.cluster) members_.tuning = plan::tune(*job_.cluster, members_.hosts);
-  members_.leaves = leaf_of(job_.cluster_or_null(), members_.hosts);
-  members_.leaders = leaders_wanted(job_.options, members_.placement,
-                                    members_.tuning ? &*members_.tuning : nullptr);
-  if (knows_sites(job_.options)) {
+  members_.leaves = ways::leaf_of(job_.cluster_or_null(), members_.hosts);
+  members_.leaders = ways::leaders_wanted(job_.options, members_.placement,
+                                          members_.tuning ? &*members_.tuning : nullptr);
+  if (ways::knows_sites(job_.options)) {
     if (const auto found = find_sites(); !found) return found.error().message;
-  } else if (may_take_sites(job_.options)) {
+  } else if (ways::may_take_sites(job_.options)) {
     take_known_sites();
   }
   const auto planned = ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
@@ -120,23 +120,24 @@ std::string BringUp::join(std::string_view refusal) {
 }
 
 std::string BringUp::open_udp() {
-  PeerRecord mine = records_[members_.self];
-  ReservedSets sets;  // given back wherever this ends without a group
+  meeting::PeerRecord mine = records_[members_.self];
+  meeting::ReservedSets sets;  // given back wherever this ends without a group
   std::unique_ptr<node::NodeMemory> memory;
   if (members_.is_leader()) open_sockets(mine, sets);
   if (members_.leads() && mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
   if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
-  std::string obstacle = udp_obstacle(leaders_);
+  std::string obstacle = meeting::udp_obstacle(leaders_);
   if (obstacle.empty() && members_.placement.shared()) obstacle = share_memory(memory);
   if (!obstacle.empty()) return "UDP cannot be used: " + obstacle;
   settle_leaders();
-  if (const auto warning = socket_warning(leaders_); members_.self == 0 && !warning.empty()) {
+  if (const auto warning = meeting::socket_warning(leaders_);
+      members_.self == 0 && !warning.empty()) {
     job_.warn_once(warning);
   }
 
   // A single switch has one route between any two hosts.
   const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
-  if (finds_routes(job_.options, job_.links()) && !one_switch) {
+  if (job::finds_routes(job_.options, job_.links()) && !one_switch) {
     if (std::string reason = find_routes(); !reason.empty()) return reason;
   }
   std::uint32_t datagram_bytes = common_datagram_bytes();
@@ -158,13 +159,14 @@ std::string BringUp::find_routes() {
   const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
   std::vector<std::vector<io::Address>> addresses;
   if (driver_ != nullptr) {
-    for (const PeerRecord& record : leaders_of(records_, members_.placement, members_.leader())) {
-      auto of_host = addresses_of(record);
+    for (const meeting::PeerRecord& record :
+         meeting::leaders_of(records_, members_.placement, members_.leader())) {
+      auto of_host = meeting::addresses_of(record);
       addresses.push_back(of_host ? std::move(of_host).value() : std::vector<io::Address>{});
     }
   }
-  RouterRecord mine;
-  std::vector<RouterRecord> all(members_.ranks), of_hosts;
+  meeting::RouterRecord mine;
+  std::vector<meeting::RouterRecord> all(members_.ranks), of_hosts;
   const auto gather = [&] {
     auto gathered = collectives_.gather(mine, all);
     of_hosts.clear();
@@ -175,22 +177,22 @@ std::string BringUp::find_routes() {
     return gathered;
   };
   if (driver_ != nullptr) {
-    const auto questions = leaf_questions(addresses, members_.host);
-    mine = leaf_record(driver_->ask_routers(questions, patience));
+    const auto questions = meeting::leaf_questions(addresses, members_.host);
+    mine = meeting::leaf_record(driver_->ask_routers(questions, patience));
   }
   if (const auto gathered = gather(); !gathered) return gathered.error().message;
   std::vector<io::HopQuestion> questions;
   std::vector<io::Address> routers;
   if (driver_ != nullptr) {
-    questions = route_questions(addresses, members_.host, of_hosts);
+    questions = meeting::route_questions(addresses, members_.host, of_hosts);
     routers = driver_->ask_routers(questions, patience);
-    add_routers(mine, routers);
+    meeting::add_routers(mine, routers);
   }
   if (const auto gathered = gather(); !gathered) return gathered.error().message;
   if (driver_ == nullptr) return {};
   members_.routes =
-      mpi::find_routes(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
-                       questions, routers, addresses);
+      meeting::find_routes(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
+                           questions, routers, addresses);
   if (members_.routes.known()) {
     std::vector<std::string> hosts;
     for (std::uint32_t host = 0; host < members_.placement.hosts(); ++host) {
@@ -222,28 +224,28 @@ void BringUp::check_forecast(std::uint32_t datagram_bytes) {
       job_.options.profile, mtu_bytes, datagram_bytes));
 }
 
-void BringUp::open_sockets(PeerRecord& mine, ReservedSets& sets) {
-  const auto key = random_key(job_.random_bytes);
-  if (!key) return set_cause(mine, key.error().message);
+void BringUp::open_sockets(meeting::PeerRecord& mine, meeting::ReservedSets& sets) {
+  const auto key = job::random_key(job_.random_bytes);
+  if (!key) return meeting::set_cause(mine, key.error().message);
   mine.key = key.value();
   const auto driver = job_.driver();
-  if (!driver) return set_cause(mine, driver.error().message);
+  if (!driver) return meeting::set_cause(mine, driver.error().message);
   driver_ = driver.value();
   reserve(mine, sets);
-  if (mine.set == 0) return set_cause(mine, "too many communicators are in use");
+  if (mine.set == 0) return meeting::set_cause(mine, "too many communicators are in use");
   const io::Endpoint& endpoint = driver_->endpoint();
-  set_addresses(mine, endpoint, job_.links());
+  meeting::set_addresses(mine, endpoint, job_.links());
   if (const auto warnings = endpoint.warnings(); !warnings.empty()) {
-    set_cause(mine, warnings.front());
+    meeting::set_cause(mine, warnings.front());
   }
 }
 
 // Reserves set numbers in the order in which the group uses them. mine.set is 0 if too few are
 // left.
-void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
+void BringUp::reserve(meeting::PeerRecord& mine, meeting::ReservedSets& sets) {
   const std::size_t phases = members_.leads() ? ways_.phases() : 0;
   const std::size_t shared = members_.leads() && members_.leaders > 1 ? 1 : 0;
-  sets = ReservedSets(*driver_, 1 + phases + shared + members_.lanes());
+  sets = meeting::ReservedSets(*driver_, 1 + phases + shared + members_.lanes());
   mine.set = mine.shared_set = 0;
   mine.phase_sets.fill(0);
   mine.lanes.fill(0);
@@ -262,7 +264,8 @@ void BringUp::reserve(PeerRecord& mine, ReservedSets& sets) {
 // All ranks compute the same from the records.
 void BringUp::settle_leaders() {
   for (std::uint32_t leader = 1; leader < members_.leaders; ++leader) {
-    const auto obstacle = udp_obstacle(leaders_of(records_, members_.placement, leader));
+    const auto obstacle =
+        meeting::udp_obstacle(meeting::leaders_of(records_, members_.placement, leader));
     if (obstacle.empty()) continue;
     members_.leaders = 1;
     if (members_.self == 0) job_.warn_once("one leader per host: " + obstacle);
@@ -271,22 +274,22 @@ void BringUp::settle_leaders() {
 }
 
 std::uint32_t BringUp::common_datagram_bytes() const {
-  std::uint32_t bytes = mpi::common_datagram_bytes(leaders_);
+  std::uint32_t bytes = meeting::common_datagram_bytes(leaders_);
   for (std::uint32_t leader = 1; leader < members_.leaders; ++leader) {
-    const auto others = leaders_of(records_, members_.placement, leader);
-    bytes = std::min(bytes, mpi::common_datagram_bytes(others));
+    const auto others = meeting::leaders_of(records_, members_.placement, leader);
+    bytes = std::min(bytes, meeting::common_datagram_bytes(others));
   }
   return bytes;
 }
 
 // Null: `mine` has the reason, and no longer offers sockets.
-std::unique_ptr<node::NodeMemory> BringUp::lend_memory(PeerRecord& mine) const {
+std::unique_ptr<node::NodeMemory> BringUp::lend_memory(meeting::PeerRecord& mine) const {
   auto memory = node::NodeMemory::create(
       node::node_shape(members_.placement, members_.host, node::kNodeSlabBytes), mine.key,
       {job_.liveness, job_.rank});
   if (!memory) {
     mine.udp = 0;
-    set_cause(mine, memory.error().message);
+    meeting::set_cause(mine, memory.error().message);
     return nullptr;
   }
   mine.process = static_cast<std::int32_t>(getpid());
@@ -298,10 +301,10 @@ std::unique_ptr<node::NodeMemory> BringUp::lend_memory(PeerRecord& mine) const {
 std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t outcome = kAll;
-  PeerRecord mine = records_[members_.self];
+  meeting::PeerRecord mine = records_[members_.self];
   const plan::Placement& placement = members_.placement;
   if (!members_.leads()) {
-    const PeerRecord& leader = leaders_[members_.host];
+    const meeting::PeerRecord& leader = leaders_[members_.host];
     auto attached =
         node::NodeMemory::attach(node::node_shape(placement, members_.host, node::kNodeSlabBytes),
                                  leader.key, leader.process, leader.memory_file,
@@ -310,7 +313,7 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
       memory = std::move(attached).value();
     } else {
       outcome = members_.self;
-      set_cause(mine, attached.error().message);
+      meeting::set_cause(mine, attached.error().message);
     }
   }
   if (const auto told = collectives_.least(outcome); !told) return told.error().message;
@@ -324,14 +327,14 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
 }
 
 // Empty when every pair of hosts has exchanged a full packet; the group is open then.
-std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes) {
+std::string BringUp::say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes) {
   if (driver_ != nullptr) open_udp_group(sets, datagram_bytes);
   // Nobody begins before everybody listens. A rank that does not wait says hello too early at
   // worst, and says it again until it is answered; the outcome tells whether it has been.
   collectives_.come_together();
-  std::uint64_t outcome = driver_ != nullptr ? courier_.say_hello() : kHelloComplete;
+  std::uint64_t outcome = driver_ != nullptr ? courier_.say_hello() : meeting::kHelloComplete;
   const auto told = collectives_.least(outcome);
-  const auto gap = told ? hello_gap(outcome) : std::nullopt;
+  const auto gap = told ? meeting::hello_gap(outcome) : std::nullopt;
   if (told && !gap) {
     if (driver_ != nullptr) courier_.begin_together();
     return {};
@@ -339,8 +342,8 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
   courier_.close_udp_group();
   if (!told) return told.error().message;
   const auto named = [this](std::uint32_t host) {
-    const InterfaceAddress address{.family = leaders_[host].family,
-                                   .bytes = leaders_[host].address};
+    const job::InterfaceAddress address{.family = leaders_[host].family,
+                                        .bytes = leaders_[host].address};
     return fmt::format("{} ({})", members_.host_names[members_.placement.leader(host)],
                        to_string(address));
   };
@@ -348,18 +351,18 @@ std::string BringUp::say_hello(ReservedSets& sets, std::uint32_t datagram_bytes)
       "no UDP hello of {} bytes from {} to {} within {} ms: a firewall, a smaller MTU between "
       "them, or the wrong interface (ALLEMANDE_INTERFACE names another one)?",
       datagram_bytes, named(gap->sender), named(gap->receiver),
-      hello_timeout(job_.options) / base::kMillisecond);
+      job::hello_timeout(job_.options) / base::kMillisecond);
 }
 
 // After one of `tried_bytes` has not got through, for this reason.
-std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
+std::string BringUp::say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
                                        const std::string& reason) {
-  PeerRecord mine = records_[members_.self];
+  meeting::PeerRecord mine = records_[members_.self];
   if (driver_ != nullptr) reserve(mine, sets);
   if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
   for (std::uint32_t leader = 0; leader < members_.leaders; ++leader) {
-    const auto others = leaders_of(records_, members_.placement, leader);
-    const auto without = [](const PeerRecord& one) { return one.set == 0; };
+    const auto others = meeting::leaders_of(records_, members_.placement, leader);
+    const auto without = [](const meeting::PeerRecord& one) { return one.set == 0; };
     if (std::any_of(others.begin(), others.end(), without)) return reason;
   }
   if (!say_hello(sets, kSafeDatagramBytes).empty()) return reason;
@@ -372,17 +375,17 @@ std::string BringUp::say_shorter_hello(ReservedSets& sets, std::uint32_t tried_b
   return {};
 }
 
-void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
+void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram_bytes) {
   io::PeerSet peers;
   const auto& tuning = members_.tuning;
-  peers.config = channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
-                                driver_->endpoint().receive_buffer_bytes());
+  peers.config = job::channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
+                                     driver_->endpoint().receive_buffer_bytes());
   if (job_.cluster) {
     const double micros = plan::limit_time_us(*job_.cluster, members_.hosts, datagram_bytes);
     peers.config.limit_time = static_cast<base::Nanos>(micros * base::kMicrosecond);
   }
-  const auto leaders = leaders_of(records_, members_.placement, members_.leader());
-  peers.identity.key = common_key(leaders);
+  const auto leaders = meeting::leaders_of(records_, members_.placement, members_.leader());
+  peers.identity.key = meeting::common_key(leaders);
   peers.identity.self = members_.host;
   // Ranks first, since any of them may be lost, then hosts.
   peers.names = members_.rank_names();
@@ -399,11 +402,12 @@ void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   }
   carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
   if (members_.routes.known()) peers.tuples = members_.routes.tuples;
-  if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.routes)) {
+  if (job_.options.path_policy == "assigned" &&
+      !meeting::assigns_paths(job_.options, members_.routes)) {
     peers.config.path_rule = transport::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
-  for (const PeerRecord& record : leaders) {
+  for (const meeting::PeerRecord& record : leaders) {
     add_peer(peers, record, record.set);
     for (std::size_t phase = 0; phase < phase_sets.size(); ++phase) {
       phase_sets[phase].push_back(record.phase_sets[phase]);
@@ -417,9 +421,9 @@ void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   sets.hand_over(made);
 }
 
-void BringUp::add_peer(io::PeerSet& peers, const PeerRecord& record, std::uint16_t set) {
+void BringUp::add_peer(io::PeerSet& peers, const meeting::PeerRecord& record, std::uint16_t set) {
   peers.identity.remote_set.push_back(set);
-  auto addresses = addresses_of(record);
+  auto addresses = meeting::addresses_of(record);
   peers.addresses.push_back(addresses ? std::move(addresses).value() : std::vector<io::Address>{});
 }
 
@@ -433,11 +437,12 @@ std::vector<io::PeerSet> BringUp::lanes(const io::PeerSet& own) const {
     const std::uint32_t there = (self + lane) % count;
     io::PeerSet& peers = lanes.emplace_back(own);
     peers.tuples.clear();  // ports of others
-    auto both = leaders_of(records_, members_.placement, std::min(self, there));
-    const auto others = leaders_of(records_, members_.placement, std::max(self, there));
+    auto both = meeting::leaders_of(records_, members_.placement, std::min(self, there));
+    const auto others = meeting::leaders_of(records_, members_.placement, std::max(self, there));
     both.insert(both.end(), others.begin(), others.end());
-    peers.identity.key = common_key(both);
-    for (const PeerRecord& record : leaders_of(records_, members_.placement, there)) {
+    peers.identity.key = meeting::common_key(both);
+    for (const meeting::PeerRecord& record :
+         meeting::leaders_of(records_, members_.placement, there)) {
       add_peer(peers, record, record.lanes[(count - lane) % count]);
     }
     peers.identity.local_set = records_[members_.self].lanes[lane];
@@ -459,4 +464,4 @@ std::string BringUp::open_messages() {
 
 bool BringUp::add_messages() { return courier_.has_messages() || open_messages().empty(); }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

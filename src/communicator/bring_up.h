@@ -32,12 +32,13 @@
 #include "meeting/reserved_sets.h"
 #include "ways/repertoire.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class BringUp {
  public:
   // Fills in `members`, which holds ranks and self already, `ways` and `courier`.
-  BringUp(Job& job, CommHandle comm, Members& members, Repertoire& ways, Courier& courier)
+  BringUp(job::Job& job, job::CommHandle comm, meeting::Members& members, ways::Repertoire& ways,
+          courier::Courier& courier)
       : job_(job), collectives_(job.ops, comm), members_(members), ways_(ways), courier_(courier) {}
 
   struct Result {
@@ -59,43 +60,43 @@ class BringUp {
   std::string open_messages();
   std::string share_memory(std::unique_ptr<node::NodeMemory>& memory);
   std::string find_routes();
-  std::string say_hello(ReservedSets& sets, std::uint32_t datagram_bytes);
-  std::string say_shorter_hello(ReservedSets& sets, std::uint32_t tried_bytes,
+  std::string say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes);
+  std::string say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
                                 const std::string& reason);
 
   // On leaders. Problems are noted in `mine`.
   void check_forecast(std::uint32_t datagram_bytes);
-  void open_sockets(PeerRecord& mine, ReservedSets& sets);
-  std::unique_ptr<node::NodeMemory> lend_memory(PeerRecord& mine) const;
-  void reserve(PeerRecord& mine, ReservedSets& sets);
+  void open_sockets(meeting::PeerRecord& mine, meeting::ReservedSets& sets);
+  std::unique_ptr<node::NodeMemory> lend_memory(meeting::PeerRecord& mine) const;
+  void reserve(meeting::PeerRecord& mine, meeting::ReservedSets& sets);
   void settle_leaders();
   std::uint32_t common_datagram_bytes() const;
-  static void add_peer(io::PeerSet& peers, const PeerRecord& record, std::uint16_t set);
+  static void add_peer(io::PeerSet& peers, const meeting::PeerRecord& record, std::uint16_t set);
   std::vector<io::PeerSet> lanes(const io::PeerSet& own) const;
-  void open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes);
+  void open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram_bytes);
 
   template <class Part>
-  base::Status gather_part(const PeerRecord& mine);
-  base::Status gather_names(const PeerRecord& mine);
+  base::Status gather_part(const meeting::PeerRecord& mine);
+  base::Status gather_names(const meeting::PeerRecord& mine);
   base::Status find_sites();
   void take_known_sites();
-  base::Result<HostSites> measure_sites();
-  void take_sites(HostSites found);
-  base::Status gather_sockets(const PeerRecord& mine);
+  base::Result<job::HostSites> measure_sites();
+  void take_sites(job::HostSites found);
+  base::Status gather_sockets(const meeting::PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 
-  Job& job_;
-  SafeCollectives collectives_;
-  Members& members_;
-  Repertoire& ways_;
-  Courier& courier_;
-  std::vector<PeerRecord> records_;  // [rank]
-  std::vector<PeerRecord> leaders_;  // [host], the host leaders
-  io::Driver* driver_ = nullptr;     // on leaders
+  job::Job& job_;
+  job::SafeCollectives collectives_;
+  meeting::Members& members_;
+  ways::Repertoire& ways_;
+  courier::Courier& courier_;
+  std::vector<meeting::PeerRecord> records_;  // [rank]
+  std::vector<meeting::PeerRecord> leaders_;  // [host], the host leaders
+  io::Driver* driver_ = nullptr;              // on leaders
 };
 
 template <class Part>
-base::Status BringUp::gather_part(const PeerRecord& mine) {
+base::Status BringUp::gather_part(const meeting::PeerRecord& mine) {
   std::vector<Part> parts(members_.ranks);
   auto gathered = collectives_.gather(static_cast<const Part&>(mine), parts);
   if (!gathered) return gathered;
@@ -105,4 +106,4 @@ base::Status BringUp::gather_part(const PeerRecord& mine) {
   return {};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

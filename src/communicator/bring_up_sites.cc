@@ -12,17 +12,17 @@
 #include "topology/cluster.h"
 #include "transport/io/round_trips.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 constexpr base::Nanos kHostPatience = 300 * base::kMillisecond;  // once round the world
 
 // What the leader of a host tells the others.
 struct RoundTrips {
-  std::array<base::Nanos, kMeasuredHostsMax> of{};  // [host]
+  std::array<base::Nanos, meeting::kMeasuredHostsMax> of{};  // [host]
 };
 
-std::string text_of(const SitesByLatency& found, std::span<const std::string> hosts) {
+std::string text_of(const meeting::SitesByLatency& found, std::span<const std::string> hosts) {
   std::vector<std::vector<std::string>> at(found.sites.names.size());
   for (std::size_t host = 0; host < hosts.size(); ++host) {
     at[found.sites.of[host]].push_back(hosts[host]);
@@ -42,14 +42,14 @@ std::string text_of(const SitesByLatency& found, std::span<const std::string> ho
 
 // Collective. What is said of sites may differ from rank to rank.
 base::Status BringUp::find_sites() {
-  PeerRecord mine;
-  set_site(mine, job_.options.site);
-  if (const auto gathered = gather_part<PeerSite>(mine); !gathered) return gathered;
+  meeting::PeerRecord mine;
+  meeting::set_site(mine, job_.options.site);
+  if (const auto gathered = gather_part<meeting::PeerSite>(mine); !gathered) return gathered;
   std::vector<std::string> names;
-  for (const PeerRecord& record : records_) names.emplace_back(record.site.data());
-  const SitesSaid said{job_.options.sites, names, job_.cluster_or_null(), members_.hosts};
-  auto found = sites_of_hosts(members_.placement, members_.host_names, said);
-  if (!says_sites(said) && job_.options.transport != "mpi") {
+  for (const meeting::PeerRecord& record : records_) names.emplace_back(record.site.data());
+  const job::SitesSaid said{job_.options.sites, names, job_.cluster_or_null(), members_.hosts};
+  auto found = job::sites_of_hosts(members_.placement, members_.host_names, said);
+  if (!job::says_sites(said) && job_.options.transport != "mpi") {
     auto measured = measure_sites();
     if (!measured) {
       return base::bad_input(found.error().message + "; " + measured.error().message);
@@ -66,36 +66,36 @@ base::Status BringUp::find_sites() {
 // the sites are, or there is one, there are other algorithms to choose from.
 void BringUp::take_known_sites() {
   const std::string_view option = job_.options.sites;
-  auto found = sites_of_hosts(members_.placement, members_.host_names,
-                              {option, {}, job_.cluster_or_null(), members_.hosts});
+  auto found = job::sites_of_hosts(members_.placement, members_.host_names,
+                                   {option, {}, job_.cluster_or_null(), members_.hosts});
   if (found) {
     if (found.value().several()) take_sites(std::move(found).value());
     return;
   }
   // Counts are for communicators of so many ranks.
-  const bool meant = names_hosts(option) || members_.ranks == job_.records.size();
+  const bool meant = job::names_hosts(option) || members_.ranks == job_.records.size();
   if (members_.self == 0 && !option.empty() && meant) {
     job_.warn_once(found.error().message + "; sites are not looked at");
   }
 }
 
 // Collective: all ranks come to the same.
-base::Result<HostSites> BringUp::measure_sites() {
+base::Result<job::HostSites> BringUp::measure_sites() {
   const std::uint32_t hosts = members_.placement.hosts();
-  if (hosts > kMeasuredHostsMax) {
+  if (hosts > meeting::kMeasuredHostsMax) {
     return base::bad_input(fmt::format("round trips are measured between {} hosts at most, not {}",
-                                       kMeasuredHostsMax, hosts));
+                                       meeting::kMeasuredHostsMax, hosts));
   }
-  PeerRecord mine;
+  meeting::PeerRecord mine;
   io::Address local;
   if (members_.leads()) {
     if (const auto driver = job_.driver()) {
-      set_addresses(mine, driver.value()->endpoint(), job_.links());
+      meeting::set_addresses(mine, driver.value()->endpoint(), job_.links());
       local = driver.value()->endpoint().local(0);
     }
   }
-  std::vector<PeerSockets> sockets(members_.ranks);
-  if (auto gathered = collectives_.gather(static_cast<const PeerSockets&>(mine), sockets);
+  std::vector<meeting::PeerSockets> sockets(members_.ranks);
+  if (auto gathered = collectives_.gather(static_cast<const meeting::PeerSockets&>(mine), sockets);
       !gathered) {
     return gathered.error();
   }
@@ -104,9 +104,9 @@ base::Result<HostSites> BringUp::measure_sites() {
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const std::uint32_t leader = members_.placement.leader(host);
     names.push_back(members_.host_names[leader]);
-    PeerRecord record;
-    static_cast<PeerSockets&>(record) = sockets[leader];
-    auto of_host = addresses_of(record);  // none where it has no sockets
+    meeting::PeerRecord record;
+    static_cast<meeting::PeerSockets&>(record) = sockets[leader];
+    auto of_host = meeting::addresses_of(record);  // none where it has no sockets
     if (record.udp == 0 || !of_host || of_host.value().empty()) {
       return base::bad_input(fmt::format("{} has no socket to measure with", names.back()));
     }
@@ -125,16 +125,16 @@ base::Result<HostSites> BringUp::measure_sites() {
     const auto& of = all[members_.placement.leader(host)].of;
     round_trips.insert(round_trips.end(), of.begin(), of.begin() + hosts);
   }
-  auto found = sites_by_latency(round_trips, names);
+  auto found = meeting::sites_by_latency(round_trips, names);
   if (!found) return found.error();
   if (members_.self == 0) job_.log.info(text_of(found.value(), names));
   members_.far_round_trip = found.value().farthest;
   return std::move(found).value().sites;
 }
 
-void BringUp::take_sites(HostSites found) {
+void BringUp::take_sites(job::HostSites found) {
   members_.sites = std::move(found.of);
   members_.site_names = std::move(found.names);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -10,7 +10,7 @@
 
 #include "communicator/communicator_test_ranks.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,14 +26,14 @@ struct End {
 };
 using Configure = std::function<void(FakeRank&)>;
 
-std::vector<End> bring_up(FakeJob& job, const Configure& configure = {},
+std::vector<End> bring_up(job::FakeJob& job, const Configure& configure = {},
                           std::uint32_t ranks_per_host = 1, bool exchange = true) {
   std::vector<End> ends(job.ranks());
   run_fake_ranks(
       job,
       [&](FakeRank& rank) {
         if (configure) configure(rank);
-        Communicator made(rank.job, FakeJob::kWorld, job.ranks(), rank.rank);
+        Communicator made(rank.job, job::FakeJob::kWorld, job.ranks(), rank.rank);
         made.bring_up();
         End& end = ends[rank.rank];
         end.calls = job.calls(rank.rank);
@@ -41,10 +41,11 @@ std::vector<End> bring_up(FakeJob& job, const Configure& configure = {},
         end.obstacle = made.obstacle();
         if (end.accelerates && exchange) {
           FakeBlocks blocks(job.ranks(), rank.rank, 3000);
-          end.exchanged = made.alltoall(blocks.call(rank.ops, FakeJob::kWorld)) == kMpiSuccess &&
-                          blocks.arrived();
+          end.exchanged =
+              made.alltoall(blocks.call(rank.ops, job::FakeJob::kWorld)) == job::kMpiSuccess &&
+              blocks.arrived();
         }
-        static_cast<void>(rank.ops.barrier(FakeJob::kWorld, base::kSecond));
+        static_cast<void>(rank.ops.barrier(job::FakeJob::kWorld, base::kSecond));
         made.close();
       },
       ranks_per_host);
@@ -60,7 +61,7 @@ void expect_alike(const std::vector<End>& ends, const std::string& what) {
 }
 
 TEST(BringUp, RanksOnSeveralHostsExchangeOverUdp) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   for (const End& end : bring_up(job)) {
     EXPECT_TRUE(end.accelerates && end.exchanged) << end.obstacle;
     EXPECT_EQ(end.obstacle, "");
@@ -70,7 +71,7 @@ TEST(BringUp, RanksOnSeveralHostsExchangeOverUdp) {
 
 // Schedules then see leaf switches, and nothing above them.
 TEST(BringUp, AClusterFileThatIsNoTreeIsWorkedWith) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto cluster = topology::build_two_level({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   const auto ends = bring_up(job, [&](FakeRank& rank) { rank.job.cluster = cluster; });
   for (const End& end : ends) {
@@ -80,7 +81,7 @@ TEST(BringUp, AClusterFileThatIsNoTreeIsWorkedWith) {
 }
 
 TEST(BringUp, TheTransportMpiTakesMessages) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = bring_up(job, [](FakeRank& rank) { rank.job.options.transport = "mpi"; });
   for (const End& end : ends) {
     EXPECT_TRUE(end.accelerates && end.exchanged) << end.obstacle;
@@ -89,7 +90,7 @@ TEST(BringUp, TheTransportMpiTakesMessages) {
 }
 
 TEST(BringUp, RanksOfOneHostPassThrough) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   for (const End& end : bring_up(job, {}, kRanks)) {
     EXPECT_FALSE(end.accelerates);
     EXPECT_THAT(end.obstacle, HasSubstr("its ranks are all on h0"));
@@ -97,7 +98,7 @@ TEST(BringUp, RanksOfOneHostPassThrough) {
 }
 
 TEST(BringUp, AHostWithoutSocketsSendsAllToMessages) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = bring_up(job, [](FakeRank& rank) {
     if (rank.rank == 1) rank.job.options.interface = "no-such-interface";
   });
@@ -107,7 +108,7 @@ TEST(BringUp, AHostWithoutSocketsSendsAllToMessages) {
 }
 
 TEST(BringUp, AHostWithoutRandomBytesSendsAllToMessages) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = bring_up(job, [](FakeRank& rank) {
     if (rank.rank == 2) {
       rank.job.random_bytes = [](void*, std::size_t, unsigned) -> ssize_t { return -1; };
@@ -119,10 +120,10 @@ TEST(BringUp, AHostWithoutRandomBytesSendsAllToMessages) {
 }
 
 TEST(BringUp, ARankThatRefusesTakesAllWithIt) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   std::vector<std::string> obstacles(kRanks);
   run_fake_ranks(job, [&](FakeRank& rank) {
-    Communicator made(rank.job, FakeJob::kWorld, kRanks, rank.rank);
+    Communicator made(rank.job, job::FakeJob::kWorld, kRanks, rank.rank);
     made.bring_up(rank.rank == 1 ? "it has no memory" : "");
     EXPECT_FALSE(made.accelerates());
     obstacles[rank.rank] = made.obstacle();
@@ -135,14 +136,14 @@ TEST(BringUp, ARankThatRefusesTakesAllWithIt) {
 // Every collective of a successful way, made to fail on each rank in turn.
 void expect_alike_whatever_fails(const Configure& configure, std::uint32_t ranks,
                                  std::uint32_t ranks_per_host, bool exchange) {
-  FakeJob sound(ranks);
+  job::FakeJob sound(ranks);
   const auto calls = bring_up(sound, configure, ranks_per_host, exchange).front().calls;
   for (const char* name : {"allgather", "allreduce_min", "make_point_to_point"}) {
     const auto found = calls.find(name);
     const int times = found == calls.end() ? 0 : found->second;
     for (int time = 1; time <= times; ++time) {
       for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        FakeJob job(ranks);
+        job::FakeJob job(ranks);
         job.fail({rank, name, time});
         const std::string what =
             std::string(name) + " " + std::to_string(time) + " on rank " + std::to_string(rank);
@@ -183,17 +184,17 @@ TEST(BringUp, SetNumbersAreGivenBackWhateverFails) {
   for (const auto& [call, occurrence] : std::map<std::string, std::set<int>>{
            {"allgather", {1, 2}}, {"allreduce_min", {1, 2, 3, 4, 5}}}) {
     for (const int time : occurrence) {
-      FakeJob job(2);
+      job::FakeJob job(2);
       job.fail({1, call, time});
       run_fake_ranks(job, [&, name = call](FakeRank& rank) {
         rank.job.options.transport = "udp";
-        Communicator made(rank.job, FakeJob::kWorld, 2, rank.rank);
+        Communicator made(rank.job, job::FakeJob::kWorld, 2, rank.rank);
         made.bring_up();
         if (!made.accelerates()) {
           EXPECT_EQ(numbers_left(*rank.job.driver().value()), 65535)
               << name << " " << time << " on rank " << rank.rank;
         }
-        static_cast<void>(rank.ops.barrier(FakeJob::kWorld, base::kSecond));
+        static_cast<void>(rank.ops.barrier(job::FakeJob::kWorld, base::kSecond));
         made.close();
       });
     }
@@ -201,13 +202,13 @@ TEST(BringUp, SetNumbersAreGivenBackWhateverFails) {
 }
 
 TEST(BringUp, WhereOneLeaderHasNoSocketsHostLeadersAreTheOnlyOnes) {
-  FakeJob job(4);
+  job::FakeJob job(4);
   run_fake_ranks(
       job,
       [](FakeRank& rank) {
         two_leaders(rank);
         if (rank.rank == 3) rank.job.options.interface = "no-such-interface";
-        Communicator made(rank.job, FakeJob::kWorld, 4, rank.rank);
+        Communicator made(rank.job, job::FakeJob::kWorld, 4, rank.rank);
         made.bring_up();
         EXPECT_TRUE(made.accelerates());
         EXPECT_EQ(made.obstacle(), "");
@@ -217,14 +218,14 @@ TEST(BringUp, WhereOneLeaderHasNoSocketsHostLeadersAreTheOnlyOnes) {
         if (rank.rank < 3) {
           EXPECT_EQ(numbers_left(*rank.job.driver().value()), rank.rank == 1 ? 65535 : 65534);
         }
-        static_cast<void>(rank.ops.barrier(FakeJob::kWorld, base::kSecond));
+        static_cast<void>(rank.ops.barrier(job::FakeJob::kWorld, base::kSecond));
         made.close();
       },
       2);
 }
 
 TEST(BringUp, WithoutNumbersLeftAllTakeMessages) {
-  FakeJob job(2);
+  job::FakeJob job(2);
   const auto ends = bring_up(job, [](FakeRank& rank) {
     if (rank.rank == 1) numbers_left(*rank.job.driver().value());
   });
@@ -234,4 +235,4 @@ TEST(BringUp, WithoutNumbersLeftAllTakeMessages) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::communicator

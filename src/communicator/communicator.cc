@@ -8,11 +8,11 @@
 
 #include "communicator/bring_up.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 base::Status packed(int code) {
-  if (code == kMpiSuccess) return {};
+  if (code == job::kMpiSuccess) return {};
   return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
 }
 
@@ -25,7 +25,8 @@ base::Error error_of(const std::exception& thrown) {
 
 }  // namespace
 
-Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::uint32_t self)
+Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks,
+                           std::uint32_t self)
     : job_(job),
       comm_(comm),
       ways_(members_),
@@ -38,8 +39,8 @@ Communicator::Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::
   members_.self = self;
 }
 
-std::unique_ptr<Communicator> Communicator::create(Job& job, CommHandle comm, std::uint32_t ranks,
-                                                   std::uint32_t self) {
+std::unique_ptr<Communicator> Communicator::create(job::Job& job, job::CommHandle comm,
+                                                   std::uint32_t ranks, std::uint32_t self) {
   auto made = std::make_unique<Communicator>(job, comm, ranks, self);
   made->bring_up();
   return made;
@@ -71,7 +72,7 @@ void Communicator::pass_through(std::string reason) {
 
 // --- MPI_Alltoall
 
-std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
+std::optional<int> Communicator::alltoall(const courier::AlltoallCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
   if (failed()) return failure_.raise();
@@ -85,12 +86,12 @@ std::optional<int> Communicator::alltoall(const AlltoallCall& call) {
   return or_withdraw(call.name, [&] { return exchange(call); });
 }
 
-int Communicator::exchange(const AlltoallCall& call) {
+int Communicator::exchange(const courier::AlltoallCall& call) {
   if (trials_.on()) return exchange_on_trial(call);
   return stage_and_carry(call, ways_.model_way(call.bytes()));
 }
 
-int Communicator::exchange_on_trial(const AlltoallCall& call) {
+int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
   Tried& tried = trials_.of(call.bytes(), messages_refused_);
   while (tried.way().kind == tuning::Way::Kind::kMessages && !has_messages()) {
     tried.trial.rule_out(tried.trial.way());
@@ -113,7 +114,7 @@ bool Communicator::has_messages() {
 
 int Communicator::by_library(const std::function<int()>& native) {
   const int code = native();
-  job_.stats.update([](StatsRecord& stats) { ++stats.native; });
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.native; });
   return code;
 }
 
@@ -125,13 +126,14 @@ int Communicator::note_time(const char* function, Tried& tried, base::Nanos begi
   return noted ? code : withdraw(function, noted.error());
 }
 
-int Communicator::stage_and_carry(const AlltoallCall& call, tuning::Way way) {
+int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
   if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(staging_);
   return raise(carry(call, *staging_, way));
 }
 
-base::Status Communicator::stage(Staging& staging, const AlltoallCall& call) const {
+base::Status Communicator::stage(courier::Staging& staging,
+                                 const courier::AlltoallCall& call) const {
   // Equal on correct programs.
   if (call.recv.bytes() != call.bytes()) {
     return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
@@ -140,16 +142,17 @@ base::Status Communicator::stage(Staging& staging, const AlltoallCall& call) con
   return packed(staging.begin(job_.ops, call, members_.ranks, members_.self));
 }
 
-Outcome Communicator::carry(const AlltoallCall& call, Staging& staged, tuning::Way way) {
+job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
+                                 tuning::Way way) {
   if (const auto done = courier_.alltoall(way, staged, call.bytes()); !done) {
-    return {kMpiSuccess, failure_.give_up(call.name, done.error())};
+    return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
   return {staged.finish(job_.ops, call, members_.ranks), {}};
 }
 
 // --- MPI_Alltoallv, MPI_Alltoallw
 
-std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
+std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
   if (failed()) return failure_.raise();
@@ -158,19 +161,19 @@ std::optional<int> Communicator::alltoall_blocks(const BlockCall& call) {
   return or_withdraw(call.name, [&] { return exchange_blocks(call); });
 }
 
-int Communicator::exchange_blocks(const BlockCall& call) {
+int Communicator::exchange_blocks(const courier::BlockCall& call) {
   if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
   return stage_and_carry(call, ways_.blocks_way(), false);
 }
 
-int Communicator::exchange_blocks_on_trial(const BlockCall& call) {
+int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   const base::Nanos begin = io::monotonic_now();
   const auto known = load_.learn(job_.ops, call, members_.self, courier_,
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
   const tuning::Way way = tried.way();
-  int code = kMpiSuccess;
+  int code = job::kMpiSuccess;
   if (way == tuning::kNativeWay) {
     code = by_library(call.native);
   } else {
@@ -180,27 +183,30 @@ int Communicator::exchange_blocks_on_trial(const BlockCall& call) {
   return note_time(call.name, tried, begin, code);
 }
 
-int Communicator::stage_and_carry(const BlockCall& call, tuning::Way way, bool counts_told) {
+int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
+                                  bool counts_told) {
   if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
   return raise(carry(call, *blocks_, way, counts_told));
 }
 
-base::Status Communicator::stage(BlockStaging& staging, const BlockCall& call) const {
+base::Status Communicator::stage(courier::BlockStaging& staging,
+                                 const courier::BlockCall& call) const {
   return packed(staging.begin(job_.ops, call, members_.self));
 }
 
-Outcome Communicator::carry(const BlockCall& call, BlockStaging& staged, tuning::Way way,
-                            bool counts_told) {
+job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
+                                 tuning::Way way, bool counts_told) {
   if (const auto done = courier_.alltoall_blocks(way, staged, counts_told); !done) {
-    return {kMpiSuccess, failure_.give_up(call.name, done.error())};
+    return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
   return {staged.finish(job_.ops, call, members_.self), {}};
 }
 
 // --- Nonblocking
 
-std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& request) {
+std::optional<int> Communicator::start(const courier::AlltoallCall& call,
+                                       job::RequestHandle& request) {
   if (!accelerates()) return std::nullopt;
   if (failed()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
@@ -209,7 +215,8 @@ std::optional<int> Communicator::start(const AlltoallCall& call, RequestHandle& 
   return or_withdraw(call.name, [&] { return queue(call, *way, request); });
 }
 
-int Communicator::queue(const AlltoallCall& call, tuning::Way way, RequestHandle& request) {
+int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
+                        job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedAlltoall>(job_.ops, call);
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
@@ -217,21 +224,22 @@ int Communicator::queue(const AlltoallCall& call, tuning::Way way, RequestHandle
   const auto carried = [this, queued, way] {
     report_.announce(queued->call.bytes());
     courier_.uses(queued);
-    Outcome outcome = carry(queued->call, queued->staging, way);
+    job::Outcome outcome = carry(queued->call, queued->staging, way);
     courier_.uses(nullptr);
     return outcome;
   };
   return enqueue(call.name, carried, request);
 }
 
-std::optional<int> Communicator::start_blocks(const BlockCall& call, RequestHandle& request) {
+std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
+                                              job::RequestHandle& request) {
   if (!accelerates() || !courier_.has_udp()) return std::nullopt;
   if (failed()) return failure_.raise();
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return queue(call, request); });
 }
 
-int Communicator::queue(const BlockCall& call, RequestHandle& request) {
+int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(job_.ops, call);
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
@@ -240,7 +248,7 @@ int Communicator::queue(const BlockCall& call, RequestHandle& request) {
   const auto carried = [this, queued] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
-    Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), false);
+    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), false);
     courier_.uses(nullptr);
     return outcome;
   };
@@ -248,27 +256,28 @@ int Communicator::queue(const BlockCall& call, RequestHandle& request) {
 }
 
 template <class Carry>
-int Communicator::enqueue(const char* function, Carry carry, RequestHandle& request) {
+int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle& request) {
   const auto added = queue_.add(
-      [this, function, carry]() -> Outcome {
-        if (failed()) return {kMpiSuccess, failure_.error()};
+      [this, function, carry]() -> job::Outcome {
+        if (failed()) return {job::kMpiSuccess, failure_.error()};
         try {
           return carry();
         } catch (const std::exception& thrown) {
-          return {kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
+          return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
         }
       },
       request);
   if (!added) return withdraw(function, added.error());
-  job_.stats.update([](StatsRecord& stats) { ++stats.nonblocking; });
-  return kMpiSuccess;
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
+  return job::kMpiSuccess;
 }
 
 // --- Failing
 
-int Communicator::raise(const Outcome& outcome) {
+int Communicator::raise(const job::Outcome& outcome) {
   if (!outcome.failure.message.empty()) return failure_.raise();
-  return outcome.code == kMpiSuccess ? kMpiSuccess : job_.ops.raise_code(comm_, outcome.code);
+  return outcome.code == job::kMpiSuccess ? job::kMpiSuccess
+                                          : job_.ops.raise_code(comm_, outcome.code);
 }
 
 int Communicator::withdraw(const char* function, const base::Error& error) {
@@ -302,4 +311,4 @@ void Communicator::close() {
   blocks_->release();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -26,16 +26,16 @@
 #include "tuning/due.h"
 #include "ways/repertoire.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class Communicator {
  public:
   // For an intracommunicator of two or more ranks. Calls pass through until it is brought up.
-  Communicator(Job& job, CommHandle comm, std::uint32_t ranks, std::uint32_t self);
+  Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks, std::uint32_t self);
 
   // Makes one and brings it up.
-  static std::unique_ptr<Communicator> create(Job& job, CommHandle comm, std::uint32_t ranks,
-                                              std::uint32_t self);
+  static std::unique_ptr<Communicator> create(job::Job& job, job::CommHandle comm,
+                                              std::uint32_t ranks, std::uint32_t self);
 
   // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
   // calls through. Empty: it can.
@@ -51,13 +51,13 @@ class Communicator {
   void pass_through(std::string reason);
 
   // Returns the MPI error code; nothing: pass the call through.
-  std::optional<int> alltoall(const AlltoallCall& call);
-  std::optional<int> alltoall_blocks(const BlockCall& call);
+  std::optional<int> alltoall(const courier::AlltoallCall& call);
+  std::optional<int> alltoall_blocks(const courier::BlockCall& call);
 
   // Nonblocking: `request` completes when the exchange is over. Buffers must stay until then,
   // datatypes need not.
-  std::optional<int> start(const AlltoallCall& call, RequestHandle& request);
-  std::optional<int> start_blocks(const BlockCall& call, RequestHandle& request);
+  std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
+  std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
   // Waits for what has been started.
   void settle() { queue_.settle(); }
   bool idle() const { return queue_.idle(); }
@@ -82,31 +82,32 @@ class Communicator {
   void close();
 
  private:
-  int exchange(const AlltoallCall& call);
-  int exchange_blocks(const BlockCall& call);
-  int exchange_on_trial(const AlltoallCall& call);
-  int exchange_blocks_on_trial(const BlockCall& call);
+  int exchange(const courier::AlltoallCall& call);
+  int exchange_blocks(const courier::BlockCall& call);
+  int exchange_on_trial(const courier::AlltoallCall& call);
+  int exchange_blocks_on_trial(const courier::BlockCall& call);
   bool has_messages();
   int by_library(const std::function<int()>& native);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
-  int stage_and_carry(const AlltoallCall& call, tuning::Way way);
-  int stage_and_carry(const BlockCall& call, tuning::Way way, bool counts_told);
-  int queue(const AlltoallCall& call, tuning::Way way, RequestHandle& request);
-  int queue(const BlockCall& call, RequestHandle& request);
+  int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
+  int stage_and_carry(const courier::BlockCall& call, tuning::Way way, bool counts_told);
+  int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
+  int queue(const courier::BlockCall& call, job::RequestHandle& request);
   template <class Carry>
-  int enqueue(const char* function, Carry carry, RequestHandle& request);
+  int enqueue(const char* function, Carry carry, job::RequestHandle& request);
   // Called in the thread that carries the exchange out.
-  Outcome carry(const AlltoallCall& call, Staging& staged, tuning::Way way);
-  Outcome carry(const BlockCall& call, BlockStaging& staged, tuning::Way way, bool counts_told);
+  job::Outcome carry(const courier::AlltoallCall& call, courier::Staging& staged, tuning::Way way);
+  job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
+                     bool counts_told);
 
-  base::Status stage(Staging& staging, const AlltoallCall& call) const;
-  base::Status stage(BlockStaging& staging, const BlockCall& call) const;
-  int raise(const Outcome& outcome);
+  base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
+  base::Status stage(courier::BlockStaging& staging, const courier::BlockCall& call) const;
+  int raise(const job::Outcome& outcome);
   int or_withdraw(const char* function, const std::function<int()>& work);
 
-  Job& job_;
-  CommHandle comm_;
+  job::Job& job_;
+  job::CommHandle comm_;
   std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
   bool open_ = false;
   std::optional<tuning::Due> due_;  // not brought up yet
@@ -115,16 +116,16 @@ class Communicator {
   std::string obstacle_;
 
   // Each uses those before it.
-  Members members_;
-  Repertoire ways_;
-  Courier courier_;
+  meeting::Members members_;
+  ways::Repertoire ways_;
+  courier::Courier courier_;
   Report report_;
   Trials trials_;
   BlockLoad load_;
-  std::shared_ptr<Staging> staging_ = std::make_shared<Staging>();
-  std::shared_ptr<BlockStaging> blocks_ = std::make_shared<BlockStaging>();
-  Failure failure_;
+  std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
+  std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();
+  courier::Failure failure_;
   NonblockingQueue queue_;  // last: what is queued uses all of the above
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

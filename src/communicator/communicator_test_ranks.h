@@ -17,11 +17,12 @@
 #include "job/fake_mpi_test_ops.h"
 #include "job/job.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 // One rank: its MPI, its job, and what it logs.
 struct FakeRank {
-  FakeRank(FakeMpiOps& mpi, std::uint32_t number, std::uint32_t ranks, std::uint32_t ranks_per_host)
+  FakeRank(job::FakeMpiOps& mpi, std::uint32_t number, std::uint32_t ranks,
+           std::uint32_t ranks_per_host)
       : ops(mpi), rank(number), job(mpi) {
     job.rank = rank;
     job.host = "h" + std::to_string(rank / ranks_per_host);
@@ -29,14 +30,14 @@ struct FakeRank {
     job.options.trials = false;
     job.options.hello_timeout_ms = 2000;
     job.options.peer_timeout_s = 20;
-    job.log = Log("", "info", [this](LogLevel, std::string_view text) {
+    job.log = job::Log("", "info", [this](job::LogLevel, std::string_view text) {
       const std::lock_guard lock(mutex);
       logged.emplace_back(text);
     });
     // To the job all ranks are on this host, so that its sockets are on loopback; to the
     // communicator each says where it is itself.
     job.records.resize(ranks);
-    for (JobRecord& record : job.records) set_host(record.host, job.host);
+    for (job::JobRecord& record : job.records) job::set_host(record.host, job.host);
   }
 
   bool has_logged(std::string_view part) {
@@ -47,16 +48,16 @@ struct FakeRank {
     return false;
   }
 
-  FakeMpiOps& ops;
+  job::FakeMpiOps& ops;
   std::uint32_t rank;
   std::mutex mutex;
   std::vector<std::string> logged;
-  Job job;
+  job::Job job;
 };
 
-inline void run_fake_ranks(FakeJob& job, const std::function<void(FakeRank& rank)>& body,
+inline void run_fake_ranks(job::FakeJob& job, const std::function<void(FakeRank& rank)>& body,
                            std::uint32_t ranks_per_host = 1) {
-  run_ranks(job, [&](FakeMpiOps& ops, std::uint32_t number) {
+  job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t number) {
     FakeRank rank(ops, number, job.ranks(), ranks_per_host);
     body(rank);
   });
@@ -78,8 +79,8 @@ struct FakeBlocks {
     }
     return true;
   }
-  AlltoallCall call(FakeMpiOps& ops, CommHandle comm, TypeHandle type = 0) {
-    AlltoallCall made;
+  courier::AlltoallCall call(job::FakeMpiOps& ops, job::CommHandle comm, job::TypeHandle type = 0) {
+    courier::AlltoallCall made;
     made.comm = comm;
     made.send = {send.data(), static_cast<std::int64_t>(bytes), type, 1, 1};
     made.recv = {recv.data(), static_cast<std::int64_t>(bytes), type, 1, 1};
@@ -89,14 +90,15 @@ struct FakeBlocks {
     return made;
   }
   // The same blocks as those of an MPI_Alltoallv; what it refers to is kept here.
-  BlockCall block_call(FakeMpiOps& ops, CommHandle comm, TypeHandle type = 0) {
+  courier::BlockCall block_call(job::FakeMpiOps& ops, job::CommHandle comm,
+                                job::TypeHandle type = 0) {
     out.clear();
     in.clear();
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       out.push_back({send.data() + rank * bytes, static_cast<std::int64_t>(bytes), type, 1, 1});
       in.push_back({recv.data() + rank * bytes, static_cast<std::int64_t>(bytes), type, 1, 1});
     }
-    BlockCall made;
+    courier::BlockCall made;
     made.name = "MPI_Alltoallv";
     made.comm = comm;
     made.send = out;
@@ -115,7 +117,7 @@ struct FakeBlocks {
  public:
   std::uint64_t bytes;
   std::vector<std::byte> send, recv;
-  std::vector<TypedBuffer> out, in;
+  std::vector<job::TypedBuffer> out, in;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

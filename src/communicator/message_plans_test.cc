@@ -9,14 +9,14 @@
 #include "carrier/message_group.h"
 #include "communicator/communicator_test_ranks.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 constexpr std::uint32_t kRanks = 8;
 
 void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
-  FakeJob job(kRanks);
-  run_ranks(job, [&](FakeMpiOps& ops, std::uint32_t rank) {
+  job::FakeJob job(kRanks);
+  job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
     plan::Request request;
     request.ranks = kRanks;
     request.self = base::Rank{rank};
@@ -26,7 +26,7 @@ void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
     ASSERT_TRUE(plan) << plan.error().message;
     const std::string what = plan.value().identity + ", rank " + std::to_string(rank);
     auto messages = ops.make_point_to_point(
-        FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); }, 1);
+        job::FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); }, 1);
     ASSERT_TRUE(messages);
     carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value());
     for (int call = 0; call < 3; ++call) {
@@ -52,8 +52,8 @@ TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
 }
 
 TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
-  FakeJob job(kRanks);
-  run_ranks(job, [&](FakeMpiOps& ops, std::uint32_t rank) {
+  job::FakeJob job(kRanks);
+  job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
     plan::Request request;
     request.ranks = kRanks;
     request.self = base::Rank{rank};
@@ -63,7 +63,7 @@ TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
     auto between_sites = plan::make_plan(request);
     ASSERT_TRUE(plan && between_sites);
     auto messages = ops.make_point_to_point(
-        FakeJob::kWorld, [](std::uint32_t) { return std::string("rank"); }, 1);
+        job::FakeJob::kWorld, [](std::uint32_t) { return std::string("rank"); }, 1);
     ASSERT_TRUE(messages);
     std::vector<plan::Reach> asked;
     const auto flow_of = [&](const plan::Phase& phase) {
@@ -78,4 +78,4 @@ TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::communicator

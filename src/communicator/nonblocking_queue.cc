@@ -2,20 +2,20 @@
 
 #include <utility>
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 HeldTypes::~HeldTypes() {
-  for (const TypeHandle type : held_) ops_.release_type(type);
+  for (const job::TypeHandle type : held_) ops_.release_type(type);
 }
 
-void HeldTypes::hold(TypedBuffer& buffer) {
+void HeldTypes::hold(job::TypedBuffer& buffer) {
   if (ops_.hold_type(buffer)) held_.push_back(buffer.type);
 }
 
-void HeldTypes::hold(std::vector<TypedBuffer>& blocks) {
-  TypeHandle last = 0;  // neighbours mostly have the same
-  TypeHandle last_held = 0;
-  for (TypedBuffer& block : blocks) {
+void HeldTypes::hold(std::vector<job::TypedBuffer>& blocks) {
+  job::TypeHandle last = 0;  // neighbours mostly have the same
+  job::TypeHandle last_held = 0;
+  for (job::TypedBuffer& block : blocks) {
     if (block.bytes() == 0) continue;
     if (block.type != last) {
       last = block.type;
@@ -26,11 +26,12 @@ void HeldTypes::hold(std::vector<TypedBuffer>& blocks) {
   }
 }
 
-base::Status NonblockingQueue::add(std::function<Outcome()> exchange, RequestHandle& request) {
+base::Status NonblockingQueue::add(std::function<job::Outcome()> exchange,
+                                   job::RequestHandle& request) {
   if (!worker_) worker_ = std::make_unique<Worker>();
   auto made = ops_.make_request(comm_, freed_);
   if (!made) return made.error();
-  const std::shared_ptr<PendingRequest> pending = std::move(made).value();
+  const std::shared_ptr<job::PendingRequest> pending = std::move(made).value();
   request = pending->handle();
   worker_->queue([pending, exchange = std::move(exchange)] { pending->complete(exchange()); });
   return {};
@@ -40,4 +41,4 @@ void NonblockingQueue::settle() {
   if (worker_) worker_->drain();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

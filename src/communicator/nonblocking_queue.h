@@ -17,38 +17,39 @@
 #include "courier/staging.h"
 #include "job/ops.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 // Keeps datatypes alive that the user may free as soon as the call has returned.
 class HeldTypes {
  public:
-  explicit HeldTypes(MpiOps& ops) : ops_(ops) {}
+  explicit HeldTypes(job::MpiOps& ops) : ops_(ops) {}
   ~HeldTypes();
   HeldTypes(const HeldTypes&) = delete;
   HeldTypes& operator=(const HeldTypes&) = delete;
 
-  void hold(TypedBuffer& buffer);
-  void hold(std::vector<TypedBuffer>& blocks);
+  void hold(job::TypedBuffer& buffer);
+  void hold(std::vector<job::TypedBuffer>& blocks);
 
  private:
-  MpiOps& ops_;
-  std::vector<TypeHandle> held_;
+  job::MpiOps& ops_;
+  std::vector<job::TypeHandle> held_;
 };
 
 // The state of a queued MPI_Ialltoall. The data to send is packed already.
 struct QueuedAlltoall {
-  QueuedAlltoall(MpiOps& ops, const AlltoallCall& described) : call(described), types(ops) {
+  QueuedAlltoall(job::MpiOps& ops, const courier::AlltoallCall& described)
+      : call(described), types(ops) {
     types.hold(call.recv);
   }
 
-  AlltoallCall call;
-  Staging staging;
+  courier::AlltoallCall call;
+  courier::Staging staging;
   HeldTypes types;
 };
 
 // The state of a queued MPI_Ialltoallv or MPI_Ialltoallw.
 struct QueuedBlocks {
-  QueuedBlocks(MpiOps& ops, const BlockCall& described)
+  QueuedBlocks(job::MpiOps& ops, const courier::BlockCall& described)
       : call(described), recv(described.recv.begin(), described.recv.end()), types(ops) {
     types.hold(recv);
   }
@@ -58,21 +59,22 @@ struct QueuedBlocks {
     call.send = {};
   }
 
-  BlockCall call;
-  std::vector<TypedBuffer> recv;
-  BlockStaging staging;
+  courier::BlockCall call;
+  std::vector<job::TypedBuffer> recv;
+  courier::BlockStaging staging;
   HeldTypes types;
 };
 
 class NonblockingQueue {
  public:
   // `freed`: the user has freed the communicator.
-  NonblockingQueue(MpiOps& ops, CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed)
+  NonblockingQueue(job::MpiOps& ops, job::CommHandle comm,
+                   std::shared_ptr<const std::atomic<bool>> freed)
       : ops_(ops), comm_(comm), freed_(std::move(freed)) {}
 
   // `exchange` is carried out after those queued before; then `request` completes. It must not
   // throw.
-  base::Status add(std::function<Outcome()> exchange, RequestHandle& request);
+  base::Status add(std::function<job::Outcome()> exchange, job::RequestHandle& request);
   // Waits for what has been queued.
   void settle();
   bool idle() const { return !worker_ || worker_->idle(); }
@@ -80,10 +82,10 @@ class NonblockingQueue {
   void end() { worker_.reset(); }
 
  private:
-  MpiOps& ops_;
-  CommHandle comm_;
+  job::MpiOps& ops_;
+  job::CommHandle comm_;
   std::shared_ptr<const std::atomic<bool>> freed_;
   std::unique_ptr<Worker> worker_;  // from the first use on
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
 
 }  // namespace
 
-bool Report::shows() const { return members_.self == 0 && job_.log.shows(LogLevel::kInfo); }
+bool Report::shows() const { return members_.self == 0 && job_.log.shows(job::LogLevel::kInfo); }
 
 void Report::announce(std::uint64_t bytes) {
   if (!shows()) return;
@@ -84,4 +84,4 @@ std::string Report::way_text(tuning::Way way) const {
   return fmt::format("{}, {}", ways_.name_of(way), courier_.settings_text());
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -13,11 +13,12 @@
 #include "tuning/size_class.h"
 #include "ways/repertoire.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class Report {
  public:
-  Report(const Job& job, const Members& members, const Repertoire& ways, const Courier& courier)
+  Report(const job::Job& job, const meeting::Members& members, const ways::Repertoire& ways,
+         const courier::Courier& courier)
       : job_(job), members_(members), ways_(ways), courier_(courier) {}
 
   // Logs the model's way before an exchange, once for each size class and way.
@@ -37,12 +38,12 @@ class Report {
   std::string subject_text(const Tried& tried) const;
   std::string way_text(tuning::Way way) const;  // with the settings
 
-  const Job& job_;
-  const Members& members_;
-  const Repertoire& ways_;
-  const Courier& courier_;
+  const job::Job& job_;
+  const meeting::Members& members_;
+  const ways::Repertoire& ways_;
+  const courier::Courier& courier_;
   bool blocks_announced_ = false;
   std::set<std::tuple<tuning::SizeClass, tuning::Way::Kind, std::uint32_t>> announced_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -7,7 +7,7 @@
 
 #include "ways/plan_settings.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 // Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
@@ -17,7 +17,7 @@ base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * ba
 
 }  // namespace
 
-bool Trials::on() const { return wants_trials(job_.options); }
+bool Trials::on() const { return ways::wants_trials(job_.options); }
 
 bool Trials::on_for_blocks() const { return on() && job_.has_native; }
 
@@ -114,7 +114,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
 base::Status Trials::agree(tuning::Trial& trial) const {
   std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
   const base::Nanos begin = io::monotonic_now();
-  if (job_.ops.allreduce_max(comm_, words) != kMpiSuccess) {
+  if (job_.ops.allreduce_max(comm_, words) != job::kMpiSuccess) {
     return base::io_error("MPI_Allreduce of the times of a trial failed");
   }
   trial.agree(std::vector<base::Nanos>(words.begin(), words.end()));
@@ -198,4 +198,4 @@ std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
   return decision;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

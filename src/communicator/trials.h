@@ -17,11 +17,12 @@
 #include "tuning/size_class.h"
 #include "ways/repertoire.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class Trials {
  public:
-  Trials(Job& job, CommHandle comm, const Members& members, const Repertoire& ways, Report& report)
+  Trials(job::Job& job, job::CommHandle comm, const meeting::Members& members,
+         const ways::Repertoire& ways, Report& report)
       : job_(job), comm_(comm), members_(members), ways_(ways), report_(report) {}
 
   // Whether the ways of this communicator are on trial at all.
@@ -60,14 +61,14 @@ class Trials {
   std::optional<tuning::Decision> latest(const Tried& tried) const;
   void record(const Tried& tried) const;
 
-  Job& job_;
-  CommHandle comm_;
-  const Members& members_;
-  const Repertoire& ways_;
+  job::Job& job_;
+  job::CommHandle comm_;
+  const meeting::Members& members_;
+  const ways::Repertoire& ways_;
   Report& report_;
   // Where the model's choice changes within a size class, each part has a trial of its own.
   std::map<Key, Tried> tried_;
   std::map<tuning::SizeClass, Tried> tried_blocks_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -9,7 +9,7 @@
 #include "tuning/decisions.h"
 #include "tuning/trial.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 struct Tried {
   std::uint64_t bytes = 0;  // of the first call
@@ -26,4 +26,4 @@ struct Tried {
   tuning::Way way() const { return ways[trial.way()]; }  // for the next call
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

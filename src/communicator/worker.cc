@@ -4,7 +4,7 @@
 
 #include "base/blocked_signals.h"
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 Worker::Worker() {
   const base::BlockedSignals blocked;
@@ -56,4 +56,4 @@ void Worker::work() {
   }
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

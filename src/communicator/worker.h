@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-namespace alm::mpi {
+namespace alm::communicator {
 
 class Worker {
  public:
@@ -38,4 +38,4 @@ class Worker {
   std::thread thread_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::communicator

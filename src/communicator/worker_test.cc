@@ -6,7 +6,7 @@
 #include <future>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::communicator {
 namespace {
 
 TEST(Worker, CarriesOutInOrder) {
@@ -52,4 +52,4 @@ TEST(Worker, ATaskIsGoneBeforeItCountsAsDone) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::communicator

@@ -3,21 +3,21 @@
 #include <algorithm>
 #include <functional>
 
-namespace alm::mpi {
+namespace alm::courier {
 
 // The user's memory where blocks are contiguous (and `all` are not to be copied), a place in the
 // store elsewhere. The own block stays where it is: copy_own sees to it.
-void BlockStaging::Side::choose(MpiOps& ops, std::span<const TypedBuffer> blocks,
+void BlockStaging::Side::choose(job::MpiOps& ops, std::span<const job::TypedBuffer> blocks,
                                 std::uint32_t self, bool all) {
   block.assign(blocks.size(), nullptr);
   size.resize(blocks.size());
   copied.assign(blocks.size(), false);
   std::uint64_t stored = 0;
-  TypeHandle known = 0;  // the type asked about last: neighbours mostly have the same
+  job::TypeHandle known = 0;  // the type asked about last: neighbours mostly have the same
   bool known_contiguous = false;
   bool any_known = false;
   for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
-    const TypedBuffer& buffer = blocks[rank];
+    const job::TypedBuffer& buffer = blocks[rank];
     size[rank] = buffer.bytes();
     if (size[rank] == 0 || rank == self) continue;
     if (!any_known || buffer.type != known) {
@@ -51,7 +51,7 @@ void BlockStaging::Side::measure() {
   });
 }
 
-int BlockStaging::begin(MpiOps& ops, const BlockCall& call, std::uint32_t self) {
+int BlockStaging::begin(job::MpiOps& ops, const BlockCall& call, std::uint32_t self) {
   recv_.choose(ops, call.recv, self, false);
   // In place, what arrives overwrites what is still to be sent: a copy goes out.
   send_.choose(ops, call.send, self, call.in_place);
@@ -60,26 +60,26 @@ int BlockStaging::begin(MpiOps& ops, const BlockCall& call, std::uint32_t self) 
   for (std::size_t rank = 0; rank < call.send.size(); ++rank) {
     if (!send_.copied[rank]) continue;
     const int code = ops.pack(call.send[rank], 1, send_.block[rank]);
-    if (code != kMpiSuccess) return code;
+    if (code != job::kMpiSuccess) return code;
   }
-  return call.in_place ? kMpiSuccess : copy_own(ops, call, self);
+  return call.in_place ? job::kMpiSuccess : copy_own(ops, call, self);
 }
 
-int BlockStaging::copy_own(MpiOps& ops, const BlockCall& call, std::uint32_t self) {
+int BlockStaging::copy_own(job::MpiOps& ops, const BlockCall& call, std::uint32_t self) {
   // Unequal sizes are found by the exchange, as between any two ranks.
-  if (send_.size[self] != recv_.size[self] || send_.size[self] == 0) return kMpiSuccess;
+  if (send_.size[self] != recv_.size[self] || send_.size[self] == 0) return job::kMpiSuccess;
   std::byte* bytes = own_.reserve(send_.size[self]);
-  if (const int code = ops.pack(call.send[self], 1, bytes); code != kMpiSuccess) return code;
+  if (const int code = ops.pack(call.send[self], 1, bytes); code != job::kMpiSuccess) return code;
   return ops.unpack(bytes, 1, call.recv[self]);
 }
 
-int BlockStaging::finish(MpiOps& ops, const BlockCall& call, std::uint32_t self) {
+int BlockStaging::finish(job::MpiOps& ops, const BlockCall& call, std::uint32_t self) {
   for (std::size_t rank = 0; rank < call.recv.size(); ++rank) {
     if (rank == self || !recv_.copied[rank]) continue;
     const int code = ops.unpack(recv_.block[rank], 1, call.recv[rank]);
-    if (code != kMpiSuccess) return code;
+    if (code != job::kMpiSuccess) return code;
   }
-  return kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
 void BlockStaging::release() {
@@ -88,4 +88,4 @@ void BlockStaging::release() {
   own_.release();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

@@ -12,15 +12,15 @@
 #include "courier/calls.h"
 #include "transport/channel.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 
 class BlockStaging {
  public:
   // Afterwards send() and recv() describe every block of the call. Returns an MPI error code.
-  [[nodiscard]] int begin(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int begin(job::MpiOps& ops, const BlockCall& call, std::uint32_t self);
   // Unpacks received blocks into the user's memory, where they are copies. Returns an MPI error
   // code.
-  [[nodiscard]] int finish(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int finish(job::MpiOps& ops, const BlockCall& call, std::uint32_t self);
   void release();
 
   transport::ConstBlocks send() const { return {send_.lowest, 0, 0, send_.at, send_.size}; }
@@ -35,14 +35,15 @@ class BlockStaging {
     std::byte* lowest = nullptr;
     base::ByteStore store;
 
-    void choose(MpiOps& ops, std::span<const TypedBuffer> blocks, std::uint32_t self, bool all);
+    void choose(job::MpiOps& ops, std::span<const job::TypedBuffer> blocks, std::uint32_t self,
+                bool all);
     void measure();
   };
 
-  [[nodiscard]] int copy_own(MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int copy_own(job::MpiOps& ops, const BlockCall& call, std::uint32_t self);
 
   Side send_, recv_;
   base::ByteStore own_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

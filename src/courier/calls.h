@@ -7,15 +7,15 @@
 
 #include "job/ops.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 
 // Blocks of one size: MPI_Alltoall, MPI_Ialltoall.
 struct AlltoallCall {
   const char* name = "MPI_Alltoall";  // of the MPI function
-  CommHandle comm = 0;
+  job::CommHandle comm = 0;
   bool in_place = false;
-  TypedBuffer send;  // not used when in place
-  TypedBuffer recv;
+  job::TypedBuffer send;  // not used when in place
+  job::TypedBuffer recv;
   std::function<int()> native;  // the same call, by the MPI library; its error code
 
   // Per pair of ranks; MPI makes this equal on all of them.
@@ -26,11 +26,11 @@ struct AlltoallCall {
 // with the displacement added to their base.
 struct BlockCall {
   const char* name = "";  // of the MPI function
-  CommHandle comm = 0;
+  job::CommHandle comm = 0;
   bool in_place = false;
-  std::span<const TypedBuffer> send;  // as `recv` when in place
-  std::span<const TypedBuffer> recv;
+  std::span<const job::TypedBuffer> send;  // as `recv` when in place
+  std::span<const job::TypedBuffer> recv;
   std::function<int()> native;  // the same call, by the MPI library; its error code
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

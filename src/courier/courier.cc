@@ -13,7 +13,7 @@
 #include "plan/far.h"
 #include "ways/plan_settings.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 namespace {
 
 constexpr std::uint32_t kUsualMtuBytes = 1500;
@@ -90,14 +90,16 @@ plan::Plan Courier::plan_with_paths() const {
   if (!assigns_routes()) return plan;
   std::vector<std::vector<base::PeerId>> sends;
   for (std::uint32_t host = 0; host < hosts; ++host) {
-    const auto rounds = make_rounds(job_.options, members_.leaves, hosts, host);
+    const auto rounds = ways::make_rounds(job_.options, members_.leaves, hosts, host);
     sends.push_back(rounds.value().rounds().send);
   }
-  plan.phases.front().rounds.paths = assigned_paths(members_.routes, members_.host, sends);
+  plan.phases.front().rounds.paths = meeting::assigned_paths(members_.routes, members_.host, sends);
   return plan;
 }
 
-bool Courier::assigns_routes() const { return assigns_paths(job_.options, members_.routes); }
+bool Courier::assigns_routes() const {
+  return meeting::assigns_paths(job_.options, members_.routes);
+}
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.
 void Courier::end_with_host() {
@@ -113,15 +115,16 @@ void Courier::close_udp_group() {
 
 std::uint64_t Courier::say_hello() {
   const std::uint32_t hosts = udp_group_->members();
-  auto buffers = make_hello(hosts, members_.host, udp_group_->packet_bytes());
+  auto buffers = meeting::make_hello(hosts, members_.host, udp_group_->packet_bytes());
   transport::Exchange exchange;
   exchange.send = {buffers.send.data(), buffers.bytes, buffers.bytes};
   exchange.recv = {buffers.recv.data(), buffers.bytes, buffers.bytes};
-  const auto timeout = hello_timeout(job_.options);
+  const auto timeout = job::hello_timeout(job_.options);
   const auto done = udp_group_->run(
       exchange, io::monotonic_now() + timeout + 4 * hosts * udp_group_->config().packet_time);
-  const auto missing = missing_hellos(buffers, members_.host);
-  return done && missing.empty() ? kHelloComplete : hello_outcome(members_.host, missing);
+  const auto missing = meeting::missing_hellos(buffers, members_.host);
+  return done && missing.empty() ? meeting::kHelloComplete
+                                 : meeting::hello_outcome(members_.host, missing);
 }
 
 void Courier::begin_together() {
@@ -136,8 +139,8 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
   if (udp_group_) counted_ = udp_group_->counters();
   if (memory) {
     node::Node::Settings settings;
-    settings.peer_warning = peer_warning(job_.options);
-    settings.peer_timeout = peer_timeout(job_.options);
+    settings.peer_warning = job::peer_warning(job_.options);
+    settings.peer_timeout = job::peer_timeout(job_.options);
     settings.progress = [this] { job_.ops.progress(); };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     settings.leaders_max = members_.leaders;
@@ -155,13 +158,13 @@ void Courier::make_steps() {
   const auto& tuning = members_.tuning;
   const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
                      ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
-  if (!steps && (host_ || !wants_trials(job_.options) || !job_.has_native)) return;
+  if (!steps && (host_ || !ways::wants_trials(job_.options) || !job_.has_native)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
   if (steps && assigns_routes()) {
     network.paths = [this](std::span<const std::uint64_t> bytes,
                            std::span<const base::PeerId> send) {
-      return assigned_paths(members_.routes, members_.host, bytes, send);
+      return meeting::assigned_paths(members_.routes, members_.host, bytes, send);
     };
   }
   if (members_.leaders > 1) {
@@ -259,7 +262,7 @@ base::Status Courier::alltoall(tuning::Way way, const Staging& staged, std::uint
     messages_->give_up();
   }
   const auto more = count();
-  job_.stats.update([&](StatsRecord& stats) {
+  job_.stats.update([&](job::StatsRecord& stats) {
     ++stats.exchanges;
     auto& line = stats.size(bytes);
     ++line.exchanges;
@@ -301,7 +304,7 @@ base::Status Courier::by_messages(const std::function<base::Status()>& send) {
   auto done = send();
   if (!done) tell_others(done.error());
   job_.stats.update(
-      [&](StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
+      [&](job::StatsRecord& stats) { stats.mpi_messages += messages_->messages_sent() - before; });
   return done;
 }
 
@@ -325,7 +328,7 @@ base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& stage
   }
   auto done = send_blocks(way, staged);
   count();  // of no message size
-  job_.stats.update([](StatsRecord& stats) { ++stats.exchanges; });
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.exchanges; });
   return done;
 }
 
@@ -374,7 +377,7 @@ void Courier::close() {
   const std::lock_guard lock(mutex_);
   if (udp_group_) {
     const auto sum = udp_group_->counters();
-    job_.stats.update([&](StatsRecord& stats) { stats.channel += sum; });
+    job_.stats.update([&](job::StatsRecord& stats) { stats.channel += sum; });
     udp_group_->close();
   }
   host_.reset();
@@ -398,4 +401,4 @@ std::string Courier::settings_text() const {
                : udp_group_->settings_text();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

@@ -24,11 +24,12 @@
 #include "tuning/candidates.h"
 #include "ways/repertoire.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 
 class Courier {
  public:
-  Courier(Job& job, CommHandle comm, const Members& members, const Repertoire& ways)
+  Courier(job::Job& job, job::CommHandle comm, const meeting::Members& members,
+          const ways::Repertoire& ways)
       : job_(job), comm_(comm), members_(members), ways_(ways) {}
 
   // --- For bringing up (communicator/bring_up.cc)
@@ -108,10 +109,10 @@ class Courier {
   transport::Counters count();
   void note(std::optional<std::uint64_t> elsewhere);
 
-  Job& job_;
-  CommHandle comm_;
-  const Members& members_;
-  const Repertoire& ways_;
+  job::Job& job_;
+  job::CommHandle comm_;
+  const meeting::Members& members_;
+  const ways::Repertoire& ways_;
 
   bool udp_ = false;
   mutable std::mutex mutex_;  // a thread may close while the program begins another call
@@ -126,4 +127,4 @@ class Courier {
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

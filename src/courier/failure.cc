@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace alm::mpi {
+namespace alm::courier {
 
 const base::Error& Failure::give_up(const char* function, const base::Error& error) {
   if (happened()) return error_;
@@ -24,4 +24,4 @@ const base::Error& Failure::withdraw(const char* function, const base::Error& er
   return give_up(function, named);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

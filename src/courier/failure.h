@@ -9,11 +9,11 @@
 #include "job/job.h"
 #include "meeting/members.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 
 class Failure {
  public:
-  Failure(Job& job, CommHandle comm, const Members& members, Courier& courier)
+  Failure(job::Job& job, job::CommHandle comm, const meeting::Members& members, Courier& courier)
       : job_(job), comm_(comm), members_(members), courier_(courier) {}
 
   bool happened() const { return happened_.load(); }
@@ -30,12 +30,12 @@ class Failure {
   int raise() const { return job_.ops.raise(comm_, error_); }
 
  private:
-  Job& job_;
-  CommHandle comm_;
-  const Members& members_;
+  job::Job& job_;
+  job::CommHandle comm_;
+  const meeting::Members& members_;
   Courier& courier_;
   base::Error error_;  // set before happened_ tells of it
   std::atomic<bool> happened_{false};
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

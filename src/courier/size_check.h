@@ -10,7 +10,7 @@
 #include "job/ops.h"
 #include "meeting/members.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 
 struct SizesDiffer {
   base::Error error;
@@ -18,8 +18,9 @@ struct SizesDiffer {
 };
 
 // Collective. `sends`, `expects`: bytes to and from each rank. Nothing: they agree.
-std::optional<SizesDiffer> compare_sizes(MpiOps& ops, CommHandle comm, const Members& members,
+std::optional<SizesDiffer> compare_sizes(job::MpiOps& ops, job::CommHandle comm,
+                                         const meeting::Members& members,
                                          std::span<const std::uint64_t> sends,
                                          std::span<const std::uint64_t> expects);
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

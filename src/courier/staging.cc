@@ -2,9 +2,10 @@
 
 #include <cstring>
 
-namespace alm::mpi {
+namespace alm::courier {
 
-int Staging::begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, std::uint32_t self) {
+int Staging::begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
+                   std::uint32_t self) {
   const std::size_t block = call.bytes();
   const bool recv_contiguous = ops.is_contiguous(call.recv);
   unpack_ = !recv_contiguous;
@@ -12,7 +13,7 @@ int Staging::begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, s
                           : recv_store_.reserve(block * ranks);
 
   // In place, what arrives overwrites what is still to be sent: a copy goes out.
-  const TypedBuffer& source = call.in_place ? call.recv : call.send;
+  const job::TypedBuffer& source = call.in_place ? call.recv : call.send;
   const bool source_contiguous = call.in_place ? recv_contiguous : ops.is_contiguous(call.send);
   if (source_contiguous && !call.in_place) {
     send_ = static_cast<const std::byte*>(source.base);
@@ -21,17 +22,17 @@ int Staging::begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks, s
     send_ = copy;
     if (source_contiguous) {
       std::memcpy(copy, source.base, block * ranks);
-    } else if (const int code = ops.pack(source, ranks, copy); code != kMpiSuccess) {
+    } else if (const int code = ops.pack(source, ranks, copy); code != job::kMpiSuccess) {
       return code;
     }
   }
   const std::size_t own = block * self;
   if (recv_ + own != send_ + own) std::memcpy(recv_ + own, send_ + own, block);
-  return kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-int Staging::finish(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks) {
-  return unpack_ ? ops.unpack(recv_, ranks, call.recv) : kMpiSuccess;
+int Staging::finish(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks) {
+  return unpack_ ? ops.unpack(recv_, ranks, call.recv) : job::kMpiSuccess;
 }
 
 void Staging::release() {
@@ -39,4 +40,4 @@ void Staging::release() {
   recv_store_.release();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

@@ -9,16 +9,16 @@
 #include "base/byte_store.h"
 #include "courier/calls.h"
 
-namespace alm::mpi {
+namespace alm::courier {
 
 class Staging {
  public:
   // Afterwards send() and recv() point at `ranks` blocks of call.bytes() each. Returns an MPI error
   // code.
-  [[nodiscard]] int begin(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
+  [[nodiscard]] int begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
                           std::uint32_t self);
   // Unpacks what has come into the user's buffer, if it is in a copy. Returns an MPI error code.
-  [[nodiscard]] int finish(MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
+  [[nodiscard]] int finish(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
   void release();
 
   const std::byte* send() const { return send_; }
@@ -31,4 +31,4 @@ class Staging {
   bool unpack_ = false;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::courier

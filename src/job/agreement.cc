@@ -7,7 +7,7 @@
 #include <map>
 #include <type_traits>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<JobRecord>);
@@ -124,4 +124,4 @@ Agreement agree(std::span<const JobRecord> records) {
   return agreement;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -12,7 +12,7 @@
 
 #include "job/local_addresses.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 constexpr std::size_t kHostNameBytes = 65;  // HOST_NAME_MAX and its end
 constexpr std::size_t kAddressesMax = 8;
@@ -63,4 +63,4 @@ Agreement agree(std::span<const JobRecord> records);
 // "rank 3 (h3)", "ranks 1 (h1), 5 (h5) and 12 more"
 std::string name_ranks(std::span<const std::uint32_t> ranks, std::span<const JobRecord> records);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 using ::testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(Agreement, LongHostNamesAreCut) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -25,7 +25,7 @@
 
 #include "job/ops.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 constexpr int kFakeError = 17;     // a call that was made to fail
 constexpr int kFakeDeserted = 18;  // a collective to which not every rank has come
@@ -433,4 +433,4 @@ inline void run_ranks(FakeJob& job,
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

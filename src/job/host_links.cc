@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
@@ -61,4 +61,4 @@ std::size_t fastest_link(const topology::Cluster& cluster, std::span<const base:
   return best;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "topology/cluster.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 // The cluster file may call hosts by short or full names.
 std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
@@ -22,4 +22,4 @@ std::size_t fastest_link(const topology::Cluster& cluster, std::span<const base:
 // The link of a host by its number.
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 // Two hosts with a link to each of three switches, named or not.
@@ -83,4 +83,4 @@ TEST(FindHost, ShortAndFullNamesAreTheSameHost) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

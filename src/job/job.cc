@@ -8,7 +8,7 @@
 #include "job/host_links.h"
 #include "job/settings.h"
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 std::vector<InterfaceAddress> addresses_in(const JobRecord& record) {
@@ -143,4 +143,4 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   return io::Driver::create(std::move(endpoint).value(), true, options.time_scale);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -20,7 +20,7 @@
 #include "transport/io/driver.h"
 #include "tuning/decisions.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 struct Job {
   explicit Job(MpiOps& mpi) : ops(mpi) {}
@@ -77,4 +77,4 @@ struct Job {
   std::vector<tuning::Decision> recorded_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -12,7 +12,7 @@
 #include "job/settings.h"
 #include "job/sites.h"
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 std::string host_name() {
@@ -72,4 +72,4 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   return {};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

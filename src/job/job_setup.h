@@ -11,7 +11,7 @@
 #include "job/job.h"
 #include "job/log.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 struct JobSettings {
   std::string host;                  // empty: the machine's name
@@ -28,4 +28,4 @@ struct JobSettings {
 // this rank cannot take part.
 base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 std::size_t length_of(std::uint8_t family) { return family == AF_INET ? 4 : 16; }
@@ -88,4 +88,4 @@ std::optional<InterfaceAddress> common_subnet_address(
   return found == mine.end() ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::job {
 
 // An address of an interface that is up and not loopback. Trivially copyable: it is sent to others.
 struct InterfaceAddress {
@@ -28,4 +28,4 @@ bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b);
 std::optional<InterfaceAddress> common_subnet_address(
     std::span<const InterfaceAddress> mine, std::span<const std::vector<InterfaceAddress>> others);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

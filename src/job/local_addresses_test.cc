@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 InterfaceAddress v4(const char* text, int prefix) {
@@ -60,4 +60,4 @@ TEST(LocalAddresses, LoopbackIsNeverOffered) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

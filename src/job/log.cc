@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 constexpr std::string_view label(LogLevel level) {
@@ -43,4 +43,4 @@ void Log::write(LogLevel level, std::string_view text) const {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

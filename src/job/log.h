@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace alm::mpi {
+namespace alm::job {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
@@ -32,4 +32,4 @@ class Log {
   Sink sink_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::job

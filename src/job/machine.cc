@@ -10,7 +10,7 @@
 
 #include "base/text_file.h"
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 // A namespace is told by the file that stands for it (namespaces(7)); empty: cannot be told.
@@ -33,4 +33,4 @@ std::uint32_t this_machine() {
   return std::max(1u, static_cast<std::uint32_t>(XXH3_64bits(all.data(), all.size())));
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

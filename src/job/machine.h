@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-namespace alm::mpi {
+namespace alm::job {
 
 // A hash of this machine, different for others of the same name. It is equal for processes of one
 // boot that share the machine's network and see each other, so that they can share memory
 // (node/node_memory.h). 0: unknown.
 std::uint32_t this_machine();
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "carrier/point_to_point.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 using CommHandle = std::uintptr_t;
 using TypeHandle = std::uintptr_t;
@@ -145,4 +145,4 @@ class MpiOps {
   virtual void close() = 0;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::job

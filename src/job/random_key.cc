@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-namespace alm::mpi {
+namespace alm::job {
 
 ssize_t system_random_bytes(void* out, std::size_t bytes, unsigned flags) {
   return getrandom(out, bytes, flags);
@@ -23,4 +23,4 @@ base::Result<transport::Key> random_key(RandomBytes source) {
                         (got < 0 ? std::strerror(errno) : "getrandom gave too few"));
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

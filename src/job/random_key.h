@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "transport/channel.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 // See getrandom(2).
 using RandomBytes = ssize_t (*)(void* out, std::size_t bytes, unsigned flags);
@@ -18,4 +18,4 @@ ssize_t system_random_bytes(void* out, std::size_t bytes, unsigned flags);
 // An error if the source gives fewer bytes than a key has: such a key could be guessed.
 base::Result<transport::Key> random_key(RandomBytes source);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 using ::testing::HasSubstr;
@@ -48,4 +48,4 @@ TEST(RandomKey, AnInterruptedSourceIsAskedAgain) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-namespace alm::mpi {
+namespace alm::job {
 
 // The others have no words that are less.
 base::Status SafeCollectives::tell(bool mine, std::span<std::uint64_t> words) {
@@ -36,4 +36,4 @@ bool SafeCollectives::on_all(bool here) {
   return everywhere != 0;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "job/ops.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 class SafeCollectives {
  public:
@@ -56,4 +56,4 @@ class SafeCollectives {
   CommHandle comm_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::job

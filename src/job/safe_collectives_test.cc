@@ -4,7 +4,7 @@
 
 #include "job/fake_mpi_test_ops.h"
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 constexpr std::uint32_t kRanks = 3;
@@ -74,4 +74,4 @@ TEST(SafeCollectives, AConfirmationThatFailsLeavesTheRanksAlike) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -2,7 +2,7 @@
 
 #include "execute/configuration.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 bool wants_threads(const base::Options& options) {
   return options.progress == "thread" && !options.disable && options.algorithm != "native";
@@ -88,4 +88,4 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   return config;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -10,7 +10,7 @@
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 // Without a cluster file all hosts are taken to be on one switch of unknown speed. Then nu is 1
 // (reference section 3), and the window fits the shallowest buffer measured in paper 000, with room
@@ -39,4 +39,4 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
                                      std::uint32_t links = 1);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 TEST(Settings, TheWindowYieldsUnlessThatIsTurnedOff) {
@@ -68,4 +68,4 @@ TEST(Settings, EveryTimeOfTheNetworkGrowsWithTheTimeScale) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 constexpr std::string_view kTooFew = "the algorithm is for several sites";
@@ -189,4 +189,4 @@ base::Status check_sites(std::string_view sites) {
   return {};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

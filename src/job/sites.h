@@ -13,7 +13,7 @@
 #include "plan/placement.h"
 #include "topology/cluster.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 struct SitesSaid {
   // The option `sites`: ranks of each site, "30,30", or its hosts, "rennes=h[0-29]/nancy=h[30-59]".
@@ -49,4 +49,4 @@ base::Result<HostSites> sites_of_hosts(const plan::Placement& placement,
                                        std::span<const std::string> host_names,
                                        const SitesSaid& said);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

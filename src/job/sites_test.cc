@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 using testing::ElementsAre;
@@ -88,4 +88,4 @@ TEST_F(Sites, AnOptionThatIsWrongInAnyJob) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

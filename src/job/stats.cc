@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<StatsRecord>);
@@ -139,4 +139,4 @@ std::string path_for_rank(const std::string& path, std::uint32_t rank) {
   return out;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -10,7 +10,7 @@
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
 
-namespace alm::mpi {
+namespace alm::job {
 
 constexpr std::size_t kSizesCounted = 32;
 
@@ -61,4 +61,4 @@ base::Status write_file(const std::string& path, const std::string& text);
 // `path` with every %r replaced by the rank.
 std::string path_for_rank(const std::string& path, std::uint32_t rank);
 
-}  // namespace alm::mpi
+}  // namespace alm::job

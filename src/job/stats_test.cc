@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace alm::mpi {
+namespace alm::job {
 namespace {
 
 using ::testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST(Stats, AnUnwritableFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::job

@@ -10,7 +10,7 @@
 
 #include "plan/assigned_routes.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<RouterRecord>);
@@ -203,4 +203,4 @@ std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_
   return paths;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

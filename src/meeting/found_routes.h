@@ -21,7 +21,7 @@
 #include "transport/io/endpoint.h"
 #include "transport/io/hops.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 using RouterAddress = std::array<std::uint8_t, 16>;  // all 0: none
 constexpr std::size_t kRoutesMax = 32;
@@ -79,4 +79,4 @@ std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_
                                          std::span<const std::uint64_t> bytes,
                                          std::span<const base::PeerId> send);
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

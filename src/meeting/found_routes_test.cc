@@ -8,7 +8,7 @@
 
 #include "plan/assigned_routes.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 using ::testing::IsEmpty;
@@ -172,4 +172,4 @@ TEST(FoundRoutes, APermutationIsAssignedARouteEach) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::meeting

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 std::byte pattern(std::uint32_t from, std::uint32_t to, std::uint64_t at) {
@@ -48,4 +48,4 @@ std::optional<HelloGap> hello_gap(std::uint64_t outcome) {
   return HelloGap{static_cast<std::uint32_t>(outcome >> 32), static_cast<std::uint32_t>(outcome)};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

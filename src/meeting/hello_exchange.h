@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 struct HelloBuffers {
   std::vector<std::byte> send, recv;  // ranks blocks of `bytes` each
@@ -31,4 +31,4 @@ struct HelloGap {
 };
 std::optional<HelloGap> hello_gap(std::uint64_t outcome);
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

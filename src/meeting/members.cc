@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <span>
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 std::uint64_t Members::host_block(std::uint64_t bytes) const {
   const std::uint64_t pairs = std::uint64_t{placement.hosts()} * placement.hosts();
@@ -35,4 +35,4 @@ std::string Members::at_site(std::uint32_t of) const {
   return sites.empty() ? std::string() : fmt::format(" at {}", site_names[sites[of]]);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

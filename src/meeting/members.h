@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "plan/tune.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 struct Members {
   std::uint32_t ranks = 0;
@@ -50,4 +50,4 @@ struct Members {
   std::string at_site(std::uint32_t host) const;  // empty: no sites are known
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

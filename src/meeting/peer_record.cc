@@ -15,7 +15,7 @@
 #include "job/host_links.h"
 #include "transport/io/address.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<PeerRecord>);
@@ -58,7 +58,7 @@ base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record) {
   const std::size_t links = std::clamp<std::size_t>(record.links, 1, record.further.size() + 1);
   std::vector<std::string> numeric;
   for (std::size_t link = 0; link < links; ++link) {
-    numeric.push_back(to_string(
+    numeric.push_back(job::to_string(
         {.family = record.family, .bytes = link == 0 ? record.address : record.further[link - 1]}));
   }
   std::vector<io::Address> addresses;
@@ -76,7 +76,7 @@ plan::Placement place(std::span<const PeerRecord> records, bool apart) {
     if (apart) {
       hosts.push_back(std::to_string(hosts.size()));
     } else {
-      hosts.push_back(fmt::format("{}/{:08x}", host_of(record.host), record.machine));
+      hosts.push_back(fmt::format("{}/{:08x}", job::host_of(record.host), record.machine));
     }
   }
   return plan::Placement::of(std::vector<std::string_view>(hosts.begin(), hosts.end()));
@@ -94,17 +94,17 @@ Membership judge(std::span<const PeerRecord> records, const plan::Placement& pla
   Membership membership;
   const auto leaders = leaders_of(records, placement);
   if (leaders.size() == 1) {
-    membership.refusal = fmt::format("its ranks are all on {}", host_of(leaders.front().host));
+    membership.refusal = fmt::format("its ranks are all on {}", job::host_of(leaders.front().host));
     return membership;
   }
   if (cluster == nullptr) return membership;
   std::vector<std::string> missing;
   for (const auto& leader : leaders) {
-    const auto host = find_host(*cluster, host_of(leader.host));
+    const auto host = job::find_host(*cluster, job::host_of(leader.host));
     if (host) {
       membership.hosts.push_back(*host);
     } else {
-      missing.emplace_back(host_of(leader.host));
+      missing.emplace_back(job::host_of(leader.host));
     }
   }
   if (missing.empty()) return membership;
@@ -118,10 +118,11 @@ Membership judge(std::span<const PeerRecord> records, const plan::Placement& pla
 
 std::string udp_obstacle(std::span<const PeerRecord> records) {
   for (const auto& record : records) {
-    if (record.udp == 0) return fmt::format("{}: {}", host_of(record.host), record.cause.data());
+    if (record.udp == 0)
+      return fmt::format("{}: {}", job::host_of(record.host), record.cause.data());
     if (record.family != records.front().family || record.paths != records.front().paths) {
       return fmt::format("{} and {} use different address families or numbers of paths",
-                         host_of(records.front().host), host_of(record.host));
+                         job::host_of(records.front().host), job::host_of(record.host));
     }
   }
   return {};
@@ -134,7 +135,7 @@ std::string socket_warning(std::span<const PeerRecord> records) {
   const auto others = std::count_if(std::next(first), records.end(), warns);
   const std::string more =
       others > 0 ? fmt::format(" (and on {} other host{})", others, others == 1 ? "" : "s") : "";
-  return fmt::format("{}{}: {}", host_of(first->host), more, first->cause.data());
+  return fmt::format("{}{}: {}", job::host_of(first->host), more, first->cause.data());
 }
 
 // Uniformly random as long as one contribution is; known only to those MPI gave the records.
@@ -152,4 +153,4 @@ std::uint32_t common_datagram_bytes(std::span<const PeerRecord> records) {
   return bytes;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

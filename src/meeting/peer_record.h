@@ -17,7 +17,7 @@
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 using io::kSocketsMax;
 constexpr std::size_t kCauseBytes = 160;
@@ -26,14 +26,14 @@ constexpr std::uint32_t kLeadersMax = 8;  // of a host
 // Trivially copyable: each of these parts travels by an MPI_Allgather of its own. The first call of
 // a job waits for them, and TCP's queues hold little, so only parts that are needed are sent.
 struct PeerName {
-  std::array<char, kHostNameBytes> host{};
+  std::array<char, job::kHostNameBytes> host{};
   std::uint32_t machine = 0;  // this_machine()
   std::uint8_t refuses = 0;   // 1: this rank cannot take part; PeerCause says why
 };
 
 // Gathered only where an algorithm asks for it.
 struct PeerSite {
-  std::array<char, kHostNameBytes> site{};  // the option `site`
+  std::array<char, job::kHostNameBytes> site{};  // the option `site`
 };
 
 struct PeerSockets {
@@ -99,4 +99,4 @@ std::string socket_warning(std::span<const PeerRecord> records);
 transport::Key common_key(std::span<const PeerRecord> records);
 std::uint32_t common_datagram_bytes(std::span<const PeerRecord> records);
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

@@ -4,7 +4,7 @@
 
 #include "meeting/hello_exchange.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ std::vector<PeerRecord> peers(std::vector<std::string> hosts) {
     records[rank].address = {198, 18, 0, static_cast<std::uint8_t>(rank)};
     records[rank].ports[0] = static_cast<std::uint16_t>(4000 + rank);
     records[rank].datagram_bytes = 1472;
-    set_host(records[rank].host, hosts[rank]);
+    job::set_host(records[rank].host, hosts[rank]);
   }
   return records;
 }
@@ -32,7 +32,7 @@ topology::Cluster cluster(std::vector<std::string> hosts) {
 
 Membership judge(std::vector<std::string> hosts, const topology::Cluster* known) {
   const auto records = peers(std::move(hosts));
-  return mpi::judge(records, place(records), known);
+  return meeting::judge(records, place(records), known);
 }
 
 TEST(Membership, OneRankPerHostIsServed) {
@@ -142,7 +142,7 @@ TEST(Hello, TheMinimumOfOutcomesNamesAPair) {
 TEST(Membership, SocketWarningsBecomeOne) {
   std::vector<PeerRecord> records(4);
   for (std::size_t i = 0; i < records.size(); ++i)
-    set_host(records[i].host, "h" + std::to_string(i));
+    job::set_host(records[i].host, "h" + std::to_string(i));
   EXPECT_EQ(socket_warning(records), "");
   set_cause(records[2], "small buffer");
   EXPECT_EQ(socket_warning(records), "h2: small buffer");
@@ -183,4 +183,4 @@ TEST(Membership, RanksMayShareAHostWhereEachHasAnEndpoint) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::meeting

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 ReservedSets::ReservedSets(io::Driver& driver, std::size_t count) : driver_(&driver) {
   while (numbers_.size() < count) {
@@ -36,4 +36,4 @@ void ReservedSets::give_back() {
   numbers_.clear();
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

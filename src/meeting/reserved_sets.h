@@ -8,7 +8,7 @@
 
 #include "transport/io/driver.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 // Gives the numbers back unless their sets have been made.
 class ReservedSets {
@@ -31,4 +31,4 @@ class ReservedSets {
   std::vector<std::uint16_t> numbers_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

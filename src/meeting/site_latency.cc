@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 // Far is so many times and so much longer than near. Shorter round trips than kNear differ by what
@@ -128,4 +128,4 @@ base::Result<SitesByLatency> sites_by_latency(std::span<const base::Nanos> round
   return found;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

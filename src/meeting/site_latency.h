@@ -16,13 +16,13 @@
 #include "base/time.h"
 #include "job/sites.h"
 
-namespace alm::mpi {
+namespace alm::meeting {
 
 // Each rank tells the others so many round trips at most.
 constexpr std::uint32_t kMeasuredHostsMax = 256;
 
 struct SitesByLatency {
-  HostSites sites;
+  job::HostSites sites;
   base::Nanos near = 0;      // the longest round trip within a site
   base::Nanos far = 0;       // the shortest between two sites
   base::Nanos farthest = 0;  // the longest between two sites
@@ -34,4 +34,4 @@ struct SitesByLatency {
 base::Result<SitesByLatency> sites_by_latency(std::span<const base::Nanos> round_trips,
                                               std::span<const std::string> host_names);
 
-}  // namespace alm::mpi
+}  // namespace alm::meeting

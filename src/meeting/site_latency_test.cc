@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace alm::mpi {
+namespace alm::meeting {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST_F(SiteLatency, TheWidestGapCounts) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::meeting

@@ -19,7 +19,7 @@
 
 #include "base/text_file.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 // A job that ends does not wait longer for another one that ends: it goes on without the lock.
@@ -118,4 +118,4 @@ base::Status add_decisions(const std::string& path, std::span<const tuning::Deci
   return write_decisions(file, all.value());
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::session

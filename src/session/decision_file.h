@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "tuning/decisions.h"
 
-namespace alm::mpi {
+namespace alm::session {
 
 // A missing or empty file has no decisions.
 base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path);
@@ -18,4 +18,4 @@ base::Status write_decisions(const std::string& path, std::span<const tuning::De
 // it. A file that cannot be read is left alone.
 base::Status add_decisions(const std::string& path, std::span<const tuning::Decision> recorded);
 
-}  // namespace alm::mpi
+}  // namespace alm::session

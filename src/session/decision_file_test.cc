@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 tuning::Decision decision(std::uint64_t least) {
@@ -114,4 +114,4 @@ TEST_F(DecisionFile, WhatCannotBeReadOrWrittenIsAnError) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::session

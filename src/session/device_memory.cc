@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 constexpr std::array<const char*, 1> kCudaLibraries{"libcuda.so.1"};
@@ -100,4 +100,4 @@ bool DeviceMemory::contains(const void* address) {
   return false;
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::session

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string_view>
 
-namespace alm::mpi {
+namespace alm::session {
 
 class DeviceMemory {
  public:
@@ -25,4 +25,4 @@ class DeviceMemory {
   void* hip_ = nullptr;                    // hipPointerGetAttributes
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::session

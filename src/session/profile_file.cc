@@ -10,7 +10,7 @@
 #include "job/host_links.h"
 #include "plan/tune.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 // Rates measured and rates written down may differ by so much, as a part.
@@ -36,10 +36,10 @@ std::string library_and_version(std::string_view text) {
   return plain;
 }
 
-std::vector<std::string> hosts_of(const Job& job) {
+std::vector<std::string> hosts_of(const job::Job& job) {
   std::vector<std::string> hosts;
-  for (const JobRecord& record : job.records) {
-    std::string host(host_of(record.host));
+  for (const job::JobRecord& record : job.records) {
+    std::string host(job::host_of(record.host));
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) {
       hosts.push_back(std::move(host));
     }
@@ -79,7 +79,7 @@ std::string other_links(const topology::Cluster& measured, const topology::Clust
 
 }  // namespace
 
-std::string other_network(const model::Profile& profile, const Job& job) {
+std::string other_network(const model::Profile& profile, const job::Job& job) {
   const auto hosts = hosts_of(job);
   for (const std::string& host : hosts) {
     if (std::find(profile.hosts.begin(), profile.hosts.end(), host) == profile.hosts.end()) {
@@ -111,4 +111,4 @@ std::string other_network(const model::Profile& profile, const Job& job) {
   return {};
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::session

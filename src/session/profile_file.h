@@ -6,10 +6,10 @@
 #include "job/job.h"
 #include "model/profile.h"
 
-namespace alm::mpi {
+namespace alm::session {
 
 // How the job's network differs from the measured one: in hosts, MPI library, rates in the cluster
 // file, MTU or time scale. Empty: no known difference.
-std::string other_network(const model::Profile& profile, const Job& job);
+std::string other_network(const model::Profile& profile, const job::Job& job);
 
-}  // namespace alm::mpi
+}  // namespace alm::session

@@ -12,7 +12,7 @@
 #include "job/safe_collectives.h"
 #include "ways/plan_settings.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 constexpr int kAbortCode = 1;
@@ -36,21 +36,21 @@ double slowest_host_rate(const topology::Cluster* cluster) {
 
 }  // namespace
 
-Session::Session(MpiOps& ops, Surroundings surroundings)
+Session::Session(job::MpiOps& ops, Surroundings surroundings)
     : job_(ops), in_device_memory_(std::move(surroundings.in_device_memory)) {
   if (in_device_memory_) return;
   in_device_memory_ = [this](const void* address) { return device_memory_.contains(address); };
 }
 
-std::unique_ptr<Session> Session::start(MpiOps& ops, Surroundings surroundings) {
-  JobSettings settings = std::move(surroundings.settings);
+std::unique_ptr<Session> Session::start(job::MpiOps& ops, Surroundings surroundings) {
+  job::JobSettings settings = std::move(surroundings.settings);
   std::unique_ptr<Session> session(new Session(ops, std::move(surroundings)));
   session->identify();
-  JobRecord record;
+  job::JobRecord record;
   session->read_configuration(record, std::move(settings));
   session->await_everybody();
   if (!session->compare(record)) return session;
-  const Job& job = session->job_;
+  const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
   session->host_rate_mbit_s_ = slowest_host_rate(job.cluster_or_null());
@@ -68,9 +68,9 @@ std::unique_ptr<Session> Session::start(MpiOps& ops, Surroundings surroundings) 
 void Session::identify() {
   int ranks = 0;
   int rank = 0;
-  if (job_.ops.comm_size(job_.ops.world(), ranks) != kMpiSuccess ||
-      job_.ops.comm_rank(job_.ops.world(), rank) != kMpiSuccess) {
-    Log("a rank", "warning")
+  if (job_.ops.comm_size(job_.ops.world(), ranks) != job::kMpiSuccess ||
+      job_.ops.comm_rank(job_.ops.world(), rank) != job::kMpiSuccess) {
+    job::Log("a rank", "warning")
         .error("MPI_Comm_size or MPI_Comm_rank failed on MPI_COMM_WORLD; the job ends here");
     job_.ops.abort(job_.ops.world(), kAbortCode);
   }
@@ -78,8 +78,8 @@ void Session::identify() {
   job_.records.resize(static_cast<std::size_t>(ranks));
 }
 
-bool Session::compare(const JobRecord& record) {
-  SafeCollectives collectives(job_.ops, job_.ops.world());
+bool Session::compare(const job::JobRecord& record) {
+  job::SafeCollectives collectives(job_.ops, job_.ops.world());
   if (const auto gathered = collectives.gather(record, job_.records); !gathered) {
     if (job_.rank == 0) {
       job_.log.warning("MPI_COMM_WORLD: " + gathered.error().message +
@@ -93,7 +93,7 @@ bool Session::compare(const JobRecord& record) {
 }
 
 void Session::warn_of_progress() const {
-  if (job_.rank != 0 || !wants_threads(job_.options)) return;
+  if (job_.rank != 0 || !job::wants_threads(job_.options)) return;
   if (job_.agreement.accelerate && !job_.agreement.threads) {
     job_.log.warning(
         "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
@@ -106,9 +106,9 @@ void Session::warn_of_progress() const {
   }
 }
 
-void Session::read_configuration(JobRecord& record, JobSettings settings) {
+void Session::read_configuration(job::JobRecord& record, job::JobSettings settings) {
   settings.cluster_named_by = "ALLEMANDE_CLUSTER: ";
-  if (const auto done = set_up(job_, record, settings); !done) {
+  if (const auto done = job::set_up(job_, record, settings); !done) {
     return job_.log.error(done.error().message);
   }
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
@@ -133,87 +133,90 @@ void Session::await_everybody() {
   job_.ops.abort(job_.ops.world(), kAbortCode);
 }
 
-std::optional<int> Session::alltoall(const AlltoallCall& call) {
+std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
-  const std::array<std::span<const TypedBuffer>, 2> buffers{
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
   return on_communicator(call.comm, call.name, buffers, &call.recv,
-                         [&](Communicator& found) { return found.alltoall(call); });
+                         [&](communicator::Communicator& found) { return found.alltoall(call); });
 }
 
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
-std::optional<int> Session::alltoall_blocks(const BlockCall& call) {
+std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
-  const std::array<std::span<const TypedBuffer>, 2> buffers{call.recv, call.send};
-  return on_communicator(call.comm, call.name, buffers, nullptr,
-                         [&](Communicator& found) { return found.alltoall_blocks(call); });
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(
+      call.comm, call.name, buffers, nullptr,
+      [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
 }
 
 template <class Buffers, class Exchange>
-std::optional<int> Session::on_communicator(CommHandle comm, const char* function,
-                                            const Buffers& buffers, const TypedBuffer* block,
+std::optional<int> Session::on_communicator(job::CommHandle comm, const char* function,
+                                            const Buffers& buffers, const job::TypedBuffer* block,
                                             Exchange exchange) {
   reap();
-  Communicator* communicator = nullptr;
-  if (const int code = find_or_create(comm, communicator); code != kMpiSuccess) {
+  communicator::Communicator* communicator = nullptr;
+  if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
     return code;  // the library has raised it
   }
   std::optional<int> code;
   bool everywhere = true;  // in host memory
   if (communicator != nullptr && communicator->waits()) {
     const int told = bring_up_if_due(*communicator, comm, buffers, block);
-    if (told != kMpiSuccess) return told;
+    if (told != job::kMpiSuccess) return told;
   }
   if (communicator != nullptr && communicator->accelerates()) {
-    if (in_host_memory(comm, buffers, everywhere) != kMpiSuccess) {
+    if (in_host_memory(comm, buffers, everywhere) != job::kMpiSuccess) {
       return communicator->withdraw(
           function, base::io_error("MPI_Allreduce on where buffers lie has failed"));
     }
     if (everywhere) code = exchange(*communicator);
   }
-  if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
+  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }
 
 // Where every rank sends `block` to each, all know how much that is. Else they tell each other: it
 // takes a fraction of what the call takes.
 template <class Buffers>
-int Session::bring_up_if_due(Communicator& communicator, CommHandle comm, const Buffers& buffers,
-                             const TypedBuffer* block) {
+int Session::bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
+                             const Buffers& buffers, const job::TypedBuffer* block) {
   std::uint64_t fullest = 0;
   if (block != nullptr) {
     fullest = block->bytes() * (communicator.ranks() - 1);
   } else {
-    for (const std::span<const TypedBuffer> side : buffers) {
+    for (const std::span<const job::TypedBuffer> side : buffers) {
       std::uint64_t bytes = 0;
-      for (const TypedBuffer& buffer : side) bytes += buffer.bytes();
+      for (const job::TypedBuffer& buffer : side) bytes += buffer.bytes();
       fullest = std::max(fullest, bytes);
     }
     const int code = job_.ops.allreduce_max(comm, std::span(&fullest, 1));
-    if (code != kMpiSuccess) return code;
+    if (code != job::kMpiSuccess) return code;
   }
   communicator.come(fullest);
-  return kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-std::optional<int> Session::start(const AlltoallCall& call, RequestHandle& request) {
+std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
   if (!starting() || call.bytes() == 0) return std::nullopt;
-  return on_open_communicator(call.comm,
-                              [&](Communicator& found) { return found.start(call, request); });
+  return on_open_communicator(
+      call.comm, [&](communicator::Communicator& found) { return found.start(call, request); });
 }
 
-std::optional<int> Session::start_blocks(const BlockCall& call, RequestHandle& request) {
+std::optional<int> Session::start_blocks(const courier::BlockCall& call,
+                                         job::RequestHandle& request) {
   if (!starting()) return std::nullopt;
-  return on_open_communicator(
-      call.comm, [&](Communicator& found) { return found.start_blocks(call, request); });
+  return on_open_communicator(call.comm, [&](communicator::Communicator& found) {
+    return found.start_blocks(call, request);
+  });
 }
 
 template <class Start>
-std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
+std::optional<int> Session::on_open_communicator(job::CommHandle comm, Start start) {
   reap();
-  auto* communicator = static_cast<Communicator*>(job_.ops.state(comm));
+  auto* communicator = static_cast<communicator::Communicator*>(job_.ops.state(comm));
   const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
-  if (!code) job_.stats.update([](StatsRecord& stats) { ++stats.passed_through; });
+  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }
 
@@ -221,17 +224,17 @@ std::optional<int> Session::on_open_communicator(CommHandle comm, Start start) {
 // agree before each call. A rank that has such a buffer knows what they will agree on: it goes with
 // them even where the library does not tell it.
 template <class Buffers>
-int Session::in_host_memory(CommHandle comm, const Buffers& buffers, bool& everywhere) {
-  if (!job_.agreement.device_memory) return kMpiSuccess;
+int Session::in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere) {
+  if (!job_.agreement.device_memory) return job::kMpiSuccess;
   std::uint64_t all = 1;
-  for (const std::span<const TypedBuffer> side : buffers) {
-    for (const TypedBuffer& buffer : side) {
+  for (const std::span<const job::TypedBuffer> side : buffers) {
+    for (const job::TypedBuffer& buffer : side) {
       if (buffer.bytes() > 0 && in_device_memory_(buffer.base)) all = 0;
     }
   }
   everywhere = all != 0;
   const int code = job_.ops.allreduce_min(comm, all);
-  if (!everywhere) return kMpiSuccess;
+  if (!everywhere) return job::kMpiSuccess;
   everywhere = all != 0;
   return code;
 }
@@ -245,42 +248,42 @@ Session::Shape Session::shape_of_world() const {
 
 // What is known of it must be known on all ranks: where the library does not tell, the call fails
 // rather than to go another way than on the others. Of MPI_COMM_WORLD everything is known.
-int Session::describe(CommHandle comm, Shape& shape) const {
-  const MpiOps& ops = job_.ops;
+int Session::describe(job::CommHandle comm, Shape& shape) const {
+  const job::MpiOps& ops = job_.ops;
   if (comm == ops.world()) {
     shape = shape_of_world();
-    return kMpiSuccess;
+    return job::kMpiSuccess;
   }
-  if (const int code = ops.is_intercommunicator(comm, shape.inter); code != kMpiSuccess)
+  if (const int code = ops.is_intercommunicator(comm, shape.inter); code != job::kMpiSuccess)
     return code;
-  if (const int code = ops.comm_size(comm, shape.ranks); code != kMpiSuccess) return code;
-  if (const int code = ops.comm_rank(comm, shape.self); code != kMpiSuccess) return code;
-  return shape.inter ? kMpiSuccess : ops.is_within_world(comm, shape.within_world);
+  if (const int code = ops.comm_size(comm, shape.ranks); code != job::kMpiSuccess) return code;
+  if (const int code = ops.comm_rank(comm, shape.self); code != job::kMpiSuccess) return code;
+  return shape.inter ? job::kMpiSuccess : ops.is_within_world(comm, shape.within_world);
 }
 
-int Session::find_or_create(CommHandle comm, Communicator*& found) {
+int Session::find_or_create(job::CommHandle comm, communicator::Communicator*& found) {
   if (void* state = job_.ops.state(comm)) {
-    found = static_cast<Communicator*>(state);
-    return kMpiSuccess;
+    found = static_cast<communicator::Communicator*>(state);
+    return job::kMpiSuccess;
   }
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = not_kept_.find(comm); known != not_kept_.end()) {
       found = known->second;
-      return kMpiSuccess;
+      return job::kMpiSuccess;
     }
   }
   Shape shape;
-  if (const int code = describe(comm, shape); code != kMpiSuccess) return code;
+  if (const int code = describe(comm, shape); code != job::kMpiSuccess) return code;
   if (shape.ranks >= 2 || shape.inter) found = open(comm, shape);
-  return kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-Communicator* Session::open(CommHandle comm, const Shape& shape) {
-  auto made = std::make_unique<Communicator>(job_, comm, static_cast<std::uint32_t>(shape.ranks),
-                                             static_cast<std::uint32_t>(shape.self));
-  Communicator* communicator = made.get();
-  const bool kept = job_.ops.set_state(comm, communicator) == kMpiSuccess;
+communicator::Communicator* Session::open(job::CommHandle comm, const Shape& shape) {
+  auto made = std::make_unique<communicator::Communicator>(
+      job_, comm, static_cast<std::uint32_t>(shape.ranks), static_cast<std::uint32_t>(shape.self));
+  communicator::Communicator* communicator = made.get();
+  const bool kept = job_.ops.set_state(comm, communicator) == job::kMpiSuccess;
   {
     const std::lock_guard lock(mutex_);
     communicators_.push_back(std::move(made));
@@ -296,8 +299,8 @@ Communicator* Session::open(CommHandle comm, const Shape& shape) {
         kept ? "" : "MPI does not keep what belongs to the communicator";
     // Which communicator it is all ranks know alike of this one alone: threads may come to others
     // in any order. Nonblocking calls, where they are asked for, want a communicator that is up.
-    const bool at_once =
-        comm == job_.ops.world() || !wants_trials(job_.options) || wants_threads(job_.options);
+    const bool at_once = comm == job_.ops.world() || !ways::wants_trials(job_.options) ||
+                         job::wants_threads(job_.options);
     if (at_once) {
       communicator->bring_up(refusal);
     } else {
@@ -307,12 +310,14 @@ Communicator* Session::open(CommHandle comm, const Shape& shape) {
   return communicator;
 }
 
-void Session::communicator_freed(void* state) { static_cast<Communicator*>(state)->mark_dead(); }
+void Session::communicator_freed(void* state) {
+  static_cast<communicator::Communicator*>(state)->mark_dead();
+}
 
 // What communicators freed since the last call have left behind. A program may free one while an
 // exchange on it is under way.
 void Session::reap() {
-  std::vector<std::unique_ptr<Communicator>> dead;
+  std::vector<std::unique_ptr<communicator::Communicator>> dead;
   {
     const std::lock_guard lock(mutex_);
     const auto first_dead =
@@ -340,7 +345,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 void Session::finish() {
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
-    const base::Nanos patience = peer_timeout(job_.options);
+    const base::Nanos patience = job::peer_timeout(job_.options);
     const auto settled = job_.ops.barrier(job_.ops.world(), patience, [&] {
       job_.log.warning(fmt::format("MPI_Finalize: not every rank has come within {} s, and waits",
                                    patience / base::kSecond));
@@ -353,7 +358,7 @@ void Session::finish() {
       const auto* driver = job_.driver().value();
       const auto endpoint = driver->endpoint_counters();
       const auto unknown = driver->driver_counters().unknown_set;
-      job_.stats.update([&](StatsRecord& stats) {
+      job_.stats.update([&](job::StatsRecord& stats) {
         stats.endpoint = endpoint;
         stats.rejected_unknown = unknown;
       });
@@ -367,24 +372,24 @@ void Session::finish() {
 }
 
 void Session::write_stats() {
-  const StatsRecord mine = job_.stats.record();
-  std::vector<StatsRecord> all(job_.records.size());
+  const job::StatsRecord mine = job_.stats.record();
+  std::vector<job::StatsRecord> all(job_.records.size());
   if (job_.ops.allgather(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
-                         std::as_writable_bytes(std::span(all))) != kMpiSuccess) {
+                         std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
     job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
     return;
   }
-  const std::string path = path_for_rank(job_.options.stats, job_.rank);
+  const std::string path = job::path_for_rank(job_.options.stats, job_.rank);
   const bool own = path != job_.options.stats;
   if (path.empty() || (!own && job_.rank != 0)) return;
-  StatsRecord sum = mine;
+  job::StatsRecord sum = mine;
   if (!own) {
     for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
   }
   const auto ranks = static_cast<std::uint32_t>(all.size());
-  if (const auto written = write_file(path, to_json(sum, own ? 1 : ranks)); !written) {
+  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
     job_.log.warning(written.error().message);
   }
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::session

@@ -8,7 +8,7 @@
 #include "session/decision_file.h"
 #include "session/session.h"
 
-namespace alm::mpi {
+namespace alm::session {
 
 void Session::load_decisions() {
   if (job_.records.front().keeps_decisions == 0) return;
@@ -29,7 +29,7 @@ void Session::load_decisions() {
                       read.error().message));
     }
   }
-  SafeCollectives collectives(job_.ops, job_.ops.world());
+  job::SafeCollectives collectives(job_.ops, job_.ops.world());
   const std::string text = collectives.tell(job_.rank == 0, mine);
   if (auto known = tuning::parse_decisions(text, "the decision file"); !text.empty() && known) {
     job_.known = std::move(known).value();
@@ -44,4 +44,4 @@ void Session::store_decisions() {
   }
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::session

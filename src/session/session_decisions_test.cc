@@ -9,7 +9,7 @@
 #include "session/decision_file.h"
 #include "session/session_test_ranks.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,7 +26,7 @@ class SessionDecisions : public SessionTest {
 
   // What a job of this shape has found, but for the way: the library's.
   void decide_for_the_library() {
-    FakeJob job(kRanks);
+    job::FakeJob job(kRanks);
     run(job, [](FakeProcess& process) {
       for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
     });
@@ -42,7 +42,7 @@ class SessionDecisions : public SessionTest {
   struct First {
     bool good = true, alike = true, native = false;
   };
-  First first_call(FakeJob& job) {
+  First first_call(job::FakeJob& job) {
     const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
     First first;
     first.native = job.calls(0)["native"] == 1;
@@ -55,23 +55,23 @@ class SessionDecisions : public SessionTest {
 };
 
 TEST_F(SessionDecisions, ADecisionOfAnEarlierJobIsTakenOverByAllRanks) {
-  FakeJob before(kRanks);
+  job::FakeJob before(kRanks);
   EXPECT_FALSE(first_call(before).native);
   std::filesystem::remove(file());
   decide_for_the_library();
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const First first = first_call(job);
   EXPECT_TRUE(first.good && first.alike && first.native);
 }
 
 TEST_F(SessionDecisions, OneThatCannotBeToldToOneRankIsTakenOverByNone) {
   decide_for_the_library();
-  FakeJob sound(kRanks);
+  job::FakeJob sound(kRanks);
   run(sound, [](FakeProcess&) {});
   int not_taken = 0;
   for (int time = 1; time <= sound.calls(0)["allreduce_min"]; ++time) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      FakeJob job(kRanks);
+      job::FakeJob job(kRanks);
       job.fail({rank, "allreduce_min", time});
       const First first = first_call(job);
       EXPECT_TRUE(first.good && first.alike) << time << " on rank " << rank;
@@ -85,7 +85,7 @@ TEST_F(SessionDecisions, OneThatCannotBeToldToOneRankIsTakenOverByNone) {
 TEST_F(SessionDecisions, OneOfAnotherConfigurationIsNotTakenOver) {
   decide_for_the_library();
   options.push_back("window_packets=17");
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const First first = first_call(job);
   EXPECT_TRUE(first.good && first.alike);
   EXPECT_FALSE(first.native);
@@ -93,7 +93,7 @@ TEST_F(SessionDecisions, OneOfAnotherConfigurationIsNotTakenOver) {
 
 TEST_F(SessionDecisions, AFileThatIsNoneIsWarnedOfAndLeftAlone) {
   std::ofstream(file()) << "no decisions";
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
   });
@@ -106,7 +106,7 @@ TEST_F(SessionDecisions, AFileThatIsNoneIsWarnedOfAndLeftAlone) {
 
 TEST_F(SessionDecisions, AFileThatCannotBeWrittenIsWarnedOf) {
   options.back() = "decisions=/nonexistent/decisions.toml";
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
   });
@@ -117,4 +117,4 @@ TEST_F(SessionDecisions, AFileThatCannotBeWrittenIsWarnedOf) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::session

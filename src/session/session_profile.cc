@@ -6,7 +6,7 @@
 #include "session/profile_file.h"
 #include "session/session.h"
 
-namespace alm::mpi {
+namespace alm::session {
 
 void Session::load_profile() {
   if (job_.records.front().has_profile == 0) return;
@@ -23,13 +23,13 @@ void Session::load_profile() {
       job_.log.warning(fmt::format("ALLEMANDE_PROFILE: {}. It is not used.", why));
     }
   }
-  SafeCollectives collectives(job_.ops, job_.ops.world());
+  job::SafeCollectives collectives(job_.ops, job_.ops.world());
   const std::string text = collectives.tell(job_.rank == 0, mine);
   if (text.empty()) return;
   auto parsed = model::parse_profile(text, "the profile");
   if (!parsed) return;
   job_.profile = std::move(parsed).value();
-  job_.shape.profile = fmt::format("{:016x}", configuration_hash(text, {}));
+  job_.shape.profile = fmt::format("{:016x}", job::configuration_hash(text, {}));
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::session

@@ -9,7 +9,7 @@
 #include "session/decision_file.h"
 #include "session/session_test_ranks.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 using ::testing::HasSubstr;
@@ -64,7 +64,7 @@ name = ")"
     std::uint64_t messages = 0;
     std::vector<std::string> logged;  // by rank 0
   };
-  First first_call(FakeJob& job) {
+  First first_call(job::FakeJob& job) {
     const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, kBytes); });
     First first;
     first.native = job.calls(0)["native"] == 1;
@@ -76,7 +76,7 @@ name = ")"
     return first;
   }
   First first_call() {
-    FakeJob job(kRanks);
+    job::FakeJob job(kRanks);
     return first_call(job);
   }
 };
@@ -117,7 +117,7 @@ TEST_F(SessionProfile, MessagesMayBeTheFirst) {
 TEST_F(SessionProfile, WithoutSamplesLargeBlocksOfOursAreForeseenFromTheLinks) {
   write_profile({});
   options[1] = "log=info";
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     process.alltoall(kWorld, kBytes);
     process.alltoall(kWorld, 20 * kBytes);
@@ -172,12 +172,12 @@ TEST_F(SessionProfile, OneOfAnotherNetworkIsNamedAndNotUsed) {
 
 TEST_F(SessionProfile, OneThatCannotBeToldToOneRankIsUsedByNone) {
   write_profile({{"library", 0.001}, {kOurs, 0.004}});
-  FakeJob sound(kRanks);
+  job::FakeJob sound(kRanks);
   run(sound, [](FakeProcess&) {});
   int not_used = 0;
   for (int time = 1; time <= sound.calls(0)["allreduce_min"]; ++time) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      FakeJob job(kRanks);
+      job::FakeJob job(kRanks);
       job.fail({rank, "allreduce_min", time});
       const First first = first_call(job);
       EXPECT_TRUE(first.good && first.alike) << time << " on rank " << rank;
@@ -192,7 +192,7 @@ TEST_F(SessionProfile, DecisionsTellWhatWasPredictedAndHoldForThisProfile) {
   write_profile({{"library", 0.001}, {kOurs, 0.004}});
   const std::string decisions = path("decisions.toml");
   options.push_back("decisions=" + decisions);
-  FakeJob before(kRanks);
+  job::FakeJob before(kRanks);
   run(before, [](FakeProcess& process) {
     for (int call = 0; call < 100; ++call) process.alltoall(kWorld, kBytes);
   });
@@ -213,4 +213,4 @@ TEST_F(SessionProfile, DecisionsTellWhatWasPredictedAndHoldForThisProfile) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::session

@@ -7,7 +7,7 @@
 #include "session/decision_file.h"
 #include "session/session_test_ranks.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 using ::testing::Contains;
@@ -53,7 +53,7 @@ class SessionSites : public SessionTest {
 };
 
 TEST_F(SessionSites, AutoBeginsWithWhatTheNetworkLetsExpectLeast) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     process.alltoall(kWorld, 8);
     process.alltoall(kWorld, 20'000);
@@ -67,7 +67,7 @@ TEST_F(SessionSites, AutoBeginsWithWhatTheNetworkLetsExpectLeast) {
 TEST_F(SessionSites, DecisionsNameThoseWays) {
   const std::string decisions = path("decisions.toml");
   options.push_back("decisions=" + decisions);
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     for (int call = 0; call < 60; ++call) process.alltoall(kWorld, 20'000);
   });
@@ -85,14 +85,14 @@ class SessionSitesByOption : public SessionTest {};
 
 TEST_F(SessionSitesByOption, AutoTakesThemToo) {
   options = {"trials=off", "log=info", "peer_timeout_s=20", "sites=1,2"};
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, 20'000); });
   for (const End& end : ends) EXPECT_TRUE(end.good);
 }
 
 TEST_F(SessionSitesByOption, RanksOfOneSiteHaveNoUseForThem) {
   options = {"trials=on", "log=info", "peer_timeout_s=20", "sites=3"};
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, 20'000); });
   for (const End& end : ends) EXPECT_TRUE(end.good && end.accelerating);
   EXPECT_THAT(ends[0].logged, testing::Not(Contains(HasSubstr("multi-site"))));
@@ -100,7 +100,7 @@ TEST_F(SessionSitesByOption, RanksOfOneSiteHaveNoUseForThem) {
 
 TEST_F(SessionSitesByOption, WhatDoesNotFitTheJobIsSaid) {
   options = {"trials=off", "peer_timeout_s=20", "sites=1,4"};
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, 20'000); });
   for (const End& end : ends) EXPECT_TRUE(end.good && end.accelerating);
   EXPECT_THAT(ends[0].logged,
@@ -110,11 +110,11 @@ TEST_F(SessionSitesByOption, WhatDoesNotFitTheJobIsSaid) {
 
 TEST_F(SessionSitesByOption, WhatIsNoListIsRefusedBeforeTheFirstCall) {
   options = {"peer_timeout_s=20", "sites=a=h0/b=h[0-2]"};
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, 20'000); });
   for (const End& end : ends) EXPECT_TRUE(end.good && !end.accelerating);
   EXPECT_THAT(ends[0].logged, Contains(HasSubstr("host h0 is named at `a` and at `b`")));
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::session

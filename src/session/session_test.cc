@@ -10,7 +10,7 @@
 
 #include "session/session_test_ranks.h"
 
-namespace alm::mpi {
+namespace alm::session {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 TEST_F(SessionTest, RanksOfOneHostPassThrough) {
   configure = [](std::uint32_t, Surroundings& its) { its.settings.host = "h0"; };
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   for (const End& end : run(job, [](FakeProcess& process) { process.alltoall(kOther); })) {
     EXPECT_FALSE(end.accelerating);
     EXPECT_TRUE(end.good);
@@ -28,7 +28,7 @@ TEST_F(SessionTest, RanksOfOneHostPassThrough) {
 }
 
 TEST_F(SessionTest, RanksOfSeveralHostsAreAccelerated) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     process.alltoall(kWorld);
     process.alltoall_blocks(kWorld);
@@ -54,7 +54,7 @@ TEST_F(SessionTest, WhateverFailsOnOneRankWhereNoneIsAcceleratedAllRanksEndAlike
 
 TEST_F(SessionTest, AWorldThatCannotBeAskedAboutEndsTheJob) {
   for (const char* name : {"comm_size", "comm_rank", "barrier"}) {
-    FakeJob job(kRanks);
+    job::FakeJob job(kRanks);
     job.fail({1, name, 1});
     const auto ends = run(job, [](FakeProcess&) {});
     EXPECT_TRUE(ends[1].aborted && !ends[1].started) << name;
@@ -66,7 +66,7 @@ TEST_F(SessionTest, AConfigurationThatIsInvalidOnOneRankIsWarnedOfAndAccelerates
   configure = [](std::uint32_t rank, Surroundings& its) {
     if (rank == 1) its.settings.cluster_file = "/nonexistent/cluster.toml";
   };
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   for (const End& end : ends) EXPECT_TRUE(!end.accelerating && end.good);
   ASSERT_EQ(ends[0].logged.size(), 1u);
@@ -83,7 +83,7 @@ TEST_F(SessionTest, OptionsThatDifferOnOneRankAreWarnedOfAndAccelerateNone) {
   configure = [](std::uint32_t rank, Surroundings& its) {
     if (rank == 2) its.settings.options.push_back("algorithm=direct");
   };
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   for (const End& end : ends) EXPECT_TRUE(!end.accelerating && end.good);
   ASSERT_EQ(ends[0].logged.size(), 1u);
@@ -93,7 +93,7 @@ TEST_F(SessionTest, OptionsThatDifferOnOneRankAreWarnedOfAndAccelerateNone) {
 // ---- communicators -----------------------------------------------------------------------------
 
 TEST_F(SessionTest, ACommunicatorThatOneRankDoesNotKeepPassesThroughOnAll) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   job.fail({1, "set_state", 1});
   const auto ends = run(job, [](FakeProcess& process) {
     for (int call = 0; call < 3; ++call) process.alltoall(kOther);
@@ -110,14 +110,15 @@ TEST_F(SessionTest, ACommunicatorThatOneRankDoesNotKeepPassesThroughOnAll) {
 
 TEST_F(SessionTest, ACommunicatorThatCannotBeAskedAboutFailsThatCallAndIsMetInTheNext) {
   for (const char* name : {"comm_size", "comm_rank", "is_intercommunicator", "is_within_world"}) {
-    FakeJob sound(kRanks);
+    job::FakeJob sound(kRanks);
     run(sound, [](FakeProcess&) {});
-    FakeJob job(kRanks);
+    job::FakeJob job(kRanks);
     job.fail({1, name, sound.calls(1)[name] + 1});
     const auto ends = run(job, [&](FakeProcess& process) {
       if (process.rank == 1) {
-        FakeBlocks blocks(kRanks, 1, 200);
-        EXPECT_EQ(process.session->alltoall(blocks.call(process.ops, kOther)), kFakeError) << name;
+        communicator::FakeBlocks blocks(kRanks, 1, 200);
+        EXPECT_EQ(process.session->alltoall(blocks.call(process.ops, kOther)), job::kFakeError)
+            << name;
       }
       process.alltoall(kOther);
     });
@@ -128,13 +129,13 @@ TEST_F(SessionTest, ACommunicatorThatCannotBeAskedAboutFailsThatCallAndIsMetInTh
 }
 
 TEST_F(SessionTest, IntercommunicatorsAndThoseOfOtherJobsPassThroughWithoutACollective) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   job.intercommunicators = {7};
   job.of_other_jobs = {8};
   const auto ends = run(job, [&](FakeProcess& process) {
     const auto before = job.calls(process.rank);
-    for (const CommHandle comm : {7, 8, 7, 8}) {
-      FakeBlocks blocks(kRanks, process.rank, 200);
+    for (const job::CommHandle comm : {7, 8, 7, 8}) {
+      communicator::FakeBlocks blocks(kRanks, process.rank, 200);
       EXPECT_EQ(process.session->alltoall(blocks.call(process.ops, comm)), std::nullopt);
       EXPECT_EQ(process.session->alltoall_blocks(blocks.block_call(process.ops, comm)),
                 std::nullopt);
@@ -149,7 +150,7 @@ TEST_F(SessionTest, IntercommunicatorsAndThoseOfOtherJobsPassThroughWithoutAColl
 }
 
 TEST_F(SessionTest, ACommunicatorWithTheHandleOfAFreedOneIsBroughtUpAnew) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     for (int times = 0; times < 3; ++times) {
       process.alltoall(kOther);
@@ -164,7 +165,7 @@ TEST_F(SessionTest, ACommunicatorWithTheHandleOfAFreedOneIsBroughtUpAnew) {
 
 TEST_F(SessionTest, ACommunicatorOfAFewShortCallsIsNotBroughtUp) {
   options.front() = "trials=on";
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [&](FakeProcess& process) {
     const auto before = job.calls(process.rank)["allgather"];
     for (int times = 0; times < 5; ++times) {
@@ -180,7 +181,7 @@ TEST_F(SessionTest, ACommunicatorOfAFewShortCallsIsNotBroughtUp) {
 
 TEST_F(SessionTest, ACommunicatorIsBroughtUpWhenItsCallsHaveCostAsMuch) {
   options.front() = "trials=on";
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [&](FakeProcess& process) {
     const auto before = job.calls(process.rank)["allgather"];
     for (int call = 0; call < 100; ++call) process.alltoall(kOther);
@@ -191,7 +192,7 @@ TEST_F(SessionTest, ACommunicatorIsBroughtUpWhenItsCallsHaveCostAsMuch) {
 
 TEST_F(SessionTest, BlocksOfAnySizesAreTriedWhereTheNetworkIsKnown) {
   options.front() = "trials=on";
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     for (int call = 0; call < 50; ++call) process.alltoall_blocks(kWorld, call % 2 == 0 ? 300 : 0);
   });
@@ -219,7 +220,7 @@ struct DeviceMemoryTest : SessionTest {
 };
 
 TEST_F(DeviceMemoryTest, ACallFromGpuMemoryOnOneRankPassesThroughOnAll) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   for (const End& end : run(job, three_calls)) EXPECT_TRUE(end.good);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) EXPECT_EQ(job.calls(rank)["native"], 1);
 }
@@ -229,10 +230,10 @@ TEST_F(DeviceMemoryTest, WhateverFailsOnOneRankAllRanksEndAlike) {
 }
 
 TEST_F(DeviceMemoryTest, ARankWhoseOwnBufferIsThereNeedsNoAnswerToPassThroughAsTheOthersDo) {
-  FakeJob sound(kRanks);
+  job::FakeJob sound(kRanks);
   run(sound, three_calls);
   const int last = sound.calls(1)["allreduce_min"];
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   job.fail({1, "allreduce_min", last - 1});  // one for each call
   for (const End& end : run(job, three_calls)) EXPECT_TRUE(end.good);
 }
@@ -248,7 +249,7 @@ struct ThreadsTest : SessionTest {
 };
 
 TEST_F(ThreadsTest, NonblockingCallsBeginOnTheWorldAtOnceAndElsewhereOnceItIsUp) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     EXPECT_TRUE(process.ialltoall(kWorld));
     EXPECT_FALSE(process.ialltoall(kOther));
@@ -276,7 +277,7 @@ TEST_F(ThreadsTest, NothingCanFailOnOneRankBeforeAllMeetInBringingUpTheWorld) {
   for (const auto [name, time] :
        {Failing{"comm_size", 2}, Failing{"comm_rank", 2}, Failing{"is_intercommunicator", 1},
         Failing{"is_within_world", 1}}) {
-    FakeJob job(kRanks);
+    job::FakeJob job(kRanks);
     job.fail({1, name, time});
     const auto ends =
         run(job, [](FakeProcess& process) { EXPECT_TRUE(process.ialltoall(kWorld)); });
@@ -286,7 +287,7 @@ TEST_F(ThreadsTest, NothingCanFailOnOneRankBeforeAllMeetInBringingUpTheWorld) {
 
 TEST_F(ThreadsTest, AnMpiLibraryWithoutThreadsIsWarnedOfOnce) {
   provides_threads = false;
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { EXPECT_FALSE(process.ialltoall(kWorld)); });
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("MPI_THREAD_MULTIPLE"));
@@ -295,7 +296,7 @@ TEST_F(ThreadsTest, AnMpiLibraryWithoutThreadsIsWarnedOfOnce) {
 
 TEST_F(ThreadsTest, GpuMemoryThatMayOccurOnOneRankKeepsNonblockingCallsOfAllWithTheLibrary) {
   options.push_back("device_memory=on");
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { EXPECT_FALSE(process.ialltoall(kWorld)); });
   for (const End& end : ends) EXPECT_TRUE(end.good);
   ASSERT_EQ(ends[0].logged.size(), 1u);
@@ -306,7 +307,7 @@ TEST_F(ThreadsTest, GpuMemoryThatMayOccurOnOneRankKeepsNonblockingCallsOfAllWith
 
 TEST_F(SessionTest, StatisticsOfAllRanksAreWrittenByTheFirst) {
   options.push_back("stats=" + path("stats.json"));
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   std::ifstream file(path("stats.json"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -315,11 +316,11 @@ TEST_F(SessionTest, StatisticsOfAllRanksAreWrittenByTheFirst) {
 
 TEST_F(SessionTest, StatisticsThatCannotBeGatheredAreWarnedOf) {
   options.push_back("stats=" + path("stats.json"));
-  FakeJob sound(kRanks);
+  job::FakeJob sound(kRanks);
   const auto body = [](FakeProcess& process) { process.alltoall(kWorld); };
   run(sound, body);
   std::filesystem::remove(path("stats.json"));
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   job.fail({0, "allgather", sound.calls(0)["allgather"]});
   const auto ends = run(job, body);
   for (const End& end : ends) EXPECT_TRUE(end.good);
@@ -331,21 +332,21 @@ TEST_F(SessionTest, StatisticsThatCannotBeGatheredAreWarnedOf) {
 
 TEST_F(SessionTest, StatisticsThatCannotBeWrittenAreWarnedOf) {
   options.push_back("stats=/nonexistent/stats.json");
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("/nonexistent/stats.json"));
 }
 
 TEST_F(SessionTest, CallsAfterTheEndPassThrough) {
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   run(job, [](FakeProcess& process) {
     process.alltoall(kWorld);
     process.session->finish();
-    FakeBlocks blocks(kRanks, process.rank, 200);
+    communicator::FakeBlocks blocks(kRanks, process.rank, 200);
     EXPECT_EQ(process.session->alltoall(blocks.call(process.ops, kWorld)), std::nullopt);
   });
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::session

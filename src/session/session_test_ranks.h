@@ -19,11 +19,11 @@
 #include "communicator/communicator_test_ranks.h"
 #include "session/session.h"
 
-namespace alm::mpi {
+namespace alm::session {
 
 // One rank of a job, as its program sees it.
 struct FakeProcess {
-  FakeMpiOps& ops;
+  job::FakeMpiOps& ops;
   std::uint32_t rank;
   std::uint32_t ranks;
   std::vector<std::string> logged = {};  // warnings and errors
@@ -38,50 +38,51 @@ struct FakeProcess {
 
   // MPI_Alltoall as the program sees it. After an error the job has ended for this rank, which is
   // what MPI's default error handler does.
-  void alltoall(CommHandle comm, std::uint64_t bytes = 200) {
+  void alltoall(job::CommHandle comm, std::uint64_t bytes = 200) {
     if (!good) return;
-    FakeBlocks blocks(ranks, rank, bytes);
-    const AlltoallCall call = blocks.call(ops, comm);
+    communicator::FakeBlocks blocks(ranks, rank, bytes);
+    const courier::AlltoallCall call = blocks.call(ops, comm);
     const auto code = session->alltoall(call);
     end_call(code ? *code : call.native(), blocks);
   }
   // MPI_Alltoallv.
-  void alltoall_blocks(CommHandle comm, std::uint64_t bytes = 200) {
+  void alltoall_blocks(job::CommHandle comm, std::uint64_t bytes = 200) {
     if (!good) return;
-    FakeBlocks blocks(ranks, rank, bytes);
-    const BlockCall call = blocks.block_call(ops, comm);
+    communicator::FakeBlocks blocks(ranks, rank, bytes);
+    const courier::BlockCall call = blocks.block_call(ops, comm);
     const auto code = session->alltoall_blocks(call);
     end_call(code ? *code : call.native(), blocks);
   }
   // MPI_Ialltoall and MPI_Wait. True: it was begun here, and not by the library.
-  bool ialltoall(CommHandle comm, std::uint64_t bytes = 200) {
+  bool ialltoall(job::CommHandle comm, std::uint64_t bytes = 200) {
     if (!good) return false;
-    FakeBlocks blocks(ranks, rank, bytes);
-    const AlltoallCall call = blocks.call(ops, comm);
-    RequestHandle request = 0;
+    communicator::FakeBlocks blocks(ranks, rank, bytes);
+    const courier::AlltoallCall call = blocks.call(ops, comm);
+    job::RequestHandle request = 0;
     const auto begun = session->start(call, request);
     return end_nonblocking(begun ? *begun : call.native(), begun.has_value(), request, blocks);
   }
   // MPI_Ialltoallv and MPI_Wait.
-  bool ialltoall_blocks(CommHandle comm, std::uint64_t bytes = 200) {
+  bool ialltoall_blocks(job::CommHandle comm, std::uint64_t bytes = 200) {
     if (!good) return false;
-    FakeBlocks blocks(ranks, rank, bytes);
-    const BlockCall call = blocks.block_call(ops, comm);
-    RequestHandle request = 0;
+    communicator::FakeBlocks blocks(ranks, rank, bytes);
+    const courier::BlockCall call = blocks.block_call(ops, comm);
+    job::RequestHandle request = 0;
     const auto begun = session->start_blocks(call, request);
     return end_nonblocking(begun ? *begun : call.native(), begun.has_value(), request, blocks);
   }
 
  private:
-  bool end_nonblocking(int code, bool begun, RequestHandle request, const FakeBlocks& blocks) {
-    if (begun && code == kMpiSuccess) {
-      code = ops.request(request)->wait().good() ? kMpiSuccess : kFakeRaised;
+  bool end_nonblocking(int code, bool begun, job::RequestHandle request,
+                       const communicator::FakeBlocks& blocks) {
+    if (begun && code == job::kMpiSuccess) {
+      code = ops.request(request)->wait().good() ? job::kMpiSuccess : job::kFakeRaised;
     }
     end_call(code, blocks);
     return begun;
   }
-  void end_call(int code, const FakeBlocks& blocks) {
-    good = code == kMpiSuccess && blocks.arrived();
+  void end_call(int code, const communicator::FakeBlocks& blocks) {
+    good = code == job::kMpiSuccess && blocks.arrived();
     if (!good) ops.leave();
   }
 };
@@ -91,8 +92,8 @@ using Program = std::function<void(FakeProcess& process)>;
 class SessionTest : public testing::Test {
  protected:
   static constexpr std::uint32_t kRanks = 3;
-  static constexpr CommHandle kWorld = FakeJob::kWorld;
-  static constexpr CommHandle kOther = 5;  // a duplicate of MPI_COMM_WORLD
+  static constexpr job::CommHandle kWorld = job::FakeJob::kWorld;
+  static constexpr job::CommHandle kOther = 5;  // a duplicate of MPI_COMM_WORLD
 
   // How a rank has ended.
   struct End {
@@ -122,9 +123,9 @@ class SessionTest : public testing::Test {
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
   // The program on all ranks, between MPI_Init and MPI_Finalize.
-  std::vector<End> run(FakeJob& job, const Program& program) {
+  std::vector<End> run(job::FakeJob& job, const Program& program) {
     std::vector<End> ends(job.ranks());
-    run_ranks(job, [&](FakeMpiOps& ops, std::uint32_t rank) {
+    run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
       ops.provides_threads = provides_threads;
       FakeProcess process{ops, rank, job.ranks()};
       process.session = Session::start(ops, surroundings_of(process));
@@ -151,13 +152,13 @@ class SessionTest : public testing::Test {
   // Makes every MPI call of the program fail, on each rank in turn, and expects that all ranks end
   // alike each time. Returns how many of the jobs ended with an error.
   int expect_alike_whatever_fails(const Program& program) {
-    FakeJob sound(kRanks);
+    job::FakeJob sound(kRanks);
     for (const End& end : run(sound, program)) EXPECT_TRUE(end.good);
     int ended = 0;
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       for (const auto& [name, times] : sound.calls(rank)) {
         for (int time = 1; time <= times; ++time) {
-          FakeJob job(kRanks);
+          job::FakeJob job(kRanks);
           job.fail({rank, name, time});
           const auto ends = run(job, program);
           const std::string what =
@@ -186,7 +187,7 @@ class SessionTest : public testing::Test {
     its.settings.cluster_file = path("cluster.toml");
     auto mutex = std::make_shared<std::mutex>();
     its.settings.make_log = [&process, mutex](const std::string& who, const std::string& level) {
-      return Log(who, level, [&process, mutex](LogLevel, std::string_view text) {
+      return job::Log(who, level, [&process, mutex](job::LogLevel, std::string_view text) {
         const std::lock_guard lock(*mutex);
         process.logged.emplace_back(text);
       });
@@ -201,4 +202,4 @@ class SessionTest : public testing::Test {
   }();
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::session

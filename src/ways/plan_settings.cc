@@ -7,7 +7,7 @@
 
 #include "meeting/peer_record.h"
 
-namespace alm::mpi {
+namespace alm::ways {
 
 plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts) {
   plan::LeafOf leaves;
@@ -97,7 +97,7 @@ std::uint32_t leaders_wanted(const base::Options& options, const plan::Placement
     wanted = static_cast<std::uint32_t>(std::stoul(options.leaders_per_host));
   } else if (tuning != nullptr && wants_trials(options)) {
     const double cores = std::ceil(tuning->host_rate_mbit_s / kLeaderMbitS);
-    wanted = static_cast<std::uint32_t>(std::clamp(cores, 1.0, double{kLeadersMax}));
+    wanted = static_cast<std::uint32_t>(std::clamp(cores, 1.0, double{meeting::kLeadersMax}));
   }
   return std::min(wanted, placement.fewest());
 }
@@ -125,4 +125,4 @@ base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::L
   return plan::make_plan(request);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::ways

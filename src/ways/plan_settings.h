@@ -15,7 +15,7 @@
 #include "plan/tune.h"
 #include "topology/cluster.h"
 
-namespace alm::mpi {
+namespace alm::ways {
 
 // Values of the option `algorithm` that name no single algorithm.
 constexpr std::string_view kAutomatic = "auto";
@@ -61,4 +61,4 @@ std::vector<plan::Plan> make_phased(const base::Options& options, const plan::Le
 base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self);
 
-}  // namespace alm::mpi
+}  // namespace alm::ways

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::ways {
 namespace {
 
 TEST(PlanSettings, AsManyLeadersAsAHostsLinkMayAskFor) {
@@ -32,4 +32,4 @@ TEST(PlanSettings, AsManyLeadersAsAHostsLinkMayAskFor) {
 }
 
 }  // namespace
-}  // namespace alm::mpi
+}  // namespace alm::ways

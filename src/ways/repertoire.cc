@@ -9,7 +9,7 @@
 #include "plan/multi_site.h"
 #include "ways/plan_settings.h"
 
-namespace alm::mpi {
+namespace alm::ways {
 namespace {
 
 // Sizes for which a choice is remembered.
@@ -268,4 +268,4 @@ std::string Repertoire::name_of(tuning::Way way) const {
          std::string(transport_ == base::Transport::kUdp ? " over UDP" : kOverMessages);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::ways

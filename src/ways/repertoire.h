@@ -21,11 +21,11 @@
 #include "tuning/candidates.h"
 #include "tuning/forecast.h"
 
-namespace alm::mpi {
+namespace alm::ways {
 
 class Repertoire {
  public:
-  explicit Repertoire(const Members& members) : members_(members) {}
+  explicit Repertoire(const meeting::Members& members) : members_(members) {}
 
   // Makes the plans, once the members are known. Errors are the same on all ranks. `profile` may be
   // null; it is used if it covers the members and each has a host of its own. Between sites the
@@ -86,7 +86,7 @@ class Repertoire {
   const plan::Plan& plan_in_use() const;
   tuning::Sharing sharing(std::uint64_t host_bytes) const;
 
-  const Members& members_;
+  const meeting::Members& members_;
   base::Transport transport_ = base::Transport::kMpi;
   bool always_combines_ = false;  // by the option
   bool fixes_leaders_ = false;    // by the option
@@ -108,4 +108,4 @@ class Repertoire {
   mutable std::map<std::uint64_t, tuning::Way> model_ways_;
 };
 
-}  // namespace alm::mpi
+}  // namespace alm::ways
