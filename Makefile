@@ -141,10 +141,10 @@ bench-sim: build/release/build.ninja ## speed and exactness of the simulator, as
 ctest = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 # A file of tests stays with one worker: its tests share a lab. Tests that are marked `alone`
 # measure a network, which takes processors that nothing else uses: they run before the others.
-# Ranks of a lab wait for most of their time, for packets of slow links and for time-outs: two
-# workers a processor keep it busy.
-WORKERS ?= $(shell expr 2 \* $(JOBS))
-pytest := $(python) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Ranks of a lab wait for most of their time, for packets of slow links and for time-outs: three
+# workers keep two processors busy.
+WORKERS ?= $(shell expr $(JOBS) \* 3 / 2)
+pytest = $(python) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What handles bytes from outside or runs threads; `make test-asan` takes everything.
 ASAN_FOLDERS := src/base src/wire src/transport src/transport/io src/emulate tests/swarm
 ASAN_TESTS := ^(base|wire|transport|io|emulate|swarm)_
