@@ -7,6 +7,7 @@
 
 #include <unordered_map>
 
+#include "base/hostlist.h"
 #include "bindings/bindings.h"
 #include "topology/bound.h"
 #include "topology/cluster.h"
@@ -36,7 +37,7 @@ std::vector<base::HostId> participants(const Cluster& cluster, const HostNames& 
       for (const topology::Host& host : cluster.hosts) valid.push_back(host.name);
       throw RaisedError{
           base::bad_input(fmt::format("cluster `{}` has no host `{}`; expected {}", cluster.name,
-                                      name, topology::compress_hostlist(valid)))};
+                                      name, base::compress_hostlist(valid)))};
     }
     out.push_back({found->second});
   }
@@ -355,11 +356,11 @@ void bind_topology(nb::module_& m) {
   m.def("generated_forms", topology::generated_forms, "The grammar of generated names.");
   m.def(
       "expand_hostlist",
-      [](std::string_view list) { return value_or_raise(topology::expand_hostlist(list)); },
-      "list"_a, "h[0-2],x -> h0 h1 h2 x (Slurm syntax).");
+      [](std::string_view list) { return value_or_raise(base::expand_hostlist(list)); }, "list"_a,
+      "h[0-2],x -> h0 h1 h2 x (Slurm syntax).");
   m.def(
       "compress_hostlist",
-      [](const std::vector<std::string>& names) { return topology::compress_hostlist(names); },
+      [](const std::vector<std::string>& names) { return base::compress_hostlist(names); },
       "names"_a, "h0 h1 h2 x -> h[0-2],x; keeps the order.");
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/hostlist.h"
 #include "mpi/bring_up.h"
 #include "mpi/site_latency.h"
 #include "mpi/sites.h"
@@ -30,7 +31,7 @@ std::string text_of(const SitesByLatency& found, std::span<const std::string> ho
   std::vector<std::string> lists;
   for (auto& names : at) {
     std::sort(names.begin(), names.end());
-    lists.push_back(topology::compress_hostlist(names));
+    lists.push_back(base::compress_hostlist(names));
   }
   return fmt::format(
       "sites by round trips: {} ({:.3g} ms at most within a site, {:.3g} ms at least between two)",

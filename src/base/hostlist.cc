@@ -1,14 +1,14 @@
 // Slurm hostlist syntax. A number keeps at least the digits of its range's lower bound, so [08-11]
 // is 08 09 10 11 and [8-11] is 8 9 10 11.
+#include "base/hostlist.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "topology/cluster.h"
-
-namespace alm::topology {
+namespace alm::base {
 namespace {
 
 constexpr std::size_t kDigitsMax = 18;  // fits std::uint64_t
@@ -24,7 +24,7 @@ std::optional<std::uint64_t> parse_number(std::string_view digits) {
 }
 
 // Appends the numbers of "0-3,7" to `out`.
-base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
+Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
   while (true) {
     const std::string_view range = ranges.substr(0, ranges.find(','));
     const std::size_t dash = range.find('-');
@@ -34,15 +34,15 @@ base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& ou
     const auto low = parse_number(low_text);
     const auto high = parse_number(high_text);
     if (!low || !high) {
-      return base::bad_input(fmt::format(
+      return bad_input(fmt::format(
           "`{}` inside brackets is not a range; expected numbers as in [0-7,9]", range));
     }
     if (*low > *high) {
-      return base::bad_input(
+      return bad_input(
           fmt::format("range `{}` runs backwards; expected the smaller number first", range));
     }
     if (*high - *low >= kHostlistMax - std::min(out.size(), kHostlistMax - 1)) {
-      return base::bad_input(
+      return bad_input(
           fmt::format("range `{}` is too long; expected at most {} names", range, kHostlistMax));
     }
     for (std::uint64_t value = *low; value <= *high; ++value) {
@@ -54,9 +54,9 @@ base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& ou
 }
 
 // One element between commas; several brackets give the product, the last one running fastest.
-base::Status expand_element(std::string_view element, std::vector<std::string>& out) {
+Status expand_element(std::string_view element, std::vector<std::string>& out) {
   if (element.empty()) {
-    return base::bad_input("a name is empty; expected names separated by single commas");
+    return bad_input("a name is empty; expected names separated by single commas");
   }
   std::vector<std::string> names{""};
   while (!element.empty()) {
@@ -65,14 +65,14 @@ base::Status expand_element(std::string_view element, std::vector<std::string>& 
     if (open == std::string_view::npos) break;
     const std::size_t close = element.find_first_of("[]", open + 1);
     if (element[open] == ']' || close == std::string_view::npos || element[close] == '[') {
-      return base::bad_input("brackets do not match; expected names as in h[0-7]");
+      return bad_input("brackets do not match; expected names as in h[0-7]");
     }
     std::vector<std::string> numbers;
     if (auto status = expand_ranges(element.substr(open + 1, close - open - 1), numbers); !status) {
       return status;
     }
     if (names.size() * numbers.size() > kHostlistMax) {
-      return base::bad_input(
+      return bad_input(
           fmt::format("too many names; expected at most {} in one list", kHostlistMax));
     }
     std::vector<std::string> product;
@@ -84,8 +84,7 @@ base::Status expand_element(std::string_view element, std::vector<std::string>& 
     element.remove_prefix(close + 1);
   }
   if (out.size() + names.size() > kHostlistMax) {
-    return base::bad_input(
-        fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+    return bad_input(fmt::format("too many names; expected at most {} in one list", kHostlistMax));
   }
   std::move(names.begin(), names.end(), std::back_inserter(out));
   return {};
@@ -149,7 +148,7 @@ class Run {
 
 }  // namespace
 
-base::Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
   std::vector<std::string> names;
   std::size_t begin = 0;
   bool bracket = false;
@@ -159,15 +158,14 @@ base::Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
       if (c == '[') bracket = true;
       if (c == ']') bracket = false;
       if (static_cast<unsigned char>(c) <= ' ' || c == 127) {
-        return base::bad_input("a space or control character in a list of names; expected none");
+        return bad_input("a space or control character in a list of names; expected none");
       }
       if (c != ',' || bracket) continue;
     }
     if (auto status = expand_element(list.substr(begin, i - begin), names); !status) {
       constexpr std::size_t kShown = 60;
-      return base::bad_input(fmt::format("hostlist `{}{}`: {}", list.substr(0, kShown),
-                                         list.size() > kShown ? "..." : "",
-                                         status.error().message));
+      return bad_input(fmt::format("hostlist `{}{}`: {}", list.substr(0, kShown),
+                                   list.size() > kShown ? "..." : "", status.error().message));
     }
     begin = i + 1;
   }
@@ -193,4 +191,4 @@ std::string compress_hostlist(std::span<const std::string> names) {
   return text;
 }
 
-}  // namespace alm::topology
+}  // namespace alm::base

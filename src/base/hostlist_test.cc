@@ -1,11 +1,11 @@
+#include "base/hostlist.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "topology/cluster.h"
-
-namespace alm::topology {
+namespace alm::base {
 namespace {
 
 using ::testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST(Hostlist, ExpandUndoesCompress) {
 }
 
 }  // namespace
-}  // namespace alm::topology
+}  // namespace alm::base
