@@ -12,7 +12,9 @@
 
 namespace alm::base {
 
-// More names give an error.
+// More names give an error; so do names that no host can have: of more than 253 letters, or of more
+// than 63 between dots. Memory and time stay within what so many names take, whatever the list
+// says.
 inline constexpr std::size_t kHostlistMax = 131072;
 Result<std::vector<std::string>> expand_hostlist(std::string_view list);
 std::string compress_hostlist(std::span<const std::string> names);
