@@ -20,7 +20,7 @@ LAYERS: dict[str, set[str]] = {
     "topology": set(),
     "routing": {"topology"},
     "schedule": set(),
-    "model": {"topology"},
+    "model": {"topology", "wire"},
     "plan": {"schedule", "routing", "model", "topology"},
     "wire": set(),
     "transport": {"wire"},

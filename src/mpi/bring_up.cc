@@ -147,8 +147,7 @@ std::string BringUp::open_udp() {
   }
   check_forecast(datagram_bytes);
   courier_.take_udp(std::move(memory));
-  ways_.take_udp(datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
-                 courier_.phases_bytes_max());
+  ways_.take_udp(datagram_bytes - wire::kHeaderBytes, courier_.phases_bytes_max());
   return {};
 }
 
