@@ -41,6 +41,7 @@ LAYERS: dict[str, set[str]] = {
         "execute",
         "node",
         "plan",
+        "schedule",
         "topology",
         "transport",
         "transport/io",
