@@ -77,9 +77,7 @@ bool has_long_label(std::string_view name) {
 }
 
 Error too_many() {
-  return bad_input(
-      fmt::format("too many names; expected at most {} in one list, of {} letters together",
-                  kHostlistMax, kLettersMax));
+  return bad_input(fmt::format("too many names; expected at most {} in one list", kHostlistMax));
 }
 
 // One element between commas; several brackets give the product, the last one running fastest.
@@ -116,7 +114,11 @@ Status expand_element(std::string_view element, std::vector<std::string>& out,
     element.remove_prefix(close + 1);
   }
   for (const std::string& name : names) letters += name.size();
-  if (out.size() + names.size() > kHostlistMax || letters > kLettersMax) return too_many();
+  if (out.size() + names.size() > kHostlistMax) return too_many();
+  if (letters > kLettersMax) {
+    return bad_input(
+        fmt::format("too long names; expected at most {} letters in one list", kLettersMax));
+  }
   if (std::any_of(names.begin(), names.end(), has_long_label)) return too_long();
   std::move(names.begin(), names.end(), std::back_inserter(out));
   return {};
