@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "job/log.h"
 #include "mpi/abi/blocks.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
-#include "mpi/log.h"
 #include "transport/io/endpoint.h"
 
 namespace alm::mpi {
@@ -57,7 +57,7 @@ const char* name_of(const entry::BlockArguments& given) {
 }
 
 // Gives the program the request that a call has made.
-std::optional<int> started(std::optional<int> code, RequestHandle made, void* request) {
+std::optional<int> started(std::optional<int> code, job::RequestHandle made, void* request) {
   if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
   return code;
 }
@@ -78,7 +78,7 @@ Interposer* Interposer::get() {
 int Interposer::thread_level(int required) const {
   if (!library_->unusable().empty() || session_ != nullptr) return required;
   const auto options = base::load_options();  // what is invalid is reported later
-  if (!options || !wants_threads(options.value())) return required;
+  if (!options || !job::wants_threads(options.value())) return required;
   return std::max<int>(required, MPI_THREAD_MULTIPLE);
 }
 
@@ -86,14 +86,14 @@ int Interposer::initialised(int code) {
   if (code != MPI_SUCCESS || inside || std::exchange(initialised_, true)) return code;
   const Inside guard;
   if (!library_->unusable().empty()) {
-    Log().warning(library_->unusable() + "; every call passes through");
+    job::Log().warning(library_->unusable() + "; every call passes through");
     return code;
   }
   try {
-    ops_ = std::make_unique<AbiOps>(library_->api(), &Session::communicator_freed);
-    session_ = Session::start(*ops_);
+    ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed);
+    session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
-    Log().error(std::string("MPI_Init: ") + failure.what());
+    job::Log().error(std::string("MPI_Init: ") + failure.what());
     library_->api().Abort(library_->api().comm_world, 1);
   }
   return code;
@@ -105,10 +105,11 @@ void Interposer::at_exit() const {
       library_->api().Initialized(&used) != MPI_SUCCESS || used == 0) {
     return;
   }
-  Log().warning("nothing was accelerated: this program calls " + library_->path() +
-                " past allemande. It takes MPI's functions from that library's own handle (dlopen "
-                "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
-                "ctypes.CDLL(None) in Python");
+  job::Log().warning(
+      "nothing was accelerated: this program calls " + library_->path() +
+      " past allemande. It takes MPI's functions from that library's own handle (dlopen "
+      "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
+      "ctypes.CDLL(None) in Python");
 }
 
 int Interposer::initialised_by_tool(int code) {
@@ -152,14 +153,15 @@ const int* Interposer::keep(std::vector<int> values) {
   return kept_.emplace_back(std::move(values)).data();
 }
 
-std::optional<AlltoallCall> Interposer::describe_call(const entry::Arguments& given) const {
+std::optional<courier::AlltoallCall> Interposer::describe_call(
+    const entry::Arguments& given) const {
   const auto& api = library_->api();
   const auto& [send, recv, comm_word, wide, request] = given;
   const auto send_type = from_opaque<MPI_Datatype>(send.type);
   const auto recv_type = from_opaque<MPI_Datatype>(recv.type);
   const auto comm = from_opaque<MPI_Comm>(comm_word);
   if (comm == api.comm_null) return std::nullopt;
-  AlltoallCall call;
+  courier::AlltoallCall call;
   call.comm = to_opaque(comm);
   call.name = request ? "MPI_Ialltoall" : "MPI_Alltoall";
   call.in_place = send.base == MPI_IN_PLACE;
@@ -207,9 +209,10 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
   return blocks;
 }
 
-int Interposer::raise(CommHandle comm, const char* function, const std::exception& failure) const {
+int Interposer::raise(job::CommHandle comm, const char* function,
+                      const std::exception& failure) const {
   const std::string text = std::string(function) + ": " + failure.what();
-  Log().error(text);
+  job::Log().error(text);
   return ops_->raise(comm, base::io_error("allemande: " + text));
 }
 
@@ -247,7 +250,7 @@ std::optional<int> Interposer::ialltoall(const entry::Arguments& given) {
   const auto call = describe_call(given);
   if (!call) return std::nullopt;
   try {
-    RequestHandle made{};
+    job::RequestHandle made{};
     return started(session_->start(*call, made), made, *given.request);
   } catch (const std::exception& failure) {
     return raise(call->comm, call->name, failure);
@@ -260,7 +263,7 @@ std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
   try {
     const auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
-    RequestHandle made{};
+    job::RequestHandle made{};
     return started(session_->start_blocks(blocks->call, made), made, *given.request);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
