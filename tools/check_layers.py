@@ -23,17 +23,40 @@ LAYERS: dict[str, set[str]] = {
     "model": {"topology"},
     "plan": {"schedule", "routing", "model", "topology"},
     "wire": set(),
-    "transport": {"wire"},
+    "paths": set(),
+    "transport": {"paths", "wire"},
     "transport/io": {"transport", "wire"},
+    "messages": set(),
+    "messages/io": {"messages", "transport"},
     "probe": {"wire"},
     "probe/io": {"probe", "transport/io"},
     "sim": {"routing", "topology"},
     "emulate": {"sim", "routing", "topology"},
-    "harness": {"probe", "execute", "plan", "sim", "transport", "wire", "routing", "topology"},
+    "harness": {
+        "probe",
+        "execute",
+        "plan",
+        "sim",
+        "messages",
+        "transport",
+        "paths",
+        "wire",
+        "routing",
+        "topology",
+    },
     "tuning": {"plan", "model", "topology"},
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
-    "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
+    "carrier": {
+        "execute",
+        "node",
+        "plan",
+        "topology",
+        "messages",
+        "transport",
+        "transport/io",
+        "wire",
+    },
     "mpi": {
         "tuning",
         "model",
@@ -45,7 +68,7 @@ LAYERS: dict[str, set[str]] = {
         "transport",
         "transport/io",
     },
-    "mpi/abi": {"mpi", "carrier", "transport", "transport/io"},
+    "mpi/abi": {"mpi", "carrier", "messages/io", "transport", "transport/io"},
     "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
     "bindings": {
         "capi",
@@ -59,6 +82,7 @@ LAYERS: dict[str, set[str]] = {
         "schedule",
         "routing",
         "topology",
+        "messages",
         "transport",
         "transport/io",
         "wire",
@@ -69,7 +93,9 @@ LAYERS: dict[str, set[str]] = {
 # operating system comes in as a value.
 PURE = {
     "wire",
+    "paths",
     "transport",
+    "messages",
     "probe",
     "schedule",
     "routing",
@@ -116,9 +142,8 @@ def check_include(source: Path, module: str, own: str | None, system: str | None
         return None
     assert system is not None
     if MPI_HEADER.fullmatch(system):
-        io_file = module == "transport/io" and source.name.startswith("mpi_")
-        if module != "mpi/abi" and not io_file:
-            return f"<{system}>: only src/mpi/abi and src/transport/io/mpi_* know MPI"
+        if module not in {"mpi/abi", "messages/io"}:
+            return f"<{system}>: only src/mpi/abi and src/messages/io know MPI"
     if PYTHON_HEADER.fullmatch(system) and module != "bindings":
         return f"<{system}>: only src/bindings knows Python"
     # A test may hold a file or a clock; the module may not.

@@ -7,7 +7,7 @@
 #include "bindings/option_reader.h"
 #include "bindings/simulate_network.h"
 #include "bindings/simulate_traffic.h"
-#include "transport/message_turns.h"
+#include "messages/turns.h"
 
 namespace nb = nanobind;
 

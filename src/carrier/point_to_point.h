@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "base/rounds.h"
+#include "messages/flow.h"
+#include "messages/turns.h"
 #include "transport/channel.h"
-#include "transport/io/message_flow.h"
-#include "transport/message_turns.h"
 
 namespace alm::carrier {
 

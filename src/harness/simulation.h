@@ -11,12 +11,12 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "paths/weights.h"
 #include "plan/plan.h"
 #include "sim/options.h"
 #include "sim/simulator.h"
 #include "topology/cluster.h"
 #include "transport/engine.h"
-#include "transport/path_weights.h"
 
 namespace alm::harness {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "paths/policy.h"
+#include "paths/weights.h"
 #include "sim/time.h"
-#include "transport/path_policy.h"
-#include "transport/path_weights.h"
 
 namespace alm::harness {
 

@@ -7,7 +7,7 @@
 
 #include "base/rounds.h"
 #include "base/time.h"
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 #include "wire/header.h"
 #include "wire/seal.h"
 
@@ -46,7 +46,7 @@ struct Config {
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
-  // Paths to each peer (path_policy.h). With one path no policy runs.
+  // Paths to each peer (paths/policy.h). With one path no policy runs.
   std::uint32_t paths = 1;
   PathRule path_rule = PathRule::kOne;
   std::uint32_t path_batch = 0;  // for bss; 0: a quarter of the paths

@@ -38,7 +38,7 @@
 // (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
 // counts as lost again only on evidence newer than the latest resend.
 //
-// Paths. Where a rank uses several, a train stays on one (path_policy.h chooses it), and losses are
+// Paths. Where a rank uses several, a train stays on one (paths/policy.h chooses it), and losses are
 // found path by path (peer_paths.h); `seen` is then evidence about its own path alone. With n paths
 // one in n packets that come past a gap is answered at once. A probe goes by the path of the packet
 // that has been missing longest, the next one by another.

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "transport/path_policy.h"
-#include "transport/path_random.h"
+#include "paths/policy.h"
+#include "paths/random.h"
 #include "transport/windows.h"
 
 namespace alm::transport {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "messages/io/mpi_api.h"
 #include "mpi/ops.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 

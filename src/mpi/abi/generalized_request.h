@@ -4,9 +4,9 @@
 #include <atomic>
 #include <memory>
 
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/sleepers.h"
 #include "mpi/ops.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 

@@ -5,8 +5,8 @@
 // Handles are words: the library may have another ABI than this one (entry.h).
 #pragma once
 
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/entry.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi::large_counts {
 

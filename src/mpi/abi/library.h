@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "transport/io/mpi_api.h"
+#include "messages/io/mpi_api.h"
 
 namespace alm::mpi {
 

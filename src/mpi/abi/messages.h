@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "carrier/point_to_point.h"
+#include "messages/io/mpi_p2p.h"
 #include "mpi/ops.h"
-#include "transport/io/mpi_p2p.h"
 
 namespace alm::mpi {
 

@@ -4,7 +4,7 @@
 
 #include "base/rounds.h"
 #include "carrier/message_group.h"
-#include "transport/io/mpi_p2p_test_library.h"
+#include "messages/io/mpi_p2p_test_library.h"
 
 namespace alm::mpi {
 namespace {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/sleepers.h"
 #include "mpi/ops.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 

@@ -1,5 +1,5 @@
 // Trains rotate over the paths without a penalty. A path gets a penalty when a packet on it is lost
-// or takes long for this peer (path_delay.h), or when it does not answer: for 16 trains at first,
+// or takes long for this peer (delay.h), or when it does not answer: for 16 trains at first,
 // each time for twice as many, at most 1024. A packet in good time halves the next penalty. If all
 // paths have one, all are used.
 #pragma once
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "transport/path_delay.h"
-#include "transport/path_policy.h"
+#include "paths/delay.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 

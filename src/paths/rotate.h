@@ -1,7 +1,7 @@
 // Each train takes the path after that of the train before.
 #pragma once
 
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 

@@ -1,4 +1,4 @@
-#include "transport/io/mpi_p2p.h"
+#include "messages/io/mpi_p2p.h"
 
 #include <algorithm>
 #include <cassert>

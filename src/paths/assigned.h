@@ -3,9 +3,9 @@
 // come by it in good time again.
 #pragma once
 
-#include "transport/path_delay.h"
-#include "transport/path_least_loaded.h"
-#include "transport/path_policy.h"
+#include "paths/delay.h"
+#include "paths/least_loaded.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 

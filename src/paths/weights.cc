@@ -1,4 +1,4 @@
-#include "transport/path_weights.h"
+#include "paths/weights.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "transport/message_turns.h"
+#include "messages/turns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "transport/path_bss.h"
+#include "paths/bss.h"
 
 #include <algorithm>
 

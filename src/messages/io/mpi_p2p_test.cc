@@ -1,4 +1,4 @@
-#include "transport/io/mpi_p2p.h"
+#include "messages/io/mpi_p2p.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/rounds.h"
-#include "transport/io/mpi_p2p_test_library.h"
+#include "messages/io/mpi_p2p_test_library.h"
 
 namespace alm::io {
 namespace {

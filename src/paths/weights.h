@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 

@@ -1,4 +1,4 @@
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/path_bss.h"
-#include "transport/path_weights.h"
+#include "paths/bss.h"
+#include "paths/weights.h"
 
 namespace alm::transport {
 namespace {

@@ -1,6 +1,6 @@
 // Decides what one rank of an exchange over messages sends next. Blocks travel in chunks, a few
 // under way at once; the caller reports what has left and what has come. No bytes, no requests and
-// no clock, so that MPI messages (transport/io/mpi_p2p.h) and simulated ones (harness/messages.h)
+// no clock, so that MPI messages (messages/io/mpi_p2p.h) and simulated ones (harness/messages.h)
 // take the same turns.
 //
 // Chunks go out in the order of the round, one for each partner in turn if the round is

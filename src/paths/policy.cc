@@ -1,4 +1,4 @@
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,15 @@
 #include <string>
 #include <utility>
 
-#include "transport/path_assigned.h"
-#include "transport/path_bitmap.h"
-#include "transport/path_bss.h"
-#include "transport/path_even.h"
-#include "transport/path_least_loaded.h"
-#include "transport/path_one.h"
-#include "transport/path_random.h"
-#include "transport/path_recycled.h"
-#include "transport/path_rotate.h"
+#include "paths/assigned.h"
+#include "paths/bitmap.h"
+#include "paths/bss.h"
+#include "paths/even.h"
+#include "paths/least_loaded.h"
+#include "paths/one.h"
+#include "paths/random.h"
+#include "paths/recycled.h"
+#include "paths/rotate.h"
 
 namespace alm::transport {
 namespace {

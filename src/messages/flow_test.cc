@@ -1,4 +1,4 @@
-#include "transport/io/message_flow.h"
+#include "messages/flow.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// 004's batch-based striping and sorting, in trains: batch and weights are those of path_weights.h.
+// 004's batch-based striping and sorting, in trains: batch and weights are those of weights.h.
 // Trains go to the paths of the batch in proportion to their weights.
 //
 // 004 measures how long each stripe of a message takes. Here the stripes of a block leave at the
@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "transport/path_policy.h"
-#include "transport/path_weights.h"
+#include "paths/policy.h"
+#include "paths/weights.h"
 
 namespace alm::transport {
 

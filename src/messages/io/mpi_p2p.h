@@ -9,7 +9,7 @@
 // with kChunkBytes no usual size needs that.) A block without bytes has no chunks.
 //
 // Order. Each block to come has one receive posted at a time, straight into the caller's buffer.
-// Sends take turns (transport/message_turns.h), a few outstanding at once (the rolling window).
+// Sends take turns (messages/turns.h), a few outstanding at once (the rolling window).
 // Because the receive of every peer's next chunk is always posted, every send can complete,
 // whatever the order of the plans: no deadlock.
 //
@@ -29,10 +29,10 @@
 #include <vector>
 
 #include "base/time.h"
+#include "messages/flow.h"
+#include "messages/io/mpi_api.h"
+#include "messages/turns.h"
 #include "transport/channel.h"
-#include "transport/io/message_flow.h"
-#include "transport/io/mpi_api.h"
-#include "transport/message_turns.h"
 
 namespace alm::io {
 

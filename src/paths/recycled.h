@@ -5,13 +5,13 @@
 //
 // The idea is that of REPS (Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive
 // Load Balancing and Failure Mitigation", 2024), which marks bad paths by ECN; here a delay that is
-// long for this peer does (path_delay.h).
+// long for this peer does (delay.h).
 #pragma once
 
 #include <array>
 
-#include "transport/path_delay.h"
-#include "transport/path_policy.h"
+#include "paths/delay.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/io/mpi_api.h"
+#include "messages/io/mpi_api.h"
 
 namespace alm::io {
 

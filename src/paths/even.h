@@ -6,7 +6,7 @@
 #include <bit>
 #include <vector>
 
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 
 namespace alm::transport {
 
