@@ -35,7 +35,7 @@ class MessageRanks final : public MessageProgram {
     std::uint32_t number = 0;  // among those to this peer
   };
   struct Rank {
-    transport::MessageTurns turns;
+    messages::MessageTurns turns;
     std::deque<Message> posted;
     std::deque<base::PeerId> acks;         // to be sent
     std::uint32_t under_way = 0;           // messages not acknowledged

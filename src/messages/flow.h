@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace alm::io {
+namespace alm::messages {
 
 struct MessageFlow {
   // NOLINTNEXTLINE(google-explicit-constructor): mostly the one figure that is given.
@@ -48,4 +48,4 @@ struct MessageFlow {
   base::Nanos patience = 0;  // least time that a rank waits for arrivals before it sends anyway
 };
 
-}  // namespace alm::io
+}  // namespace alm::messages

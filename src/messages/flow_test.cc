@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace alm::io {
+namespace alm::messages {
 namespace {
 
 TEST(MessageFlow, KeepsDataAndWhatComesAgainstItWithinTheWindow) {
@@ -31,4 +31,4 @@ TEST(MessageFlow, IsPatientWhereLinksAreSlow) {
 }
 
 }  // namespace
-}  // namespace alm::io
+}  // namespace alm::messages

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace alm::transport {
+namespace alm::messages {
 
 void MessageTurns::start(const base::Rounds& rounds, std::vector<std::uint64_t> to_send,
                          std::uint64_t to_come, std::uint32_t window) {
@@ -63,4 +63,4 @@ bool MessageTurns::end_round() {
   return true;
 }
 
-}  // namespace alm::transport
+}  // namespace alm::messages

@@ -16,7 +16,7 @@
 
 #include "base/rounds.h"
 
-namespace alm::transport {
+namespace alm::messages {
 
 class MessageTurns {
  public:
@@ -72,4 +72,4 @@ class MessageTurns {
   std::size_t receive_at_ = 0;  // the round's first entry of rounds.recv not seen complete
 };
 
-}  // namespace alm::transport
+}  // namespace alm::messages

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::messages {
 namespace {
 
 // One member of four, two rounds: to 1 and 2, then to 3.
@@ -90,4 +90,4 @@ TEST(MessageTurns, ARankToWhichNothingComesIsNotHeldBack) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::messages

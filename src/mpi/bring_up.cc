@@ -399,7 +399,7 @@ void BringUp::open_udp_group(ReservedSets& sets, std::uint32_t datagram_bytes) {
   carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
   if (members_.routes.known()) peers.tuples = members_.routes.tuples;
   if (job_.options.path_policy == "assigned" && !assigns_paths(job_.options, members_.routes)) {
-    peers.config.path_rule = transport::PathRule::kLeastLoaded;
+    peers.config.path_rule = paths::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
   for (const PeerRecord& record : leaders) {

@@ -7,7 +7,7 @@
 #include "paths/least_loaded.h"
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class AssignedPath final : public PathPolicy {
  public:
@@ -37,4 +37,4 @@ class AssignedPath final : public PathPolicy {
   PathSet left_ = 0;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

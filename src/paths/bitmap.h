@@ -10,7 +10,7 @@
 #include "paths/delay.h"
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class PenaltyBitmap final : public PathPolicy {
  public:
@@ -56,4 +56,4 @@ class PenaltyBitmap final : public PathPolicy {
   TypicalDelay delay_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace alm::transport {
+namespace alm::paths {
 namespace {
 
 constexpr double kChangeMax = 1.25;
@@ -83,4 +83,4 @@ void BssPaths::timed_out(std::uint8_t path) {
   batch_.clear();
 }
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -15,7 +15,7 @@
 #include "paths/policy.h"
 #include "paths/weights.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class BssPaths final : public PathPolicy {
  public:
@@ -49,4 +49,4 @@ class BssPaths final : public PathPolicy {
   double longest_ = 0;  // longest delay in this visit, in ns
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -3,7 +3,7 @@
 
 #include "base/time.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class TypicalDelay {
  public:
@@ -20,4 +20,4 @@ class TypicalDelay {
   double mean_ = 0;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

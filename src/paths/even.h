@@ -8,7 +8,7 @@
 
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class EvenPaths final : public PathPolicy {
  public:
@@ -35,4 +35,4 @@ class EvenPaths final : public PathPolicy {
   std::uint8_t latest_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

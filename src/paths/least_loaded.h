@@ -9,7 +9,7 @@
 
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class LeastLoadedPath final : public PathPolicy {
  public:
@@ -62,4 +62,4 @@ class LeastLoadedPath final : public PathPolicy {
   std::uint8_t latest_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

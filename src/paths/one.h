@@ -5,7 +5,7 @@
 
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class OnePath final : public PathPolicy {
  public:
@@ -14,4 +14,4 @@ class OnePath final : public PathPolicy {
   }
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

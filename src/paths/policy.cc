@@ -18,7 +18,7 @@
 #include "paths/recycled.h"
 #include "paths/rotate.h"
 
-namespace alm::transport {
+namespace alm::paths {
 namespace {
 
 constexpr std::uint32_t kMost = 32;
@@ -103,4 +103,4 @@ std::unique_ptr<PathPolicy> make_path_policy(const PathSetup& setup) {
   return std::make_unique<AssignedPath>(setup);
 }
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 // Bit p: path p.
 using PathSet = std::uint32_t;
@@ -75,4 +75,4 @@ std::unique_ptr<PathPolicy> make_path_policy(const PathSetup& setup);
 // The next path of the set after `path`, cyclically. Precondition: the set is not empty.
 std::uint8_t next_path(PathSet set, std::uint8_t path);
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -14,7 +14,7 @@
 #include "paths/bss.h"
 #include "paths/weights.h"
 
-namespace alm::transport {
+namespace alm::paths {
 namespace {
 
 // Paths as fluid pipes: each carries packets one after the other at a rate of its own (packets per
@@ -318,4 +318,4 @@ TEST_F(LateCompletions, Case3AllAreLate) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -5,7 +5,7 @@
 
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class RandomPaths final : public PathPolicy {
  public:
@@ -29,4 +29,4 @@ class RandomPaths final : public PathPolicy {
   std::uint64_t state_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -13,7 +13,7 @@
 #include "paths/delay.h"
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class RecycledPaths final : public PathPolicy {
  public:
@@ -57,4 +57,4 @@ class RecycledPaths final : public PathPolicy {
   TypicalDelay delay_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -3,7 +3,7 @@
 
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 class RotatedPaths final : public PathPolicy {
  public:
@@ -16,4 +16,4 @@ class RotatedPaths final : public PathPolicy {
   std::uint8_t latest_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cassert>
 
-namespace alm::transport {
+namespace alm::paths {
 
 PathWeights::PathWeights(std::uint32_t paths, std::uint32_t batch, double alpha, double change_max)
     : weights_(paths, 1.0), batch_(batch), alpha_(alpha), change_max_(change_max) {
@@ -55,4 +55,4 @@ void PathWeights::demote(std::uint8_t path, double keeps, PathSet usable) {
   }
 }
 
-}  // namespace alm::transport
+}  // namespace alm::paths

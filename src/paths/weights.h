@@ -21,7 +21,7 @@
 
 #include "paths/policy.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 constexpr double kAlpha = 0.95;  // 004, 4.3
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
@@ -53,4 +53,4 @@ class PathWeights {
   double alpha_, change_max_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths

@@ -48,7 +48,7 @@ struct Config {
   SendRule send_rule = SendRule::kEither;
   // Paths to each peer (paths/policy.h). With one path no policy runs.
   std::uint32_t paths = 1;
-  PathRule path_rule = PathRule::kOne;
+  paths::PathRule path_rule = paths::PathRule::kOne;
   std::uint32_t path_batch = 0;  // for bss; 0: a quarter of the paths
   bool yields = true;            // the window yields to others in the queues (yield.h)
   bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data

@@ -38,10 +38,10 @@
 // (`seen` in an ack), or a probe sent later has been answered. Resends form epochs: a resent packet
 // counts as lost again only on evidence newer than the latest resend.
 //
-// Paths. Where a rank uses several, a train stays on one (paths/policy.h chooses it), and losses are
-// found path by path (peer_paths.h); `seen` is then evidence about its own path alone. With n paths
-// one in n packets that come past a gap is answered at once. A probe goes by the path of the packet
-// that has been missing longest, the next one by another.
+// Paths. Where a rank uses several, a train stays on one (paths/policy.h chooses it), and losses
+// are found path by path (paths/peer_paths.h); `seen` is then evidence about its own path alone.
+// With n paths one in n packets that come past a gap is answered at once. A probe goes by the path
+// of the packet that has been missing longest, the next one by another.
 //
 // Agreeing. The last packet of a block is marked, and a probe holds the sizes that its sender sends
 // and expects. So unequal sizes show in the packets that come, or in the probe for those that do
@@ -76,11 +76,11 @@
 
 #include "base/rounds.h"
 #include "base/time.h"
+#include "paths/peer_paths.h"
 #include "transport/answer_time.h"
 #include "transport/config.h"
 #include "transport/crowd.h"
 #include "transport/emission.h"
-#include "transport/peer_paths.h"
 #include "transport/peer_queue.h"
 #include "transport/send_log.h"
 #include "transport/windows.h"
@@ -445,12 +445,12 @@ class Engine {
   // ---- the rest ----
 
   std::vector<Aside> asides_;
-  std::vector<PeerPaths> paths_;       // by peer; empty: one path
-  PeerId train_peer_ = 0;              // the peer that was sent to last
-  std::uint32_t small_turn_ = 0;       // which path small blocks take in the next exchange
-  std::optional<std::uint32_t> lost_;  // the lost rank that peers are told of
-  std::optional<PeerFailure> told_;    // a peer's notice that it has given up
-  std::optional<Mismatch> mismatch_;   // found, or told by a peer
+  std::vector<paths::PeerPaths> paths_;  // by peer; empty: one path
+  PeerId train_peer_ = 0;                // the peer that was sent to last
+  std::uint32_t small_turn_ = 0;         // which path small blocks take in the next exchange
+  std::optional<std::uint32_t> lost_;    // the lost rank that peers are told of
+  std::optional<PeerFailure> told_;      // a peer's notice that it has given up
+  std::optional<Mismatch> mismatch_;     // found, or told by a peer
   BlockSizes tail_sizes_, tail_recv_sizes_;
   // Block sizes of the tail, if not uniform.
   std::vector<std::uint64_t> tail_bytes_, tail_recv_bytes_;

@@ -270,7 +270,7 @@ bool Engine::emit_copy(base::Nanos now, Emission* out) {
       return true;
     }
     const std::uint32_t packet = *copy.packet;
-    if (packet < window->acked || window->sacked.has(packet - window->acked)) continue;
+    if (window->has_come(packet)) continue;
     fill_data(out, copy.peer, *window, packet, copy.exchange, tail);
     out->header.flags |= wire::kFlagAckSoon;
     ++counters_.data_retransmitted;

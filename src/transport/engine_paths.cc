@@ -1,5 +1,5 @@
 // Where this rank sends by several paths: which one a datagram takes, and what an acknowledgement
-// tells of each of them (peer_paths.h).
+// tells of each of them (paths/peer_paths.h).
 #include <algorithm>
 #include <cassert>
 
@@ -13,8 +13,8 @@ void Engine::make_paths() {
   assert(config_.reliability == Reliability::kSelectiveRepeat);
   paths_.reserve(peers_.size());
   for (PeerId id = 0; id < peers_.size(); ++id) {
-    paths_.emplace_back(PathSetup{config_.path_rule, config_.paths, config_.path_batch,
-                                  std::uint64_t{self_} * peers_.size() + id});
+    paths_.emplace_back(paths::PathSetup{config_.path_rule, config_.paths, config_.path_batch,
+                                         std::uint64_t{self_} * peers_.size() + id});
   }
 }
 
@@ -23,7 +23,7 @@ void Engine::begin_paths(const Rounds& rounds) {
   for (std::size_t i = 0; i < rounds.paths.size(); ++i) planned[rounds.send[i]] = rounds.paths[i];
   ++small_turn_;
   for (PeerId id = 0; id < peers_.size(); ++id) {
-    const bool assigned = config_.path_rule == PathRule::kAssigned;
+    const bool assigned = config_.path_rule == paths::PathRule::kAssigned;
     const std::uint32_t turn = assigned ? planned[id] : small_turn_ + self_ + id;
     paths_[id].begin(peers_[id].send.total, planned[id], turn);
   }
@@ -33,7 +33,7 @@ void Engine::begin_paths(const Rounds& rounds) {
 void Engine::choose_path(base::Nanos now, Emission* out) {
   if (!many_paths()) return;
   const PeerId id = out->peer;
-  PeerPaths& paths = paths_[id];
+  paths::PeerPaths& paths = paths_[id];
   out->header.path = paths.path_of_train(id == train_peer_, config_.grain_packets);
   train_peer_ = id;
   paths.sent(now, false, out->header.packet, out->header.path, false);
@@ -43,7 +43,7 @@ void Engine::choose_path(base::Nanos now, Emission* out) {
 
 // Chooses the path of a resend. True: it is resent because its path is silent.
 bool Engine::choose_path_again(base::Nanos now, Emission* out, bool tail) {
-  PeerPaths& paths = paths_[out->peer];
+  paths::PeerPaths& paths = paths_[out->peer];
   const auto flight = paths.flights(tail).take(out->header.packet);
   const std::uint8_t before = flight ? flight->path : 0;
   const bool silent = paths.is_silent(before);
@@ -54,7 +54,7 @@ bool Engine::choose_path_again(base::Nanos now, Emission* out, bool tail) {
 }
 
 void Engine::choose_path_of_probe(base::Nanos now, Emission* out, bool tail) {
-  PeerPaths& paths = paths_[out->peer];
+  paths::PeerPaths& paths = paths_[out->peer];
   out->header.path = paths.path_of_probe(now, tail);
 }
 
@@ -64,7 +64,7 @@ std::uint32_t Engine::resends_outstanding(PeerId id, const SendWindow& window, b
 
 std::uint32_t Engine::next_resend(PeerId id, const SendWindow& window, bool tail) const {
   if (!many_paths()) return window.next_resend();
-  const Flights::Flight* lost = paths_[id].flights(tail).first_lost();
+  const paths::Flights::Flight* lost = paths_[id].flights(tail).first_lost();
   return lost == nullptr ? window.next : lost->packet;
 }
 
@@ -73,7 +73,9 @@ std::uint32_t Engine::next_resend(PeerId id, const SendWindow& window, bool tail
 void Engine::settle_paths(base::Nanos now, PeerId id, bool tail, const wire::AckBody* body) {
   const SendWindow& window = tail ? asides_[id].tail : peers_[id].send;
   const bool evidence = body == nullptr || body->echo != 0 || body->seen != 0;
-  paths_[id].settle(now, tail, window, evidence, body == nullptr ? 0 : body->seen);
+  paths_[id].settle(
+      now, tail, [&](std::uint32_t packet) { return window.has_come(packet); }, evidence,
+      body == nullptr ? 0 : body->seen);
   // The latest probe alone: those before took other paths.
   const bool answers = body != nullptr && body->echo != 0 && body->echo == peers_[id].probe_number;
   if (!answers) return;
@@ -109,7 +111,7 @@ bool Engine::asks_back(base::Nanos now, PeerId id) const {
 
 std::size_t Engine::paths_bytes() const {
   std::size_t bytes = 0;
-  for (const PeerPaths& paths : paths_) bytes += paths.bytes();
+  for (const paths::PeerPaths& paths : paths_) bytes += paths.bytes();
   return bytes;
 }
 

@@ -89,6 +89,9 @@ struct SendWindow {
   Marks sacked;                     // bit i: packet acked + i
 
   bool exhausted() const { return next == total; }
+  bool has_come(std::uint32_t packet) const {
+    return packet < acked || (packet - acked < kSpanMax && sacked.has(packet - acked));
+  }
   bool may_advance(std::uint32_t span) const { return next < total && next - acked < span; }
   std::uint32_t outstanding() const { return next - acked - sacked.count(); }
   std::uint32_t resends_outstanding() const {

@@ -78,7 +78,7 @@
   X(Pack)                    \
   X(Unpack)
 
-namespace alm::io {
+namespace alm::messages {
 
 struct MpiApi {
 #define ALM_MPI_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
@@ -103,4 +103,4 @@ struct MpiApi {
   MPI_Errhandler errors_return{}, errors_are_fatal{};
 };
 
-}  // namespace alm::io
+}  // namespace alm::messages

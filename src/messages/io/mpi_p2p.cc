@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-namespace alm::io {
+namespace alm::messages {
 namespace {
 
 using transport::Exchange;
@@ -361,4 +361,4 @@ bool MpiP2p::ended() {
   return all_ended();
 }
 
-}  // namespace alm::io
+}  // namespace alm::messages

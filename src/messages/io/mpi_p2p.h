@@ -34,10 +34,10 @@
 #include "messages/turns.h"
 #include "transport/channel.h"
 
-namespace alm::io {
+namespace alm::messages {
 
 struct P2pOptions {
-  static constexpr std::uint64_t kChunkBytes = transport::MessageTurns::kChunkBytes;
+  static constexpr std::uint64_t kChunkBytes = messages::MessageTurns::kChunkBytes;
 
   std::uint64_t chunk_bytes = kChunkBytes;
   // A rank that waits for arrivals sends on after this time or the flow's patience, whichever is
@@ -111,7 +111,7 @@ class MpiP2p {
     std::uint64_t chunk_bytes = 0;
     bool clocked = false;
     std::chrono::nanoseconds unclocked{};
-    transport::MessageTurns turns;
+    messages::MessageTurns turns;
     std::chrono::steady_clock::time_point quiet_since;  // nothing has come or was sent since
     // One receive for each entry of rounds.recv, then the sends outstanding.
     std::vector<MPI_Request> requests;
@@ -155,4 +155,4 @@ class MpiP2p {
   MPI_Request drained_;  // receives messages after giving up
 };
 
-}  // namespace alm::io
+}  // namespace alm::messages

@@ -9,7 +9,7 @@
 #include "base/rounds.h"
 #include "messages/io/mpi_p2p_test_library.h"
 
-namespace alm::io {
+namespace alm::messages {
 namespace {
 
 using ::testing::ElementsAre;
@@ -492,4 +492,4 @@ TEST(MpiP2p, WhicheverCallFailsWhileGivingUpWhatStaysUnderWayIsKnown) {
 }
 
 }  // namespace
-}  // namespace alm::io
+}  // namespace alm::messages

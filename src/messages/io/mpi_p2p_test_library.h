@@ -19,7 +19,7 @@
 
 #include "messages/io/mpi_api.h"
 
-namespace alm::io {
+namespace alm::messages {
 
 class MpiTestLibrary {
  public:
@@ -340,4 +340,4 @@ inline MpiApi MpiTestLibrary::api() {
   return api;
 }
 
-}  // namespace alm::io
+}  // namespace alm::messages

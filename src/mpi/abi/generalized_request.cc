@@ -8,7 +8,7 @@
 namespace alm::mpi {
 
 struct GeneralizedRequest::State {
-  const io::MpiApi& api;
+  const messages::MpiApi& api;
   MpiOps& ops;
   CommHandle comm;
   std::shared_ptr<const std::atomic<bool>> freed;
@@ -18,7 +18,7 @@ struct GeneralizedRequest::State {
 };
 
 base::Result<std::unique_ptr<PendingRequest>> GeneralizedRequest::start(
-    const io::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
+    const messages::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
     std::shared_ptr<const std::atomic<bool>> freed) {
   std::shared_ptr<State> state(new State{api, ops, comm, std::move(freed), {}, {}, false});
   std::unique_ptr<GeneralizedRequest> made(new GeneralizedRequest(api, sleepers, state));

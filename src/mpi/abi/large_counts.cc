@@ -15,13 +15,13 @@ bool fits(std::int64_t value) {
   return value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max();
 }
 
-int refuse(const io::MpiApi& api, Word comm) {
+int refuse(const messages::MpiApi& api, Word comm) {
   with_words<int(Word, int)>(api.Comm_call_errhandler)(comm, MPI_ERR_COUNT);
   return MPI_ERR_COUNT;
 }
 
 // How many blocks a call on `comm` has; 0 for a communicator the library must report itself.
-std::size_t blocks_of(const io::MpiApi& api, Word comm) {
+std::size_t blocks_of(const messages::MpiApi& api, Word comm) {
   int inter = 0;
   int blocks = 0;
   if (with_words<int(Word, int*)>(api.Comm_test_inter)(comm, &inter) != MPI_SUCCESS) return 0;
@@ -48,7 +48,7 @@ class Narrowed {
 };
 
 template <class Form, class Types>
-int call_blocks(const io::MpiApi& api, Form* real, const void* send,
+int call_blocks(const messages::MpiApi& api, Form* real, const void* send,
                 const std::int64_t* send_counts, const std::int64_t* send_at, Types send_types,
                 void* recv, const std::int64_t* recv_counts, const std::int64_t* recv_at,
                 Types recv_types, Word comm) {
@@ -67,7 +67,7 @@ int call_blocks(const io::MpiApi& api, Form* real, const void* send,
 
 }  // namespace
 
-int alltoall(const io::MpiApi& api, const void* send, std::int64_t send_count, Word send_type,
+int alltoall(const messages::MpiApi& api, const void* send, std::int64_t send_count, Word send_type,
              void* recv, std::int64_t recv_count, Word recv_type, Word comm) {
   if (!fits(recv_count) || (send != MPI_IN_PLACE && !fits(send_count))) return refuse(api, comm);
   return with_words<entry::Alltoall<int>>(api.Alltoall)(
@@ -75,7 +75,7 @@ int alltoall(const io::MpiApi& api, const void* send, std::int64_t send_count, W
       comm);
 }
 
-int alltoallv(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
+int alltoallv(const messages::MpiApi& api, const void* send, const std::int64_t* send_counts,
               const std::int64_t* send_at, Word send_type, void* recv,
               const std::int64_t* recv_counts, const std::int64_t* recv_at, Word recv_type,
               Word comm) {
@@ -83,7 +83,7 @@ int alltoallv(const io::MpiApi& api, const void* send, const std::int64_t* send_
                      send_at, send_type, recv, recv_counts, recv_at, recv_type, comm);
 }
 
-int alltoallw(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
+int alltoallw(const messages::MpiApi& api, const void* send, const std::int64_t* send_counts,
               const std::int64_t* send_at, const void* send_types, void* recv,
               const std::int64_t* recv_counts, const std::int64_t* recv_at, const void* recv_types,
               Word comm) {

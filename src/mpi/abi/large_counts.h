@@ -10,14 +10,14 @@
 
 namespace alm::mpi::large_counts {
 
-int alltoall(const io::MpiApi& api, const void* send, std::int64_t send_count,
+int alltoall(const messages::MpiApi& api, const void* send, std::int64_t send_count,
              entry::Word send_type, void* recv, std::int64_t recv_count, entry::Word recv_type,
              entry::Word comm);
-int alltoallv(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
+int alltoallv(const messages::MpiApi& api, const void* send, const std::int64_t* send_counts,
               const std::int64_t* send_at, entry::Word send_type, void* recv,
               const std::int64_t* recv_counts, const std::int64_t* recv_at, entry::Word recv_type,
               entry::Word comm);
-int alltoallw(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
+int alltoallw(const messages::MpiApi& api, const void* send, const std::int64_t* send_counts,
               const std::int64_t* send_at, const void* send_types, void* recv,
               const std::int64_t* recv_counts, const std::int64_t* recv_at, const void* recv_types,
               entry::Word comm);

@@ -19,7 +19,7 @@ class AbiOps final : public MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
   // freed.
-  AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
+  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state));
 
   std::string library() const override;
   CommHandle world() const override;
@@ -65,7 +65,7 @@ class AbiOps final : public MpiOps {
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(CommHandle comm);
 
-  const io::MpiApi& api_;
+  const messages::MpiApi& api_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;

@@ -1,8 +1,8 @@
-#include "transport/peer_paths.h"
+#include "paths/peer_paths.h"
 
 #include <algorithm>
 
-namespace alm::transport {
+namespace alm::paths {
 namespace {
 
 // A smaller block gives no estimate of a path (004, 4.3.2), and its last packet decides.
@@ -125,21 +125,13 @@ void PeerPaths::sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint
   policy_->sent(path);
 }
 
-void PeerPaths::settle(base::Nanos now, bool tail, const SendWindow& window, bool evidence,
-                       std::uint32_t seen) {
-  Flights& flights = this->flights(tail);
-  if (flights.empty()) return;
-  flights.settle(window, [&](const Flights::Flight& flight) {
-    if (flight.resent) {
-      if (!flight.lost) policy_->gone(flight.path);
-      return;
-    }
-    answers(flight.path);
-    if (!flight.lost) policy_->delivered(flight.path, now - flight.sent);
-  });
-  if (!evidence) return;
-  if (seen > 0) flights.saw(seen - 1);
-  mark_lost(flights);
+void PeerPaths::delivered(base::Nanos now, const Flights::Flight& flight) {
+  if (flight.resent) {
+    if (!flight.lost) policy_->gone(flight.path);
+    return;
+  }
+  answers(flight.path);
+  if (!flight.lost) policy_->delivered(flight.path, now - flight.sent);
 }
 
 void PeerPaths::mark_lost(Flights& flights) {
@@ -214,4 +206,4 @@ std::size_t PeerPaths::bytes() const {
          rests_.capacity() * sizeof(Rest);
 }
 
-}  // namespace alm::transport
+}  // namespace alm::paths

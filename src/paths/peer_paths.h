@@ -10,6 +10,8 @@
 // makes it usable at once.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,9 +20,8 @@
 #include "base/time.h"
 #include "paths/policy.h"
 #include "paths/random.h"
-#include "transport/windows.h"
 
-namespace alm::transport {
+namespace alm::paths {
 
 // The packets of one block that have been sent and not acknowledged.
 class Flights {
@@ -35,13 +36,11 @@ class Flights {
   };
 
   void add(const Flight& flight) { flights_.push_back(flight); }
-  // Removes the packets that have come by `window`.
-  template <class Delivered>
-  void settle(const SendWindow& window, const Delivered& delivered) {
+  // Removes the packets that have come.
+  template <class Come, class Delivered>
+  void settle(const Come& has_come, const Delivered& delivered) {
     std::erase_if(flights_, [&](const Flight& flight) {
-      const bool come =
-          flight.packet < window.acked || (flight.packet - window.acked < kSpanMax &&
-                                           window.sacked.has(flight.packet - window.acked));
+      const bool come = has_come(flight.packet);
       if (come) {
         if (!flight.resent) prove(flight.path, flight.serial);
         delivered(flight);
@@ -108,10 +107,18 @@ class PeerPaths {
   void not_heard() { heard_ = false; }
   void sent(base::Nanos now, bool tail, std::uint32_t packet, std::uint8_t path, bool resent);
 
-  // An acknowledgement has come. `evidence`: it tells which packets were lost. `seen`: the receiver
-  // has seen the packet before this number; 0: it does not say.
-  void settle(base::Nanos now, bool tail, const SendWindow& window, bool evidence,
-              std::uint32_t seen);
+  // An acknowledgement has come. `has_come(packet)`: the packet of the block has come. `evidence`:
+  // the acknowledgement tells which packets were lost. `seen`: the receiver has seen the packet
+  // before this number; 0: it does not say.
+  template <class Come>
+  void settle(base::Nanos now, bool tail, const Come& has_come, bool evidence, std::uint32_t seen) {
+    Flights& flights = this->flights(tail);
+    if (flights.empty()) return;
+    flights.settle(has_come, [&](const Flights::Flight& flight) { delivered(now, flight); });
+    if (!evidence) return;
+    if (seen > 0) flights.saw(seen - 1);
+    mark_lost(flights);
+  }
   // The answer to the latest probe has come, and what it acknowledges is settled. `after`: how long
   // to wait for an answer; `most`: the longest rest of a silent path.
   void answered(base::Nanos now, bool tail, base::Nanos after, base::Nanos most);
@@ -144,7 +151,9 @@ class PeerPaths {
   std::uint8_t path_of_any();
   void answers(std::uint8_t path) { silent_ &= ~bit_of(path); }
   void silence(base::Nanos now, std::uint8_t path, base::Nanos after, base::Nanos most);
+  void delivered(base::Nanos now, const Flights::Flight& flight);
   void mark_lost(Flights& flights);
+
   std::uint32_t paths_;
   std::unique_ptr<PathPolicy> policy_;
   Flights block_, tail_;
@@ -182,4 +191,4 @@ class PeerPaths {
   base::Nanos probed_at_ = 0;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::paths
