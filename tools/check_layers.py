@@ -44,7 +44,7 @@ LAYERS: dict[str, set[str]] = {
         "routing",
         "topology",
     },
-    "tuning": {"plan", "model", "topology"},
+    "tuning": {"plan", "model"},
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {

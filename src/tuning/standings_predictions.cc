@@ -16,42 +16,36 @@
 #include <cmath>
 #include <limits>
 
-#include "tuning/trial.h"
-#include "tuning/trial_rules.h"
+#include "tuning/standings.h"
 
 namespace alm::tuning {
 
 using Rules = TrialRules;
 using base::ratio;
 
-void Trial::predicts(std::size_t way, base::Nanos time) {
-  ways_[way].predicted = time;
-  if (!decided() && calls_ == 0) begin();
-}
-
-bool Trial::has_predictions() const {
+bool Standings::has_predictions() const {
   return std::any_of(ways_.begin(), ways_.end(),
                      [](const Candidate& one) { return one.predicted > 0; });
 }
 
-std::size_t Trial::ways_seen() const {
+std::size_t Standings::ways_seen() const {
   return static_cast<std::size_t>(std::count_if(
-      ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.seen.empty(); }));
+      ways_.begin(), ways_.end(), [](const Candidate& one) { return !one.seen.none(); }));
 }
 
 // One sighting alone may be late, or cold. A single way that is faster than predicted is so all the
 // more beside the others.
-bool Trial::predictions_hold() const {
+bool Standings::predictions_hold() const {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
   std::size_t ways = 0;
   std::size_t sightings = 0;  // of them
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (ways_[way].predicted == 0 || ways_[way].seen.empty()) continue;
+    if (ways_[way].predicted == 0 || ways_[way].seen.none()) continue;
     const double times = ratio(time(way), ways_[way].predicted);
     least = std::min(least, times);
     most = std::max(most, times);
-    sightings += ways_[way].seen.size();
+    sightings += ways_[way].seen.count();
     ++ways;
   }
   if (ways == 0) return has_predictions();
@@ -59,20 +53,17 @@ bool Trial::predictions_hold() const {
   return most <= Rules::kSurprise * least;
 }
 
-bool Trial::trusts() const { return calls_ < Rules::kTrusting && predictions_hold(); }
-
-// The only sighting in this trial took much longer than predicted.
-bool Trial::surprised() const {
+bool Standings::surprised() const {
   const Candidate& best = ways_[fastest()];
-  return ways_seen() == 1 && best.seen.size() == 1 && best.predicted > 0 &&
+  return ways_seen() == 1 && best.seen.count() == 1 && best.predicted > 0 &&
          ratio(least(), best.predicted) > Rules::kSurprise;
 }
 
-bool Trial::seems_late(std::size_t way) const {
+bool Standings::seems_late(std::size_t way) const {
   const Candidate& candidate = ways_[way];
   const std::size_t best = fastest();
   const base::Nanos of_best = ways_[best].predicted;
-  if (candidate.seen.size() != 1 || way == best || candidate.predicted >= of_best) return false;
+  if (candidate.seen.count() != 1 || way == best || candidate.predicted >= of_best) return false;
   if (candidate.predicted <= 0) return false;
   const double usual = ratio(least(), of_best);
   return ratio(time(way), candidate.predicted) > Rules::kSurprise * usual;
@@ -80,7 +71,7 @@ bool Trial::seems_late(std::size_t way) const {
 
 // What a way that seems late is expected to take, in calls of the best: between what it took and
 // what was predicted.
-double Trial::between(std::size_t way) const {
+double Standings::between(std::size_t way) const {
   const double predicted = ratio(ways_[way].predicted, ways_[fastest()].predicted);
   return std::sqrt(predicted * ratio(time(way), least()));
 }
@@ -88,7 +79,7 @@ double Trial::between(std::size_t way) const {
 // What a way not seen is expected to take, in calls of the best, at least one. Where the best takes
 // longer than predicted, either all do, or others are better than they seem beside it. In the first
 // calls of a program it is all; later it lies in between, so that no way waits for ever.
-double Trial::foreseen(std::size_t way) const {
+double Standings::foreseen(std::size_t way) const {
   const base::Nanos predicted = ways_[way].predicted;
   const base::Nanos of_best = ways_[fastest()].predicted;
   const double absolute = ratio(predicted, least());
