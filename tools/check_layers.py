@@ -14,7 +14,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# `mpi` and `capi` name the topology: plan's interface hands out and takes clusters.
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "topology": set(),
@@ -47,17 +46,8 @@ LAYERS: dict[str, set[str]] = {
     "tuning": {"plan", "model"},
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
-    "carrier": {
-        "execute",
-        "node",
-        "plan",
-        "topology",
-        "messages",
-        "transport",
-        "transport/io",
-        "wire",
-    },
-    "mpi": {
+    "carrier": {"execute", "node", "plan", "topology", "messages", "transport", "transport/io"},
+    "job": {
         "tuning",
         "model",
         "carrier",
@@ -68,8 +58,24 @@ LAYERS: dict[str, set[str]] = {
         "transport",
         "transport/io",
     },
-    "mpi/abi": {"mpi", "carrier", "messages/io", "transport", "transport/io"},
-    "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
+    "meeting": {"job", "plan", "topology", "transport", "transport/io"},
+    "ways": {"meeting", "tuning", "model", "carrier", "plan", "topology"},
+    "courier": {"ways", "meeting", "job", "tuning", "carrier", "execute", "plan", "transport"},
+    "communicator": {
+        "courier",
+        "ways",
+        "meeting",
+        "job",
+        "tuning",
+        "carrier",
+        "node",
+        "plan",
+        "topology",
+        "transport/io",
+    },
+    "session": {"communicator", "ways", "job", "tuning", "model", "plan"},
+    "mpi/abi": {"session", "job", "carrier", "messages/io", "transport/io"},
+    "capi": {"communicator", "job"},
     "bindings": {
         "capi",
         "execute",

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "carrier/point_to_point.h"
+#include "job/ops.h"
 #include "messages/io/mpi_p2p.h"
-#include "mpi/ops.h"
 
 namespace alm::mpi {
 
@@ -47,7 +47,7 @@ class Messages final : public carrier::PointToPoint {
  public:
   // `comm` is freed in the end. `api` and `unended` outlive this.
   Messages(const messages::MpiApi& api, UnendedMessages& unended, MPI_Comm comm,
-           std::uint32_t ranks, std::uint32_t self, RankName name,
+           std::uint32_t ranks, std::uint32_t self, job::RankName name,
            const messages::P2pOptions& options);
   ~Messages() override;
   Messages(const Messages&) = delete;
@@ -67,7 +67,7 @@ class Messages final : public carrier::PointToPoint {
 
   UnendedMessages& unended_;
   std::uint32_t self_;
-  RankName name_;
+  job::RankName name_;
   std::unique_ptr<MessagesInFlight> flight_;
 };
 
