@@ -23,7 +23,8 @@ LAYERS: dict[str, set[str]] = {
     "plan": {"schedule", "routing", "model", "topology"},
     "wire": set(),
     "paths": set(),
-    "transport": {"paths", "wire"},
+    "clocks": set(),
+    "transport": {"clocks", "paths", "wire"},
     "transport/io": {"transport", "wire"},
     "messages": set(),
     "messages/io": {"messages", "transport"},
@@ -100,6 +101,7 @@ LAYERS: dict[str, set[str]] = {
 PURE = {
     "wire",
     "paths",
+    "clocks",
     "transport",
     "messages",
     "probe",

@@ -167,7 +167,9 @@ std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
 }
 const std::optional<PeerFailure>& Channel::told() const { return impl_->engine.silence().told(); }
 void Channel::was_deaf(base::Nanos time) { impl_->engine.silence().was_deaf(time); }
-std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const { return impl_->engine.ahead(peer); }
+std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const {
+  return impl_->engine.attendance().ahead(peer, impl_->engine.numbers());
+}
 
 base::Nanos Channel::not_entered_at(PeerId peer) const {
   return impl_->engine.not_entered_at(peer);

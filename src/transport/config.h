@@ -50,7 +50,7 @@ struct Config {
   std::uint32_t paths = 1;
   paths::PathRule path_rule = paths::PathRule::kOne;
   std::uint32_t path_batch = 0;  // for bss; 0: a quarter of the paths
-  bool yields = true;            // the window yields to others in the queues (yield.h)
+  bool yields = true;            // the window yields to others in the queues (clocks/yield.h)
   bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered

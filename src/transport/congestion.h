@@ -1,5 +1,5 @@
 // The window of the running exchange, and what losses make of it: whether they show that others are
-// in the queues (crowd.h), and how the window yields then (yield.h).
+// in the queues (clocks/crowd.h), and how the window yields then (clocks/yield.h).
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "base/time.h"
+#include "clocks/crowd.h"
+#include "clocks/send_log.h"
+#include "clocks/yield.h"
 #include "transport/config.h"
-#include "transport/crowd.h"
-#include "transport/send_log.h"
-#include "transport/yield.h"
 
 namespace alm::transport {
 
@@ -59,7 +59,7 @@ class Congestion {
   bool lossy() const { return lossy_; }
   bool was_lossy() const { return was_lossy_; }  // the exchange before
   bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
-  const SendLog& sends() const { return sends_; }
+  const clocks::SendLog& sends() const { return sends_; }
 
  private:
   // What this rank gets of the link, by what it has sent last.
@@ -74,9 +74,9 @@ class Congestion {
     return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
   }
 
-  Yield yield_;
-  SendLog sends_;
-  Crowd crowd_;
+  clocks::Yield yield_;
+  clocks::SendLog sends_;
+  clocks::Crowd crowd_;
   base::Nanos limit_time_, latency_;
   bool yields_;
   bool lossy_ = false, was_lossy_ = false;

@@ -1,6 +1,6 @@
 // How long the timers of a rank run (engine.h lists them). They count cycles of the schedule as the
 // exchange really runs, J, which is what exchanges take longer than their packets need, and the
-// time that peers take to answer (answer_time.h).
+// time that peers take to answer (clocks/answer_time.h).
 //
 // `yields` says whether the window yields to others: what is lost in others' queues is to be found
 // soon, and what exchanges take longer there is no skew.
@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "transport/answer_time.h"
+#include "clocks/answer_time.h"
 #include "transport/config.h"
 
 namespace alm::transport {
@@ -55,8 +55,8 @@ class Delays {
     const base::Nanos smoothed = jitter_ + (std::min(excess, jitter_most_) - jitter_) / 4;
     jitter_ = std::max(jitter_least_, smoothed);
   }
-  AnswerTime& answers() { return answers_; }
-  const AnswerTime& answers() const { return answers_; }
+  clocks::AnswerTime& answers() { return answers_; }
+  const clocks::AnswerTime& answers() const { return answers_; }
 
   base::Nanos cycle() const { return cycle_; }
   base::Nanos ack(bool running, bool yields) const {
@@ -102,7 +102,7 @@ class Delays {
 
   base::Nanos cycle_ = 0;  // measured, at least the nominal one
   base::Nanos jitter_;     // J
-  AnswerTime answers_;
+  clocks::AnswerTime answers_;
   base::Nanos jitter_least_, jitter_most_, round_trip_, least_, idle_ack_, idle_probe_, keep_alive_;
   NominalTimes nominal_;
   base::Nanos started_ = 0, last_wrap_ = 0;

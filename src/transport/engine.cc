@@ -22,7 +22,8 @@ EngineState::EngineState(const Config& config, PeerId self, std::uint32_t peers)
       congestion_(config),
       pace_(config),
       sizes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
-      steps_(config),
+      steps_(config.packet_time, config.round_trip,
+             config.pace > 0 ? std::optional(config.pace_burst_packets) : std::nullopt),
       delays_(config),
       asides_(peers),
       paths_(config, self, peers),
@@ -149,7 +150,12 @@ void Engine::make_ready(PeerId id) {
 
 bool Engine::next(base::Nanos now, Emission* out) {
   if (abandoned_) return emit_notice(out);
-  if (now >= next_timer_) scan_timers(now);
+  if (now >= next_timer_) {
+    next_timer_ = base::kNever;
+    for (PeerId id = 0; id < peers_.size(); ++id) {
+      if (id != self_) timer_at(scan_peer(now, id));
+    }
+  }
   return emit_ack(out) || emit_elsewhere(out) || emit_resend(now, out) || emit_probe(now, out) ||
          emit_data(now, out);
 }

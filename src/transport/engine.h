@@ -7,12 +7,12 @@
 // count of unacknowledged packets takes over where nothing comes back. eta is clamped at 0: what a
 // rank receives while it is late goes into a bank of at most 4 W, and every second arrival gives
 // one packet back, so that the bank never releases a burst. Losses mean that others are in the
-// queues, unless this rank has its full speed (crowd.h); then W falls below what the cluster file
-// allows (yield.h), and the bank has no bound: with few packets under way, the job would stop if
-// those in the bank of a late rank were lost to it.
+// queues, unless this rank has its full speed (clocks/crowd.h); then W falls below what the cluster
+// file allows (clocks/yield.h), and the bank has no bound: with few packets under way, the job
+// would stop if those in the bank of a late rank were lost to it.
 //
 // Uneven blocks are sent in steps instead, so that no port gets more than it carries; there steps
-// of the schedule, idle ones included, take the place of packets (step_clock.h).
+// of the schedule, idle ones included, take the place of packets (clocks/step_clock.h).
 //
 // A block may be withheld at the start, because it is not there yet. Its peer is skipped in the
 // order of sending until make_ready(); its round does not end before.
@@ -47,13 +47,14 @@
 // and expects. So unequal sizes show in the packets that come, or in the probe for those that do
 // not. A rank that sees both sizes tells all ranks, and the exchange ends for all.
 //
-// Timers. P, the patience, is two round trips as measured from what is sent anyway (answer_time.h):
-// a rank asks after P for a packet that is missing within a train, and later for a train that is
-// missing. A cycle = partners x train x packet time, measured as the exchange goes. J is the time
-// per cycle by which exchanges take longer than their packets need (scheduling, skew), measured
-// over earlier exchanges that lost nothing, at least Config::timer_jitter. Timers rest on J where
-// the round trip is not known or a peer has not begun. While W yields, J counts as at most a
-// quarter of a cycle or Config::timer_jitter, because waiting for others in a queue is not skew:
+// Timers. P, the patience, is two round trips as measured from what is sent anyway
+// (clocks/answer_time.h): a rank asks after P for a packet that is missing within a train, and
+// later for a train that is missing. A cycle = partners x train x packet time, measured as the
+// exchange goes. J is the time per cycle by which exchanges take longer than their packets need
+// (scheduling, skew), measured over earlier exchanges that lost nothing, at least
+// Config::timer_jitter. Timers rest on J where the round trip is not known or a peer has not begun.
+// While W yields, J counts as at most a quarter of a cycle or Config::timer_jitter, because waiting
+// for others in a queue is not skew:
 //   delayed ack   1 cycle + 2 J while an exchange runs, 1 cycle + 25 ms after it
 //   probe         R + 2 cycles + 4 J while packets are unacknowledged; R + 4 cycles + 100 ms after
 //                 the exchange (the receiver that misses something asks); R + 3 cycles + 6 J while
@@ -83,6 +84,12 @@
 #include "wire/header.h"
 
 namespace alm::transport {
+
+// Prefetches the cache lines of what lies there.
+inline void fetch_lines(const void* from, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(from);
+  for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
+}
 
 class Engine : private EngineReceiving {
  public:
@@ -162,7 +169,6 @@ class Engine : private EngineReceiving {
   const std::optional<Mismatch>& mismatch() const { return disputes_.mismatch(); }
 
   Attendance& attendance() { return attendance_; }
-  std::optional<Ahead> ahead(PeerId peer) const { return attendance_.ahead(peer, numbers_); }
   // When the peer last said that it has not entered the running exchange; 0: never.
   base::Nanos not_entered_at(PeerId peer) const {
     return numbers_.running() ? attendance_.not_entered_at(peer) : 0;
@@ -193,16 +199,11 @@ class Engine : private EngineReceiving {
   }
 
  private:
-  static void fetch_lines(const void* from, std::size_t bytes) {
-    const auto* at = static_cast<const char*>(from);
-    for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
-  }
   // engine.cc
   std::uint64_t begin_blocks(base::Nanos now, std::span<const std::uint8_t> withheld);
   void begin_window(base::Nanos now, bool even, std::uint64_t largest, std::size_t partners);
 
   // engine_timers.cc
-  void scan_timers(base::Nanos now);
   base::Nanos scan_peer(base::Nanos now, PeerId id);
   base::Nanos probe_delay(PeerId id) const;
   base::Nanos wait_delay(PeerId id) const;

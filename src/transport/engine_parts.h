@@ -13,6 +13,8 @@
 
 #include "base/rounds.h"
 #include "base/time.h"
+#include "clocks/receive_clock.h"
+#include "clocks/step_clock.h"
 #include "transport/attendance.h"
 #include "transport/config.h"
 #include "transport/congestion.h"
@@ -26,11 +28,9 @@
 #include "transport/peer.h"
 #include "transport/peer_queue.h"
 #include "transport/probes.h"
-#include "transport/receive_clock.h"
 #include "transport/round_turns.h"
 #include "transport/silence.h"
 #include "transport/sizes.h"
-#include "transport/step_clock.h"
 #include "transport/trains.h"
 #include "wire/control.h"
 #include "wire/header.h"
@@ -88,7 +88,7 @@ class EngineState {
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
   // for a peer that waits for this rank's tail.
   std::uint32_t resends_ = 0, tail_resends_ = 0;
-  ReceiveClock clock_;
+  clocks::ReceiveClock clock_;
   Congestion congestion_;
   Pace pace_;
   std::uint64_t cycle_packets_ = 1;  // packets between two turns of a partner
@@ -98,7 +98,7 @@ class EngineState {
   base::Nanos next_step_at_ = base::kNever;
   Sizes sizes_;
   Trains trains_;
-  StepClock steps_;
+  clocks::StepClock steps_;
   Delays delays_;
   OwedAcks acks_;
   Probes probes_;

@@ -111,7 +111,7 @@ void EngineSending::fill_data(Emission* out, PeerId id, const SendWindow& window
   acks_.pay(&peer, exchange);
 }
 
-// ---- in the steps of a schedule made for uneven blocks (trains.h, step_clock.h)
+// ---- in the steps of a schedule made for uneven blocks (trains.h, clocks/step_clock.h)
 
 bool EngineSending::emit_step(base::Nanos now, Emission* out) {
   next_step_at_ = base::kNever;
@@ -152,8 +152,8 @@ bool EngineSending::emit_late(base::Nanos now, Emission* out) {
 }
 
 bool EngineSending::step_allowed(base::Nanos now, std::uint64_t step) {
-  const StepClock::UnderWay under_way{congestion_.window(), send_left_, unacked_ - tail_unacked_,
-                                      trains_.passed()};
+  const clocks::StepClock::UnderWay under_way{congestion_.window(), send_left_,
+                                              unacked_ - tail_unacked_, trains_.passed()};
   return steps_.allows(now, step, under_way, &next_step_at_);
 }
 

@@ -57,13 +57,6 @@ base::Nanos Engine::unmoved_until(base::Nanos now) const {
          static_cast<base::Nanos>(std::min(recv_left_ * 3 / 4, kGatherPacketsMax)) * frame_time_;
 }
 
-void Engine::scan_timers(base::Nanos now) {
-  next_timer_ = base::kNever;
-  for (PeerId id = 0; id < peers_.size(); ++id) {
-    if (id != self_) timer_at(scan_peer(now, id));
-  }
-}
-
 base::Nanos Engine::scan_peer(base::Nanos now, PeerId id) {
   const Peer& peer = peers_[id];
   base::Nanos due = base::kNever;

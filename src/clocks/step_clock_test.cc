@@ -1,8 +1,8 @@
-#include "transport/step_clock.h"
+#include "clocks/step_clock.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::clocks {
 namespace {
 
 constexpr base::Nanos kPacket = 1000 * base::kMicrosecond;
@@ -17,11 +17,6 @@ class StepClockTest : public testing::Test {
     rounds_.arrivals = {{1, 2, 100}, {2, 1, 300}};
     clock_.begin(0, rounds_, 200);
   }
-  static StepClock make() {
-    Config config;
-    config.packet_time = kPacket;
-    return StepClock(config);
-  }
   bool allows(base::Nanos now, std::uint64_t step, std::uint64_t sent = 0,
               std::uint64_t unacknowledged = 0) {
     wait_until_ = base::kNever;
@@ -29,7 +24,7 @@ class StepClockTest : public testing::Test {
   }
 
   base::Rounds rounds_;
-  StepClock clock_ = make();
+  StepClock clock_{kPacket, 0, std::nullopt};
   std::vector<std::size_t> passed_;
   base::Nanos wait_until_ = base::kNever;
 };
@@ -98,4 +93,4 @@ TEST_F(StepClockTest, ALateTrainTakesStepsThatWouldBeIdle) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::clocks

@@ -13,7 +13,7 @@
 
 #include "base/time.h"
 
-namespace alm::transport {
+namespace alm::clocks {
 
 class AnswerTime {
  public:
@@ -40,4 +40,4 @@ class AnswerTime {
   base::Nanos late_ = 0;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

@@ -14,21 +14,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/rounds.h"
 #include "base/time.h"
-#include "transport/config.h"
 
-namespace alm::transport {
+namespace alm::clocks {
 
 class StepClock {
  public:
-  explicit StepClock(const Config& config)
-      : packet_time_(config.packet_time),
-        round_trip_(config.round_trip),
-        paced_(config.pace > 0),
-        burst_(config.pace_burst_packets) {}
+  // `packet_time`: of a full frame on the host link; `round_trip`: to the farthest peer, 0: not
+  // known. `burst`: of a rank that is paced; nothing: it is not.
+  StepClock(base::Nanos packet_time, base::Nanos round_trip, std::optional<std::uint32_t> burst)
+      : packet_time_(packet_time), round_trip_(round_trip), burst_(burst) {}
 
   // An exchange begins, in which this rank sends so many packets. `rounds` must outlive it.
   void begin(base::Nanos now, const base::Rounds& rounds, std::uint64_t packets);
@@ -99,7 +98,7 @@ class StepClock {
     return anchor_at_ + static_cast<base::Nanos>(step) * packet_time_;
   }
   base::Nanos lead(std::uint32_t window) const {
-    return static_cast<base::Nanos>(paced_ ? burst_ : window) * packet_time_ / 2;
+    return static_cast<base::Nanos>(burst_.value_or(window)) * packet_time_ / 2;
   }
   // What far peers know of each other is as old as the route between them is long.
   std::uint64_t ahead_most(std::uint32_t window) const {
@@ -121,8 +120,7 @@ class StepClock {
   base::Nanos anchor_at_ = 0;  // the time of step 0; moved when this rank falls behind
   std::uint64_t steps_ = 0, packets_ = 0;
   base::Nanos packet_time_, round_trip_;
-  bool paced_;
-  std::uint32_t burst_;
+  std::optional<std::uint32_t> burst_;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace alm::transport {
+namespace alm::clocks {
 
 class ReceiveClock {
  public:
@@ -59,4 +59,4 @@ class ReceiveClock {
   bool spare_ = false;  // one packet from the bank may be sent beyond the window
 };
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

@@ -1,8 +1,8 @@
-#include "transport/send_log.h"
+#include "clocks/send_log.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::clocks {
 namespace {
 
 constexpr std::uint32_t kPeers = 4;
@@ -56,4 +56,4 @@ TEST(SendLog, BeginsAnewWithAnExchange) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::clocks

@@ -1,8 +1,8 @@
-#include "transport/yield.h"
+#include "clocks/yield.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::clocks {
 namespace {
 
 constexpr std::uint32_t kFull = 16;
@@ -128,4 +128,4 @@ TEST(Yield, HoldsFromExchangeToExchangeUntilForgotten) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::clocks

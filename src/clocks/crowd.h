@@ -15,7 +15,7 @@
 
 #include "base/time.h"
 
-namespace alm::transport {
+namespace alm::clocks {
 
 class Crowd {
  public:
@@ -48,4 +48,4 @@ class Crowd {
   std::uint64_t since_calm_ = std::numeric_limits<std::uint64_t>::max() / 2;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

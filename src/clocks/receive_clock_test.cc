@@ -1,8 +1,8 @@
-#include "transport/receive_clock.h"
+#include "clocks/receive_clock.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::clocks {
 namespace {
 
 TEST(ReceiveClock, WhatComesMakesRoomForWhatIsSent) {
@@ -54,4 +54,4 @@ TEST(ReceiveClock, GivesBackAPacketBeyondAWindowOfOne) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::clocks

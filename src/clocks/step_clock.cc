@@ -1,6 +1,6 @@
-#include "transport/step_clock.h"
+#include "clocks/step_clock.h"
 
-namespace alm::transport {
+namespace alm::clocks {
 
 void StepClock::begin(base::Nanos now, const base::Rounds& rounds, std::uint64_t packets) {
   trains_ = rounds.trains;
@@ -52,4 +52,4 @@ void StepClock::count_deliveries(const UnderWay& under_way) {
   }
 }
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

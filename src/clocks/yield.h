@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace alm::transport {
+namespace alm::clocks {
 
 class Yield {
  public:
@@ -65,4 +65,4 @@ class Yield {
   std::uint64_t doubt_left_ = 0;  // packets to send until a loss counts as a first one again
 };
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

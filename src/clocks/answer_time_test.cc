@@ -1,8 +1,8 @@
-#include "transport/answer_time.h"
+#include "clocks/answer_time.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::clocks {
 namespace {
 
 using base::kMicrosecond;
@@ -54,4 +54,4 @@ TEST(AnswerTime, TimersDoNoBetter) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::clocks

@@ -15,7 +15,7 @@
 #include "base/rounds.h"
 #include "base/time.h"
 
-namespace alm::transport {
+namespace alm::clocks {
 
 class SendLog {
  public:
@@ -59,4 +59,4 @@ class SendLog {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::clocks

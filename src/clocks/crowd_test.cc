@@ -1,8 +1,8 @@
-#include "transport/crowd.h"
+#include "clocks/crowd.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::clocks {
 namespace {
 
 constexpr base::Nanos kAlone = 1000;
@@ -67,4 +67,4 @@ TEST(Crowd, RemembersFromExchangeToExchange) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::clocks
