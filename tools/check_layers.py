@@ -23,17 +23,32 @@ LAYERS: dict[str, set[str]] = {
     "model": {"topology", "wire"},
     "plan": {"schedule", "routing", "model", "topology"},
     "wire": set(),
-    "transport": {"wire"},
+    "paths": set(),
+    "clocks": set(),
+    "transport": {"clocks", "paths", "wire"},
     "transport/io": {"transport", "wire"},
+    "messages": set(),
+    "messages/io": {"messages", "transport"},
     "probe": {"wire"},
     "probe/io": {"probe", "transport/io"},
     "sim": {"routing", "topology"},
     "emulate": {"sim", "topology"},
-    "harness": {"probe", "execute", "plan", "sim", "transport", "wire", "routing", "topology"},
+    "harness": {
+        "probe",
+        "execute",
+        "plan",
+        "sim",
+        "messages",
+        "transport",
+        "paths",
+        "wire",
+        "routing",
+        "topology",
+    },
     "tuning": {"plan", "model"},
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
-    "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io"},
+    "carrier": {"execute", "node", "plan", "topology", "messages", "transport", "transport/io"},
     "job": {
         "tuning",
         "model",
@@ -61,7 +76,7 @@ LAYERS: dict[str, set[str]] = {
         "transport/io",
     },
     "session": {"communicator", "ways", "job", "tuning", "model", "plan"},
-    "mpi/abi": {"session", "job", "carrier", "transport/io"},
+    "mpi/abi": {"session", "job", "carrier", "messages/io", "transport/io"},
     "capi": {"communicator", "job"},
     "bindings": {
         "capi",
@@ -74,6 +89,7 @@ LAYERS: dict[str, set[str]] = {
         "model",
         "routing",
         "topology",
+        "messages",
         "transport",
         "transport/io",
         "wire",
@@ -84,7 +100,10 @@ LAYERS: dict[str, set[str]] = {
 # operating system comes in as a value.
 PURE = {
     "wire",
+    "paths",
+    "clocks",
     "transport",
+    "messages",
     "probe",
     "schedule",
     "routing",
@@ -130,10 +149,8 @@ def check_include(source: Path, module: str, own: str | None, system: str | None
             return f'"{own}": {module} must not use {target}; it may use {allowed}'
         return None
     assert system is not None
-    if MPI_HEADER.fullmatch(system):
-        io_file = module == "transport/io" and source.name.startswith("mpi_")
-        if module != "mpi/abi" and not io_file:
-            return f"<{system}>: only src/mpi/abi and src/transport/io/mpi_* know MPI"
+    if MPI_HEADER.fullmatch(system) and module not in {"mpi/abi", "messages/io"}:
+        return f"<{system}>: only src/mpi/abi and src/messages/io know MPI"
     if PYTHON_HEADER.fullmatch(system) and module != "bindings":
         return f"<{system}>: only src/bindings knows Python"
     # A test may hold a file or a clock; the module may not.

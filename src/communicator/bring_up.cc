@@ -409,7 +409,7 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
   if (members_.routes.known()) peers.tuples = members_.routes.tuples;
   if (job_.options.path_policy == "assigned" &&
       !meeting::assigns_paths(job_.options, members_.routes)) {
-    peers.config.path_rule = transport::PathRule::kLeastLoaded;
+    peers.config.path_rule = paths::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
   for (const meeting::PeerRecord& record : leaders) {

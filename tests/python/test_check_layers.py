@@ -61,7 +61,7 @@ def test_a_bad_include_is_rejected(name: str, include: str, complaint: str, tmp_
     [
         ("transport/engine.cc", '"wire/header.h"'),
         ("transport/io/endpoint.cc", "<sys/socket.h>"),
-        ("transport/io/mpi_p2p.cc", "<mpi.h>"),
+        ("messages/io/mpi_p2p.cc", "<mpi.h>"),
         ("job/init.cc", '"transport/io/driver.h"'),
         ("bindings/module.cc", "<nanobind/nanobind.h>"),
         ("topology/cluster.cc", '"base/result.h"'),

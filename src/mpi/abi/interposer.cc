@@ -34,7 +34,7 @@ class Inside {
 // What finish() exchanged over MPI may have begun connections that are still being made.
 constexpr base::Nanos kSettling = 200 * base::kMillisecond;
 
-void settle(const io::MpiApi& api) {
+void settle(const messages::MpiApi& api) {
   const base::Nanos until = io::monotonic_now() + kSettling;
   while (io::monotonic_now() < until) {
     int found = 0;

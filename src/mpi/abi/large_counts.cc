@@ -16,7 +16,7 @@ bool fits(std::int64_t value) {
 }
 
 // How many blocks a call on `comm` has; 0 for a communicator the library must report itself.
-std::size_t blocks_of(const io::MpiApi& api, Word comm) {
+std::size_t blocks_of(const messages::MpiApi& api, Word comm) {
   int inter = 0;
   int blocks = 0;
   if (with_words<int(Word, int*)>(api.Comm_test_inter)(comm, &inter) != MPI_SUCCESS) return 0;
@@ -27,7 +27,7 @@ std::size_t blocks_of(const io::MpiApi& api, Word comm) {
 
 }  // namespace
 
-int refuse(const io::MpiApi& api, Word comm) {
+int refuse(const messages::MpiApi& api, Word comm) {
   with_words<int(Word, int)>(api.Comm_call_errhandler)(comm, MPI_ERR_COUNT);
   return MPI_ERR_COUNT;
 }
@@ -37,7 +37,7 @@ bool fit(const entry::Arguments& given) {
 }
 
 std::optional<entry::BlockArguments> narrowed(
-    const io::MpiApi& api, const entry::BlockArguments& given,
+    const messages::MpiApi& api, const entry::BlockArguments& given,
     const std::function<const int*(std::vector<int>)>& keep) {
   const std::size_t blocks = blocks_of(api, given.comm);
   entry::BlockArguments out = given;

@@ -9,17 +9,17 @@
 #include <optional>
 #include <vector>
 
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/entry.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi::large_counts {
 
 bool fit(const entry::Arguments& given);
 // The same with arrays of ints, which `keep` holds; nothing: a value does not fit.
 std::optional<entry::BlockArguments> narrowed(
-    const io::MpiApi& api, const entry::BlockArguments& given,
+    const messages::MpiApi& api, const entry::BlockArguments& given,
     const std::function<const int*(std::vector<int>)>& keep);
 // Raises the error of counts that do not fit.
-int refuse(const io::MpiApi& api, entry::Word comm);
+int refuse(const messages::MpiApi& api, entry::Word comm);
 
 }  // namespace alm::mpi::large_counts
