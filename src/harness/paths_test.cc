@@ -10,8 +10,8 @@
 namespace alm::harness {
 namespace {
 
+using paths::PathRule;
 using topology::Cluster;
-using transport::PathRule;
 
 constexpr PathRule kAdaptive[] = {PathRule::kLeastLoaded, PathRule::kBss, PathRule::kHsam,
                                   PathRule::kRecycled, PathRule::kBitmap};

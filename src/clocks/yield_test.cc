@@ -1,0 +1,131 @@
+#include "clocks/yield.h"
+
+#include <gtest/gtest.h>
+
+namespace alm::clocks {
+namespace {
+
+constexpr std::uint32_t kFull = 16;
+constexpr std::uint64_t kCyclePackets = 31;
+
+Yield full_yield() {
+  Yield yield;
+  yield.begin(kFull, kCyclePackets);
+  return yield;
+}
+
+void send(Yield& yield, std::uint64_t packets) {
+  for (std::uint64_t i = 0; i < packets; ++i) yield.sent();
+}
+
+TEST(Yield, KeepsTheFullWindowWhileNothingIsLost) {
+  Yield yield = full_yield();
+  send(yield, 1000 * kCyclePackets);
+  EXPECT_EQ(yield.window(), kFull);
+  EXPECT_FALSE(yield.yielding());
+}
+
+TEST(Yield, ForgivesASingleLoss) {
+  Yield yield = full_yield();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(yield.lost());
+    send(yield, 16 * kCyclePackets);
+  }
+  EXPECT_EQ(yield.window(), kFull);
+}
+
+TEST(Yield, ASecondLossWithinSixteenCyclesHalvesTheWindow) {
+  Yield yield = full_yield();
+  EXPECT_FALSE(yield.lost());
+  send(yield, 16 * kCyclePackets - 1);
+  EXPECT_TRUE(yield.lost());
+  EXPECT_EQ(yield.window(), kFull / 2);
+  EXPECT_TRUE(yield.yielding());
+}
+
+TEST(Yield, LossesOfOneFullQueueCutOnce) {
+  Yield yield = full_yield();
+  yield.lost();
+  for (std::uint64_t i = 0; i < kCyclePackets; ++i) {
+    yield.lost();
+    yield.sent();
+  }
+  EXPECT_EQ(yield.window(), kFull / 2);
+  EXPECT_TRUE(yield.lost());
+  EXPECT_EQ(yield.window(), kFull / 4);
+}
+
+TEST(Yield, NeverGoesBelowOnePacket) {
+  Yield yield = full_yield();
+  for (int i = 0; i < 20; ++i) {
+    yield.lost();
+    send(yield, kCyclePackets);
+  }
+  EXPECT_EQ(yield.window(), 1u);
+  EXPECT_FALSE(yield.lost());
+}
+
+// What is known to be no queue of others is not yielded to beyond that.
+TEST(Yield, IsNotCutBelowWhatIsAllowed) {
+  Yield yield = full_yield();
+  yield.lost(12);
+  EXPECT_TRUE(yield.lost(12));
+  EXPECT_EQ(yield.window(), 12u);
+  send(yield, kCyclePackets);
+  EXPECT_FALSE(yield.lost(12));
+  EXPECT_EQ(yield.window(), 12u);
+  EXPECT_TRUE(yield.lost(1));
+  EXPECT_EQ(yield.window(), 6u);
+}
+
+TEST(Yield, LossesThatMayNotCutDoNotKeepTheWindowSmall) {
+  Yield yield = full_yield();
+  yield.lost(12);
+  yield.lost(12);
+  for (std::uint64_t i = 0; i < 130 * kCyclePackets; ++i) {
+    if (i % 50 == 0) yield.lost(12);
+    yield.sent();
+  }
+  EXPECT_EQ(yield.window(), 14u);
+}
+
+TEST(Yield, OpensByAnEighthPerQuietSpan) {
+  Yield yield = full_yield();
+  yield.lost();
+  yield.lost();
+  send(yield, kCyclePackets);  // in which no further loss counts
+  send(yield, 128 * kCyclePackets - 1);
+  EXPECT_EQ(yield.window(), 8u);
+  yield.sent();
+  EXPECT_EQ(yield.window(), 10u);
+  send(yield, 3 * 128 * kCyclePackets);
+  EXPECT_EQ(yield.window(), kFull);
+  EXPECT_FALSE(yield.yielding());
+}
+
+TEST(Yield, EveryLossBeginsTheQuietSpanAnew) {
+  Yield yield = full_yield();
+  yield.lost();
+  yield.lost();
+  for (int i = 0; i < 10; ++i) {
+    send(yield, 127 * kCyclePackets);
+    yield.lost();
+  }
+  EXPECT_EQ(yield.window(), 8u);
+}
+
+TEST(Yield, HoldsFromExchangeToExchangeUntilForgotten) {
+  Yield yield = full_yield();
+  yield.lost();
+  yield.lost();
+  yield.begin(kFull, kCyclePackets);
+  EXPECT_EQ(yield.window(), kFull / 2);
+  yield.begin(4, kCyclePackets);  // one with a smaller window
+  EXPECT_EQ(yield.window(), 4u);
+  yield.forget();
+  yield.begin(kFull, kCyclePackets);
+  EXPECT_EQ(yield.window(), kFull);
+}
+
+}  // namespace
+}  // namespace alm::clocks
