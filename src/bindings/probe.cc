@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_options.h"
+#include "scenario/options.h"
 #include "harness/probing.h"
 #include "probe/experiment.h"
 #include "probe/io/udp_runner.h"

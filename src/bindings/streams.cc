@@ -10,7 +10,7 @@
 #include <map>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_options.h"
+#include "scenario/options.h"
 #include "harness/simulation.h"
 #include "topology/cluster.h"
 

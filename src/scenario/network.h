@@ -2,8 +2,8 @@
 // faults.
 #pragma once
 
-#include "bindings/option_reader.h"
-#include "bindings/simulate_options.h"
+#include "scenario/reader.h"
+#include "scenario/options.h"
 
 namespace alm::bindings {
 

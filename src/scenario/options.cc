@@ -1,12 +1,12 @@
-#include "bindings/simulate_options.h"
+#include "scenario/options.h"
 
 #include <fmt/core.h>
 
 #include <cmath>
 
-#include "bindings/option_reader.h"
-#include "bindings/simulate_network.h"
-#include "bindings/simulate_traffic.h"
+#include "scenario/reader.h"
+#include "scenario/network.h"
+#include "scenario/traffic.h"
 #include "transport/message_turns.h"
 
 namespace nb = nanobind;

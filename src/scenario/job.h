@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "bindings/simulate_options.h"
+#include "scenario/options.h"
 #include "harness/simulation.h"
 #include "plan/far.h"
 #include "plan/placement.h"

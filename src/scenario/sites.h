@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "bindings/simulate_options.h"
+#include "scenario/options.h"
 #include "plan/far.h"
 #include "plan/placement.h"
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-#include "bindings/simulate_result.h"
+#include "scenario/outcome.h"
 
 #include <fmt/core.h>
 #include <nanobind/stl/string.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_paths.h"
+#include "scenario/paths.h"
 #include "routing/routes.h"
 
 namespace nb = nanobind;

@@ -1,4 +1,4 @@
-#include "bindings/simulate_traffic.h"
+#include "scenario/traffic.h"
 
 #include <fmt/core.h>
 #include <nanobind/stl/string.h>
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "bindings/simulate_sites.h"
+#include "scenario/sites.h"
 
 namespace nb = nanobind;
 

@@ -1,4 +1,4 @@
-#include "bindings/simulate_paths.h"
+#include "scenario/paths.h"
 
 #include <fmt/core.h>
 

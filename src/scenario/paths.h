@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "bindings/simulate_options.h"
+#include "scenario/options.h"
 #include "plan/plan.h"
 #include "transport/config.h"
 

@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_job.h"
-#include "bindings/simulate_options.h"
-#include "bindings/simulate_paths.h"
-#include "bindings/simulate_result.h"
-#include "bindings/simulate_sites.h"
+#include "scenario/job.h"
+#include "scenario/options.h"
+#include "scenario/paths.h"
+#include "scenario/outcome.h"
+#include "scenario/sites.h"
 #include "routing/routes.h"
 #include "topology/cluster.h"
 

@@ -1,4 +1,4 @@
-#include "bindings/simulate_sites.h"
+#include "scenario/sites.h"
 
 #include <fmt/core.h>
 

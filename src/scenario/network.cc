@@ -1,4 +1,4 @@
-#include "bindings/simulate_network.h"
+#include "scenario/network.h"
 
 #include <fmt/core.h>
 #include <nanobind/stl/string.h>

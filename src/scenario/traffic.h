@@ -1,8 +1,8 @@
 // Options of a simulation that say who sends how much to whom.
 #pragma once
 
-#include "bindings/option_reader.h"
-#include "bindings/simulate_options.h"
+#include "scenario/reader.h"
+#include "scenario/options.h"
 
 namespace alm::bindings {
 

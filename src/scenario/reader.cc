@@ -1,4 +1,4 @@
-#include "bindings/option_reader.h"
+#include "scenario/reader.h"
 
 #include <cmath>
 #include <vector>

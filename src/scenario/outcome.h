@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bindings/simulate_job.h"
+#include "scenario/job.h"
 #include "harness/simulation.h"
 
 namespace alm::bindings {

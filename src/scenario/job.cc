@@ -1,4 +1,4 @@
-#include "bindings/simulate_job.h"
+#include "scenario/job.h"
 
 #include <fmt/core.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_paths.h"
-#include "bindings/simulate_sites.h"
+#include "scenario/paths.h"
+#include "scenario/sites.h"
 #include "execute/configuration.h"
 #include "plan/host_aggregation.h"
 #include "plan/limit_time.h"
