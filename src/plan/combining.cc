@@ -1,5 +1,7 @@
 #include "plan/combining.h"
 
+#include <algorithm>
+
 #include "plan/bruck.h"
 #include "plan/grid.h"
 
@@ -78,6 +80,14 @@ std::optional<std::size_t> choose_combining(std::span<const Plan> all, std::uint
     least = cost;
   }
   return best;
+}
+
+std::size_t combining_phases_max(std::uint32_t ranks, const LeafOf& leaf_of) {
+  if (ranks < 2) return 0;
+  std::size_t of_grids = 0, of_brucks = 0;
+  for (const auto& grid : make_grids(ranks, {0}, leaf_of)) of_grids += grid.lengths.size();
+  for (const auto& bruck : make_brucks(ranks)) of_brucks += shape_of(bruck).size();
+  return std::max(of_grids, of_brucks);
 }
 
 std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,
