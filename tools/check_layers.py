@@ -30,8 +30,18 @@ LAYERS: dict[str, set[str]] = {
     "sim": {"routing", "topology"},
     "emulate": {"sim", "routing", "topology"},
     "harness": {"probe", "execute", "plan", "sim", "transport", "wire", "routing", "topology"},
-    "tuning": {"plan", "model", "topology"},
-    "execute": {"plan", "transport"},
+    "scenario": {
+        "harness",
+        "execute",
+        "plan",
+        "sim",
+        "transport",
+        "wire",
+        "routing",
+        "topology",
+    },
+    "tuning": {"plan", "model", "wire", "topology"},
+    "execute": {"plan", "transport", "topology"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
     "mpi": {
@@ -51,6 +61,8 @@ LAYERS: dict[str, set[str]] = {
         "capi",
         "execute",
         "harness",
+        "scenario",
+        "tuning",
         "plan",
         "probe",
         "probe/io",
@@ -79,6 +91,7 @@ PURE = {
     "execute",
     "sim",
     "harness",
+    "scenario",
 }
 IMPURE_HEADER = re.compile(
     r"(sys|netinet|arpa|linux|net)/.*|(unistd|poll|pthread|fcntl|signal|time|ifaddrs|netdb)\.h"

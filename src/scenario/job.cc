@@ -8,19 +8,19 @@
 #include <string_view>
 #include <utility>
 
-#include "bindings/bindings.h"
-#include "scenario/paths.h"
-#include "scenario/sites.h"
 #include "execute/configuration.h"
 #include "plan/host_aggregation.h"
+#include "plan/leaves.h"
 #include "plan/limit_time.h"
 #include "plan/multi_site.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
+#include "scenario/paths.h"
+#include "scenario/sites.h"
 #include "topology/cluster.h"
 #include "wire/header.h"
 
-namespace alm::bindings {
+namespace alm::scenario {
 
 using topology::Cluster;
 
@@ -29,9 +29,9 @@ namespace {
 // "direct" is what libraries do that post everything: no window stops it.
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
-transport::Config config_of(const SimulateOptions& options, const Cluster& cluster,
+transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                             const plan::Tuning& tuning) {
-  transport::Config config = options.config;
+  transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
@@ -39,199 +39,207 @@ transport::Config config_of(const SimulateOptions& options, const Cluster& clust
   config.packet_time =
       std::max<base::Nanos>(1, std::llround(frame * kBitNanos / tuning.host_rate_mbit_s));
   const auto packet_time = config.packet_time;
-  execute::configure(config, &tuning, {0, options.grain_packets});
+  execute::configure(config, &tuning, {0, scenario.asked.grain_packets});
   config.packet_time = packet_time;  // of the datagrams asked for, rounded to the nearest
-  if (options.algorithm == plan::Algorithm::kDirect) config.window_packets = kNoWindow;
-  if (options.window_with_acks) {
+  if (scenario.asked.algorithm.algorithm == plan::Algorithm::kDirect)
+    config.window_packets = kNoWindow;
+  if (scenario.asked.window_with_acks) {
     execute::configure(config, nullptr, {tuning.window_with_acks, 0});
   }
-  execute::configure(config, nullptr, {options.window_packets, options.grain_packets});
+  execute::configure(config, nullptr,
+                     {scenario.asked.window_packets, scenario.asked.grain_packets});
   // Without a window queues overflow at full speed.
-  if (options.algorithm != plan::Algorithm::kDirect) {
+  if (scenario.asked.algorithm.algorithm != plan::Algorithm::kDirect) {
     config.limit_time =
-        std::llround(plan::limit_time_us(cluster, options.hosts, config.datagram_bytes) * 1000);
+        std::llround(plan::limit_time_us(cluster, scenario.hosts, config.datagram_bytes) * 1000);
   }
   return config;
 }
 
 // What the hosts send each other: of the ranks on them, without what stays on a host.
-std::vector<std::uint64_t> host_matrix(const SimulateOptions& options) {
-  const std::size_t hosts = options.hosts.size();
+std::vector<std::uint64_t> host_matrix(const Scenario& scenario) {
+  const std::size_t hosts = scenario.hosts.size();
   std::vector<std::uint64_t> matrix(hosts * hosts);
-  for (std::uint32_t from = 0; from < options.ranks(); ++from) {
-    for (std::uint32_t to = 0; to < options.ranks(); ++to) {
-      const std::size_t a = from / options.ranks_per_host;
-      const std::size_t b = to / options.ranks_per_host;
-      if (a != b) matrix[a * hosts + b] += options.bytes(from, to);
+  for (std::uint32_t from = 0; from < scenario.ranks(); ++from) {
+    for (std::uint32_t to = 0; to < scenario.ranks(); ++to) {
+      const std::size_t a = from / scenario.asked.ranks_per_host;
+      const std::size_t b = to / scenario.asked.ranks_per_host;
+      if (a != b) matrix[a * hosts + b] += scenario.bytes(from, to);
     }
   }
   return matrix;
 }
 
-bool in_steps(const SimulateOptions& options, const std::vector<std::uint64_t>& of_hosts) {
-  const bool direct = options.algorithm == plan::Algorithm::kSyncShuffle ||
-                      options.algorithm == plan::Algorithm::kMultiSite;
-  return options.uneven_steps && direct && !options.matrix.empty() &&
-         plan::uneven_pays(of_hosts, static_cast<std::uint32_t>(options.hosts.size()));
+bool in_steps(const Scenario& scenario, const std::vector<std::uint64_t>& of_hosts) {
+  const bool direct = scenario.asked.algorithm.algorithm == plan::Algorithm::kSyncShuffle ||
+                      scenario.asked.algorithm.algorithm == plan::Algorithm::kMultiSite;
+  return scenario.asked.uneven_steps && direct && !scenario.matrix.empty() &&
+         plan::uneven_pays(of_hosts, static_cast<std::uint32_t>(scenario.hosts.size()));
+}
+
+std::uint32_t packet_payload(const transport::Config& config) {
+  return config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
 }
 
 // Gives each phase of a host's plan the steps with its partners.
-void add_steps(plan::Plan& of_host, std::uint32_t host, const std::vector<std::uint64_t>& of_hosts,
-               const SimulateOptions& options, const transport::Config& config,
-               double limit_seconds) {
+void add_steps(plan::Plan& of_host, const std::vector<std::uint64_t>& of_hosts,
+               const transport::Config& config, double limit_seconds) {
   constexpr double kNanos = 1e9;
   const double steps = limit_seconds * kNanos / static_cast<double>(config.packet_time);
-  auto made = plan::make_uneven(
-      {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
-       .self = {host},
-       .bytes = of_hosts,
-       .packet_bytes = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
-       .grain_packets = config.grain_packets,
-       .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
+  auto made = plan::make_uneven({.ranks = of_host.ranks,
+                                 .self = of_host.self,
+                                 .bytes = of_hosts,
+                                 .packet_bytes = packet_payload(config),
+                                 .grain_packets = config.grain_packets,
+                                 .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
   plan::set_steps(of_host, made);
 }
 
 // Rank r is on the host of number r / ranks_per_host.
-plan::Placement placement_of(const SimulateOptions& options) {
+plan::Placement placement_of(const Scenario& scenario) {
   std::vector<std::string> names;
-  for (std::uint32_t rank = 0; rank < options.ranks(); ++rank) {
-    names.push_back(fmt::format("{}", rank / options.ranks_per_host));
+  for (std::uint32_t rank = 0; rank < scenario.ranks(); ++rank) {
+    names.push_back(fmt::format("{}", rank / scenario.asked.ranks_per_host));
   }
   return plan::Placement::of(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-plan::Request request_of(const SimulateOptions& options, const plan::LeafOf& leaf_of,
-                         std::uint32_t host) {
-  plan::Request out{.ranks = static_cast<std::uint32_t>(options.hosts.size()),
-                    .self = {host},
-                    .algorithm = options.algorithm,
-                    .permutation = options.permutation,
-                    .contention_aware = options.contention_aware,
-                    .omega = options.omega,
-                    .shape = options.shape,
-                    .leaf_of = leaf_of,
-                    .site_of = options.site_of};
-  if (assigns_paths(options)) out.permutation = value_or_raise(plan::permutation_in_step(out));
+std::vector<base::HostId> hosts_of_ranks(const Scenario& scenario,
+                                         const plan::Placement& placement) {
+  std::vector<base::HostId> out;
+  for (const std::uint32_t host : placement.host_of) out.push_back(scenario.hosts[host]);
   return out;
 }
 
 }  // namespace
 
 // Messages that hold several blocks share packets, those of hosts with several ranks do so anyway.
-double limit_seconds(const SimulateOptions& options, const Cluster& cluster, bool combines) {
+double limit_seconds(const Scenario& scenario, const Cluster& cluster, bool combines) {
   const auto packing = combines ? topology::Packing::kShared : topology::Packing::kPerMessage;
-  if (!options.matrix.empty()) {
-    return topology::traffic_limit_seconds(cluster, options.hosts, host_matrix(options), packing);
+  if (!scenario.matrix.empty()) {
+    return topology::traffic_limit_seconds(cluster, scenario.hosts, host_matrix(scenario), packing);
   }
-  if (!options.complete()) return 0;  // Python adds up those of the stages
-  const std::uint64_t each = options.ranks_per_host;
-  return topology::alltoall_limit_seconds(cluster, options.hosts, each * each * options.size,
-                                          packing);
+  if (!scenario.complete()) return 0;
+  const std::uint64_t each = scenario.asked.ranks_per_host;
+  return topology::alltoall_limit_seconds(cluster, scenario.hosts,
+                                          each * each * scenario.asked.size, packing);
 }
 
-SimulateOptions of_job(const SimulateOptions& options, std::uint32_t job) {
-  SimulateOptions out = options;
-  if (!options.split_jobs) return out;
-  out.hosts.clear();
-  out.site_of.clear();
-  for (std::size_t i = job; i < options.hosts.size(); i += options.jobs) {
-    out.hosts.push_back(options.hosts[i]);
-    if (!options.site_of.empty()) out.site_of.push_back(options.site_of[i]);
-  }
-  out.site_of = numbered_from_0(out.site_of);
-  return out;
-}
+Job::Job(Scenario asked, const Cluster& network)
+    : scenario(std::move(asked)),
+      cluster(network),
+      config(config_of(scenario, cluster, plan::tune(cluster, scenario.hosts))),
+      leaf_of(plan::leaves_of(cluster, scenario.hosts)),
+      permutation(scenario.asked.permutation),
+      placement(placement_of(scenario)),
+      host_of(hosts_of_ranks(scenario, placement)) {}
 
-Job::Job(const SimulateOptions& asked, const Cluster& cluster)
-    : options(asked),
-      config(config_of(options, cluster, plan::tune(cluster, options.hosts))),
-      leaf_of(leaves_of(cluster, options.hosts)),
-      placement(placement_of(options)),
-      network(cluster) {
-  for (const std::uint32_t host : placement.host_of) host_of.push_back(options.hosts[host]);
-  const std::uint64_t of_pair = options.size * options.ranks_per_host * options.ranks_per_host;
-  together = options.algorithm == plan::Algorithm::kMultiSite && options.stages.empty() &&
-             of_pair <= plan::combined_bytes_max(
-                            request_of(options, leaf_of, 0),
-                            config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
-  const auto made = value_or_raise(plan::make_plan(plan_request(0)));
-  if (std::any_of(made.phases.begin(), made.phases.end(),
+base::Result<Job> Job::make(Scenario asked, const Cluster& network) {
+  Job job(std::move(asked), network);
+  const Scenario& scenario = job.scenario;
+  if (assigns_paths(scenario)) {
+    const auto in_step = plan::permutation_in_step(job.plan_request(0));
+    if (!in_step) return in_step.error();
+    job.permutation = in_step.value();
+  }
+  const std::uint64_t each = scenario.asked.ranks_per_host;
+  job.together = scenario.asked.algorithm.algorithm == plan::Algorithm::kMultiSite &&
+                 scenario.stages.empty() &&
+                 each * each * scenario.asked.size <=
+                     plan::combined_bytes_max(job.plan_request(0), packet_payload(job.config));
+  const auto made = plan::make_plan(job.plan_request(0));
+  if (!made) return made.error();
+  const auto& planned = made.value().phases;
+  if (std::any_of(planned.begin(), planned.end(),
                   [](const auto& phase) { return phase.reach == plan::Reach::kFar; })) {
     std::vector<std::uint32_t> site_of;  // [rank]
-    for (const std::uint32_t host : placement.host_of) site_of.push_back(options.site_of[host]);
-    far.emplace(cluster, host_of, site_of);
+    for (const std::uint32_t host : job.placement.host_of) {
+      site_of.push_back(scenario.site_of[host]);
+    }
+    job.phases.emplace(
+        network, job.host_of, site_of,
+        execute::Wishes{scenario.asked.window_packets, scenario.asked.grain_packets});
   }
-  combines = !made.phases.front().direct();
-  limit = limit_seconds(options, cluster, combines);
-  if (!options.matrix.empty()) of_hosts = host_matrix(options);
-  steps = !combines && in_steps(options, of_hosts);
-  const bool several = combines || made.phases.size() > 1;
-  paths = assigned_paths(options, cluster, several, [this](std::uint32_t host) {
-    return plan::make_plan(plan_request(host));
+  job.combines = !planned.front().direct();
+  job.limit = limit_seconds(scenario, network, job.combines);
+  if (!scenario.matrix.empty()) job.of_hosts = host_matrix(scenario);
+  job.steps = !job.combines && in_steps(scenario, job.of_hosts);
+  const bool several = job.combines || planned.size() > 1;
+  auto assigned = assigned_paths(scenario, network, several, [&job](std::uint32_t host) {
+    return plan::make_plan(job.plan_request(host));
   });
+  if (!assigned) return assigned.error();
+  job.paths = std::move(assigned).value();
+  return job;
 }
 
 plan::Request Job::plan_request(std::uint32_t host) const {
-  plan::Request out = request_of(options, leaf_of, host);
-  out.combined = together;
-  return out;
+  const Options& asked = scenario.asked;
+  return {.ranks = static_cast<std::uint32_t>(scenario.hosts.size()),
+          .self = {host},
+          .algorithm = asked.algorithm.algorithm,
+          .permutation = permutation,
+          .contention_aware = asked.contention_aware,
+          .omega = asked.omega,
+          .shape = asked.algorithm.shape,
+          .leaf_of = leaf_of,
+          .site_of = scenario.site_of,
+          .combined = together};
 }
 
 void Job::configure_phase(const plan::Phase& phase, transport::Config& changed) const {
-  if (phase.reach == plan::Reach::kNear) {
-    const auto tuning = plan::tune_near(network, host_of, phase);
-    execute::configure_near(changed, phase, &tuning,
-                            {options.window_packets, options.grain_packets});
-    changed.packet_time = config.packet_time;
-  } else if (phase.reach == plan::Reach::kFar) {
-    execute::configure_far(changed,
-                           far->tune(phase, far_load(options, network, *far, phase, limit)));
+  std::optional<plan::FarLoad> load;
+  if (phase.reach == plan::Reach::kFar && !scenario.complete()) {
+    load = far_load(scenario, cluster, phase, limit);
   }
+  phases->configure(changed, phase, load);
+  // Of the datagrams asked for.
+  if (phase.reach == plan::Reach::kNear) changed.packet_time = config.packet_time;
 }
 
 base::Result<plan::Plan> Job::plan(std::uint32_t rank) const {
   const std::uint32_t host = placement.host_of[rank];
   auto planned = plan::make_plan(plan_request(host));
   if (!planned) return planned;
-  if (steps) {
-    add_steps(planned.value(), host, of_hosts, options, config, limit);
-  }
+  if (steps) add_steps(planned.value(), of_hosts, config, limit);
   if (!paths.empty()) {
     base::Rounds& rounds = planned.value().phases.front().rounds;
     for (const base::PeerId peer : rounds.send) {
-      rounds.paths.push_back(paths[host * options.hosts.size() + peer]);
+      rounds.paths.push_back(paths[host * scenario.hosts.size() + peer]);
     }
   }
   return plan::over_hosts(planned.value(), placement, {rank});
 }
 
-harness::SimRequest Job::request(const Cluster& cluster) const {
+harness::SimRequest Job::request() const {
   harness::SimRequest out;
   out.cluster = &cluster;
   out.hosts = host_of;
-  out.bytes = options.size;
-  if (!options.complete()) {
-    out.bytes_of = [this](std::uint32_t from, std::uint32_t to) { return options.bytes(from, to); };
+  out.bytes = scenario.asked.size;
+  if (!scenario.complete()) {
+    out.bytes_of = [this](std::uint32_t from, std::uint32_t to) {
+      return scenario.bytes(from, to);
+    };
   }
-  out.exchanges = options.exchanges;
-  if (!options.stages.empty()) {
+  out.exchanges = scenario.asked.exchanges;
+  if (!scenario.stages.empty()) {
     out.bytes_of = nullptr;
     out.bytes_in = [this](std::uint32_t stage, std::uint32_t from, std::uint32_t to) {
-      return options.bytes_in(stage, from, to);
+      return scenario.bytes_in(stage, from, to);
     };
-    out.stages = static_cast<std::uint32_t>(options.stages.size());
+    out.stages = static_cast<std::uint32_t>(scenario.stages.size());
     out.exchanges *= out.stages;
     out.together = true;
   }
   out.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
-  out.network = options.network;
-  out.jitter = options.jitter;
-  out.memory_max = options.memory_max;
-  out.messages = options.messages;
-  out.striped = options.striped;
+  out.network = scenario.network;
+  out.jitter = scenario.jitter;
+  out.memory_max = scenario.memory_max();
+  out.messages = scenario.messages;
+  out.striped = scenario.striped;
   out.config = [this](std::uint32_t) { return config; };
   out.plan = [this](std::uint32_t rank) { return plan(rank); };
-  if (far) {
+  if (phases) {
     out.configure_phase = [this](std::uint32_t rank, std::uint32_t phase,
                                  transport::Config& changed) {
       const auto made = plan(rank);
@@ -241,4 +249,4 @@ harness::SimRequest Job::request(const Cluster& cluster) const {
   return out;
 }
 
-}  // namespace alm::bindings
+}  // namespace alm::scenario

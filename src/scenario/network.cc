@@ -1,102 +1,77 @@
 #include "scenario/network.h"
 
 #include <fmt/core.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <string_view>
-#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "topology/find_hosts.h"
 #include "topology/graph.h"
 
-namespace nb = nanobind;
-
-namespace alm::bindings {
+namespace alm::scenario {
 namespace {
 
-using harness::find_port;
-
-std::uint32_t port_of(Reader& reader, const topology::Cluster& cluster) {
-  return value_or_raise(find_port(cluster, reader.text("from", ""), reader.text("to", "")));
+// Packet times of the slowest participant: those of a host link.
+sim::Picos packet_times(const topology::Cluster& cluster, double packets,
+                        std::uint32_t frame_bytes) {
+  const topology::Link& first = cluster.links.front();
+  constexpr double kBitsTimesMicro = 8;
+  const double rate = std::min(first.rate_up_mbit_s, first.rate_down_mbit_s);
+  return std::llround(packets * frame_bytes * kBitsTimesMicro / rate *
+                      static_cast<double>(sim::kPicosPerMicro));
 }
 
-sim::Fault read_fault(const topology::Cluster& cluster, const nb::dict& values,
-                      std::uint32_t frame_bytes, std::size_t number) {
-  Reader reader(values, fmt::format("faults[{}]", number));
-  sim::Fault fault;
-  const std::string kind = reader.text("kind", "");
-  if (kind == "slow-host") {
-    fault.kind = sim::Fault::Kind::kSlowHost;
-    fault.host = host_named(cluster, reader.text("host", ""));
-    fault.factor = reader.get<double>("factor", 2, "a number");
-  } else if (kind == "link-down" || kind == "block-port") {
-    fault.port = port_of(reader, cluster);
-    fault.kind = kind == "link-down" ? sim::Fault::Kind::kLinkDown : sim::Fault::Kind::kBlockPort;
-    fault.after_packets = reader.count32("after_packets", 0);
-  } else if (kind == "lossy-link") {
-    fault.port = port_of(reader, cluster);
-    fault.kind = sim::Fault::Kind::kLossyLink;
-    fault.part = reader.get<double>("part", 0, "a number");
-    fault.seed = reader.count32("seed", 1);
+base::Status add_fault(const topology::Cluster& cluster, const Fault& asked, sim::Options& out) {
+  sim::Fault fault = asked.what;
+  if (fault.kind == sim::Fault::Kind::kSlowHost) {
+    const auto host = topology::find_hosts(cluster, std::vector{asked.host});
+    if (!host) return host.error();
+    fault.host = host.value().front().value;
   } else {
-    refuse(
-        fmt::format("{}: kind `{}` is unknown; expected link-down, lossy-link, block-port or "
-                    "slow-host",
-                    reader.where(), kind));
+    const auto port = harness::find_port(cluster, asked.from, asked.to);
+    if (!port) return port.error();
+    fault.port = port.value();
   }
-  fault.start = reader.time("start_us", sim::kPicosPerMicro);
-  fault.duration = reader.time("duration_us", sim::kPicosPerMicro);
-  if (fault.kind == sim::Fault::Kind::kBlockPort && reader.has("duration_packets")) {
-    // Packet times of the slowest participant: those of a host link.
-    const double packets = reader.get<double>("duration_packets", 0, "a number");
-    const topology::Link& first = cluster.links.front();
-    constexpr double kBitsTimesMicro = 8;
-    const double rate = std::min(first.rate_up_mbit_s, first.rate_down_mbit_s);
-    fault.duration = std::llround(packets * frame_bytes * kBitsTimesMicro / rate *
-                                  static_cast<double>(sim::kPicosPerMicro));
+  if (asked.duration_packets) {
+    fault.duration = packet_times(cluster, *asked.duration_packets, out.frame_bytes);
   }
-  reader.finish();
-  return fault;
+  out.faults.push_back(fault);
+  return {};
 }
 
-sim::Module read_module(const topology::Cluster& cluster, const nb::dict& values,
-                        std::size_t number) {
-  Reader reader(values, fmt::format("modules[{}]", number));
-  sim::Module module;
-  module.link = port_of(reader, cluster) / 2;
-  module.both_ways_mbit_s = reader.get<double>("cap_mbit_s", 0, "a number");
-  module.per_packet = reader.time("per_packet_ns", sim::kPicosPerNano);
-  module.per_waiting = reader.time("per_waiting_ns", sim::kPicosPerNano);
-  reader.finish();
-  return module;
+base::Status add_module(const topology::Cluster& cluster, const Module& asked, sim::Options& out) {
+  const auto port = harness::find_port(cluster, asked.from, asked.to);
+  if (!port) return port.error();
+  out.modules.push_back(asked.what);
+  out.modules.back().link = port.value() / 2;
+  return {};
 }
 
 // Rows as LID tables are written: of each switch, for each number the port, from 1 on in the order
 // of the switch's links; 0: none.
-std::vector<std::uint32_t> read_lid_tables(const topology::Cluster& cluster,
-                                           const nb::object& rows) {
-  std::vector<std::vector<std::uint32_t>> values;
-  if (!nb::try_cast(rows, values)) refuse("options: `lid_tables` is no list of rows of ports");
-  if (values.size() != cluster.switches.size()) {
-    refuse(fmt::format("options: `lid_tables` has {} rows; expected {}, one for each switch",
-                       values.size(), cluster.switches.size()));
+base::Result<std::vector<std::uint32_t>> lid_ports(
+    const topology::Cluster& cluster, const std::vector<std::vector<std::uint32_t>>& rows) {
+  if (rows.size() != cluster.switches.size()) {
+    return base::bad_input(
+        fmt::format("options: `lid_tables` has {} rows; expected {}, one for each switch",
+                    rows.size(), cluster.switches.size()));
   }
   const topology::Adjacency adjacency(cluster);
   std::vector<std::uint32_t> out;
-  for (std::uint32_t i = 0; i < values.size(); ++i) {
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const std::uint32_t node = cluster.host_count() + i;
-    for (const std::uint32_t number : values[i]) {
+    for (const std::uint32_t number : rows[i]) {
       if (number == 0) {
         out.push_back(routing::kNoPort);
         continue;
       }
       if (number > adjacency[node].size()) {
-        refuse(fmt::format("options: `lid_tables`: switch `{}` has no port {}; expected 1 to {}",
-                           cluster.switches[i].name, number, adjacency[node].size()));
+        return base::bad_input(
+            fmt::format("options: `lid_tables`: switch `{}` has no port {}; expected 1 to {}",
+                        cluster.switches[i].name, number, adjacency[node].size()));
       }
       const std::uint32_t link = adjacency[node][number - 1].link;
       out.push_back(cluster.links[link].from.value == node ? routing::up_port(link)
@@ -106,25 +81,22 @@ std::vector<std::uint32_t> read_lid_tables(const topology::Cluster& cluster,
   return out;
 }
 
-// Rows of [from, to, routes], each route the names of the switches on it.
-std::vector<routing::GivenRoutes> read_given(const topology::Cluster& cluster,
-                                             const nb::object& rows) {
-  std::vector<std::tuple<std::string, std::string, std::vector<std::vector<std::string>>>> values;
-  if (!nb::try_cast(rows, values)) {
-    refuse("options: `routes` is no list of [from, to, [[switch, ..], ..]]");
-  }
+base::Result<std::vector<routing::GivenRoutes>> given_routes(
+    const topology::Cluster& cluster, const std::vector<RoutesOfPair>& asked) {
   std::vector<routing::GivenRoutes> out;
-  for (const auto& [from, to, routes] : values) {
+  for (const RoutesOfPair& pair : asked) {
+    const auto ends = topology::find_hosts(cluster, std::vector{pair.from, pair.to});
+    if (!ends) return ends.error();
     routing::GivenRoutes& given = out.emplace_back();
-    given.from = host_named(cluster, from);
-    given.to = host_named(cluster, to);
-    for (const std::vector<std::string>& route : routes) {
+    given.from = ends.value()[0].value;
+    given.to = ends.value()[1].value;
+    for (const std::vector<std::string>& route : pair.routes) {
       auto& switches = given.routes.emplace_back();
       for (const std::string& name : route) {
         const auto found = std::find_if(cluster.switches.begin(), cluster.switches.end(),
                                         [&](const auto& node) { return node.name == name; });
         if (found == cluster.switches.end()) {
-          refuse(fmt::format("options: `routes`: no switch is called `{}`", name));
+          return base::bad_input(fmt::format("options: `routes`: no switch is called `{}`", name));
         }
         switches.push_back(static_cast<std::uint32_t>(found - cluster.switches.begin()));
       }
@@ -133,93 +105,103 @@ std::vector<routing::GivenRoutes> read_given(const topology::Cluster& cluster,
   return out;
 }
 
-void read_routes(Reader& reader, const topology::Cluster& cluster, sim::Options& network) {
-  network.rule = value_or_raise(routing::parse_rule(reader.text("routing", "d-mod-k")));
-  network.routes.lmc = reader.count32("lmc", 0);
-  const std::string engine = reader.text("lid_engine", "minhop");
-  if (engine == "updn") {
-    network.routes.lid_engine = routing::LidEngine::kUpDown;
-  } else if (engine != "minhop") {
-    refuse(fmt::format("options: lid_engine `{}` is unknown; expected minhop or updn", engine));
+base::Status set_routes(const topology::Cluster& cluster, const Options& asked,
+                        sim::Options& network) {
+  network.rule = asked.routing;
+  network.routes.lmc = asked.lmc;
+  const bool up_down = asked.lid_engine == "updn";
+  if (up_down) network.routes.lid_engine = routing::LidEngine::kUpDown;
+  if (network.rule != routing::Rule::kLid && (asked.lmc != 0 || up_down || asked.lid_tables)) {
+    return base::bad_input("options: `lmc`, `lid_engine` and `lid_tables` are of routing=lid");
   }
-  const nb::object tables = reader.object("lid_tables");
-  if (!tables.is_none()) network.routes.lid_ports = read_lid_tables(cluster, tables);
-  if (network.rule != routing::Rule::kLid &&
-      (network.routes.lmc != 0 || engine != "minhop" || !tables.is_none())) {
-    refuse("options: `lmc`, `lid_engine` and `lid_tables` are of routing=lid");
+  if (asked.lid_tables) {
+    auto made = lid_ports(cluster, *asked.lid_tables);
+    if (!made) return made.error();
+    network.routes.lid_ports = std::move(made).value();
   }
-  const nb::object given = reader.object("routes");
-  if (given.is_none() != (network.rule != routing::Rule::kGiven)) {
-    refuse("options: `routes` and routing=given belong together");
+  if (asked.routes.has_value() != (network.rule == routing::Rule::kGiven)) {
+    return base::bad_input("options: `routes` and routing=given belong together");
   }
-  if (!given.is_none()) network.routes.given = read_given(cluster, given);
-  if (reader.has("reroute_us")) {
-    network.reroute_delay = reader.time("reroute_us", sim::kPicosPerMicro);
+  if (asked.routes) {
+    auto made = given_routes(cluster, *asked.routes);
+    if (!made) return made.error();
+    network.routes.given = std::move(made).value();
   }
+  if (asked.reroute_us) network.reroute_delay = *asked.reroute_us;
+  return {};
 }
 
-// After the overheads and pauses.
-void read_card(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {
-  sim::HostCard& card = out.network.card;
-  card.half_duplex = reader.flag("half_duplex", false);
-  card.packets = reader.count32("card_packets", 0);
-  constexpr double kMega = 1e6;
-  const double rate = reader.get<double>("card_mbit_s", 0, "a number");
-  if (!(rate >= 0 && rate <= kMega)) {
-    refuse(fmt::format("options: `card_mbit_s` is {}; expected 0 to {}", rate, kMega));
-  }
-  card.bit_s = static_cast<std::uint64_t>(rate * kMega);
+void set_costs(const Overheads& asked, sim::Options& network) {
+  network.costs.send = asked.o_s;
+  network.costs.user = asked.u_r;
+  network.costs.receive = asked.o_r + asked.u_r;
+  network.costs.gap = asked.g;
+  network.card.turn = asked.turn;
+}
+
+// After the costs and pauses.
+base::Status set_card(const topology::Cluster& cluster, const Options& asked,
+                      sim::Options& network) {
+  sim::HostCard& card = network.card;
+  card.half_duplex = asked.half_duplex;
+  card.packets = asked.card_packets;
+  card.bit_s = static_cast<std::uint64_t>(asked.card_mbit_s * kMega);
   if ((card.turn > 0 || card.bit_s > 0) && !card.half_duplex) {
-    refuse("options: overheads_ns `turn` and `card_mbit_s` are those of cards with half_duplex");
+    return base::bad_input(
+        "options: overheads_ns `turn` and `card_mbit_s` are those of cards with half_duplex");
   }
-  if (card.half_duplex && (out.network.costs.gap > 0 || out.network.pauses.interval > 0)) {
-    refuse("options: half_duplex cards have o_s, o_r, u_r and turn; no gap and no pauses");
+  if (card.half_duplex && (network.costs.gap > 0 || network.pauses.interval > 0)) {
+    return base::bad_input(
+        "options: half_duplex cards have o_s, o_r, u_r and turn; no gap and no pauses");
   }
   const bool waits = std::any_of(
       cluster.switches.begin(), cluster.switches.end(),
       [](const auto& node) { return node.flow_control == topology::FlowControl::kBackPressure; });
   if (card.packets > 0 && !waits) {
-    refuse("options: `card_packets` needs switches that wait, with flow_control back-pressure");
+    return base::bad_input(
+        "options: `card_packets` needs switches that wait, with flow_control back-pressure");
   }
+  return {};
+}
+
+base::Status set_jitter(Scenario& out) {
+  const Options& asked = out.asked;
+  if (asked.jitter == "start") {
+    out.jitter = {asked.jitter_us, asked.seed};
+    return {};
+  }
+  if (asked.jitter_us > 0 && asked.jitter_interval_us <= 0) {
+    return base::bad_input(
+        "options: jitter `pause` needs jitter_interval_us, the mean time between pauses");
+  }
+  out.network.pauses = {asked.jitter_us, asked.jitter_interval_us, asked.seed};
+  return {};
 }
 
 }  // namespace
 
-void read_network(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {
-  read_routes(reader, cluster, out.network);
-  out.network.host_queue_packets =
-      reader.count32("host_queue_packets", out.network.host_queue_packets, 1);
-  out.network.output_frames = reader.count32("output_frames", out.network.output_frames);
-  const nb::object overheads = reader.object("overheads_ns");
-  if (!overheads.is_none()) {
-    const nb::dict values = as_dict(overheads, "options: `overheads_ns`");
-    Reader costs(values, "overheads_ns");
-    out.network.costs.send = costs.time("o_s", sim::kPicosPerNano);
-    out.network.costs.user = costs.time("u_r", sim::kPicosPerNano);
-    out.network.costs.receive = costs.time("o_r", sim::kPicosPerNano) + out.network.costs.user;
-    out.network.costs.gap = costs.time("g", sim::kPicosPerNano);
-    out.network.card.turn = costs.time("turn", sim::kPicosPerNano);
-    costs.finish();
+base::Status set_network(const topology::Cluster& cluster, Scenario& out) {
+  const Options& asked = out.asked;
+  sim::Options& network = out.network;
+  if (auto set = set_jitter(out); !set) return set;
+  if (auto set = set_routes(cluster, asked, network); !set) return set;
+  network.host_queue_packets = asked.host_queue_packets;
+  network.output_frames = asked.output_frames;
+  set_costs(asked.overheads_ns, network);
+  if (auto set = set_card(cluster, asked, network); !set) return set;
+  network.time_max = asked.time_max_s;
+  network.events_max = asked.events_max;
+  const std::uint32_t datagram = asked.datagram_bytes;
+  network.frame_bytes =
+      (datagram != 0 ? datagram + topology::kIpUdpBytes : cluster.framing.mtu_bytes) +
+      cluster.framing.link_header_bytes;
+  for (const Fault& fault : asked.faults) {
+    if (auto added = add_fault(cluster, fault, network); !added) return added;
   }
-  read_card(reader, cluster, out);
+  for (const Module& module : asked.modules) {
+    if (auto added = add_module(cluster, module, network); !added) return added;
+  }
+  return {};
 }
 
-void read_faults(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out) {
-  for (const char* key : {"faults", "modules"}) {
-    const nb::object list = reader.object(key);
-    if (list.is_none()) continue;
-    if (!nb::isinstance<nb::sequence>(list)) refuse(fmt::format("options: `{}` is no list", key));
-    std::size_t number = 0;
-    for (const nb::handle one : list) {
-      const nb::dict values = as_dict(one, fmt::format("{}[{}]", key, number));
-      if (std::string_view(key) == "faults") {
-        out.network.faults.push_back(read_fault(cluster, values, out.network.frame_bytes, number));
-      } else {
-        out.network.modules.push_back(read_module(cluster, values, number));
-      }
-      ++number;
-    }
-  }
-}
-
-}  // namespace alm::bindings
+}  // namespace alm::scenario

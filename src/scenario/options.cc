@@ -1,156 +1,101 @@
 #include "scenario/options.h"
 
-#include <fmt/core.h>
-
-#include <cmath>
+#include <limits>
 
 #include "scenario/reader.h"
-#include "scenario/network.h"
-#include "scenario/traffic.h"
-#include "transport/message_turns.h"
+#include "transport/path_policy.h"
+#include "wire/header.h"
 
-namespace nb = nanobind;
+namespace alm::scenario {
 
-namespace alm::bindings {
+// Found by the type alone, where lists of it are read.
+static bool is_a(const Value& value, RoutesOfPair& out) {
+  const auto* row = std::get_if<List>(&value.held);
+  return row != nullptr && row->size() == 3 && is_a((*row)[0], out.from) &&
+         is_a((*row)[1], out.to) && is_a((*row)[2], out.routes);
+}
+
 namespace {
 
-void read_jitter(Reader& reader, SimulateOptions& out, std::uint64_t seed) {
-  const std::string kind = reader.text("jitter", "start");
-  const sim::Picos mean = reader.time("jitter_us", sim::kPicosPerMicro);
-  const sim::Picos interval = reader.time("jitter_interval_us", sim::kPicosPerMicro);
-  if (kind == "start") {
-    out.jitter = {mean, seed};
-    return;
-  }
-  if (kind != "pause") {
-    refuse(fmt::format("options: jitter `{}` is unknown; expected start or pause", kind));
-  }
-  if (mean > 0 && interval <= 0) {
-    refuse("options: jitter `pause` needs jitter_interval_us, the mean time between pauses");
-  }
-  out.network.pauses = {mean, interval, seed};
+BackgroundFlow read_background(Reader& reader) {
+  BackgroundFlow out;
+  reader.read("from", out.from, Name());
+  reader.read("to", out.to, Name());
+  reader.read("rate_mbit_s", out.rate_mbit_s, number(0, kMbitMax));
+  return out;
 }
 
-void read_paths(Reader& reader, SimulateOptions& out) {
-  constexpr std::uint64_t kMost = wire::kPathsMax;
-  out.config.paths = static_cast<std::uint32_t>(reader.count("paths", 1, 1, kMost));
-  out.config.path_rule =
-      value_or_raise(transport::parse_path_rule(reader.text("path_policy", "least-loaded")));
-  out.config.path_batch = static_cast<std::uint32_t>(reader.count("path_batch", 0, 0, kMost));
-  if (const auto checked = transport::check_paths(out.config.paths, out.config.path_batch);
-      !checked) {
-    refuse("options: " + checked.error().message);
-  }
-  if (out.config.paths > 1 && out.config.reliability == transport::Reliability::kGoBackN) {
-    refuse("options: `paths` above 1 need reliability `selective-repeat`, as packets overtake");
-  }
+Overheads read_overheads(Reader& reader) {
+  constexpr Time kNanos{sim::kPicosPerNano};
+  Overheads out;
+  reader.read("o_s", out.o_s, kNanos);
+  reader.read("u_r", out.u_r, kNanos);
+  reader.read("o_r", out.o_r, kNanos);
+  reader.read("g", out.g, kNanos);
+  reader.read("turn", out.turn, kNanos);
+  return out;
 }
 
-void read_protocol(Reader& reader, SimulateOptions& out) {
-  const std::string reliability = reader.text("reliability", "selective-repeat");
-  if (reliability == "go-back-n") {
-    out.config.reliability = transport::Reliability::kGoBackN;
-  } else if (reliability != "selective-repeat") {
-    refuse(
-        fmt::format("options: reliability `{}` is unknown; expected selective-repeat or go-back-n",
-                    reliability));
+Fault read_fault(Reader& reader) {
+  using Kind = sim::Fault::Kind;
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  Fault out;
+  std::string kind;
+  reader.read("kind", kind, one_of("link-down", "lossy-link", "block-port", "slow-host"));
+  if (kind == "slow-host") {
+    out.what.kind = Kind::kSlowHost;
+    out.what.factor = 2;
+    reader.read("host", out.host, Name());
+    reader.read("factor", out.what.factor, number(-kAny, kAny));
+  } else {
+    reader.read("from", out.from, Name());
+    reader.read("to", out.to, Name());
   }
-  read_paths(reader, out);
-  const std::string rule = reader.text("send_rule", "either");
-  if (rule == "receive-clock") {
-    out.config.send_rule = transport::SendRule::kReceiveClock;
-  } else if (rule == "unacked") {
-    out.config.send_rule = transport::SendRule::kUnacked;
-  } else if (rule != "either") {
-    refuse(fmt::format(
-        "options: send_rule `{}` is unknown; expected either, receive-clock or unacked", rule));
+  if (kind == "link-down" || kind == "block-port") {
+    out.what.kind = kind == "link-down" ? Kind::kLinkDown : Kind::kBlockPort;
+    reader.read("after_packets", out.what.after_packets, count());
+  } else if (kind == "lossy-link") {
+    out.what.kind = Kind::kLossyLink;
+    reader.read("part", out.what.part, number(-kAny, kAny));
+    reader.read("seed", out.what.seed, count());
   }
-  const std::string control = reader.text("congestion_control", "aimd");
-  if (control != "aimd" && control != "off") {
-    refuse(
-        fmt::format("options: congestion_control `{}` is unknown; expected aimd or off", control));
-  }
-  out.config.yields = control == "aimd";
-  out.config.piggyback_acks = reader.flag("piggyback_acks", true);
-  out.config.timer_jitter =
-      sim::to_nanos(reader.time("timer_jitter_us", sim::kPicosPerMicro, 1000));
-  out.config.retransmit_budget_packets =
-      reader.count32("retransmit_budget_packets", out.config.retransmit_budget_packets, 1);
-  out.config.peer_timeout = sim::to_nanos(reader.time("peer_timeout_s", sim::kPicosPerSecond, 300));
+  reader.read("start_us", out.what.start, Time{sim::kPicosPerMicro});
+  reader.read("duration_us", out.what.duration, Time{sim::kPicosPerMicro});
+  if (kind == "block-port") reader.read("duration_packets", out.duration_packets, number(0, kAny));
+  return out;
 }
 
-// As the library sends them where the network loses nothing; a library that posts everything at
-// once posts whole blocks.
-void read_messages(Reader& reader, SimulateOptions& out) {
-  const std::string transport = reader.text("transport", "udp");
-  const bool direct = out.algorithm == plan::Algorithm::kDirect;
-  harness::MessageFlow flow;
-  flow.outstanding = reader.count32("outstanding", direct ? 0 : transport::MessageTurns::kFew);
-  flow.chunk_bytes =
-      reader.count("chunk_bytes", direct ? 0 : transport::MessageTurns::kChunkBytes, 0, kSizeMax);
-  flow.by_turns = reader.flag("by_turns", false);
-  harness::StripedFlow striped;
-  striped.post = reader.time("post_ns", sim::kPicosPerNano);
-  striped.handle = reader.time("completion_ns", sim::kPicosPerNano);
-  striped.alpha = reader.get<double>("stripe_alpha", striped.alpha, "a number");
-  if (!(striped.alpha > 0 && striped.alpha <= 1)) {
-    refuse(
-        fmt::format("options: `stripe_alpha` is {}; expected more than 0, up to 1", striped.alpha));
-  }
-  if (transport == "stripes") {
-    out.striped = striped;
-  } else if (transport == "messages") {
-    out.messages = flow;
-  } else if (transport != "udp") {
-    refuse(fmt::format("options: transport `{}` is unknown; expected udp, messages or stripes",
-                       transport));
-  }
+Module read_module(Reader& reader) {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  Module out;
+  reader.read("from", out.from, Name());
+  reader.read("to", out.to, Name());
+  reader.read("cap_mbit_s", out.what.both_ways_mbit_s, number(-kAny, kAny));
+  reader.read("per_packet_ns", out.what.per_packet, Time{sim::kPicosPerNano});
+  reader.read("per_waiting_ns", out.what.per_waiting, Time{sim::kPicosPerNano});
+  return out;
 }
 
 }  // namespace
 
-SimulateOptions read_simulate_options(const topology::Cluster& cluster, const nb::dict& options) {
-  Reader reader(options, "options");
-  SimulateOptions out;
-  const std::string mode = reader.text("mode", "packet");
-  if (mode != "packet") refuse(fmt::format("options: mode `{}`; expected packet", mode));
-  auto named = value_or_raise(plan::parse_named(reader.text("algorithm", "sync-shuffle")));
-  out.algorithm = named.algorithm;
-  out.shape = std::move(named.shape);
-  out.permutation = value_or_raise(plan::parse_permutation(reader.text("permutation", "balanced")));
-  out.contention_aware = reader.flag("contention_aware", true);
-  out.omega = reader.count32("omega", 0);
-  out.size = reader.count("size", 0, 0, kSizeMax);
-  out.exchanges = reader.count32("exchanges", 1, 1);
-  out.window_packets = reader.count32("window_packets", 0);
-  out.window_with_acks = reader.flag("window_with_acks", false);
-  out.grain_packets = reader.count32("grain_packets", 0);
-  out.datagram_bytes = reader.count32("datagram_bytes", 0);
-  if (out.datagram_bytes != 0 && (out.datagram_bytes < 128 || out.datagram_bytes > 65507)) {
-    refuse(
-        fmt::format("options: `datagram_bytes` is {}; expected 128 to 65507", out.datagram_bytes));
-  }
-  const std::uint64_t seed = reader.count("seed", 1, 0, UINT64_MAX);
-  read_protocol(reader, out);
-  read_messages(reader, out);
-  out.seed = seed;
-  read_traffic_options(reader, cluster, out);
-  read_jitter(reader, out, seed);
-
-  read_network(reader, cluster, out);
-  out.uneven_steps = reader.flag("uneven_steps", true);
-  out.network.time_max = reader.time("time_max_s", sim::kPicosPerSecond, 1e5);
-  out.network.events_max = reader.count("events_max", UINT64_MAX, 1, UINT64_MAX);
-  out.memory_max = reader.count("memory_max_mib", 16384, 1, 1u << 24) << 20;
-  out.trace = reader.flag("trace", false);
-
-  const std::uint32_t frame =
-      (out.datagram_bytes != 0 ? out.datagram_bytes + 28 : cluster.framing.mtu_bytes) +
-      cluster.framing.link_header_bytes;
-  out.network.frame_bytes = frame;
-  read_faults(reader, cluster, out);
-  reader.finish();
+base::Result<Options> read_options(const Table& given) {
+  Reader reader(given, "options");
+  Options out;
+#define ALM_SCENARIO_OPTION(key, Type, otherwise, rule) reader.read(#key, out.key, rule);
+#include "scenario/options.def"
+#undef ALM_SCENARIO_OPTION
+  if (auto read = reader.finish(); !read) return read.error();
   return out;
 }
 
-}  // namespace alm::bindings
+base::Result<FlowOptions> read_flow_options(const Table& given) {
+  Reader reader(given, "options of flow mode");
+  FlowOptions out;
+#define ALM_SCENARIO_OPTION(key, Type, otherwise, rule) reader.read(#key, out.key, rule);
+#include "scenario/flow_options.def"
+#undef ALM_SCENARIO_OPTION
+  if (auto read = reader.finish(); !read) return read.error();
+  return out;
+}
+
+}  // namespace alm::scenario

@@ -1,75 +1,77 @@
-// The options of a simulation as Python gives them.
+// The options of simulations, as they are asked for: each has its type and lies in its range. A new
+// one is a line in options.def and a use. What they mean for a cluster is a Scenario (scenario.h).
 #pragma once
 
-#include <nanobind/nanobind.h>
-
+#include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "harness/simulation.h"
 #include "plan/plan.h"
+#include "routing/routes.h"
+#include "scenario/value.h"
+#include "sim/options.h"
+#include "transport/config.h"
 
-namespace alm::bindings {
+namespace alm::scenario {
 
-struct SimulateOptions {
-  plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
-  plan::Permutation permutation = plan::Permutation::kBalanced;
-  bool contention_aware = true;
-  std::uint32_t omega = 0;
-  std::vector<std::uint32_t> shape;  // a grid's lengths or Bruck's radices; empty: the best
-  std::uint64_t size = 0;
-  std::vector<std::uint64_t> matrix;  // bytes, [sender * ranks() + receiver]; empty: `size` each
-  bool uneven_steps = true;           // steps made for the matrix, where that pays (plan/uneven.h)
-  std::uint32_t exchanges = 1;
-  std::uint32_t window_packets = 0;  // 0: tune()
-  bool window_with_acks = false;
-  std::uint32_t grain_packets = 0;   // 0: tune()
-  std::uint32_t datagram_bytes = 0;  // 0: what the MTU holds
-  transport::Config config;          // what is not a matter of the network
-  std::vector<base::HostId> hosts;   // in the order of their ranks
-  std::uint32_t ranks_per_host = 1;
-  std::vector<std::uint32_t> site_of;  // [host of `hosts`]; empty: the cluster has no sites
-  std::uint32_t ranks() const { return static_cast<std::uint32_t>(hosts.size()) * ranks_per_host; }
-  // Who sends to whom, as ranks; empty: everybody to everybody.
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  // Exchanges that differ: the sends of each, sorted; empty: all exchanges are the same.
-  struct Send {
-    std::uint32_t from = 0, to = 0;
-    std::uint64_t bytes = 0;
-  };
-  std::vector<std::vector<Send>> stages;  // the key `steps`
-  std::uint64_t bytes_in(std::uint32_t stage, std::uint32_t from, std::uint32_t to) const;
-  bool complete() const { return matrix.empty() && pairs.empty() && stages.empty(); }
-  // Bytes from rank to rank in all stages together.
-  std::uint64_t bytes(std::uint32_t from, std::uint32_t to) const {
-    if (!stages.empty()) {
-      std::uint64_t sum = 0;
-      for (std::uint32_t stage = 0; stage < stages.size(); ++stage) {
-        sum += bytes_in(stage, from, to);
-      }
-      return sum;
-    }
-    if (!matrix.empty()) return matrix[from * std::size_t{ranks()} + to];
-    return pairs.empty() || pairs.count({from, to}) > 0 ? size : 0;
-  }
-  std::optional<harness::MessageFlow> messages;
-  std::optional<harness::StripedFlow> striped;
-  sim::Options network;
-  harness::StartJitter jitter;
-  std::uint32_t jobs = 1;
-  bool split_jobs = false;  // each job has every jobs-th host; otherwise all have all
-  std::uint64_t seed = 1;
-  std::vector<harness::BulkFlow> background;
-  bool shared() const { return jobs > 1 || !background.empty(); }
-  bool trace = false;
-  std::size_t memory_max = std::size_t{16} << 30;
+constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;  // of a block
+constexpr std::uint32_t kDatagramMax = 65507;
+constexpr double kMbitMax = 1e6;
+constexpr double kMega = 1e6;
+constexpr double kOverheadMax = 1e9;  // us
+
+using Rows = std::vector<std::vector<std::uint64_t>>;
+inline constexpr std::string_view kRows =
+    "senders; expected rows of whole numbers of bytes, 0 or more";
+
+inline const plan::Named kSyncShuffle{plan::Algorithm::kSyncShuffle, {}};
+
+// Hosts, switches and links by name.
+struct BackgroundFlow {
+  std::string from, to;
+  double rate_mbit_s = 0;  // 0: no bound
 };
 
-// Throws RaisedError for an unknown key, a value out of range or an unknown name.
-SimulateOptions read_simulate_options(const topology::Cluster& cluster,
-                                      const nanobind::dict& options);
+struct RoutesOfPair {
+  std::string from, to;
+  std::vector<std::vector<std::string>> routes;  // the switches of each
+};
 
-}  // namespace alm::bindings
+struct Overheads {
+  sim::Picos o_s = 0, u_r = 0, o_r = 0, g = 0, turn = 0;
+};
+
+struct Fault {
+  sim::Fault what;  // without host and port
+  std::string host, from, to;
+  std::optional<double> duration_packets;  // in place of the duration
+};
+
+struct Module {
+  std::string from, to;
+  sim::Module what;  // without the link
+};
+
+struct Options {
+#define ALM_SCENARIO_OPTION(key, Type, otherwise, rule) Type key = otherwise;
+#include "scenario/options.def"
+#undef ALM_SCENARIO_OPTION
+
+  bool split_jobs() const { return job_layout == "split" && jobs > 1; }
+};
+
+struct FlowOptions {
+#define ALM_SCENARIO_OPTION(key, Type, otherwise, rule) Type key = otherwise;
+#include "scenario/flow_options.def"
+#undef ALM_SCENARIO_OPTION
+};
+
+// kBadInput: an unknown key, a value out of range or an unknown name.
+base::Result<Options> read_options(const Table& given);
+base::Result<FlowOptions> read_flow_options(const Table& given);
+
+}  // namespace alm::scenario

@@ -1,59 +1,35 @@
 #include "scenario/outcome.h"
 
 #include <fmt/core.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bindings/bindings.h"
-#include "scenario/paths.h"
+#include "plan/plan.h"
 #include "routing/routes.h"
+#include "scenario/paths.h"
 
-namespace nb = nanobind;
-
-namespace alm::bindings {
+namespace alm::scenario {
 namespace {
 
 using topology::Cluster;
 
-nb::list ports_of(const harness::SimResult& result, const Cluster& cluster) {
-  nb::list out;
-  for (std::uint32_t port = 0; port < result.ports.size(); ++port) {
-    const sim::PortStats& stats = result.ports[port];
-    nb::dict one;
-    one["name"] = harness::port_name(cluster, port);
-    one["packets"] = stats.packets;
-    one["bytes"] = stats.bytes;
-    one["dropped"] = stats.dropped + stats.input_dropped;
-    one["queue_high_water"] = stats.queue_high_water;
-    one["input_dropped"] = stats.input_dropped;
-    one["input_high_water"] = stats.input_high_water;
-    one["busy_s"] = seconds(stats.busy);
-    out.append(one);
-  }
-  return out;
-}
-
-constexpr double kMega = 1e6;
-
 // What each flow gets where all who use a port get the same of it, the jobs counted as one each.
-std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cluster) {
-  const auto routes =
-      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
+std::vector<double> fair_rates(const Scenario& scenario, const Cluster& cluster,
+                               const routing::Routes& routes) {
   std::vector<std::vector<std::uint32_t>> paths;
-  std::vector<std::uint32_t> users(2 * cluster.links.size(), options.jobs);
-  for (const harness::BulkFlow& flow : options.background) {
+  std::vector<std::uint32_t> users(2 * cluster.links.size(), scenario.asked.jobs);
+  for (const harness::BulkFlow& flow : scenario.background) {
     paths.push_back(
-        routes.path(flow.from, flow.to, harness::flow_label(options.network.rule, flow)));
+        routes.path(flow.from, flow.to, harness::flow_label(scenario.network.rule, flow)));
     for (const std::uint32_t port : paths.back()) ++users[port];
   }
   std::vector<double> fair;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const auto wanted = static_cast<double>(options.background[i].bit_s) / kMega;
+    const auto wanted = static_cast<double>(scenario.background[i].bit_s) / kMega;
     double rate = wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
     for (const std::uint32_t port : paths[i]) {
       const topology::Link& link = cluster.links[port / 2];
@@ -66,30 +42,30 @@ std::vector<double> fair_rates(const SimulateOptions& options, const Cluster& cl
 }
 
 // The limit of each job when all share the links, and the flows have what is theirs.
-double fair_limit_seconds(const SimulateOptions& options, const Cluster& cluster, bool combines) {
+double fair_limit_seconds(const Scenario& scenario, const Cluster& cluster,
+                          const routing::Routes& routes, const std::vector<double>& fair,
+                          bool combines) {
   Cluster left = cluster;
-  const auto fair = fair_rates(options, cluster);
-  const auto routes =
-      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
   for (std::size_t i = 0; i < fair.size(); ++i) {
-    const harness::BulkFlow& flow = options.background[i];
+    const harness::BulkFlow& flow = scenario.background[i];
     for (const std::uint32_t port :
-         routes.path(flow.from, flow.to, harness::flow_label(options.network.rule, flow))) {
+         routes.path(flow.from, flow.to, harness::flow_label(scenario.network.rule, flow))) {
       topology::Link& link = left.links[port / 2];
       (port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s) -= fair[i];
     }
   }
-  if (!options.split_jobs) return options.jobs * limit_seconds(options, left, combines);
-  const std::size_t hosts = options.hosts.size();
-  const std::uint64_t each = options.ranks_per_host;
+  if (!scenario.asked.split_jobs())
+    return scenario.asked.jobs * limit_seconds(scenario, left, combines);
+  const std::size_t hosts = scenario.hosts.size();
+  const std::uint64_t each = scenario.asked.ranks_per_host;
   std::vector<std::uint64_t> matrix(hosts * hosts);
   for (std::size_t from = 0; from < hosts; ++from) {
-    for (std::size_t to = from % options.jobs; to < hosts; to += options.jobs) {
-      if (from != to) matrix[from * hosts + to] = each * each * options.size;
+    for (std::size_t to = from % scenario.asked.jobs; to < hosts; to += scenario.asked.jobs) {
+      if (from != to) matrix[from * hosts + to] = each * each * scenario.asked.size;
     }
   }
   const auto packing = combines ? topology::Packing::kShared : topology::Packing::kPerMessage;
-  return topology::traffic_limit_seconds(left, options.hosts, matrix, packing);
+  return topology::traffic_limit_seconds(left, scenario.hosts, matrix, packing);
 }
 
 // The mean of the exchanges; among others the first does not count, for they begin apart.
@@ -100,30 +76,41 @@ double mean_seconds(const harness::SimResult& result, bool shared) {
   return seconds(total) / static_cast<double>(result.exchange_time.size() - skip);
 }
 
-nb::list seconds_of(const std::vector<sim::Picos>& times) {
-  nb::list out;
-  for (const sim::Picos time : times) out.append(seconds(time));
+std::vector<double> seconds_of(const std::vector<sim::Picos>& times) {
+  std::vector<double> out;
+  for (const sim::Picos time : times) out.push_back(seconds(time));
   return out;
 }
 
 // Routes on which a lossless network may come to a stand.
-nb::list warnings_of(const SimulateOptions& options, const Cluster& cluster) {
-  nb::list out;
+base::Result<std::vector<std::string>> warnings_of(const Scenario& scenario,
+                                                   const Cluster& cluster) {
+  std::vector<std::string> out;
   const auto holds_back = [](const topology::Switch& node) {
     return node.flow_control == topology::FlowControl::kBackPressure;
   };
   if (std::none_of(cluster.switches.begin(), cluster.switches.end(), holds_back)) return out;
   const auto routes =
-      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
+      routing::Routes::make(cluster, scenario.network.rule, scenario.network.routes);
+  if (!routes) return routes.error();
   std::string circle;
-  for (const std::uint32_t port : routes.circle(cluster)) {
+  for (const std::uint32_t port : routes.value().circle(cluster)) {
     circle += (circle.empty() ? "" : ", ") + harness::port_name(cluster, port);
   }
   if (circle.empty()) return out;
-  out.append(
+  out.push_back(
       fmt::format("these routes can deadlock a lossless network: each of these ports may "
                   "wait for the next, and the last for the first: {}",
                   circle));
+  return out;
+}
+
+harness::SimResult sum_of(const std::vector<harness::SimResult>& jobs) {
+  harness::SimResult out = jobs.front();
+  for (std::size_t job = 1; job < jobs.size(); ++job) {
+    out.counters += jobs[job].counters;
+    out.packets += jobs[job].packets;
+  }
   return out;
 }
 
@@ -133,87 +120,73 @@ double seconds(sim::Picos time) {
   return static_cast<double>(time) / static_cast<double>(sim::kPicosPerSecond);
 }
 
-nb::dict dict_of(const harness::SimResult& result, const Job& job, const Cluster& cluster) {
-  const SimulateOptions& options = job.options;
-  const transport::Config& config = job.config;
-  nb::dict out;
-  nb::list host_order;
-  for (const base::HostId host : options.hosts) host_order.append(cluster.hosts[host.value].name);
-  out["host_order"] = host_order;
-  out["combines"] = job.combines;
-  out["warnings"] = warnings_of(options, cluster);
-  std::string name(plan::name_of(options.algorithm));
-  if (!options.shape.empty()) name += ":" + plan::text_of_shape(options.shape);
-  const double time = mean_seconds(result, false);
-  out["mode"] = "packet";
-  out["algorithm"] = name;
-  out["hosts"] = options.hosts.size();
-  out["ranks"] = options.ranks();
-  out["size"] = options.size;
-  out["time_s"] = time;
-  out["limit_s"] = job.limit;
-  out["fraction_of_limit"] = time > 0 ? job.limit / time : 0.0;
-  out["dropped"] = result.dropped;
-  out["retransmitted"] = result.counters.data_retransmitted;
-  out["packet_hops"] = result.packet_hops;
-  out["events"] = result.events;
-  out["bottleneck"] = harness::port_name(cluster, result.bottleneck);
-  out["exchange_s"] = seconds_of(result.exchange_time);
-  out["exchange_ps"] = result.exchange_time;
-  out["rank_time_s"] = seconds_of(result.rank_end);
-  out["ports"] = ports_of(result, cluster);
-  out["packets"] = result.packets;
-  out["data_packets"] = result.counters.data_sent;
-  out["acks"] = result.counters.acks_sent;
-  out["probes"] = result.counters.probes_sent;
-  out["path_loads"] = path_loads(result.counters, config.paths);
-  out["out_of_order"] = result.out_of_order;
-  out["path_silences"] = result.counters.path_silences;
-  out["window_cuts"] = result.counters.window_cuts;
-  out["window_least"] = result.counters.window_least;
-  out["duplicates"] = result.counters.duplicates_received;
-  out["window_packets"] = config.window_packets;
-  out["grain_packets"] = config.grain_packets;
-  out["memory_bytes"] = result.memory_bytes;
+base::Result<Outcome> outcome_of(const harness::SharedResult& results, const Job& first) {
+  const Scenario& scenario = first.scenario;
+  const Cluster& cluster = first.cluster;
+  Outcome out;
+  out.algorithm = plan::name_of(scenario.asked.algorithm.algorithm);
+  if (const auto& shape = scenario.asked.algorithm.shape; !shape.empty()) {
+    out.algorithm += ":" + plan::text_of_shape(shape);
+  }
+  for (const base::HostId host : scenario.hosts) {
+    out.host_order.push_back(cluster.hosts[host.value].name);
+  }
+  out.ranks = scenario.ranks();
+  out.size = scenario.asked.size;
+  out.combines = first.combines;
+  auto warnings = warnings_of(scenario, cluster);
+  if (!warnings) return warnings.error();
+  out.warnings = std::move(warnings).value();
+  out.total = sum_of(results.jobs);
+  out.time_s = mean_seconds(out.total, false);
+  out.limit_s = first.limit;
+  out.fraction_of_limit = out.time_s > 0 ? out.limit_s / out.time_s : 0.0;
+  out.simulated_s = seconds(results.end);
+  out.exchange_s = seconds_of(out.total.exchange_time);
+  out.rank_time_s = seconds_of(out.total.rank_end);
+  out.bottleneck = harness::port_name(cluster, out.total.bottleneck);
+  for (std::uint32_t port = 0; port < out.total.ports.size(); ++port) {
+    out.port_names.push_back(harness::port_name(cluster, port));
+  }
+  out.path_loads = path_loads(out.total.counters, first.config.paths);
+  out.window_packets = first.config.window_packets;
+  out.grain_packets = first.config.grain_packets;
+  auto crossings = crossings_of(scenario, first.leaf_of, first.placement,
+                                [&first](std::uint32_t rank) { return first.plan(rank); });
+  if (!crossings) return crossings.error();
+  out.crossings = std::move(crossings).value();
   return out;
 }
 
-void add_shares(nb::dict& out, const harness::SharedResult& result, const SimulateOptions& options,
-                const Cluster& cluster, bool combines) {
-  const double fair_s = fair_limit_seconds(options, cluster, combines);
-  out["fair_share_s"] = fair_s;
-  nb::list jobs;
-  double together = 0, sum = 0;
-  for (const harness::SimResult& job : result.jobs) {
-    nb::dict one;
+base::Result<Shares> shares_of(const harness::SharedResult& results, const Scenario& scenario,
+                               const Cluster& cluster, bool combines) {
+  const auto routes =
+      routing::Routes::make(cluster, scenario.network.rule, scenario.network.routes);
+  if (!routes) return routes.error();
+  const auto fair = fair_rates(scenario, cluster, routes.value());
+  Shares out;
+  out.fair_share_s = fair_limit_seconds(scenario, cluster, routes.value(), fair, combines);
+  for (const harness::SimResult& job : results.jobs) {
     const double time = mean_seconds(job, true);
-    one["time_s"] = time;
-    one["exchange_s"] = seconds_of(job.exchange_time);
-    one["data_packets"] = job.counters.data_sent;
-    one["retransmitted"] = job.counters.data_retransmitted;
-    one["window_cuts"] = job.counters.window_cuts;
-    jobs.append(one);
-    sum += time;
-    if (time > 0) together += fair_s / time;
+    out.jobs.push_back({.time_s = time,
+                        .exchange_s = seconds_of(job.exchange_time),
+                        .data_packets = job.counters.data_sent,
+                        .retransmitted = job.counters.data_retransmitted,
+                        .window_cuts = job.counters.window_cuts});
+    if (time > 0) out.together_fraction += out.fair_share_s / time;
   }
-  const auto count = static_cast<double>(result.jobs.size());
-  out["jobs"] = jobs;
-  out["time_s"] = sum / count;
-  out["together_fraction"] = together / count;
-  nb::list flows;
-  const auto fair = fair_rates(options, cluster);
-  for (std::size_t i = 0; i < result.flows.size(); ++i) {
-    nb::dict one;
-    one["from"] = cluster.hosts[options.background[i].from].name;
-    one["to"] = cluster.hosts[options.background[i].to].name;
-    one["mbit_s"] = result.flows[i].bit_s / kMega;
-    one["fair_mbit_s"] = fair[i];
-    one["packets"] = result.flows[i].packets;
-    one["retransmitted"] = result.flows[i].lost;
-    one["timeouts"] = result.flows[i].timeouts;
-    flows.append(one);
+  out.together_fraction /= static_cast<double>(results.jobs.size());
+  for (std::size_t i = 0; i < results.flows.size(); ++i) {
+    const harness::FlowResult& flow = results.flows[i];
+    out.background.push_back({.from = cluster.hosts[scenario.background[i].from].name,
+                              .to = cluster.hosts[scenario.background[i].to].name,
+                              .mbit_s = flow.bit_s / kMega,
+                              .fair_mbit_s = fair[i],
+                              .packets = flow.packets,
+                              .retransmitted = flow.lost,
+                              .timeouts = flow.timeouts});
   }
-  out["background"] = flows;
+  return out;
 }
 
-}  // namespace alm::bindings
+}  // namespace alm::scenario

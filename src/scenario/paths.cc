@@ -4,89 +4,90 @@
 
 #include <algorithm>
 
-#include "bindings/bindings.h"
 #include "plan/assigned_paths.h"
 #include "routing/routes.h"
 
-namespace alm::bindings {
+namespace alm::scenario {
 namespace {
 
 // Whether any rank on one host sends to any rank on the other.
-bool sends_any(const SimulateOptions& options, std::uint32_t from, std::uint32_t to) {
-  const std::uint32_t each = options.ranks_per_host;
+bool sends_any(const Scenario& scenario, std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t each = scenario.asked.ranks_per_host;
   for (std::uint32_t i = 0; i < each * each; ++i) {
-    if (options.bytes(from * each + i / each, to * each + i % each) > 0) return true;
+    if (scenario.bytes(from * each + i / each, to * each + i % each) > 0) return true;
   }
   return false;
 }
 
 // [host] its receivers, stage by stage; empty if some host sends two messages in one stage.
-std::vector<std::vector<base::PeerId>> sends_by_stage(const SimulateOptions& options) {
-  std::vector<std::vector<base::PeerId>> out(options.hosts.size());
-  for (std::size_t stage = 0; stage < options.stages.size(); ++stage) {
+std::vector<std::vector<base::PeerId>> sends_by_stage(const Scenario& scenario) {
+  std::vector<std::vector<base::PeerId>> out(scenario.hosts.size());
+  for (std::size_t stage = 0; stage < scenario.stages.size(); ++stage) {
     for (auto& of_host : out) of_host.push_back(plan::kSendsNothing);
-    for (const SimulateOptions::Send& send : options.stages[stage]) {
+    for (const Scenario::Send& send : scenario.stages[stage]) {
       if (send.bytes == 0) continue;
       base::PeerId& to = out[send.from].back();
       if (to != plan::kSendsNothing) return {};
       to = send.to;
     }
   }
-  return options.stages.empty() ? decltype(out){} : out;
+  return scenario.stages.empty() ? decltype(out){} : out;
 }
 
 }  // namespace
 
-bool assigns_paths(const SimulateOptions& options) {
-  return options.config.paths > 1 && options.config.path_rule == transport::PathRule::kAssigned;
+bool assigns_paths(const Scenario& scenario) {
+  return scenario.config.paths > 1 && scenario.config.path_rule == transport::PathRule::kAssigned;
 }
 
-void check_paths(const SimulateOptions& options, const topology::Cluster& cluster) {
-  const std::uint32_t paths = options.config.paths;
-  if (paths == 1 || options.hosts.size() < 2) return;
-  const routing::Rule rule = options.network.rule;
+base::Status check_paths(const Scenario& scenario, const topology::Cluster& cluster) {
+  const std::uint32_t paths = scenario.config.paths;
+  if (paths == 1 || scenario.hosts.size() < 2) return {};
+  const routing::Rule rule = scenario.network.rule;
   if (!routing::tells_paths_apart(rule)) {
-    throw RaisedError{base::bad_input(fmt::format(
+    return base::bad_input(fmt::format(
         "options: {} paths, but routing `{}` has one way for each destination; expected routing "
         "`ecmp`, `source`, `lid` or one that chooses per message",
-        paths, routing::name_of(rule)))};
+        paths, routing::name_of(rule)));
   }
   if (rule != routing::Rule::kSource && rule != routing::Rule::kLid &&
       rule != routing::Rule::kGiven) {
-    return;
+    return {};
   }
-  const auto routes = value_or_raise(routing::Routes::make(cluster, rule, options.network.routes));
+  const auto routes = routing::Routes::make(cluster, rule, scenario.network.routes);
+  if (!routes) return routes.error();
   std::uint32_t most = 1;
-  for (const base::HostId host : options.hosts) {
-    if (host == options.hosts.front()) continue;
-    most = std::max(most, routes.path_count(options.hosts.front().value, host.value));
+  for (const base::HostId host : scenario.hosts) {
+    if (host == scenario.hosts.front()) continue;
+    most = std::max(most, routes.value().path_count(scenario.hosts.front().value, host.value));
   }
-  if (paths <= most) return;
-  throw RaisedError{base::bad_input(
+  if (paths <= most) return {};
+  return base::bad_input(
       fmt::format("options: {} paths, but hosts are at most {} routes apart; expected 1 to {}",
-                  paths, most, most))};
+                  paths, most, most));
 }
 
-std::vector<std::uint8_t> assigned_paths(
-    const SimulateOptions& options, const topology::Cluster& cluster, bool several_phases,
+base::Result<std::vector<std::uint8_t>> assigned_paths(
+    const Scenario& scenario, const topology::Cluster& cluster, bool several_phases,
     const std::function<base::Result<plan::Plan>(std::uint32_t host)>& plan_of) {
-  if (!assigns_paths(options)) return {};
+  if (!assigns_paths(scenario)) return std::vector<std::uint8_t>{};
   if (several_phases) {
-    throw RaisedError{base::bad_input(
+    return base::bad_input(
         "options: path_policy `assigned` needs an algorithm of one phase, whose blocks go to their "
-        "destinations directly")};
+        "destinations directly");
   }
-  std::vector<std::vector<base::PeerId>> sends = sends_by_stage(options);
+  std::vector<std::vector<base::PeerId>> sends = sends_by_stage(scenario);
   const bool by_stage = !sends.empty();
-  sends.resize(options.hosts.size());
+  sends.resize(scenario.hosts.size());
   for (std::uint32_t host = 0; !by_stage && host < sends.size(); ++host) {
-    const auto planned = value_or_raise(plan_of(host));
-    for (const base::PeerId peer : planned.rounds().send) {
-      if (options.complete() || sends_any(options, host, peer)) sends[host].push_back(peer);
+    const auto planned = plan_of(host);
+    if (!planned) return planned.error();
+    for (const base::PeerId peer : planned.value().rounds().send) {
+      if (scenario.complete() || sends_any(scenario, host, peer)) sends[host].push_back(peer);
     }
   }
-  return value_or_raise(plan::assign_paths(cluster, options.network.rule, options.config.paths,
-                                           options.hosts, sends, options.network.routes));
+  return plan::assign_paths(cluster, scenario.network.rule, scenario.config.paths, scenario.hosts,
+                            sends, scenario.network.routes);
 }
 
 std::vector<std::uint64_t> path_loads(const transport::Counters& counters, std::uint32_t paths) {
@@ -94,4 +95,4 @@ std::vector<std::uint64_t> path_loads(const transport::Counters& counters, std::
   return {counters.path_loads.begin(), counters.path_loads.begin() + paths};
 }
 
-}  // namespace alm::bindings
+}  // namespace alm::scenario

@@ -1,15 +1,22 @@
-// Options of a simulation that say who sends how much to whom.
+// Who sends how much to whom in a scenario.
 #pragma once
 
-#include "scenario/reader.h"
-#include "scenario/options.h"
+#include <cstdint>
+#include <string>
+#include <vector>
 
-namespace alm::bindings {
+#include "base/result.h"
+#include "scenario/scenario.h"
+#include "topology/cluster.h"
 
-constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;  // of a block
+namespace alm::scenario {
 
-// Reads hosts and their ranks, pairs, a matrix or stages, other jobs and background flows. Throws
-// RaisedError.
-void read_traffic_options(Reader& reader, const topology::Cluster& cluster, SimulateOptions& out);
+// Hosts and their ranks, pairs, a matrix or stages, other jobs and background flows.
+base::Status set_traffic(const topology::Cluster& cluster, Scenario& out);
 
-}  // namespace alm::bindings
+// Rows of bytes, one row per sender, in one vector; kBadInput, which begins with `where`, unless
+// they are ranks x ranks.
+base::Result<std::vector<std::uint64_t>> matrix_of(const Rows& rows, std::size_t ranks,
+                                                   const std::string& where);
+
+}  // namespace alm::scenario
