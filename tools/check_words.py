@@ -67,6 +67,7 @@ WORDS = (
         (
             *(f"src/{room}/" for room in ("base", "bindings", "carrier", "model", "mpi", "plan")),
             *(f"src/{room}/" for room in ("routing", "schedule", "sim", "topology", "transport")),
+            "src/scenario/",
             "src/tuning/",
             "python/",
             "tests/",
