@@ -114,7 +114,7 @@ simulate tam-8x4
     --fault slow-host:host | 'host' cannot be read; expected KEY=VALUE
     --fault slow-host:host=h99 | no host `h99`; expected h[0-31]
     --set colour=red | `colour` is unknown; expected
-    --mode flow --set colour=red | `colour` is unknown to flow mode
+    --mode flow --set colour=red | options of flow mode: `colour` is unknown
     --set colour | --set 'colour' cannot be read
     --json - --csv - | --json and --csv cannot both be '-'
     --trace /nowhere/x | its folder does not exist

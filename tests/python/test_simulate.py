@@ -308,7 +308,7 @@ def test_queue_lengths_count_who_waits() -> None:
 
 
 def test_the_record_of_a_trace_is_what_the_simulator_writes() -> None:
-    raw = _core.simulate(find_cluster("tam-16x1").to_toml(), {"size": 1000, "trace": True}, None)
+    raw = _core.simulate(find_cluster("tam-16x1"), {"size": 1000, "trace": True}, None)
     records = np.frombuffer(raw["trace"], RECORD)
     assert 0 <= len(records) - raw["packet_hops"] < 16
     assert set(records["bytes"]) >= {1066}
