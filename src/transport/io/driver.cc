@@ -212,8 +212,7 @@ std::optional<Driver::Loss> Driver::loss(std::span<const std::uint16_t> sets) co
     if (entry == nullptr) continue;
     if (entry->failure && entry->lost) return Loss{*entry->failure, *entry->lost};
     if (const auto& told = entry->channel.told(); told && told->told) {
-      return Loss{{base::ErrorCode::kPeerLost, entry->given_up(told->peer, *told->told)},
-                  *told->told};
+      return Loss{entry->told_error(told->peer, *told->told), *told->told};
     }
   }
   return std::nullopt;

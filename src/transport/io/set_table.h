@@ -46,7 +46,7 @@ struct SetEntry {
   }
   std::string name_of(std::uint32_t rank_number) const;
   // The text for a peer that has given up because of rank `told`.
-  std::string given_up(transport::PeerId peer, std::uint32_t told) const;
+  base::Error told_error(transport::PeerId peer, std::uint32_t told) const;
   // Peers that answer and have not entered the running exchange.
   std::vector<transport::PeerId> absent() const;
   // The text for a running exchange that waits for the peer in vain. `sends`: the bytes that the
