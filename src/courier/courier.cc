@@ -360,6 +360,7 @@ base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
 // What the group has done since it was last asked.
 transport::Counters Courier::count() {
   if (!udp_group_) return {};
+  job_.check_rate();
   const auto now = udp_group_->counters();
   auto more = now;
   more.data_sent -= counted_.data_sent;

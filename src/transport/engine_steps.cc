@@ -167,7 +167,7 @@ void Engine::resent_in_steps() {
 bool Engine::step_allowed(base::Nanos now, std::uint64_t step) {
   if (step < arrival_clock_) return true;
   const base::Nanos at = time_of(step) - lead();
-  if (now < at) {
+  if (now < at && !hurries_) {
     next_step_at_ = std::min(next_step_at_, at);
     return false;
   }

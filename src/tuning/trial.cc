@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "tuning/trial_rules.h"
 
@@ -92,9 +93,18 @@ bool Trial::within(double factor) const {
   return limit_ > 0 && longer >= Rules::kImpossible && longer <= factor;
 }
 
+bool Trial::librarys_seen() const {
+  return librarys_ >= ways_.size() || !ways_[librarys_].seen.empty() || ways_[librarys_].out;
+}
+
+bool Trial::refutes_limit() const {
+  return limit_ > 0 && ways_seen() > 0 && ratio(least(), limit_) < Rules::kRefuted;
+}
+
 // A short call may seem so because its ranks came to it at different times, or not because it is
 // cold: it is seen again before any other way is.
 bool Trial::at_limit() const {
+  if (keep_to_rates_ && !librarys_seen()) return false;
   return within(Rules::kAtLimit) && (!is_short() || seen_often(fastest()));
 }
 
@@ -118,7 +128,7 @@ void Trial::took(base::Nanos time) {
     if (times_.size() == batch_.size()) come_to_agree();
     return;
   }
-  time = std::min(time, spike_);
+  if (!adopted_) time = std::min(time, spike_);
   recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / Rules::kSmoothing;
   if (calls_ - decided_at_ >= look_ && ways_.size() > 1) {
     come_to_agree();
@@ -138,7 +148,9 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   agreement_ = -slowest.back();
   agreements_ += agreement_;
   const base::Nanos recent = slowest[slowest.size() - 2];
-  const bool drifted = recent > 0 && ratio(recent, time(chosen_)) > Rules::kDrift;
+  const double drift = recent > 0 ? ratio(recent, time(chosen_)) : 0;
+  const bool drifted = drift > Rules::kDrift;
+  const bool adopted = std::exchange(adopted_, false);
   due_ = false;
   times_.clear();
   if (doubted_) return confirm(slowest);
@@ -147,10 +159,14 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     if (calls_ - batch_.size() - decided_at_ >= Rules::kSettling) follow(recent);
     count(slowest);
     drop();
-    return drifted ? doubt() : plan();
+    return drifted ? doubt(Rules::kConfirming) : plan();
+  }
+  if (adopted) {
+    look_ = Rules::kFirstLook;
+    if (recent >= Rules::kShort && drift > Rules::kAside) return reopen(recent);
   }
   while (look_ <= calls_ - decided_at_) look_ *= Rules::kLookGrowth;
-  if (drifted) return doubt();
+  if (drifted) return doubt(adopted ? Rules::kConfirmingAdopted : Rules::kConfirming);
   follow(recent);
   await_turn();
 }
@@ -158,14 +174,14 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
 // A few calls that stall raise what is smoothed as much as hosts that have become slower. The way
 // chosen is seen again before all is tried anew, which costs agreeing alone. What other ways have
 // just been seen to take is not forgotten over it.
-void Trial::doubt() {
+void Trial::doubt(std::ptrdiff_t calls) {
   doubted_ = true;
-  batch_.assign(Rules::kConfirming, {chosen_, true});
+  batch_.assign(static_cast<std::size_t>(calls), {chosen_, true});
 }
 
 void Trial::confirm(std::span<const base::Nanos> slowest) {
   doubted_ = false;
-  std::vector<base::Nanos> seen(slowest.begin(), slowest.begin() + Rules::kConfirming);
+  std::vector<base::Nanos> seen(slowest.begin(), slowest.end() - 2);
   const base::Nanos now = known_by(seen);
   if (ratio(now, time(chosen_)) > Rules::kDrift) return reopen(now);
   batch_.clear();
@@ -195,6 +211,8 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   batch_.clear();
   decide(0);
   choose(way);
+  adopted_ = true;
+  look_ = Rules::kFirstLookAdopted;
 }
 
 void Trial::choose(std::size_t way) {

@@ -45,7 +45,8 @@
 // What is chosen:
 //   - A way replaces one before it in the list only if it is clearly faster.
 //   - If the least time that the links allow is known, a way close to it is kept at once: no other
-//     can be clearly faster.
+//     can be clearly faster. Ways that are paced by the same file say nothing of it, so that the
+//     library's own is seen first.
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
 //     own, is not tried.
 //
@@ -84,6 +85,11 @@ class Trial {
   std::size_t way() const {
     return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()].way;
   }
+  // The ways keep to the rates from which the limit is made.
+  void keep_to_rates() { keep_to_rates_ = true; }
+  // A call has taken so much less than the limit that the limit must be wrong.
+  bool refutes_limit() const;
+
   // The call has taken way(), and `time` on this rank.
   void took(base::Nanos time);
 
@@ -161,12 +167,13 @@ class Trial {
     bool begins = false;  // earlier sightings of the way no longer count
   };
   bool within(double factor) const;
+  bool librarys_seen() const;
   std::uint64_t taken_as_made() const;
   bool librarys_own(std::size_t way) const;
   bool to_warm(std::size_t way) const;
   void count(const std::vector<base::Nanos>& slowest);
   void follow(base::Nanos recent);
-  void doubt();
+  void doubt(std::ptrdiff_t calls);
   void confirm(std::span<const base::Nanos> slowest);
   void drop();
   void plan();
@@ -209,6 +216,8 @@ class Trial {
   bool due_ = false;
   double postponed_cost_ = 0;  // cost of the next sighting that waits for its turn
   bool has_decided_ = false;
+  bool adopted_ = false;  // an earlier job has decided, and the ranks have not compared since
+  bool keep_to_rates_ = false;
   bool doubted_ = false;  // the batch shows whether the chosen way has become slower
   std::size_t chosen_ = 0;
   base::Nanos spike_ = 0;    // longer calls of the chosen way count as this

@@ -34,6 +34,7 @@ struct SetEntry {
   bool finished = false;   // complete and released
   // The running exchange:
   base::Nanos begun = 0;
+  std::uint64_t to_come = 0;           // bytes from other hosts
   base::Nanos next_check = 0;          // when to check the peers
   bool told_absent = false;            // a warning has named those that have not entered it
   base::Nanos next_progress = 0;       // when the thread that awaits it calls `progress`
