@@ -103,8 +103,7 @@ class Engine {
   std::uint32_t packets_of(std::uint64_t bytes) const;
   std::uint32_t length_of(std::uint64_t bytes, std::uint32_t packet) const;
 
-  // Whether exchanges that begin from now on wait for the time of their steps.
-  void hurry(bool hurries) { hurries_ = hurries; }
+  void hurry(bool hurries) { hurries_ = hurries; }  // later exchanges wait for no step's time
   // `rounds` must outlive the exchange; `withheld` ([peer], or empty) need not.
   void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv,
              std::span<const std::uint8_t> withheld = {}, bool reports_arrivals = false);
@@ -429,8 +428,7 @@ class Engine {
   bool lossy_ = false;       // the running exchange resent packets or saw holes
   bool was_lossy_ = false;   // the one before did
   std::uint32_t answer_turn_ = 0;
-  bool reports_arrivals_ = false;
-  bool hurries_ = false;
+  bool reports_arrivals_ = false, hurries_ = false;
   std::uint64_t unacked_ = 0;  // packets of running exchange and tail
   std::uint64_t tail_unacked_ = 0;
   std::uint64_t owing_ = 0;          // peers with owed_since set
