@@ -57,6 +57,10 @@ struct Job {
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);
+  // Warns that rates in the cluster file are wrong. The first warning is enough.
+  void warn_of_rates(const std::string& text);
+  // The same, as soon as this host has received more than its links can carry by the file.
+  void check_rate();
 
   const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }
   const model::Profile* profile_or_null() const { return profile ? &*profile : nullptr; }
@@ -74,6 +78,7 @@ struct Job {
   std::unique_ptr<io::Driver> driver_;
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
+  bool warned_of_rates_ = false;
   std::vector<tuning::Decision> recorded_;
 };
 

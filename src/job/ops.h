@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -104,6 +105,9 @@ class MpiOps {
 
   // Lets MPI's own traffic proceed; any thread, returns at once (design section 5, Progress).
   virtual void progress() = 0;
+  // A rank of `comm` that the library knows to have died; nothing where it knows of none. Any
+  // thread, like progress().
+  virtual std::optional<std::uint32_t> lost_rank(CommHandle) { return std::nullopt; }
 
   // True when the elements lie back to back in signature order: they can be sent from where they
   // are.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "job/host_links.h"
 #include "job/safe_collectives.h"
 #include "ways/plan_settings.h"
 
@@ -50,6 +51,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& ops, Surroundings surroundi
   session->read_configuration(record, std::move(settings));
   session->await_everybody();
   if (!session->compare(record)) return session;
+  session->drop_file_of_others();
   const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
@@ -90,6 +92,21 @@ bool Session::compare(const job::JobRecord& record) {
   job_.agreement = agree(job_.records);
   if (job_.rank == 0 && !job_.agreement.warning.empty()) job_.log.warning(job_.agreement.warning);
   return true;
+}
+
+// A cluster file of other hosts, or of these under old names, is worth no more than none.
+void Session::drop_file_of_others() {
+  if (!job_.cluster) return;
+  const auto named = [this](const job::JobRecord& record) {
+    return job::find_host(*job_.cluster, job::host_of(record.host)).has_value();
+  };
+  if (std::any_of(job_.records.begin(), job_.records.end(), named)) return;
+  if (job_.rank == 0) {
+    job_.log.warning(fmt::format(
+        "{} names none of the job's hosts (rank 0 is on {}): this job does without a cluster file",
+        job_.options.cluster, job_.host));
+  }
+  job_.cluster.reset();
 }
 
 void Session::warn_of_progress() const {

@@ -69,6 +69,7 @@ class Session {
   void identify();
   void read_configuration(job::JobRecord& record, job::JobSettings settings);
   void await_everybody();
+  void drop_file_of_others();
   bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 

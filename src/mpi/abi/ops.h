@@ -38,6 +38,7 @@ class AbiOps final : public job::MpiOps {
   int set_state(job::CommHandle comm, void* state) override;
   void* state(job::CommHandle comm) override;
   void progress() override;
+  std::optional<std::uint32_t> lost_rank(job::CommHandle comm) override;
   bool is_contiguous(const job::TypedBuffer& buffer) override;
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
