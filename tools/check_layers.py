@@ -31,10 +31,12 @@ LAYERS: dict[str, set[str]] = {
     "emulate": {"sim", "routing", "topology"},
     "harness": {"probe", "execute", "plan", "sim", "transport", "wire", "routing", "topology"},
     "tuning": {"plan", "model", "topology"},
+    "tally": set(),
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
     "mpi": {
+        "tally",
         "tuning",
         "model",
         "carrier",
@@ -45,7 +47,7 @@ LAYERS: dict[str, set[str]] = {
         "transport",
         "transport/io",
     },
-    "mpi/abi": {"mpi", "carrier", "transport", "transport/io"},
+    "mpi/abi": {"mpi", "tally", "carrier", "transport", "transport/io"},
     "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
     "bindings": {
         "capi",
