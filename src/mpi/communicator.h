@@ -22,6 +22,7 @@
 #include "mpi/repertoire.h"
 #include "mpi/report.h"
 #include "mpi/staging.h"
+#include "mpi/taken_ways.h"
 #include "mpi/trials.h"
 #include "tuning/due.h"
 
@@ -120,6 +121,7 @@ class Communicator {
   Report report_;
   Trials trials_;
   BlockLoad load_;
+  TakenWays taken_;
   std::shared_ptr<Staging> staging_ = std::make_shared<Staging>();
   std::shared_ptr<BlockStaging> blocks_ = std::make_shared<BlockStaging>();
   Failure failure_;

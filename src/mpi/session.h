@@ -52,6 +52,16 @@ class Session {
            wants_threads(job_.options);
   }
 
+  // The process is about to end otherwise; `end` says how.
+  void ends(const char* end, bool any_rank = false);
+  tally::Tally& tally() { return job_.tally; }
+  // Notes that nothing is accelerated in this job, and why. `taken` may be null.
+  void refuse(tally::Taken* taken);
+  // Counts a nonblocking call that the library has carried; how long it takes is not known.
+  void note_passed(tally::Function function, std::uint64_t bytes);
+  // After a call that has been counted.
+  void counted(base::Nanos now) { job_.summary.refresh(now); }
+
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
 
@@ -74,7 +84,8 @@ class Session {
   // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(CommHandle comm, const char* function, const Buffers& buffers,
-                                     const TypedBuffer* block, Exchange exchange);
+                                     const TypedBuffer* block, tally::Taken* taken,
+                                     Exchange exchange);
   // Collective. Returns an MPI error code.
   template <class Buffers>
   int bring_up_if_due(Communicator& communicator, CommHandle comm, const Buffers& buffers,
@@ -92,6 +103,10 @@ class Session {
   Communicator* open(CommHandle comm, const Shape& shape);
   void reap();
   void write_stats();
+  void begin_tally();
+  std::string refusal() const;
+  // Notes why the library carries the call.
+  void passes(tally::Taken* taken, std::string_view why);
   void load_profile();  // session_profile.cc
   // session_decisions.cc
   void load_decisions();
@@ -101,6 +116,7 @@ class Session {
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
+  bool own_summary_ = false;      // this rank writes one, whichever it is
   double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
   bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
   std::mutex mutex_;              // guards communicators_; never held while MPI is called

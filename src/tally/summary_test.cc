@@ -9,7 +9,6 @@ namespace alm::tally {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(Summary, TellsCallsTimesWaysAndTheBound) {
   Tally tally;
@@ -39,7 +38,8 @@ TEST(Summary, TimesThatAreNotKnownAreNotShown) {
   Tally tally;
   tally.begin(0);
   tally.note(Function::kIalltoall, 8, {}, -1);
-  EXPECT_THAT(summary_text(tally, {0, 4, "at MPI_Finalize", base::kSecond}), Not(HasSubstr("us")));
+  EXPECT_THAT(summary_text(tally, {0, 4, "at MPI_Finalize", base::kSecond}),
+              HasSubstr("8-15         1        -        -        -        -"));
 }
 
 TEST(Summary, WhatDoesNotFitIsLeftOut) {

@@ -126,6 +126,12 @@ int finalize() {
   return self.library().api().Finalize();
 }
 
+int abort(Word comm, int code) {
+  auto& self = interposer();
+  self.aborting();
+  return with_words<int(Word, int)>(self.library().api().Abort)(comm, code);
+}
+
 int alltoall(const void* caller, const void* send, int send_count, Word send_type, void* recv,
              int recv_count, Word recv_type, Word comm) {
   return accelerate_or_pass(caller, send, send_count, send_type, recv, recv_count, recv_type, comm);

@@ -134,7 +134,12 @@ int ialltoall(const void* caller, const void* send, Count send_count, Word send_
         self.ialltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, request);
     if (code) return *code;
   }
-  return native_ialltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, request);
+  const int code =
+      native_ialltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, request);
+  if (code == MPI_SUCCESS && !self.library().contains(caller)) {
+    self.passed(tally::Function::kIalltoall, recv_count, recv_type);
+  }
+  return code;
 }
 
 template <class Integer>
@@ -148,8 +153,13 @@ int ialltoallv(const void* caller, const void* send, const Integer* send_counts,
         {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm, request);
     if (code) return *code;
   }
-  return native_ialltoallv(send, send_counts, send_at, send_type, recv, recv_counts, recv_at,
-                           recv_type, comm, request);
+  const int code = native_ialltoallv(send, send_counts, send_at, send_type, recv, recv_counts,
+                                     recv_at, recv_type, comm, request);
+  if (code == MPI_SUCCESS && !self.library().contains(caller)) {
+    self.passed(tally::Function::kIalltoallv,
+                {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm);
+  }
+  return code;
 }
 
 template <class Integer>
@@ -164,8 +174,13 @@ int ialltoallw(const void* caller, const void* send, const Integer* send_counts,
         {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm, request);
     if (code) return *code;
   }
-  return native_ialltoallw(send, send_counts, send_at, send_types, recv, recv_counts, recv_at,
-                           recv_types, comm, request);
+  const int code = native_ialltoallw(send, send_counts, send_at, send_types, recv, recv_counts,
+                                     recv_at, recv_types, comm, request);
+  if (code == MPI_SUCCESS && !self.library().contains(caller)) {
+    self.passed(tally::Function::kIalltoallw,
+                {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm);
+  }
+  return code;
 }
 
 int wait(void* request, void* status) {

@@ -61,6 +61,13 @@ ALM_EXPORT int MPI_Finalize() {
   return next();
 }
 
+ALM_EXPORT int PMPI_Abort(Word comm, int code) { return entry::abort(comm, code); }
+
+ALM_EXPORT int MPI_Abort(Word comm, int code) {
+  static auto* const next = tool<decltype(PMPI_Abort)>("MPI_Abort");
+  return next != nullptr ? next(comm, code) : entry::abort(comm, code);
+}
+
 ALM_EXPORT int PMPI_Alltoall(const void* send, int send_count, Word send_type, void* recv,
                              int recv_count, Word recv_type, Word comm) {
   return entry::alltoall(ALM_CALLER, send, send_count, send_type, recv, recv_count, recv_type,

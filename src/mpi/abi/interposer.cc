@@ -79,7 +79,8 @@ int Interposer::initialised(int code) {
     return code;
   }
   try {
-    ops_ = std::make_unique<AbiOps>(library_->api(), &Session::communicator_freed);
+    ops_ = std::make_unique<AbiOps>(library_->api(), &Session::communicator_freed,
+                                    [this] { aborting(); });
     session_ = Session::start(*ops_);
   } catch (const std::exception& failure) {
     Log().error(std::string("MPI_Init: ") + failure.what());
@@ -89,6 +90,7 @@ int Interposer::initialised(int code) {
 }
 
 void Interposer::at_exit() const {
+  if (session_ != nullptr && !finalised_) session_->ends("at the end, without MPI_Finalize");
   int used = 0;
   if (initialised_ || library_->api().Initialized == nullptr || !first_of_job() ||
       library_->api().Initialized(&used) != MPI_SUCCESS || used == 0) {
@@ -98,6 +100,11 @@ void Interposer::at_exit() const {
                 " past allemande. It takes MPI's functions from that library's own handle (dlopen "
                 "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
                 "ctypes.CDLL(None) in Python");
+}
+
+// Whichever rank it is: libraries may end the others at once.
+void Interposer::aborting() const {
+  if (session_ != nullptr) session_->ends("at MPI_Abort", true);
 }
 
 int Interposer::initialised_by_tool(int code) {
@@ -202,20 +209,78 @@ int Interposer::raise(CommHandle comm, const char* function, const std::exceptio
   return ops_->raise(comm, base::io_error("allemande: " + text));
 }
 
+std::uint64_t Interposer::bytes_of(std::int64_t count, std::uintptr_t word) const {
+  const auto type = from_opaque<MPI_Datatype>(word);
+  MPI_Count size = 0;
+  if (count <= 0 || type == library_->api().datatype_null) return 0;
+  if (library_->api().Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
+  return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+}
+
+std::uint64_t Interposer::bytes_of(const entry::BlockArguments& recv,
+                                   std::uintptr_t comm_word) const {
+  const CommHandle comm = to_opaque(from_opaque<MPI_Comm>(comm_word));
+  bool inter = false;
+  int ranks = 0;
+  if (recv.counts.missing() || ops_->is_intercommunicator(comm, inter) != MPI_SUCCESS || inter ||
+      ops_->comm_size(comm, ranks) != MPI_SUCCESS || ranks == 0) {
+    return 0;
+  }
+  std::uint64_t bytes = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
+    if (recv.types == nullptr) {
+      count += recv.counts[i];
+    } else {
+      const auto* types = static_cast<const MPI_Datatype*>(recv.types);
+      bytes += bytes_of(recv.counts[i], to_opaque(types[i]));
+    }
+  }
+  if (recv.types == nullptr) bytes = bytes_of(count, recv.type);
+  return bytes / static_cast<std::uint64_t>(ranks);
+}
+
+template <class Work, class Bytes>
+std::optional<int> Interposer::counted(tally::Function function, Work work,
+                                       const std::function<int()>& native, Bytes bytes) {
+  if (inside || session_ == nullptr) return std::nullopt;
+  tally::Tally& tally = session_->tally();
+  if (!tally.counts()) return work(nullptr);
+  tally::Taken taken;
+  const base::Nanos begin = io::monotonic_now();
+  std::optional<int> code = work(&taken);
+  if (!code) code = native();
+  const base::Nanos end = io::monotonic_now();
+  if (code == MPI_SUCCESS) {  // else its arguments may not be valid
+    tally.note(function, bytes(), taken, end - begin);
+    session_->counted(end);
+  }
+  return code;
+}
+
+void Interposer::passed(tally::Function function, std::int64_t recv_count,
+                        std::uintptr_t recv_type) {
+  if (inside || session_ == nullptr || !session_->tally().counts()) return;
+  session_->note_passed(function, bytes_of(recv_count, recv_type));
+}
+
+void Interposer::passed(tally::Function function, const entry::BlockArguments& recv,
+                        std::uintptr_t comm) {
+  if (inside || session_ == nullptr || !session_->tally().counts()) return;
+  session_->note_passed(function, bytes_of(recv, comm));
+}
+
 std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
                                         std::uintptr_t send_type, void* recv,
                                         std::int64_t recv_count, std::uintptr_t recv_type,
                                         std::uintptr_t comm, const std::function<int()>& native) {
-  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
-  const Inside guard;
-  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
-  if (!call) return std::nullopt;
-  call->native = native;
-  try {
-    return session_->alltoall(*call);
-  } catch (const std::exception& failure) {
-    return raise(call->comm, "MPI_Alltoall", failure);
-  }
+  return counted(
+      tally::Function::kAlltoall,
+      [&](tally::Taken* taken) {
+        return accelerate(send, send_count, send_type, recv, recv_count, recv_type, comm, native,
+                          taken);
+      },
+      native, [&] { return bytes_of(recv_count, recv_type); });
 }
 
 std::optional<int> Interposer::alltoall_blocks(const char* function,
@@ -223,12 +288,48 @@ std::optional<int> Interposer::alltoall_blocks(const char* function,
                                                const entry::BlockArguments& recv,
                                                std::uintptr_t comm,
                                                const std::function<int()>& native) {
-  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+  return counted(
+      tally::function_of(function),
+      [&](tally::Taken* taken) {
+        return accelerate_blocks(function, send, recv, comm, native, taken);
+      },
+      native, [&] { return bytes_of(recv, comm); });
+}
+
+std::optional<int> Interposer::accelerate(const void* send, std::int64_t send_count,
+                                          std::uintptr_t send_type, void* recv,
+                                          std::int64_t recv_count, std::uintptr_t recv_type,
+                                          std::uintptr_t comm, const std::function<int()>& native,
+                                          tally::Taken* taken) {
+  if (!session_->accelerating()) {
+    session_->refuse(taken);
+    return std::nullopt;
+  }
+  const Inside guard;
+  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  if (!call) return std::nullopt;
+  call->native = native;
+  call->taken = taken;
+  try {
+    return session_->alltoall(*call);
+  } catch (const std::exception& failure) {
+    return raise(call->comm, "MPI_Alltoall", failure);
+  }
+}
+
+std::optional<int> Interposer::accelerate_blocks(
+    const char* function, const entry::BlockArguments& send, const entry::BlockArguments& recv,
+    std::uintptr_t comm, const std::function<int()>& native, tally::Taken* taken) {
+  if (!session_->accelerating()) {
+    session_->refuse(taken);
+    return std::nullopt;
+  }
   const Inside guard;
   try {
     auto blocks = describe_call(function, send, recv, comm);
     if (!blocks) return std::nullopt;
     blocks->call.native = native;
+    blocks->call.taken = taken;
     return session_->alltoall_blocks(blocks->call);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);

@@ -14,6 +14,7 @@
 #include "mpi/abi/library.h"
 #include "mpi/abi/ops.h"
 #include "mpi/session.h"
+#include "tally/tally.h"
 
 namespace alm::mpi {
 
@@ -31,7 +32,15 @@ class Interposer {
   void finalising();
 
   // Warns if the program has used MPI and no call has come here.
+  // Also says what ALLEMANDE_SUMMARY asks for, where MPI_Finalize has not been called.
   void at_exit() const;
+  // Right before MPI_Abort.
+  void aborting() const;
+
+  // Counts a nonblocking call that the library has carried. After the call: its arguments are valid
+  // then.
+  void passed(tally::Function function, std::int64_t recv_count, std::uintptr_t recv_type);
+  void passed(tally::Function function, const entry::BlockArguments& recv, std::uintptr_t comm);
 
   // After a tool's own MPI_Init and before its MPI_Finalize, which may pass PMPI_Init here by.
   int initialised_by_tool(int code);
@@ -66,12 +75,26 @@ class Interposer {
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
+  // Calls `work`, and the library's `native` where it returns nothing; counts and times both.
+  template <class Work, class Bytes>
+  std::optional<int> counted(tally::Function function, Work work,
+                             const std::function<int()>& native, Bytes bytes);
+  std::uint64_t bytes_of(std::int64_t count, std::uintptr_t type) const;
+  // On average over the ranks.
+  std::uint64_t bytes_of(const entry::BlockArguments& recv, std::uintptr_t comm) const;
   int raise(CommHandle comm, const char* function, const std::exception& failure) const;
   // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
   std::optional<AlltoallCall> describe_call(const void* send, std::int64_t send_count,
                                             std::uintptr_t send_type, void* recv,
                                             std::int64_t recv_count, std::uintptr_t recv_type,
                                             std::uintptr_t comm) const;
+  std::optional<int> accelerate(const void* send, std::int64_t send_count, std::uintptr_t send_type,
+                                void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
+                                std::uintptr_t comm, const std::function<int()>& native,
+                                tally::Taken* taken);
+  std::optional<int> accelerate_blocks(const char* function, const entry::BlockArguments& send,
+                                       const entry::BlockArguments& recv, std::uintptr_t comm,
+                                       const std::function<int()>& native, tally::Taken* taken);
   struct Blocks {
     std::vector<TypedBuffer> send, recv;
     BlockCall call;

@@ -18,8 +18,8 @@ namespace alm::mpi {
 class AbiOps final : public MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
-  // freed.
-  AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
+  // freed; `before_abort` is called when this ends the job.
+  AbiOps(const io::MpiApi& api, void (*on_delete)(void* state), std::function<void()> before_abort);
 
   std::string library() const override;
   CommHandle world() const override;
@@ -66,6 +66,7 @@ class AbiOps final : public MpiOps {
   bool errors_are_fatal(CommHandle comm);
 
   const io::MpiApi& api_;
+  std::function<void()> before_abort_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;
