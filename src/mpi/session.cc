@@ -149,8 +149,16 @@ void Session::begin_tally() {
                      own_summary_);
 }
 
-void Session::ends(const char* end, bool any_rank) {
-  if (!own_summary_ && !any_rank) return;
+void Session::aborts() {
+  if (!job_.summary.begun()) return;
+  // Where all ranks abort, the lowest ends the others before they fill the terminal.
+  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
+  own_summary_ = true;
+  ends("at MPI_Abort");
+}
+
+void Session::ends(const char* end) {
+  if (!own_summary_) return;
   job_.summary.say(end);
   if (job_.summary.failed()) {
     job_.log.warning("ALLEMANDE_SUMMARY: cannot write " + job_.summary.path());

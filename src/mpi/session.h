@@ -53,7 +53,9 @@ class Session {
   }
 
   // The process is about to end otherwise; `end` says how.
-  void ends(const char* end, bool any_rank = false);
+  void ends(const char* end);
+  // The same right before MPI_Abort, whichever rank calls it: the others may not come to say it.
+  void aborts();
   tally::Tally& tally() { return job_.tally; }
   // Notes that nothing is accelerated in this job, and why. `taken` may be null.
   void refuse(tally::Taken* taken);

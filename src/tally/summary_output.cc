@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
@@ -14,6 +15,8 @@
 namespace alm::tally {
 namespace {
 
+// The file of a job that has just begun is soon out of date.
+constexpr base::Nanos kRefreshFirst = base::kSecond;
 constexpr base::Nanos kRefreshEvery = 10 * base::kSecond;
 
 // Signals that end a process. Handlers that others have for the first of them stay in place, since
@@ -103,7 +106,7 @@ void SummaryOutput::begin(std::string path, std::uint32_t rank, std::uint32_t ra
   part_ = path_ + ".part";
   rank_ = rank;
   ranks_ = ranks;
-  due_ = tally_.begun() + kRefreshEvery;
+  due_ = tally_.begun() + kRefreshFirst;
   begun_ = true;
   SummaryOutput* none = nullptr;
   if (!at_signals_too || !at_signals.compare_exchange_strong(none, this)) return;
@@ -125,7 +128,8 @@ void SummaryOutput::say(const char* end) {
 void SummaryOutput::refresh(base::Nanos at) {
   base::Nanos due = due_.load(std::memory_order_relaxed);
   if (!begun_ || path_.empty() || at < due) return;
-  if (due_.compare_exchange_strong(due, at + kRefreshEvery)) write("so far");
+  const base::Nanos next = at + std::min(at - tally_.begun(), kRefreshEvery);
+  if (due_.compare_exchange_strong(due, next)) write("so far");
 }
 
 // Nothing here may allocate or lock: a signal handler comes here.

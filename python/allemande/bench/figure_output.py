@@ -26,7 +26,7 @@ from allemande.quantities import (
     format_spread,
 )
 
-SPEEDS = ("median", "slowest", "spread", "of limit", "vs stock")
+SPEEDS = ("median", "P90", "P99", "slowest", "spread", "of limit", "vs stock")
 COSTS = ("CPU/call", "idle", "RTOs", "resent")
 MEASURING = Console(width=1000)
 COLUMNS_TEXT = (
@@ -39,6 +39,8 @@ def _speeds(figure: Figure) -> tuple[str, ...]:
     median = format_seconds(figure.median_s)
     return (
         f"{median} (void)" if figure.void and figure.median_s is not None else median,
+        format_seconds(figure.p90_s),
+        format_seconds(figure.p99_s),
         format_seconds(figure.slowest_s),
         format_spread(figure.spread),
         format_part(figure.fraction_of_limit),

@@ -102,9 +102,8 @@ void Interposer::at_exit() const {
                 "ctypes.CDLL(None) in Python");
 }
 
-// Whichever rank it is: libraries may end the others at once.
 void Interposer::aborting() const {
-  if (session_ != nullptr) session_->ends("at MPI_Abort", true);
+  if (session_ != nullptr) session_->aborts();
 }
 
 int Interposer::initialised_by_tool(int code) {
