@@ -14,7 +14,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# `mpi` and `capi` name the topology: plan's interface hands out and takes clusters.
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "topology": set(),
@@ -35,7 +34,7 @@ LAYERS: dict[str, set[str]] = {
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
-    "mpi": {
+    "job": {
         "tally",
         "tuning",
         "model",
@@ -47,8 +46,25 @@ LAYERS: dict[str, set[str]] = {
         "transport",
         "transport/io",
     },
-    "mpi/abi": {"mpi", "tally", "carrier", "transport", "transport/io"},
-    "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
+    "meeting": {"job", "plan", "topology", "transport", "transport/io"},
+    "ways": {"meeting", "tuning", "model", "carrier", "plan", "topology"},
+    "courier": {"ways", "meeting", "job", "tally", "tuning", "carrier", "execute", "plan", "transport"},
+    "communicator": {
+        "courier",
+        "ways",
+        "meeting",
+        "job",
+        "tally",
+        "tuning",
+        "carrier",
+        "node",
+        "plan",
+        "topology",
+        "transport/io",
+    },
+    "session": {"communicator", "ways", "job", "tally", "tuning", "model", "plan"},
+    "mpi/abi": {"session", "job", "tally", "carrier", "transport/io"},
+    "capi": {"communicator", "job"},
     "bindings": {
         "capi",
         "execute",
