@@ -73,6 +73,9 @@ def print_findings(console: Console, findings: Findings, confidence: float) -> N
     console.print(table)
     if findings.classes:
         console.print(_class_table(findings))
+        for one in findings.classes:
+            line = f"{one.sizes.function}, {describe_sizes(one.sizes)}: {one.way}"
+            console.print(Text(line), soft_wrap=True)
     console.print(legend(findings, confidence), highlight=False, soft_wrap=True)
     for line in conclusions(findings):
         console.print(Text(line), soft_wrap=True)
@@ -87,17 +90,14 @@ def _class_table(findings: Findings) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for index, heading in enumerate(("function", "bytes to each rank", "calls", *COLUMNS, "way")):
-        table.add_column(
-            heading, justify="left" if index in (0, 9, 10) else "right", no_wrap=index < 10
-        )
+    for index, heading in enumerate(("function", "bytes to each rank", "calls", *COLUMNS)):
+        table.add_column(heading, justify="left" if index in (0, 9) else "right", no_wrap=True)
     for one in findings.classes:
         table.add_row(
             one.sizes.function,
             describe_sizes(one.sizes),
             f"{one.calls:.6g}",
             *compared_cells(one.compared),
-            one.way,
             style=STYLES.get(one.compared.verdict, ""),
         )
     return table

@@ -62,7 +62,7 @@ def _draw_runs(axes: Axes, compared: Compared, title: str) -> None:
     ):
         axes.plot(rounds, side.seconds, marker, color=colour, label=label, markersize=7)
         axes.axhline(side.median, color=colour, linewidth=1.4, linestyle="--", alpha=0.8)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * max(*compared.stock.seconds, *compared.preloaded.seconds))
     axes.margins(x=0.15)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value)))
