@@ -317,7 +317,7 @@ TEST_F(SessionTest, StatisticsOfAllRanksAreWrittenByTheFirst) {
 TEST_F(SessionTest, StatisticsAreWrittenWhereNothingIsAccelerated) {
   options.push_back("stats=" + path("stats.json"));
   options.push_back("disable=on");
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   std::ifstream file(path("stats.json"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -326,7 +326,7 @@ TEST_F(SessionTest, StatisticsAreWrittenWhereNothingIsAccelerated) {
 
 TEST_F(SessionTest, ASummaryIsWrittenByTheFirstRank) {
   options.push_back("summary=" + path("summary.txt"));
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   std::ifstream file(path("summary.txt"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -335,7 +335,7 @@ TEST_F(SessionTest, ASummaryIsWrittenByTheFirstRank) {
 
 TEST_F(SessionTest, ASummaryThatCannotBeWrittenIsWarnedOf) {
   options.push_back("summary=/nonexistent/summary.txt");
-  FakeJob job(kRanks);
+  job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("/nonexistent/summary.txt"));

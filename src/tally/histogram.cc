@@ -18,8 +18,8 @@ std::size_t Histogram::bucket_of(base::Nanos time) {
 base::Nanos Histogram::middle_of(std::size_t bucket) {
   const int width = kLeastWidth + static_cast<int>(bucket >> kBits);
   const auto sub = static_cast<base::Nanos>(bucket & kSubMask);
-  const base::Nanos step = base::Nanos{1} << (width - 1 - kBits);
-  return (base::Nanos{1} << (width - 1)) + sub * step + step / 2;
+  const base::Nanos length = base::Nanos{1} << (width - 1 - kBits);
+  return (base::Nanos{1} << (width - 1)) + sub * length + length / 2;
 }
 
 void Histogram::add(base::Nanos time) {
