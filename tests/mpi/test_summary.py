@@ -40,6 +40,8 @@ def test_a_summary_on_standard_error(bench: Bench) -> None:
     ],
 )
 def test_jobs_that_end_early_have_a_summary(bench: Bench, end: str, said: str) -> None:
+    if bench.mpi == "mpich" and end == "exit":
+        pytest.skip("Hydra waits for the other ranks, with or without allemande")
     done = bench.run("ends", end, env={"ALLEMANDE_SUMMARY": "1"})
     assert done.code != 0
     assert re.search(said, done.err), done.err
