@@ -16,6 +16,7 @@
 #include "job/ops.h"
 #include "job/settings.h"
 #include "session/device_memory.h"
+#include "tally/tally.h"
 
 namespace alm::session {
 

@@ -34,7 +34,7 @@ class Inside {
 // What finish() exchanged over MPI may have begun connections that are still being made.
 constexpr base::Nanos kSettling = 200 * base::kMillisecond;
 
-void settle(const io::MpiApi& api) {
+void settle(const messages::MpiApi& api) {
   const base::Nanos until = io::monotonic_now() + kSettling;
   while (io::monotonic_now() < until) {
     int found = 0;
@@ -49,6 +49,21 @@ bool first_of_job() {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   }
   return true;
+}
+
+const char* name_of(const entry::Arguments& given) {
+  return given.request ? "MPI_Ialltoall" : "MPI_Alltoall";
+}
+
+const char* name_of(const entry::BlockArguments& given) {
+  if (given.request) return given.typed ? "MPI_Ialltoallw" : "MPI_Ialltoallv";
+  return given.typed ? "MPI_Alltoallw" : "MPI_Alltoallv";
+}
+
+// Gives the program the request that a call has made.
+std::optional<int> started(std::optional<int> code, job::RequestHandle made, void* request) {
+  if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
+  return code;
 }
 
 }  // namespace
@@ -149,50 +164,53 @@ const int* Interposer::keep(std::vector<int> values) {
 }
 
 std::optional<courier::AlltoallCall> Interposer::describe_call(
-    const void* send, std::int64_t send_count, std::uintptr_t send_word, void* recv,
-    std::int64_t recv_count, std::uintptr_t recv_word, std::uintptr_t comm_word) const {
+    const entry::Arguments& given) const {
   const auto& api = library_->api();
-  const auto send_type = from_opaque<MPI_Datatype>(send_word);
-  const auto recv_type = from_opaque<MPI_Datatype>(recv_word);
+  const auto& [send, recv, comm_word, wide, request] = given;
+  const auto send_type = from_opaque<MPI_Datatype>(send.type);
+  const auto recv_type = from_opaque<MPI_Datatype>(recv.type);
   const auto comm = from_opaque<MPI_Comm>(comm_word);
   if (comm == api.comm_null) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
-  call.in_place = send == MPI_IN_PLACE;
-  if (recv_count < 0 || recv_type == api.datatype_null) return std::nullopt;
-  if (!call.in_place && (send_count < 0 || send_type == api.datatype_null)) return std::nullopt;
+  call.name = name_of(given);
+  call.in_place = send.base == MPI_IN_PLACE;
+  if (recv.count < 0 || recv_type == api.datatype_null) return std::nullopt;
+  if (!call.in_place && (send.count < 0 || send_type == api.datatype_null)) return std::nullopt;
   const Packing packing = ops_->packing();
   if (!is_usable(packing, recv_type) || !(call.in_place || is_usable(packing, send_type))) {
     return std::nullopt;
   }
-  if (describe(api, recv, recv_count, recv_type, call.recv) != MPI_SUCCESS) return std::nullopt;
-  if (!call.in_place && describe(api, send, send_count, send_type, call.send) != MPI_SUCCESS) {
+  if (describe(api, recv.base, recv.count, recv_type, call.recv) != MPI_SUCCESS)
+    return std::nullopt;
+  if (!call.in_place && describe(api, send.base, send.count, send_type, call.send) != MPI_SUCCESS) {
     return std::nullopt;
   }
   return call;
 }
 
-std::optional<Interposer::Blocks> Interposer::describe_call(const char* function,
-                                                            const entry::BlockArguments& send,
-                                                            const entry::BlockArguments& recv,
-                                                            std::uintptr_t comm_word) const {
-  const auto comm = from_opaque<MPI_Comm>(comm_word);
+std::optional<Interposer::Blocks> Interposer::describe_call(
+    const entry::BlockArguments& given) const {
+  const auto& send = given.send;
+  const auto comm = from_opaque<MPI_Comm>(given.comm);
   if (comm == library_->api().comm_null) return std::nullopt;
   bool inter = false;
   int ranks = 0;
   if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS) return std::nullopt;
   Blocks blocks;
-  blocks.call.name = function;
+  blocks.call.name = name_of(given);
   blocks.call.comm = to_opaque(comm);
   // The session passes it through and counts it; its blocks are those of the remote group.
   if (inter) return blocks;
   if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
   blocks.call.in_place = send.base == MPI_IN_PLACE;
-  auto received = describe_blocks(ops_->packing(), recv, static_cast<std::size_t>(ranks));
+  auto received =
+      describe_blocks(ops_->packing(), given.recv, given.typed, static_cast<std::size_t>(ranks));
   if (!received) return std::nullopt;
   blocks.recv = *std::move(received);
   if (!blocks.call.in_place) {
-    auto sent = describe_blocks(ops_->packing(), send, static_cast<std::size_t>(ranks));
+    auto sent =
+        describe_blocks(ops_->packing(), send, given.typed, static_cast<std::size_t>(ranks));
     if (!sent) return std::nullopt;
     blocks.send = *std::move(sent);
   }
@@ -216,159 +234,131 @@ std::uint64_t Interposer::bytes_of(std::int64_t count, std::uintptr_t word) cons
   return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
 }
 
-std::uint64_t Interposer::bytes_of(const entry::BlockArguments& recv,
-                                   std::uintptr_t comm_word) const {
-  const job::CommHandle comm = to_opaque(from_opaque<MPI_Comm>(comm_word));
+std::uint64_t Interposer::bytes_of(const entry::Arguments& given) const {
+  return bytes_of(given.recv.count, given.recv.type);
+}
+
+std::uint64_t Interposer::bytes_of(const entry::BlockArguments& given) const {
+  const auto& recv = given.recv;
+  const job::CommHandle comm = to_opaque(from_opaque<MPI_Comm>(given.comm));
   bool inter = false;
   int ranks = 0;
-  if (recv.counts.missing() || ops_->is_intercommunicator(comm, inter) != MPI_SUCCESS || inter ||
+  if (ops_->is_intercommunicator(comm, inter) != MPI_SUCCESS || inter ||
       ops_->comm_size(comm, ranks) != MPI_SUCCESS || ranks == 0) {
     return 0;
   }
   std::uint64_t bytes = 0;
   std::int64_t count = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
-    if (recv.types == nullptr) {
-      count += recv.counts[i];
+    if (given.typed) {
+      bytes +=
+          bytes_of(recv.counts[i], to_opaque(reinterpret_cast<const MPI_Datatype*>(recv.types)[i]));
     } else {
-      const auto* types = static_cast<const MPI_Datatype*>(recv.types);
-      bytes += bytes_of(recv.counts[i], to_opaque(types[i]));
+      count += recv.counts[i];
     }
   }
-  if (recv.types == nullptr) bytes = bytes_of(count, recv.type);
+  if (!given.typed) bytes = bytes_of(count, recv.types);
   return bytes / static_cast<std::uint64_t>(ranks);
 }
 
-template <class Work, class Bytes>
-std::optional<int> Interposer::counted(tally::Function function, Work work,
-                                       const std::function<int()>& native, Bytes bytes) {
+template <class Given>
+std::optional<int> Interposer::counted(const Given& given, const std::function<int()>& native) {
   if (inside || session_ == nullptr) return std::nullopt;
   tally::Tally& tally = session_->tally();
-  if (!tally.counts()) return work(nullptr);
+  if (!tally.counts()) return accelerate(given, native, nullptr);
   tally::Taken taken;
   const base::Nanos begin = io::monotonic_now();
-  std::optional<int> code = work(&taken);
+  std::optional<int> code = accelerate(given, native, &taken);
   if (!code) code = native();
   const base::Nanos end = io::monotonic_now();
   if (code == MPI_SUCCESS) {  // else its arguments may not be valid
-    tally.note(function, bytes(), taken, end - begin);
+    tally.note(tally::function_of(name_of(given)), bytes_of(given), taken, end - begin);
     session_->counted(end);
   }
   return code;
 }
 
-void Interposer::passed(tally::Function function, std::int64_t recv_count,
-                        std::uintptr_t recv_type) {
-  if (inside || session_ == nullptr || !session_->tally().counts()) return;
-  session_->note_passed(function, bytes_of(recv_count, recv_type));
+template <class Given>
+int Interposer::passed(const Given& given, int code) {
+  if (code != MPI_SUCCESS || inside || session_ == nullptr || !session_->tally().counts()) {
+    return code;
+  }
+  session_->note_passed(tally::function_of(name_of(given)), bytes_of(given));
+  return code;
 }
 
-void Interposer::passed(tally::Function function, const entry::BlockArguments& recv,
-                        std::uintptr_t comm) {
-  if (inside || session_ == nullptr || !session_->tally().counts()) return;
-  session_->note_passed(function, bytes_of(recv, comm));
+template int Interposer::passed(const entry::Arguments&, int);
+template int Interposer::passed(const entry::BlockArguments&, int);
+
+std::optional<int> Interposer::alltoall(const entry::Arguments& given,
+                                        const std::function<int()>& native) {
+  return counted(given, native);
 }
 
-std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
-                                        std::uintptr_t send_type, void* recv,
-                                        std::int64_t recv_count, std::uintptr_t recv_type,
-                                        std::uintptr_t comm, const std::function<int()>& native) {
-  return counted(
-      tally::Function::kAlltoall,
-      [&](tally::Taken* taken) {
-        return accelerate(send, send_count, send_type, recv, recv_count, recv_type, comm, native,
-                          taken);
-      },
-      native, [&] { return bytes_of(recv_count, recv_type); });
+std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
+                                        const std::function<int()>& native) {
+  return counted(given, native);
 }
 
-std::optional<int> Interposer::alltoall_blocks(const char* function,
-                                               const entry::BlockArguments& send,
-                                               const entry::BlockArguments& recv,
-                                               std::uintptr_t comm,
-                                               const std::function<int()>& native) {
-  return counted(
-      tally::function_of(function),
-      [&](tally::Taken* taken) {
-        return accelerate_blocks(function, send, recv, comm, native, taken);
-      },
-      native, [&] { return bytes_of(recv, comm); });
-}
-
-std::optional<int> Interposer::accelerate(const void* send, std::int64_t send_count,
-                                          std::uintptr_t send_type, void* recv,
-                                          std::int64_t recv_count, std::uintptr_t recv_type,
-                                          std::uintptr_t comm, const std::function<int()>& native,
-                                          tally::Taken* taken) {
+std::optional<int> Interposer::accelerate(const entry::Arguments& given,
+                                          const std::function<int()>& native, tally::Taken* taken) {
   if (!session_->accelerating()) {
     session_->refuse(taken);
     return std::nullopt;
   }
   const Inside guard;
-  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  auto call = describe_call(given);
   if (!call) return std::nullopt;
   call->native = native;
   call->taken = taken;
   try {
     return session_->alltoall(*call);
   } catch (const std::exception& failure) {
-    return raise(call->comm, "MPI_Alltoall", failure);
+    return raise(call->comm, call->name, failure);
   }
 }
 
-std::optional<int> Interposer::accelerate_blocks(
-    const char* function, const entry::BlockArguments& send, const entry::BlockArguments& recv,
-    std::uintptr_t comm, const std::function<int()>& native, tally::Taken* taken) {
+std::optional<int> Interposer::accelerate(const entry::BlockArguments& given,
+                                          const std::function<int()>& native, tally::Taken* taken) {
   if (!session_->accelerating()) {
     session_->refuse(taken);
     return std::nullopt;
   }
   const Inside guard;
   try {
-    auto blocks = describe_call(function, send, recv, comm);
+    auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     blocks->call.native = native;
     blocks->call.taken = taken;
     return session_->alltoall_blocks(blocks->call);
   } catch (const std::exception& failure) {
-    return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);
+    return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
 }
 
-std::optional<int> Interposer::ialltoall(const void* send, std::int64_t send_count,
-                                         std::uintptr_t send_type, void* recv,
-                                         std::int64_t recv_count, std::uintptr_t recv_type,
-                                         std::uintptr_t comm, void* request) {
+std::optional<int> Interposer::ialltoall(const entry::Arguments& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
-  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  const auto call = describe_call(given);
   if (!call) return std::nullopt;
-  call->name = "MPI_Ialltoall";
   try {
     job::RequestHandle made{};
-    const auto code = session_->start(*call, made);
-    if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
-    return code;
+    return started(session_->start(*call, made), made, *given.request);
   } catch (const std::exception& failure) {
-    return raise(call->comm, "MPI_Ialltoall", failure);
+    return raise(call->comm, call->name, failure);
   }
 }
 
-std::optional<int> Interposer::ialltoall_blocks(const char* function,
-                                                const entry::BlockArguments& send,
-                                                const entry::BlockArguments& recv,
-                                                std::uintptr_t comm, void* request) {
+std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
   try {
-    const auto blocks = describe_call(function, send, recv, comm);
+    const auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     job::RequestHandle made{};
-    const auto code = session_->start_blocks(blocks->call, made);
-    if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
-    return code;
+    return started(session_->start_blocks(blocks->call, made), made, *given.request);
   } catch (const std::exception& failure) {
-    return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);
+    return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
 }
 

@@ -37,24 +37,23 @@ class Interposer {
   // Right before MPI_Abort.
   void aborting() const;
 
-  // Counts a nonblocking call that the library has carried. After the call: its arguments are valid
-  // then.
-  void passed(tally::Function function, std::int64_t recv_count, std::uintptr_t recv_type);
-  void passed(tally::Function function, const entry::BlockArguments& recv, std::uintptr_t comm);
-
   // After a tool's own MPI_Init and before its MPI_Finalize, which may pass PMPI_Init here by.
   int initialised_by_tool(int code);
   void finalised_by_tool();
   // A tool's function, at `next`, called the MPI library's own. Warns once.
   void passed_by(const char* name, const void* next);
 
-  // Handles are words (entry.h). Returns the MPI error code; nothing: pass the call through.
-  std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
-                              void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
-                              std::uintptr_t comm, const std::function<int()>& native);
-  std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
-                                     const entry::BlockArguments& recv, std::uintptr_t comm,
-                                     const std::function<int()>& native);
+  // Returns the MPI error code; nothing: pass the call through.
+  std::optional<int> alltoall(const entry::Arguments& given, const std::function<int()>& native);
+  std::optional<int> alltoall(const entry::BlockArguments& given,
+                              const std::function<int()>& native);
+  // The nonblocking forms.
+  std::optional<int> ialltoall(const entry::Arguments& given);
+  std::optional<int> ialltoall(const entry::BlockArguments& given);
+
+  // Counts a nonblocking call that the library has carried, and returns its `code`.
+  template <class Given>
+  int passed(const Given& given, int code);
 
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.
@@ -64,44 +63,29 @@ class Interposer {
   // MPI_Finalize.
   const int* keep(std::vector<int> values);
 
-  // The nonblocking forms. `request` points at the program's request.
-  std::optional<int> ialltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
-                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
-                               std::uintptr_t comm, void* request);
-  std::optional<int> ialltoall_blocks(const char* function, const entry::BlockArguments& send,
-                                      const entry::BlockArguments& recv, std::uintptr_t comm,
-                                      void* request);
-
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
-  // Calls `work`, and the library's `native` where it returns nothing; counts and times both.
-  template <class Work, class Bytes>
-  std::optional<int> counted(tally::Function function, Work work,
-                             const std::function<int()>& native, Bytes bytes);
+  // Carries the call out here or natively; counts and times both.
+  template <class Given>
+  std::optional<int> counted(const Given& given, const std::function<int()>& native);
+  std::optional<int> accelerate(const entry::Arguments& given, const std::function<int()>& native,
+                                tally::Taken* taken);
+  std::optional<int> accelerate(const entry::BlockArguments& given,
+                                const std::function<int()>& native, tally::Taken* taken);
+  // To each rank; on average, where blocks have sizes of their own. Precondition: the arguments are
+  // valid.
+  std::uint64_t bytes_of(const entry::Arguments& given) const;
+  std::uint64_t bytes_of(const entry::BlockArguments& given) const;
   std::uint64_t bytes_of(std::int64_t count, std::uintptr_t type) const;
-  // On average over the ranks.
-  std::uint64_t bytes_of(const entry::BlockArguments& recv, std::uintptr_t comm) const;
   int raise(job::CommHandle comm, const char* function, const std::exception& failure) const;
   // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
-  std::optional<courier::AlltoallCall> describe_call(const void* send, std::int64_t send_count,
-                                                     std::uintptr_t send_type, void* recv,
-                                                     std::int64_t recv_count,
-                                                     std::uintptr_t recv_type,
-                                                     std::uintptr_t comm) const;
-  std::optional<int> accelerate(const void* send, std::int64_t send_count, std::uintptr_t send_type,
-                                void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
-                                std::uintptr_t comm, const std::function<int()>& native,
-                                tally::Taken* taken);
-  std::optional<int> accelerate_blocks(const char* function, const entry::BlockArguments& send,
-                                       const entry::BlockArguments& recv, std::uintptr_t comm,
-                                       const std::function<int()>& native, tally::Taken* taken);
+  std::optional<courier::AlltoallCall> describe_call(const entry::Arguments& given) const;
   struct Blocks {
     std::vector<job::TypedBuffer> send, recv;
     courier::BlockCall call;
   };
-  std::optional<Blocks> describe_call(const char* function, const entry::BlockArguments& send,
-                                      const entry::BlockArguments& recv, std::uintptr_t comm) const;
+  std::optional<Blocks> describe_call(const entry::BlockArguments& given) const;
 
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;

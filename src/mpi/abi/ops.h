@@ -8,18 +8,20 @@
 #include <string>
 
 #include "job/ops.h"
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/sleepers.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 
 class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
-  // freed; `before_abort` is called when this ends the job.
-  AbiOps(const io::MpiApi& api, void (*on_delete)(void* state), std::function<void()> before_abort);
+  // freed.
+  // `before_abort` is called when this ends the job.
+  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
+         std::function<void()> before_abort);
 
   std::string library() const override;
   job::CommHandle world() const override;
@@ -65,7 +67,7 @@ class AbiOps final : public job::MpiOps {
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(job::CommHandle comm);
 
-  const io::MpiApi& api_;
+  const messages::MpiApi& api_;
   std::function<void()> before_abort_;
   int keyval_;
   int type_keyval_;
