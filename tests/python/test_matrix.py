@@ -200,22 +200,6 @@ def test_simulate_takes_a_matrix_and_its_limit(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--matrix", "pareto"], "matrix 'pareto' is unknown"),
-        (["--matrix", "file:none.csv"], "matrix file none.csv: "),
-        (["--matrix", "file:none.csv", "--size", "10"], "leave out --size"),
-        (["--matrix", "hot", "--mode", "flow"], "the same size for every pair"),
-    ],
-)
-def test_simulate_refuses_matrices_that_do_not_fit(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["simulate", "tam-16x1", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"matrix": [[1, 2], [3, 4]]}, "2 rows, one of 2 numbers; expected 16 of 16"),
