@@ -64,7 +64,17 @@ LAYERS: dict[str, set[str]] = {
     },
     "meeting": {"job", "plan", "schedule", "topology", "transport", "transport/io"},
     "ways": {"meeting", "tuning", "model", "carrier", "plan", "topology"},
-    "courier": {"ways", "meeting", "job", "tally", "tuning", "carrier", "execute", "plan", "transport"},
+    "courier": {
+        "ways",
+        "meeting",
+        "job",
+        "tally",
+        "tuning",
+        "carrier",
+        "execute",
+        "plan",
+        "transport",
+    },
     "communicator": {
         "courier",
         "ways",

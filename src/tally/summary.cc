@@ -126,10 +126,4 @@ std::size_t write_summary(const Tally& tally, const Subject& subject, std::span<
   return writer.size();
 }
 
-std::string summary_text(const Tally& tally, const Subject& subject) {
-  std::string text(kSummaryBytesMax, '\0');
-  text.resize(write_summary(tally, subject, text));
-  return text;
-}
-
 }  // namespace alm::tally

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "base/time.h"
@@ -23,8 +22,5 @@ struct Subject {
 // Writes it into `out` and returns its length. It allocates nothing and takes no lock, so that a
 // signal handler may call it. What does not fit is left out.
 std::size_t write_summary(const Tally& tally, const Subject& subject, std::span<char> out);
-
-// The same as a string.
-std::string summary_text(const Tally& tally, const Subject& subject);
 
 }  // namespace alm::tally

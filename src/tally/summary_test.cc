@@ -10,6 +10,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::string summary_text(const Tally& tally, const Subject& subject) {
+  std::string text(kSummaryBytesMax, '\0');
+  text.resize(write_summary(tally, subject, text));
+  return text;
+}
+
 TEST(Summary, TellsCallsTimesWaysAndTheBound) {
   Tally tally;
   tally.begin(base::kSecond);
