@@ -16,6 +16,8 @@
 #include "job/stats.h"
 #include "model/profile.h"
 #include "node/liveness.h"
+#include "tally/summary_output.h"
+#include "tally/tally.h"
 #include "topology/cluster.h"
 #include "transport/io/driver.h"
 #include "tuning/decisions.h"
@@ -38,6 +40,8 @@ struct Job {
   Agreement agreement;
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
+  tally::Tally tally;  // begun where the options ask for statistics or a summary
+  tally::SummaryOutput summary{tally};
   tuning::JobShape shape;
   node::LivenessFiles liveness;           // of ranks that share a host with this one
   std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks

@@ -329,6 +329,33 @@ TEST_F(SessionTest, StatisticsOfAllRanksAreWrittenByTheFirst) {
   EXPECT_THAT(text, HasSubstr("\"ranks\": 3"));
 }
 
+TEST_F(SessionTest, StatisticsAreWrittenWhereNothingIsAccelerated) {
+  options.push_back("stats=" + path("stats.json"));
+  options.push_back("disable=on");
+  job::FakeJob job(kRanks);
+  run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  std::ifstream file(path("stats.json"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("\"exchanges\": 0"));
+}
+
+TEST_F(SessionTest, ASummaryIsWrittenByTheFirstRank) {
+  options.push_back("summary=" + path("summary.txt"));
+  job::FakeJob job(kRanks);
+  run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  std::ifstream file(path("summary.txt"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("summary of rank 0 of 3, at MPI_Finalize"));
+}
+
+TEST_F(SessionTest, ASummaryThatCannotBeWrittenIsWarnedOf) {
+  options.push_back("summary=/nonexistent/summary.txt");
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  ASSERT_EQ(ends[0].logged.size(), 1u);
+  EXPECT_THAT(ends[0].logged[0], HasSubstr("/nonexistent/summary.txt"));
+}
+
 TEST_F(SessionTest, StatisticsThatCannotBeGatheredAreWarnedOf) {
   options.push_back("stats=" + path("stats.json"));
   job::FakeJob sound(kRanks);

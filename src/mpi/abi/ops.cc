@@ -53,8 +53,9 @@ int class_of(base::ErrorCode code, bool has_ulfm) {
 
 }  // namespace
 
-AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state))
-    : api_(api), type_keyval_(make_type_keyval(api)) {
+AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
+               std::function<void()> before_abort)
+    : api_(api), before_abort_(std::move(before_abort)), type_keyval_(make_type_keyval(api)) {
   api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -171,6 +172,7 @@ std::optional<int> AbiOps::poll(MPI_Request& request, base::Nanos limit) {
 int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).value(); }
 
 void AbiOps::abort(job::CommHandle comm, int code) {
+  before_abort_();
   api_.Abort(comm_of(comm), code);
   std::_Exit(code);
 }

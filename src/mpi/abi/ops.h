@@ -19,7 +19,9 @@ class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
   // freed.
-  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state));
+  // `before_abort` is called when this ends the job.
+  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
+         std::function<void()> before_abort);
 
   std::string library() const override;
   job::CommHandle world() const override;
@@ -67,6 +69,7 @@ class AbiOps final : public job::MpiOps {
   bool errors_are_fatal(job::CommHandle comm);
 
   const messages::MpiApi& api_;
+  std::function<void()> before_abort_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;
