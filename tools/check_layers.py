@@ -29,7 +29,19 @@ LAYERS: dict[str, set[str]] = {
     "probe/io": {"probe", "transport/io"},
     "sim": {"routing", "topology"},
     "emulate": {"sim", "routing", "topology"},
-    "harness": {"probe", "execute", "plan", "sim", "transport", "wire", "routing", "topology"},
+    "tcp": set(),
+    "harness": {
+        "probe",
+        "execute",
+        "plan",
+        "model",
+        "sim",
+        "tcp",
+        "transport",
+        "wire",
+        "routing",
+        "topology",
+    },
     "tuning": {"plan", "model", "topology"},
     "execute": {"plan", "transport"},
     "node": {"plan", "transport", "transport/io"},
@@ -78,6 +90,7 @@ PURE = {
     "tuning",
     "execute",
     "sim",
+    "tcp",
     "harness",
 }
 IMPURE_HEADER = re.compile(

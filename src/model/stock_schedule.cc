@@ -1,0 +1,135 @@
+#include "model/stock_schedule.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <optional>
+
+namespace alm::model {
+namespace {
+
+constexpr std::uint32_t kThrottle = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
+constexpr std::uint32_t kParameterMax = 65535;
+// btl_tcp_eager_limit and btl_tcp_rndv_eager_limit; with ob1's and the BTL's headers.
+constexpr StockTransfer kOpenMpi{.header_bytes = 32, .eager_bytes = 65'500, .first_bytes = 65'500};
+// What MPICH's netmods send over TCP without asking (libfabric's rxm: FI_OFI_RXM_SAR_LIMIT).
+constexpr StockTransfer kMpich{.header_bytes = 48, .eager_bytes = 131'072, .first_bytes = 0};
+
+// The value of `name=` in the part of a candidate after its algorithm.
+std::optional<std::uint32_t> parameter(std::string_view text, std::string_view name,
+                                       std::uint32_t least) {
+  if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != '=') return {};
+  text.remove_prefix(name.size() + 1);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  if (value < least || value > kParameterMax) return {};
+  return value;
+}
+
+}  // namespace
+
+base::Result<StockSchedule> StockSchedule::make(std::string_view candidate, std::uint32_t ranks) {
+  const auto unknown = [&] {
+    return base::bad_input(fmt::format(
+        "algorithm `{}` is none of an MPI library; expected openmpi:linear, "
+        "openmpi:linear-sync[:reqs=N], openmpi:pairwise, openmpi:bruck, "
+        "mpich:scattered[:throttle=N], mpich:pairwise or mpich:bruck[:k=N]",
+        candidate));
+  };
+  const std::size_t colon = candidate.find(':', candidate.find(':') + 1);
+  const bool has_option = candidate.find(':') != std::string_view::npos &&
+                          colon != std::string_view::npos;
+  const std::string_view plain = candidate.substr(0, has_option ? colon : candidate.size());
+  const std::string_view option = has_option ? candidate.substr(colon + 1) : std::string_view();
+  const auto value = [&](std::string_view name, std::uint32_t least, std::uint32_t unless) {
+    return has_option ? parameter(option, name, least) : std::optional(unless);
+  };
+
+  StockSchedule out;
+  out.name_ = candidate;
+  out.ranks_ = ranks;
+  out.transfer_ = plain.starts_with("mpich") ? kMpich : kOpenMpi;
+  std::optional<std::uint32_t> found;
+  if (plain == "openmpi:linear-sync") {
+    if (!(found = value("reqs", 1, 0))) return unknown();
+    out.window_ = *found < ranks - 1 ? *found : 0;
+  } else if (plain == "mpich:scattered") {
+    if (!(found = value("throttle", 1, kThrottle))) return unknown();
+    out.batch_ = *found;
+  } else if (plain == "mpich:bruck") {
+    if (!(found = value("k", 2, 2))) return unknown();
+    out.kind_ = Kind::kBruck;
+    out.radix_ = *found;
+  } else if (has_option) {
+    return unknown();
+  } else if (plain == "openmpi:pairwise" || plain == "mpich:pairwise") {
+    const bool pairs = plain == "mpich:pairwise" && std::has_single_bit(ranks);
+    out.kind_ = pairs ? Kind::kXor : Kind::kShift;
+  } else if (plain == "openmpi:bruck") {
+    out.kind_ = Kind::kBruck;
+  } else if (plain != "openmpi:linear") {
+    return unknown();
+  }
+  return out;
+}
+
+std::uint32_t StockSchedule::rounds() const {
+  switch (kind_) {
+    case Kind::kLinear:
+      return batch_ == 0 ? 1 : (ranks_ + batch_ - 1) / batch_;
+    case Kind::kShift:
+    case Kind::kXor:
+      return ranks_ - 1;
+    case Kind::kBruck:
+      break;
+  }
+  std::uint32_t count = 0;
+  for (std::uint64_t distance = 1; distance < ranks_; distance *= radix_) ++count;
+  return count;
+}
+
+StockRound StockSchedule::round(std::uint32_t rank, std::uint32_t number) const {
+  const std::uint32_t step = number + 1;
+  switch (kind_) {
+    case Kind::kLinear:
+      return linear(rank, number);
+    case Kind::kShift:
+      return {{{(rank + step) % ranks_}}, {(rank + ranks_ - step) % ranks_}};
+    case Kind::kXor:
+      return {{{rank ^ step}}, {rank ^ step}};
+    case Kind::kBruck:
+      break;
+  }
+  return bruck(rank, number);
+}
+
+StockRound StockSchedule::linear(std::uint32_t rank, std::uint32_t number) const {
+  StockRound out;
+  const std::uint32_t each = batch_ == 0 ? ranks_ : batch_;
+  const std::uint32_t end = std::min(ranks_, (number + 1) * each);
+  // A batch counts the rank itself, which is at distance 0.
+  for (std::uint32_t i = std::max(1u, number * each); i < end; ++i) {
+    out.receives.push_back((rank + i) % ranks_);
+    out.sends.push_back({(rank + ranks_ - i) % ranks_});
+  }
+  return out;
+}
+
+StockRound StockSchedule::bruck(std::uint32_t rank, std::uint32_t number) const {
+  std::uint64_t place = 1;
+  for (std::uint32_t i = 0; i < number; ++i) place *= radix_;
+  StockRound out;
+  for (std::uint64_t digit = 1; digit < radix_ && digit * place < ranks_; ++digit) {
+    std::uint32_t blocks = 0;
+    for (std::uint64_t far = 1; far < ranks_; ++far) blocks += far / place % radix_ == digit;
+    const auto distance = static_cast<std::uint32_t>(digit * place);
+    out.sends.push_back({(rank + distance) % ranks_, blocks});
+    out.receives.push_back((rank + ranks_ - distance) % ranks_);
+  }
+  return out;
+}
+
+}  // namespace alm::model
