@@ -36,7 +36,7 @@ base::Result<StockSchedule> StockSchedule::make(std::string_view candidate, std:
     return base::bad_input(fmt::format(
         "algorithm `{}` is none of an MPI library; expected openmpi:linear, "
         "openmpi:linear-sync[:reqs=N], openmpi:pairwise, openmpi:bruck, "
-        "mpich:scattered[:throttle=N], mpich:pairwise or mpich:bruck[:k=N]",
+        "mpich:scattered[:throttle=N], mpich:pairwise, mpich:bruck[:k=N] or query",
         candidate));
   };
   const std::size_t colon = candidate.find(':', candidate.find(':') + 1);
@@ -70,6 +70,8 @@ base::Result<StockSchedule> StockSchedule::make(std::string_view candidate, std:
     out.kind_ = pairs ? Kind::kXor : Kind::kShift;
   } else if (plain == "openmpi:bruck") {
     out.kind_ = Kind::kBruck;
+  } else if (plain == "query") {
+    out.kind_ = Kind::kQuery;
   } else if (plain != "openmpi:linear") {
     return unknown();
   }
@@ -83,6 +85,8 @@ std::uint32_t StockSchedule::rounds() const {
     case Kind::kShift:
     case Kind::kXor:
       return ranks_ - 1;
+    case Kind::kQuery:
+      return 1;
     case Kind::kBruck:
       break;
   }
@@ -100,6 +104,13 @@ StockRound StockSchedule::round(std::uint32_t rank, std::uint32_t number) const 
       return {{{(rank + step) % ranks_}}, {(rank + ranks_ - step) % ranks_}};
     case Kind::kXor:
       return {{{rank ^ step}}, {rank ^ step}};
+    case Kind::kQuery: {
+      StockRound out;
+      for (std::uint32_t from = 0; from < ranks_; ++from) {
+        if (from != rank) out.receives.push_back(from);
+      }
+      return out;
+    }
     case Kind::kBruck:
       break;
   }

@@ -9,6 +9,9 @@
 //   mpich:pairwise          p - 1 rounds: r xor k where p is a power of two, else to r + k
 //   mpich:bruck             as Bruck in radix `k` (2): k - 1 partners at once, to r + d k^i
 //
+//   query                   no library's: every rank asks all others, 0, 1, ..., and answers whoever
+//                           asks, as servers do whose answers a client adds up
+//
 // From the sources of Open MPI 4.1 (ompi/mca/coll/base/coll_base_alltoall.c) and MPICH 4.0
 // (src/mpi/coll/alltoall). The libraries' own choices by size are not known here.
 #pragma once
@@ -52,10 +55,11 @@ class StockSchedule {
   // are under way.
   std::uint32_t window() const { return window_; }
   bool combines() const { return kind_ == Kind::kBruck; }  // messages hold several blocks
+  bool asks() const { return kind_ == Kind::kQuery; }      // nothing is sent unasked
   const StockTransfer& transfer() const { return transfer_; }
 
  private:
-  enum class Kind : std::uint8_t { kLinear, kShift, kXor, kBruck };
+  enum class Kind : std::uint8_t { kLinear, kShift, kXor, kBruck, kQuery };
 
   StockRound linear(std::uint32_t rank, std::uint32_t number) const;
   StockRound bruck(std::uint32_t rank, std::uint32_t number) const;

@@ -77,6 +77,14 @@ TEST(StockSchedule, AWindowThatHoldsEverythingIsNone) {
   EXPECT_EQ(schedule("openmpi:linear-sync:reqs=4", 8).window(), 4u);
 }
 
+TEST(StockSchedule, AQueryAsksEveryRankAndSendsNothingUnasked) {
+  const StockSchedule made = schedule("query", 4);
+  EXPECT_TRUE(made.asks());
+  EXPECT_EQ(made.rounds(), 1u);
+  EXPECT_THAT(made.round(2, 0).receives, ElementsAre(0, 1, 3));
+  EXPECT_TRUE(made.round(2, 0).sends.empty());
+}
+
 TEST(StockSchedule, OtherNamesAreRefused) {
   for (const char* name : {"openmpi", "mpich", "openmpi:ring", "openmpi:pairwise:reqs=3",
                            "openmpi:linear-sync:reqs=0", "mpich:scattered:throttle=",

@@ -21,6 +21,8 @@ class Connection {
   // `config` must outlive this.
   explicit Connection(const Config& config) : sender_(config), receiver_(config) {}
 
+  // The handshake took so long.
+  void established(base::Nanos round_trip) { sender_.established(round_trip); }
   void write(std::uint64_t bytes) { sender_.write(bytes); }
   bool wants_to_send() const { return receiver_.due() || sender_.may_send(); }
   // Precondition: wants_to_send().

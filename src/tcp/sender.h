@@ -40,6 +40,8 @@ class Sender {
 
   explicit Sender(const Config& config) : config_(&config), window_(config) {}
 
+  // The handshake took so long; without it the first time-out is `rto_first`.
+  void established(base::Nanos round_trip) { round_trip_.measure(round_trip); }
   void write(std::uint64_t bytes) { written_ += bytes; }
   bool may_send() const;
   // The next segment. Precondition: may_send().
