@@ -43,11 +43,10 @@ double goodput(std::uint32_t servers, base::Nanos rto_min) {
 }
 
 TEST(Incast, ALongMinimumTimeoutLosesNineTenthsOfTheGoodput) {
-  EXPECT_GT(goodput(1, 200 * kMillisecond), 0.8);
-  for (const std::uint32_t servers : {1u,2u,4u,8u, 16u, 32u, 48u}) {
-    for (auto rto : {200000, 1000, 200}) std::printf("%u %d: %.3f\n", servers, rto, goodput(servers, rto * 1000));
+  EXPECT_GT(goodput(1, 200 * kMillisecond), 0.9);
+  for (const std::uint32_t servers : {4u, 8u, 16u}) {
     EXPECT_LT(goodput(servers, 200 * kMillisecond), 0.1) << servers;
-    EXPECT_GT(goodput(servers, 200 * kMicrosecond), 0.6) << servers;
+    EXPECT_GT(goodput(servers, 200 * kMicrosecond), 0.8) << servers;
   }
 }
 
@@ -56,8 +55,9 @@ TEST(Incast, ALongMinimumTimeoutLosesNineTenthsOfTheGoodput) {
 SimRequest all_to_all(const Cluster& cluster) {
   SimRequest out = over_tcp(cluster, "query", 25'000);
   out.tcp->config = of_2009();
-  out.exchanges = 5;
-  out.jitter = {100 * sim::kPicosPerMicro, 1};
+  out.exchanges = 3;
+  out.tcp->config.delayed_ack = 5 * kMillisecond;
+  out.jitter = {10 * sim::kPicosPerMicro, 1};
   return out;
 }
 
@@ -84,12 +84,9 @@ TEST(Incast, MoreThanHalfOfTheQueriesTimeOutUnlessSwitchesMark) {
   for (const base::Nanos rto_min : {10 * kMillisecond, 200 * kMillisecond}) {
     SimRequest wanted = all_to_all(cluster);
     wanted.tcp->config.rto_min = rto_min;
-    const SimResult result = run(wanted);
-    std::printf("rto_min %ld ms: %.3f of queries, %lu timeouts, dropped %lu\n",
-                rto_min / kMillisecond, share(result), result.tcp.timeouts, result.dropped);
+    EXPECT_GT(share(run(wanted)), 0.55) << rto_min;
     wanted.tcp->config.control = tcp::Control::kDctcp;
-    const SimResult dctcp = run(wanted);
-    std::printf("   dctcp: %.3f, dropped %lu\n", share(dctcp), dctcp.dropped);
+    EXPECT_EQ(share(run(wanted)), 0) << rto_min;
   }
 }
 

@@ -89,6 +89,10 @@ void Sender::acknowledged(const Segment& with, Nanos now) {
     quiet_since_ = now;
     backoff_ = 0;
   }
+  if (probe_due_ && (news.acknowledged > 0 || news.sacked > 0)) {
+    probe_due_ = false;  // it still waits for the link, and is not needed any more
+    probe_end_ = 0;
+  }
   take_marks(with, news);
   end_probe(with);
   if (state_ != State::kOpen && first_ >= recover_) end_recovery();

@@ -210,6 +210,20 @@ TEST(Sender, ALostTailIsProbedAfterTwoRoundTrips) {
   EXPECT_EQ(sender.counters().timeouts, 0u);
 }
 
+TEST(Sender, AProbeThatWaitsForTheLinkIsDroppedWhenAnAcknowledgementComes) {
+  Config config = plain();
+  config.rack = true;
+  Sender sender(config);
+  sender.write(3 * kBytes);
+  send_all(sender, 0);
+  sender.acknowledged(ack(1), 10 * kMillisecond);
+  sender.on_timer(38 * kMillisecond);
+  EXPECT_TRUE(sender.may_send());
+  sender.acknowledged(ack(3), 39 * kMillisecond);
+  EXPECT_FALSE(sender.may_send());
+  EXPECT_EQ(sender.window().segments(), 10u);
+}
+
 TEST(Sender, AProbeThatFillsTheHoleCountsAsALoss) {
   Config config = plain();
   config.rack = true;
