@@ -86,8 +86,10 @@ struct TcpResult {
   std::uint64_t probes = 0;    // of tails that may be lost (RFC 8985)
   std::uint64_t cuts = 0;      // of windows
   std::uint64_t marked = 0;    // data segments that came with a mark of a switch
-  std::vector<std::uint32_t> exchange_timeouts;  // by exchange
-  // [exchange] receivers to which some connection timed out.
+  // Time-outs, and probes that waited as long, because one segment was under way.
+  std::uint64_t waits = 0;
+  std::vector<std::uint32_t> exchange_waits;  // by exchange
+  // [exchange] receivers to which some connection waited so.
   std::vector<std::uint32_t> waiting_receivers;
 };
 

@@ -43,7 +43,7 @@ base::Result<std::unique_ptr<Program>> TcpRanks::make(const SimRequest& request)
   if (auto made = out->set_up_ranks(request, "TCP"); !made) return made.error();
   out->header_bytes_ = kIpTcpBytes + framing.link_header_bytes;
   out->parts_.resize(count);
-  out->counts_.exchange_timeouts.assign(request.exchanges, 0);
+  out->counts_.exchange_waits.assign(request.exchanges, 0);
   out->counts_.waiting_receivers.assign(request.exchanges, 0);
   out->ends_.reserve(count * std::size_t{count});
   for (std::size_t i = 0; i < count * std::size_t{count}; ++i) {
@@ -343,17 +343,17 @@ void TcpRanks::timer(std::uint32_t host, Picos picos) {
     if (mine.timer_at != when) continue;  // an earlier one was set meanwhile
     mine.timer_at = kNever;
     if (mine.connection.deadline() <= now) {
-      const std::uint32_t before = mine.connection.sender().counters().timeouts;
+      const std::uint32_t before = mine.connection.sender().counters().waits;
       mine.connection.on_timer(now);
-      if (mine.connection.sender().counters().timeouts > before) count_timeout(rank, peer);
+      if (mine.connection.sender().counters().waits > before) count_wait(rank, peer);
     }
     offer(rank, peer);
   }
 }
 
-void TcpRanks::count_timeout(std::uint32_t rank, std::uint32_t peer) {
+void TcpRanks::count_wait(std::uint32_t rank, std::uint32_t peer) {
   const std::uint32_t exchange = exchange_of(rank);
-  ++counts_.exchange_timeouts[exchange];
+  ++counts_.exchange_waits[exchange];
   if (parts_[peer].waited_in == exchange + 1) return;
   parts_[peer].waited_in = exchange + 1;
   ++counts_.waiting_receivers[exchange];
@@ -386,6 +386,7 @@ void TcpRanks::fill(SimResult& result) const {
     result.counters.data_retransmitted += counters.resent;
     result.counters.duplicates_received += one.connection.receiver().duplicates();
     result.tcp.timeouts += counters.timeouts;
+    result.tcp.waits += counters.waits;
     result.tcp.probes += counters.probes;
     result.tcp.cuts += counters.cuts;
   }

@@ -73,7 +73,7 @@ class TcpRanks final : public MessageProgram {
     std::deque<std::uint32_t> turns;        // peers whose connection has something to send
     std::uint32_t sent_in_turn = 0;         // by the first of them
     std::vector<std::pair<base::Nanos, std::uint32_t>> timers;  // heap: when, peer
-    std::uint32_t waited_in = 0;  // the last exchange in which a connection to it timed out, from 1
+    std::uint32_t waited_in = 0;  // the last exchange in which a connection to it waited, from 1
   };
   struct Cargo {
     std::uint32_t from = 0, to = 0;
@@ -99,7 +99,7 @@ class TcpRanks final : public MessageProgram {
   void end_sends(std::uint32_t rank, std::uint32_t peer);
   void offer(std::uint32_t rank, std::uint32_t peer);
   void arm(std::uint32_t rank, std::uint32_t peer);
-  void count_timeout(std::uint32_t rank, std::uint32_t peer);
+  void count_wait(std::uint32_t rank, std::uint32_t peer);
 
   TcpFlow flow_;
   model::StockSchedule schedule_;

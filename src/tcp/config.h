@@ -27,8 +27,6 @@ struct Config {
   base::Nanos rto_max = 120 * base::kSecond;
   base::Nanos rto_first = base::kSecond;  // before a round trip has been measured
   base::Nanos delayed_ack = 40 * base::kMillisecond;
-  // How long the receiver of a single segment may wait, in the eyes of the sender's probe.
-  base::Nanos delayed_ack_max = 200 * base::kMillisecond;
   base::Nanos probe_slack = 8 * base::kMillisecond;  // two ticks of a kernel at 250 Hz
   std::uint32_t quick_acks = 16;  // segments that are acknowledged at once, at the start
 

@@ -289,7 +289,7 @@ void Sender::arm(Nanos now) {
                       probe_end_ == 0 && outstanding_.sacked() == 0 && round_trip_.known() &&
                       backoff_ == 0;
   if (!probes) return;
-  const Nanos delay = outstanding_.size() == 1 ? config_->delayed_ack_max : config_->probe_slack;
+  const Nanos delay = outstanding_.size() == 1 ? config_->rto_min : config_->probe_slack;
   const Nanos at = std::max(last_sent_, quiet_since_) + 2 * round_trip_.smoothed() + delay;
   if (at >= deadline_) return;
   timer_ = Timer::kProbe;
@@ -319,6 +319,7 @@ void Sender::on_timer(Nanos now) {
 
 void Sender::send_probe() {
   ++counters_.probes;
+  if (outstanding_.size() == 1) ++counters_.waits;
   probe_due_ = true;
   probe_was_new_ = new_data_left();
   probe_end_ = next_;
@@ -329,6 +330,7 @@ void Sender::send_probe() {
 
 void Sender::time_out(Nanos now) {
   ++counters_.timeouts;
+  ++counters_.waits;
   if (backoff_ == 0) ++counters_.cuts;
   for (std::size_t place = 0; place < outstanding_.size(); ++place) {
     outstanding_.lose(outstanding_[place]);

@@ -16,7 +16,9 @@
 // cut it again.
 //
 // With `rack`, a tail that may be lost is probed after two round trips, by new data or the last
-// segment (RFC 8985, section 7), once per flight.
+// segment (RFC 8985, section 7), once per flight. Where a single segment is under way, the receiver
+// may be holding back its acknowledgement: the probe waits for the minimum time-out as well, as in
+// Linux.
 //
 // Left out: proportional rate reduction, undoing what turns out to be in vain (F-RTO, Eifel), the
 // receiver's window, Nagle's rule (MPI libraries turn it off), pacing, HyStart.
@@ -36,6 +38,7 @@ class Sender {
  public:
   struct Counters {
     std::uint32_t segments = 0, resent = 0, timeouts = 0, probes = 0, cuts = 0;
+    std::uint32_t waits = 0;  // time-outs, and probes that waited as long
   };
 
   explicit Sender(const Config& config) : config_(&config), window_(config) {}
