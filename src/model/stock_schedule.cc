@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::uint32_t kThrottle = 32;  // MPIR_CVAR_ALLTOALL_THROTTLE
 constexpr std::uint32_t kParameterMax = 65535;
-// btl_tcp_eager_limit and btl_tcp_rndv_eager_limit; with ob1's and the BTL's headers.
-constexpr StockTransfer kOpenMpi{.header_bytes = 32, .eager_bytes = 65'500, .first_bytes = 65'500};
+// btl_tcp_eager_limit, less ob1's and the BTL's headers. Of a longer message Open MPI 5 sends none
+// before the receiver has answered, as losses in the lab tell.
+constexpr StockTransfer kOpenMpi{.header_bytes = 32, .eager_bytes = 65'500, .first_bytes = 0};
 // What MPICH's netmods send over TCP without asking (libfabric's rxm: FI_OFI_RXM_SAR_LIMIT).
 constexpr StockTransfer kMpich{.header_bytes = 48, .eager_bytes = 131'072, .first_bytes = 0};
 

@@ -19,9 +19,13 @@ bool Sender::may_send() const {
   if (probe_due_) return true;
   if (outstanding_.lost() == 0 && !new_data_left()) return false;
   if (head_due_) return true;
-  std::uint32_t under_way = outstanding_.flying();
-  if (!config_->sack) under_way -= std::min(under_way, repeated_);
-  return under_way < window_.segments();
+  return under_way() < (state_ == State::kRecovery ? allowed_ : window_.segments());
+}
+
+// RFC 6675's pipe. Without SACK each repetition is a segment that has come.
+std::uint32_t Sender::under_way() const {
+  const std::uint32_t flying = outstanding_.flying();
+  return config_->sack ? flying : flying - std::min(flying, repeated_);
 }
 
 Segment Sender::next(Nanos now) {
@@ -46,6 +50,7 @@ Segment Sender::next(Nanos now) {
     out = send_new(now);
   }
   last_sent_ = now;
+  ++gone_;
   most_ = std::max(most_, outstanding_.flying());
   full_ = full_ || outstanding_.flying() >= window_.segments();
   arm(now);
@@ -132,6 +137,7 @@ void Sender::take_sacks(const Segment& with, Nanos now, News& news) {
 // One that has come, seen for the first time. The first such one of an acknowledgement was sent
 // first: its round trip holds the receiver's delay.
 void Sender::delivered(const Sent& one, Nanos now, News& news) {
+  ++news.delivered;
   const Nanos trip = now - one.at;
   if (!one.resent && !news.measured) {
     round_trip_.measure(trip);
@@ -197,7 +203,26 @@ void Sender::find_losses(const Segment& with, const News& news, Nanos now) {
     find_by_count();
     if (config_->rack) find_by_time(now);
   }
-  if (outstanding_.lost() > before) enter_recovery();
+  const bool more = outstanding_.lost() > before;
+  if (more) enter_recovery();
+  if (state_ == State::kRecovery) pace_recovery(news, more);
+}
+
+void Sender::pace_recovery(const News& news, bool lost_more) {
+  const bool repeats = !config_->sack && news.acknowledged == 0;
+  const std::uint32_t delivered = repeats ? 1 : news.delivered;
+  come_ += delivered;
+  const std::uint32_t threshold = window_.segments(), now = under_way();
+  std::uint32_t more = 0;
+  if (now > threshold) {
+    const std::uint32_t due = (come_ * threshold + flight_ - 1) / flight_;
+    more = due > gone_ ? due - gone_ : 0;
+  } else {
+    more = std::max(come_ > gone_ ? come_ - gone_ : 0, delivered);
+    if (news.acknowledged > 0 && !lost_more) ++more;
+    more = std::min(more, threshold - now);
+  }
+  allowed_ = now + more;
 }
 
 // Three that have come were sent later. One that is sent again counts as sent at its place in the
@@ -258,6 +283,9 @@ void Sender::enter_recovery() {
   recover_ = next_;
   head_due_ = true;
   probe_end_ = 0;
+  flight_ = std::max(1u, static_cast<std::uint32_t>(outstanding_.size()));
+  come_ = gone_ = 0;
+  allowed_ = 0;
   if (config_->uses_ecn() && marks_end_ > first_) return;  // marks have cut it already
   window_.lost();
   ++counters_.cuts;
@@ -291,9 +319,8 @@ void Sender::arm(Nanos now) {
   if (!probes) return;
   const Nanos delay = outstanding_.size() == 1 ? config_->rto_min : config_->probe_slack;
   const Nanos at = std::max(last_sent_, quiet_since_) + 2 * round_trip_.smoothed() + delay;
-  if (at >= deadline_) return;
   timer_ = Timer::kProbe;
-  deadline_ = std::max(at, now);
+  deadline_ = std::max(std::min(at, deadline_), now);
 }
 
 void Sender::on_timer(Nanos now) {
@@ -304,6 +331,7 @@ void Sender::on_timer(Nanos now) {
       time_out(now);
       break;
     case Timer::kProbe:
+      if (now - quiet_since_ >= config_->rto_min) ++counters_.waits;
       send_probe();
       quiet_since_ = now;
       break;
@@ -319,7 +347,6 @@ void Sender::on_timer(Nanos now) {
 
 void Sender::send_probe() {
   ++counters_.probes;
-  if (outstanding_.size() == 1) ++counters_.waits;
   probe_due_ = true;
   probe_was_new_ = new_data_left();
   probe_end_ = next_;

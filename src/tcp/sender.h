@@ -13,14 +13,15 @@
 //     acknowledgement (RFC 6582),
 //   - when nothing is acknowledged for the time-out (RFC 6298): then all that is not SACKed.
 // The first loss of a window cuts it; losses until all that was sent by then is acknowledged do not
-// cut it again.
+// cut it again. Until then what goes is in proportion to what comes (RFC 6937, with the slow start
+// bound): a burst into the queue that has just overflowed would be lost as well.
 //
 // With `rack`, a tail that may be lost is probed after two round trips, by new data or the last
 // segment (RFC 8985, section 7), once per flight. Where a single segment is under way, the receiver
-// may be holding back its acknowledgement: the probe waits for the minimum time-out as well, as in
-// Linux.
+// may be holding back its acknowledgement: the probe waits for the minimum time-out as well, up to
+// where the time-out would come, and goes in its place, as in Linux.
 //
-// Left out: proportional rate reduction, undoing what turns out to be in vain (F-RTO, Eifel), the
+// Left out: undoing what turns out to be in vain (F-RTO, Eifel), the
 // receiver's window, Nagle's rule (MPI libraries turn it off), pacing, HyStart.
 #pragma once
 
@@ -71,11 +72,14 @@ class Sender {
   struct News {
     std::uint32_t acknowledged = 0, sacked = 0;
     std::uint32_t fresh = 0;  // of those acknowledged, not SACKed before
-    Position advanced = 0;  // bytes
+    std::uint32_t delivered = 0;  // seen for the first time
+    Position advanced = 0;        // bytes
     bool measured = false;
   };
 
   bool new_data_left() const { return next_ < written_; }
+  std::uint32_t under_way() const;
+  void pace_recovery(const News& news, bool lost_more);
   void take_cumulative(Position ack, base::Nanos now, News& news);
   void take_sacks(const Segment& with, base::Nanos now, News& news);
   void delivered(const Sent& one, base::Nanos now, News& news);
@@ -111,6 +115,8 @@ class Sender {
   Position round_end_ = 0;  // of this window of data
   Position marks_end_ = 0;  // marks in what was sent before cut no more
   std::uint64_t round_acknowledged_ = 0, round_marked_ = 0;  // DCTCP: bytes
+  // Of the recovery: segments under way when it began, come since, sent since, and allowed now.
+  std::uint32_t flight_ = 0, come_ = 0, gone_ = 0, allowed_ = 0;
   std::uint32_t most_ = 0;     // segments under way at once, in this window of data
   std::uint32_t repeated_ = 0;  // without SACK: acknowledgements that repeat themselves
   std::uint32_t backoff_ = 0;
