@@ -14,7 +14,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# `mpi` and `capi` name the topology: plan's interface hands out and takes clusters.
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "topology": set(),
@@ -42,11 +41,23 @@ LAYERS: dict[str, set[str]] = {
         "routing",
         "topology",
     },
-    "tuning": {"plan", "model", "topology"},
-    "execute": {"plan", "transport"},
+    "scenario": {
+        "harness",
+        "execute",
+        "plan",
+        "model",
+        "sim",
+        "tcp",
+        "transport",
+        "wire",
+        "routing",
+        "topology",
+    },
+    "tuning": {"plan", "model", "wire", "topology"},
+    "execute": {"plan", "transport", "topology"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "transport", "transport/io", "wire"},
-    "mpi": {
+    "job": {
         "tuning",
         "model",
         "carrier",
@@ -57,12 +68,30 @@ LAYERS: dict[str, set[str]] = {
         "transport",
         "transport/io",
     },
-    "mpi/abi": {"mpi", "carrier", "transport", "transport/io"},
-    "capi": {"mpi", "carrier", "plan", "topology", "transport", "transport/io"},
+    "meeting": {"job", "plan", "topology", "transport", "transport/io"},
+    "ways": {"meeting", "tuning", "model", "carrier", "plan", "topology"},
+    "courier": {"ways", "meeting", "job", "tuning", "carrier", "execute", "plan", "transport"},
+    "communicator": {
+        "courier",
+        "ways",
+        "meeting",
+        "job",
+        "tuning",
+        "carrier",
+        "node",
+        "plan",
+        "topology",
+        "transport/io",
+    },
+    "session": {"communicator", "ways", "job", "tuning", "model", "plan"},
+    "mpi/abi": {"session", "job", "carrier", "transport/io"},
+    "capi": {"communicator", "job"},
     "bindings": {
         "capi",
         "execute",
         "harness",
+        "scenario",
+        "tuning",
         "plan",
         "probe",
         "probe/io",
@@ -92,6 +121,7 @@ PURE = {
     "sim",
     "tcp",
     "harness",
+    "scenario",
 }
 IMPURE_HEADER = re.compile(
     r"(sys|netinet|arpa|linux|net)/.*|(unistd|poll|pthread|fcntl|signal|time|ifaddrs|netdb)\.h"

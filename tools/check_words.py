@@ -30,6 +30,11 @@ class Word(NamedTuple):
     places: tuple[str, ...]  # folders, or beginnings of file names, where it may stand
 
 
+# What carries out the exchanges of a program.
+EXCHANGING = (
+    *(f"src/{room}/" for room in ("job", "meeting", "ways", "courier", "communicator", "session")),
+    "src/mpi/abi/",
+)
 WORDS = (
     Word("course", part("course"), ("src/execute/", "src/harness/")),
     # The names of the module and of a key in profiles are free.
@@ -52,21 +57,28 @@ WORDS = (
     Word(
         "lane",
         part("lane"),
-        ("src/carrier/", "src/mpi/", "src/node/node_test_processes.h", "python/allemande/formats/"),
+        (
+            "src/carrier/",
+            *EXCHANGING,
+            "src/node/node_test_processes.h",
+            "python/allemande/formats/",
+        ),
     ),
     # In names of C++ alone: prose has ways of all kinds, names have one way, both ways, under way.
     Word(
         "way",
         r"(?<!One)(?<!Both)(?<!Each)(?<!Under)Ways?(?![a-z])|\w(?<!both)_ways\b",
-        ("src/tuning/", "src/mpi/", "src/model/", "src/bindings/model.cc", "python/", "tests/"),
+        ("src/tuning/", *EXCHANGING, "src/model/", "src/bindings/model.cc", "python/", "tests/"),
     ),
     # The option `steps` is free. Patterns have stages in C++ alone.
     Word(
         "step",
         rf"(?<![\"`]){part('step')}",
         (
-            *(f"src/{room}/" for room in ("base", "bindings", "carrier", "model", "mpi", "plan")),
+            *(f"src/{room}/" for room in ("base", "bindings", "carrier", "model", "plan")),
             *(f"src/{room}/" for room in ("routing", "schedule", "sim", "topology", "transport")),
+            *EXCHANGING,
+            "src/scenario/",
             "src/tuning/",
             "python/",
             "tests/",

@@ -7,103 +7,103 @@
 namespace alm::capi {
 namespace {}  // namespace
 
-int BootstrapOps::comm_size(mpi::CommHandle, int& size) const {
+int BootstrapOps::comm_size(job::CommHandle, int& size) const {
   size = static_cast<int>(ranks_);
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-int BootstrapOps::comm_rank(mpi::CommHandle, int& rank) const {
+int BootstrapOps::comm_rank(job::CommHandle, int& rank) const {
   rank = static_cast<int>(self_);
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-int BootstrapOps::is_intercommunicator(mpi::CommHandle, bool& inter) const {
+int BootstrapOps::is_intercommunicator(job::CommHandle, bool& inter) const {
   inter = false;
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-int BootstrapOps::is_within_world(mpi::CommHandle, bool& within) const {
+int BootstrapOps::is_within_world(job::CommHandle, bool& within) const {
   within = true;
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
 // After a failure the ranks may no longer call alike: the program's function is left alone.
-int BootstrapOps::allgather(mpi::CommHandle, std::span<const std::byte> bytes,
+int BootstrapOps::allgather(job::CommHandle, std::span<const std::byte> bytes,
                             std::span<std::byte> all) {
   if (failure_ == 0) failure_ = allgather_(bytes.data(), bytes.size(), all.data());
-  return failure_ == 0 ? mpi::kMpiSuccess : kFailed;
+  return failure_ == 0 ? job::kMpiSuccess : kFailed;
 }
 
 std::vector<std::uint64_t> BootstrapOps::gather_words(std::span<const std::uint64_t> mine) {
   std::vector<std::uint64_t> all(mine.size() * ranks_);
   const int code =
       allgather(kComm, std::as_bytes(mine), std::as_writable_bytes(std::span<std::uint64_t>(all)));
-  if (code != mpi::kMpiSuccess) all.clear();
+  if (code != job::kMpiSuccess) all.clear();
   return all;
 }
 
-int BootstrapOps::alltoall(mpi::CommHandle, std::span<const std::uint64_t> out,
+int BootstrapOps::alltoall(job::CommHandle, std::span<const std::uint64_t> out,
                            std::span<std::uint64_t> in) {
   const auto all = gather_words(out);
   if (all.empty()) return kFailed;
   for (std::size_t rank = 0; rank < ranks_; ++rank) in[rank] = all[rank * ranks_ + self_];
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-int BootstrapOps::allreduce_min(mpi::CommHandle, std::span<std::uint64_t> values) {
+int BootstrapOps::allreduce_min(job::CommHandle, std::span<std::uint64_t> values) {
   const auto all = gather_words(values);
   if (all.empty()) return kFailed;
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& least = values[i % values.size()];
     least = std::min(least, all[i]);
   }
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
 // How long it takes is up to the program's function.
-base::Status BootstrapOps::barrier(mpi::CommHandle, base::Nanos, const std::function<void()>&) {
+base::Status BootstrapOps::barrier(job::CommHandle, base::Nanos, const std::function<void()>&) {
   std::uint64_t nothing = 0;
-  if (allreduce_min(kComm, nothing) == mpi::kMpiSuccess) return {};
+  if (allreduce_min(kComm, nothing) == job::kMpiSuccess) return {};
   return base::io_error("the program's allgather failed");
 }
 
-void BootstrapOps::abort(mpi::CommHandle, int) { std::abort(); }
+void BootstrapOps::abort(job::CommHandle, int) { std::abort(); }
 
-int BootstrapOps::set_state(mpi::CommHandle, void*) { return mpi::kMpiSuccess; }
+int BootstrapOps::set_state(job::CommHandle, void*) { return job::kMpiSuccess; }
 
-void* BootstrapOps::state(mpi::CommHandle) { return nullptr; }
+void* BootstrapOps::state(job::CommHandle) { return nullptr; }
 
 void BootstrapOps::progress() {
   if (progress_) progress_();
 }
 
-bool BootstrapOps::is_contiguous(const mpi::TypedBuffer&) { return true; }
+bool BootstrapOps::is_contiguous(const job::TypedBuffer&) { return true; }
 
-int BootstrapOps::pack(const mpi::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+int BootstrapOps::pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
   std::memcpy(out, buffer.base, buffer.bytes() * ranks);
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-int BootstrapOps::unpack(const std::byte* in, std::uint32_t ranks, const mpi::TypedBuffer& buffer) {
+int BootstrapOps::unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) {
   std::memcpy(buffer.base, in, buffer.bytes() * ranks);
-  return mpi::kMpiSuccess;
+  return job::kMpiSuccess;
 }
 
-base::Result<std::unique_ptr<mpi::PendingRequest>> BootstrapOps::make_request(
-    mpi::CommHandle, std::shared_ptr<const std::atomic<bool>>) {
+base::Result<std::unique_ptr<job::PendingRequest>> BootstrapOps::make_request(
+    job::CommHandle, std::shared_ptr<const std::atomic<bool>>) {
   return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 
 base::Result<std::unique_ptr<carrier::PointToPoint>> BootstrapOps::make_point_to_point(
-    mpi::CommHandle, mpi::RankName, double) {
+    job::CommHandle, job::RankName, double) {
   return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 
-int BootstrapOps::raise(mpi::CommHandle, const base::Error& error) {
+int BootstrapOps::raise(job::CommHandle, const base::Error& error) {
   raised_ = error.message;
   return kFailed;
 }
 
-int BootstrapOps::raise_code(mpi::CommHandle, int code) { return code; }
+int BootstrapOps::raise_code(job::CommHandle, int code) { return code; }
 
 }  // namespace alm::capi

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "mpi/job_setup.h"
-#include "mpi/settings.h"
+#include "job/job_setup.h"
+#include "job/settings.h"
 
 namespace alm::capi {
 namespace {
@@ -22,7 +22,7 @@ constexpr base::Nanos kLinger = 20 * base::kMillisecond;
 
 // Travels first: who is where, and whether everybody means the same exchange.
 struct Introduction {
-  mpi::JobRecord job;
+  job::JobRecord job;
   std::uint32_t ranks = 0, self = 0;
 };
 
@@ -41,7 +41,7 @@ int code_of(base::ErrorCode code) {
 }
 
 // Where nothing is to be moved the base may be null and the displacement anything.
-mpi::TypedBuffer buffer_of(std::byte* base, const Block& block) {
+job::TypedBuffer buffer_of(std::byte* base, const Block& block) {
   return {block.bytes > 0 ? base + block.at : base, static_cast<std::int64_t>(block.bytes), 0, 1,
           1};
 }
@@ -63,7 +63,7 @@ Exchange::~Exchange() {
     if (const auto driver = job_.driver()) {
       const double times = job_.options.time_scale;
       const auto patience =
-          std::min(base::slowed(kSettleMax, times), mpi::peer_timeout(job_.options));
+          std::min(base::slowed(kSettleMax, times), job::peer_timeout(job_.options));
       driver.value()->settle(io::monotonic_now() + patience, [this] { ops_.progress(); });
       std::this_thread::sleep_for(std::chrono::nanoseconds(base::slowed(kLinger, times)));
     }
@@ -78,13 +78,13 @@ int Exchange::fail(int code, std::string message) {
 }
 
 int Exchange::open() {
-  mpi::JobRecord record;
+  job::JobRecord record;
   const std::string wrong_here = configure(record);
   if (const int code = compare(record, wrong_here); code != ALM_OK) return code;
   if (const int code = check_switches(); code != ALM_OK) return code;
   if (settings_.ranks > 1) {
-    communicator_ =
-        mpi::Communicator::create(job_, BootstrapOps::kComm, settings_.ranks, settings_.self);
+    communicator_ = communicator::Communicator::create(job_, BootstrapOps::kComm, settings_.ranks,
+                                                       settings_.self);
     if (ops_.failure() != 0) {
       return fail(ALM_ERROR_BOOTSTRAP, fmt::format("allgather returned {}", ops_.failure()));
     }
@@ -97,11 +97,11 @@ int Exchange::open() {
 }
 
 // Errors are returned to the program, which has the last word on them.
-mpi::Log Exchange::make_log(const std::string& who, const std::string& level) const {
-  const mpi::Log standard_error(who, level);
-  return {who, level, [this, standard_error](mpi::LogLevel severity, std::string_view text) {
-            if (severity == mpi::LogLevel::kError) return;
-            const bool warning = severity == mpi::LogLevel::kWarning;
+job::Log Exchange::make_log(const std::string& who, const std::string& level) const {
+  const job::Log standard_error(who, level);
+  return {who, level, [this, standard_error](job::LogLevel severity, std::string_view text) {
+            if (severity == job::LogLevel::kError) return;
+            const bool warning = severity == job::LogLevel::kWarning;
             if (settings_.log) {
               settings_.log(warning ? ALM_LOG_WARNING : ALM_LOG_INFO, std::string(text));
             } else if (warning) {
@@ -112,15 +112,15 @@ mpi::Log Exchange::make_log(const std::string& who, const std::string& level) co
           }};
 }
 
-std::string Exchange::configure(mpi::JobRecord& record) {
-  mpi::JobSettings settings;
+std::string Exchange::configure(job::JobRecord& record) {
+  job::JobSettings settings;
   settings.host = settings_.host;
   settings.options = settings_.options;
   settings.cluster_file = settings_.cluster_file;
   settings.make_log = [this](const std::string& who, const std::string& level) {
     return make_log(who, level);
   };
-  if (const auto done = mpi::set_up(job_, record, settings); !done) return done.error().message;
+  if (const auto done = job::set_up(job_, record, settings); !done) return done.error().message;
   if (job_.options.transport == "mpi") {
     record.usable = 0;
     return "the option transport is `mpi`, and there is no MPI library here: expected auto or udp";
@@ -131,39 +131,39 @@ std::string Exchange::configure(mpi::JobRecord& record) {
   return {};
 }
 
-int Exchange::compare(const mpi::JobRecord& mine, const std::string& wrong_here) {
+int Exchange::compare(const job::JobRecord& mine, const std::string& wrong_here) {
   std::vector<Introduction> all(settings_.ranks);
   const Introduction introduction{mine, settings_.ranks, settings_.self};
   if (settings_.ranks == 1) {
     all.front() = introduction;
   } else if (ops_.allgather(BootstrapOps::kComm, std::as_bytes(std::span(&introduction, 1)),
-                            std::as_writable_bytes(std::span(all))) != mpi::kMpiSuccess) {
+                            std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
     return fail(ALM_ERROR_BOOTSTRAP, fmt::format("allgather returned {}", ops_.failure()));
   }
   for (std::uint32_t rank = 0; rank < settings_.ranks; ++rank) {
     job_.records.push_back(all[rank].job);
-    if (all[rank].job.layout != mpi::JobRecord{}.layout) continue;  // of another build
+    if (all[rank].job.layout != job::JobRecord{}.layout) continue;  // of another build
     if (all[rank].ranks == settings_.ranks && all[rank].self == rank) continue;
     return fail(ALM_ERROR_BOOTSTRAP,
                 fmt::format("place {} of the allgather holds the contribution of rank {} of {}; "
                             "expected rank {} of {}",
                             rank, all[rank].self, all[rank].ranks, rank, settings_.ranks));
   }
-  job_.agreement = mpi::agree(job_.records);
+  job_.agreement = job::agree(job_.records);
   const std::string& who = job_.agreement.ranks;
   switch (job_.agreement.obstacle) {
-    case mpi::Obstacle::kNone:
-    case mpi::Obstacle::kOneHost:
+    case job::Obstacle::kNone:
+    case job::Obstacle::kOneHost:
       return ALM_OK;
-    case mpi::Obstacle::kInvalidHere:
+    case job::Obstacle::kInvalidHere:
       if (!wrong_here.empty()) return fail(ALM_ERROR_CONFIG, wrong_here);
       return fail(ALM_ERROR_CONFIG, fmt::format("the configuration is not valid on {}", who));
-    case mpi::Obstacle::kOtherBuild:
+    case job::Obstacle::kOtherBuild:
       return fail(ALM_ERROR_CONFIG,
                   fmt::format("another version of allemande runs on {}; install the same on all "
                               "hosts",
                               who));
-    case mpi::Obstacle::kDifferent:
+    case job::Obstacle::kDifferent:
       return fail(ALM_ERROR_CONFIG,
                   fmt::format("options or cluster file differ on {} from those of the other ranks; "
                               "give every rank the same options, ALLEMANDE_ variables and contents "
@@ -186,7 +186,7 @@ int Exchange::check_switches() {
 }
 
 int Exchange::outcome(const char* name, std::optional<int> code) {
-  if (code == mpi::kMpiSuccess) return ALM_OK;
+  if (code == job::kMpiSuccess) return ALM_OK;
   if (!code) return fail(ALM_ERROR_SYSTEM, fmt::format("{}: the exchange is closed", name));
   constexpr std::string_view kPrefix = "allemande: ";
   std::string text = ops_.raised();
@@ -224,7 +224,7 @@ int Exchange::alltoall(const char* name, const std::byte* send, std::byte* recv,
     if (send != nullptr) std::memcpy(recv, send, bytes);
     return ALM_OK;
   }
-  mpi::AlltoallCall call;
+  courier::AlltoallCall call;
   call.name = name;
   call.comm = BootstrapOps::kComm;
   call.in_place = send == nullptr;
@@ -266,7 +266,7 @@ int Exchange::alltoallv(const char* name, const std::byte* send, std::span<const
     }
     return ALM_OK;
   }
-  mpi::BlockCall call;
+  courier::BlockCall call;
   call.name = name;
   call.comm = BootstrapOps::kComm;
   call.in_place = in_place;
@@ -316,14 +316,14 @@ int Exchange::check_overlap(const char* name, const std::byte* send,
 }
 
 std::string Exchange::counters_json() {
-  mpi::StatsRecord stats = job_.stats.record();
+  job::StatsRecord stats = job_.stats.record();
   if (communicator_) stats.channel += communicator_->traffic();
   if (job_.has_driver()) {
     const auto* driver = job_.driver().value();
     stats.endpoint = driver->endpoint_counters();
     stats.rejected_unknown = driver->driver_counters().unknown_set;
   }
-  return mpi::to_json(stats, 1);
+  return job::to_json(stats, 1);
 }
 
 }  // namespace alm::capi

@@ -1,5 +1,5 @@
-// An exchange among processes that bring their own bootstrap: one communicator of src/mpi with a
-// job, sockets and options of its own. The C and the Python interface both wrap it.
+// An exchange among processes that bring their own bootstrap: one communicator of src/communicator
+// with a job, sockets and options of its own. The C and the Python interface both wrap it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "capi/bootstrap_ops.h"
-#include "mpi/communicator.h"
-#include "mpi/job.h"
+#include "communicator/communicator.h"
+#include "job/job.h"
 
 namespace alm::capi {
 
@@ -72,9 +72,9 @@ class Exchange {
   };
 
  private:
-  mpi::Log make_log(const std::string& who, const std::string& level) const;
-  std::string configure(mpi::JobRecord& record);  // what is wrong; empty: nothing
-  int compare(const mpi::JobRecord& mine, const std::string& wrong_here);
+  job::Log make_log(const std::string& who, const std::string& level) const;
+  std::string configure(job::JobRecord& record);  // what is wrong; empty: nothing
+  int compare(const job::JobRecord& mine, const std::string& wrong_here);
   int check_switches();
   int outcome(const char* name, std::optional<int> code);
   int not_ready(const char* name);
@@ -86,10 +86,10 @@ class Exchange {
   std::atomic<bool> busy_{false};
   std::string error_;
   BootstrapOps ops_;
-  mpi::Job job_;
-  std::unique_ptr<mpi::Communicator> communicator_;  // none for one rank
+  job::Job job_;
+  std::unique_ptr<communicator::Communicator> communicator_;  // none for one rank
   bool ready_ = false;
-  std::vector<mpi::TypedBuffer> send_, recv_;  // of alltoallv
+  std::vector<job::TypedBuffer> send_, recv_;  // of alltoallv
 };
 
 }  // namespace alm::capi

@@ -1,6 +1,6 @@
 // Spreads the blocks of pairs of members over the equal routes between leaves, so that no route
 // carries more than it must. Pure: routes are numbers that mean the same to all leaves, such as
-// spines; assigned_paths.h and mpi/found_routes.h know which path number or five-tuple takes a
+// spines; assigned_paths.h and meeting/found_routes.h know which path number or five-tuple takes a
 // route.
 #pragma once
 

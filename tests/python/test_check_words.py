@@ -34,7 +34,7 @@ def test_the_sources_of_this_repository_pass() -> None:
     [
         ("src/model/x.h", "struct Course {", "course"),
         ("src/plan/x.cc", "model::Shape course_of();", "course"),
-        ("src/mpi/x.h", "// the carrier is open", "carrier"),
+        ("src/courier/x.h", "// the carrier is open", "carrier"),
         ("src/carrier/node_exchange.h", "UdpGroup* carrier_;", "carrier"),
         ("src/tuning/x.h", "Kin kin_of(Way way);", "kin"),
         ("src/harness/x.h", "std::vector<int> first_lanes;", "lane"),
@@ -55,7 +55,7 @@ def test_a_word_out_of_place_is_rejected(name: str, line: str, word: str, tmp_pa
     ("name", "line"),
     [
         ("src/execute/x.h", "class Course {"),
-        ("src/mpi/x.h", '#include "carrier/udp_group.h"  // carrier::UdpGroup'),
+        ("src/courier/x.h", '#include "carrier/udp_group.h"  // carrier::UdpGroup'),
         ("src/carrier/x.h", "namespace alm::carrier {"),
         ("src/sim/x.h", "double backplane_mbit_s = 0;  // of all planes"),
         ("src/tuning/x.h", "struct Way { kind_of_way(); };"),

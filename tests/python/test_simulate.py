@@ -189,7 +189,10 @@ def test_direct_loses_packets_and_says_where(capsys: pytest.CaptureFixture[str])
         (["tam-8x4", "--fault", "slow-host:host"], "'host' cannot be read; expected KEY=VALUE"),
         (["tam-8x4", "--fault", "slow-host:host=h99"], "no host `h99`; expected h[0-31]"),
         (["tam-8x4", "--set", "colour=red"], "`colour` is unknown; expected"),
-        (["tam-8x4", "--mode", "flow", "--set", "colour=red"], "`colour` is unknown to flow mode"),
+        (
+            ["tam-8x4", "--mode", "flow", "--set", "colour=red"],
+            "options of flow mode: `colour` is unknown",
+        ),
         (["tam-8x4", "--set", "colour"], "--set 'colour' cannot be read"),
         (["tam-8x4", "--json", "-", "--csv", "-"], "--json and --csv cannot both be '-'"),
         (["tam-8x4", "--trace", "/nowhere/x"], "its folder does not exist"),
@@ -340,7 +343,7 @@ def test_queue_lengths_count_who_waits() -> None:
 
 
 def test_the_record_of_a_trace_is_what_the_simulator_writes() -> None:
-    raw = _core.simulate(find_cluster("tam-16x1").to_toml(), {"size": 1000, "trace": True}, None)
+    raw = _core.simulate(find_cluster("tam-16x1"), {"size": 1000, "trace": True}, None)
     records = np.frombuffer(raw["trace"], RECORD)
     assert 0 <= len(records) - raw["packet_hops"] < 16
     assert set(records["bytes"]) >= {1066}

@@ -11,7 +11,7 @@ class TypeCache {
   explicit TypeCache(const Packing& packing) : packing_(packing) {}
 
   // Null: invalid.
-  const TypedBuffer* find(MPI_Datatype type) {
+  const job::TypedBuffer* find(MPI_Datatype type) {
     if (known_ && type == type_) return &buffer_;
     if (type == packing_.api.datatype_null || !is_usable(packing_, type)) return nullptr;
     if (describe(packing_.api, nullptr, 0, type, buffer_) != MPI_SUCCESS) return nullptr;
@@ -23,27 +23,27 @@ class TypeCache {
  private:
   const Packing& packing_;
   MPI_Datatype type_{};
-  TypedBuffer buffer_;
+  job::TypedBuffer buffer_;
   bool known_ = false;
 };
 
 }  // namespace
 
-std::optional<std::vector<TypedBuffer>> describe_blocks(const Packing& packing,
-                                                        const entry::BlockArguments& side,
-                                                        std::size_t ranks) {
+std::optional<std::vector<job::TypedBuffer>> describe_blocks(const Packing& packing,
+                                                             const entry::BlockArguments& side,
+                                                             std::size_t ranks) {
   if (side.counts.missing() || side.displacements.missing()) return std::nullopt;
   const auto* types = static_cast<const MPI_Datatype*>(side.types);
   TypeCache cache(packing);
   if (types == nullptr && cache.find(from_opaque<MPI_Datatype>(side.type)) == nullptr) {
     return std::nullopt;
   }
-  std::vector<TypedBuffer> blocks(ranks);
+  std::vector<job::TypedBuffer> blocks(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::int64_t count = side.counts[rank];
     if (count < 0) return std::nullopt;
     if (count == 0) continue;
-    const TypedBuffer* type =
+    const job::TypedBuffer* type =
         cache.find(types != nullptr ? types[rank] : from_opaque<MPI_Datatype>(side.type));
     if (type == nullptr) return std::nullopt;
     // In elements for v, in bytes for w. Addresses are reckoned as integers: the base may be

@@ -10,8 +10,8 @@
 namespace alm::mpi {
 
 // [rank] its buffer. Nothing where an argument is invalid: the MPI library reports that.
-std::optional<std::vector<TypedBuffer>> describe_blocks(const Packing& packing,
-                                                        const entry::BlockArguments& side,
-                                                        std::size_t ranks);
+std::optional<std::vector<job::TypedBuffer>> describe_blocks(const Packing& packing,
+                                                             const entry::BlockArguments& side,
+                                                             std::size_t ranks);
 
 }  // namespace alm::mpi

@@ -168,7 +168,7 @@ bool is_dense(const io::MpiApi& api, MPI_Datatype type) {
   }
 }
 
-bool look_into(const Packing& packing, const TypedBuffer& buffer) {
+bool look_into(const Packing& packing, const job::TypedBuffer& buffer) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   return buffer.size > kPortionBytes ? is_dense(packing.api, type)
                                      : packs_to_itself(packing, type, buffer.size);
@@ -176,7 +176,7 @@ bool look_into(const Packing& packing, const TypedBuffer& buffer) {
 
 // Calls step(element pointer, elements, stream offset) for portions of every rank's block.
 template <class Step>
-int for_portions(const TypedBuffer& buffer, std::uint32_t ranks, Step step) {
+int for_portions(const job::TypedBuffer& buffer, std::uint32_t ranks, Step step) {
   if (buffer.size > kPortionBytes) return kTooLarge;
   const std::int64_t portion = std::max<std::int64_t>(1, kPortionBytes / buffer.size);
   auto* base = static_cast<std::byte*>(buffer.base);
@@ -194,7 +194,7 @@ int for_portions(const TypedBuffer& buffer, std::uint32_t ranks, Step step) {
 // MPI_BOTTOM is one.
 class Grounded {
  public:
-  Grounded(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks)
+  Grounded(const Packing& packing, const job::TypedBuffer& buffer, std::uint32_t ranks)
       : api_(packing.api), type_(packing.api.datatype_null), buffer_(buffer), ranks_(ranks) {
     const std::int64_t elements = buffer.count * static_cast<std::int64_t>(ranks);
     if (buffer.base != nullptr || elements * buffer.size > kPortionBytes) return;
@@ -212,7 +212,7 @@ class Grounded {
   Grounded(const Grounded&) = delete;
   Grounded& operator=(const Grounded&) = delete;
 
-  const TypedBuffer& buffer() const { return buffer_; }
+  const job::TypedBuffer& buffer() const { return buffer_; }
   std::uint32_t ranks() const { return ranks_; }
 
  private:
@@ -220,7 +220,7 @@ class Grounded {
 
   const io::MpiApi& api_;
   MPI_Datatype type_;
-  TypedBuffer buffer_;
+  job::TypedBuffer buffer_;
   std::uint32_t ranks_;
 };
 
@@ -241,7 +241,7 @@ bool is_usable(const Packing& packing, MPI_Datatype type) {
 }
 
 int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
-             TypedBuffer& buffer) {
+             job::TypedBuffer& buffer) {
   MPI_Count size = 0;
   MPI_Count lower = 0;
   MPI_Count extent = 0;
@@ -253,7 +253,7 @@ int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Da
   return MPI_SUCCESS;
 }
 
-bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
+bool is_contiguous(const Packing& packing, const job::TypedBuffer& buffer) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   MPI_Count true_lower = 0;
   MPI_Count true_extent = 0;
@@ -274,7 +274,7 @@ bool is_contiguous(const Packing& packing, const TypedBuffer& buffer) {
   return to_itself;
 }
 
-bool hold_type(const Packing& packing, TypedBuffer& buffer) {
+bool hold_type(const Packing& packing, job::TypedBuffer& buffer) {
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   auto held = packing.api.datatype_null;
   if (is_named(packing.api, type)) return false;
@@ -284,10 +284,10 @@ bool hold_type(const Packing& packing, TypedBuffer& buffer) {
   return true;
 }
 
-int pack(const Packing& packing, const TypedBuffer& given, std::uint32_t given_ranks,
+int pack(const Packing& packing, const job::TypedBuffer& given, std::uint32_t given_ranks,
          std::byte* out) {
   const Grounded grounded(packing, given, given_ranks);
-  const TypedBuffer& buffer = grounded.buffer();
+  const job::TypedBuffer& buffer = grounded.buffer();
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   return for_portions(
       buffer, grounded.ranks(), [&](std::byte* from, int elements, std::size_t offset) -> int {
@@ -301,9 +301,9 @@ int pack(const Packing& packing, const TypedBuffer& given, std::uint32_t given_r
 }
 
 int unpack(const Packing& packing, const std::byte* in, std::uint32_t given_ranks,
-           const TypedBuffer& given) {
+           const job::TypedBuffer& given) {
   const Grounded grounded(packing, given, given_ranks);
-  const TypedBuffer& buffer = grounded.buffer();
+  const job::TypedBuffer& buffer = grounded.buffer();
   const auto type = from_opaque<MPI_Datatype>(buffer.type);
   return for_portions(
       buffer, grounded.ranks(), [&](std::byte* to, int elements, std::size_t offset) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/ops.h"
+#include "job/ops.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
@@ -26,19 +26,20 @@ bool is_usable(const Packing& packing, MPI_Datatype type);
 
 // Fills in `buffer`, with size and extent of the type, which must be valid.
 int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
-             TypedBuffer& buffer);
+             job::TypedBuffer& buffer);
 
 // True when `count` elements are their own byte stream: no gaps, no overlap, and the bytes in the
 // order of the type's signature. The answer is cached with the type.
-bool is_contiguous(const Packing& packing, const TypedBuffer& buffer);
+bool is_contiguous(const Packing& packing, const job::TypedBuffer& buffer);
 
 // Makes `buffer` describe the same elements by a type that outlives the user's. True: a new type,
 // of one element of the old, to be released. No attributes are copied, so that no callback of the
 // user runs.
-bool hold_type(const Packing& packing, TypedBuffer& buffer);
+bool hold_type(const Packing& packing, job::TypedBuffer& buffer);
 
-int pack(const Packing& packing, const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out);
+int pack(const Packing& packing, const job::TypedBuffer& buffer, std::uint32_t ranks,
+         std::byte* out);
 int unpack(const Packing& packing, const std::byte* in, std::uint32_t ranks,
-           const TypedBuffer& buffer);
+           const job::TypedBuffer& buffer);
 
 }  // namespace alm::mpi

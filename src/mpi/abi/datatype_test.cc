@@ -77,7 +77,7 @@ io::MpiApi Types::api() {
   return api;
 }
 
-TypedBuffer buffer_of(int type) {
+job::TypedBuffer buffer_of(int type) {
   return {nullptr, 1, to_opaque(Types::type(type)), Types::kBytes, Types::kBytes};
 }
 

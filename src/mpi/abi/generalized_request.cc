@@ -9,16 +9,16 @@ namespace alm::mpi {
 
 struct GeneralizedRequest::State {
   const io::MpiApi& api;
-  MpiOps& ops;
-  CommHandle comm;
+  job::MpiOps& ops;
+  job::CommHandle comm;
   std::shared_ptr<const std::atomic<bool>> freed;
   std::mutex mutex;
-  Outcome outcome;
+  job::Outcome outcome;
   bool raised = false;
 };
 
-base::Result<std::unique_ptr<PendingRequest>> GeneralizedRequest::start(
-    const io::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
+base::Result<std::unique_ptr<job::PendingRequest>> GeneralizedRequest::start(
+    const io::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
     std::shared_ptr<const std::atomic<bool>> freed) {
   std::shared_ptr<State> state(new State{api, ops, comm, std::move(freed), {}, {}, false});
   std::unique_ptr<GeneralizedRequest> made(new GeneralizedRequest(api, sleepers, state));
@@ -28,12 +28,12 @@ base::Result<std::unique_ptr<PendingRequest>> GeneralizedRequest::start(
   }
   static_cast<void>(own.release());  // release() has it now
   made->pending_ = sleepers.add(made->handle());
-  return std::unique_ptr<PendingRequest>(std::move(made));
+  return std::unique_ptr<job::PendingRequest>(std::move(made));
 }
 
-RequestHandle GeneralizedRequest::handle() const { return to_opaque(request_); }
+job::RequestHandle GeneralizedRequest::handle() const { return to_opaque(request_); }
 
-void GeneralizedRequest::complete(Outcome outcome) {
+void GeneralizedRequest::complete(job::Outcome outcome) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->outcome = std::move(outcome);
@@ -46,7 +46,7 @@ void GeneralizedRequest::complete(Outcome outcome) {
 // In the thread that finds the request complete: error handlers run where the program expects them.
 int GeneralizedRequest::query(void* pointer, MPI_Status* status) {
   State& state = **static_cast<std::shared_ptr<State>*>(pointer);
-  Outcome outcome;
+  job::Outcome outcome;
   bool raise = false;
   {
     const std::lock_guard lock(state.mutex);

@@ -4,21 +4,21 @@
 #include <atomic>
 #include <memory>
 
+#include "job/ops.h"
 #include "mpi/abi/sleepers.h"
-#include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 
-class GeneralizedRequest final : public PendingRequest {
+class GeneralizedRequest final : public job::PendingRequest {
  public:
   // `api`, `ops` and `sleepers` must outlive the request.
-  static base::Result<std::unique_ptr<PendingRequest>> start(
-      const io::MpiApi& api, MpiOps& ops, Sleepers& sleepers, CommHandle comm,
+  static base::Result<std::unique_ptr<job::PendingRequest>> start(
+      const io::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
       std::shared_ptr<const std::atomic<bool>> freed);
 
-  RequestHandle handle() const override;
-  void complete(Outcome outcome) override;
+  job::RequestHandle handle() const override;
+  void complete(job::Outcome outcome) override;
 
  private:
   struct State;

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "job/log.h"
 #include "mpi/abi/blocks.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/handle.h"
-#include "mpi/log.h"
 #include "transport/io/endpoint.h"
 
 namespace alm::mpi {
@@ -67,7 +67,7 @@ Interposer* Interposer::get() {
 int Interposer::thread_level(int required) const {
   if (!library_->unusable().empty() || session_ != nullptr) return required;
   const auto options = base::load_options();  // what is invalid is reported later
-  if (!options || !wants_threads(options.value())) return required;
+  if (!options || !job::wants_threads(options.value())) return required;
   return std::max<int>(required, MPI_THREAD_MULTIPLE);
 }
 
@@ -75,14 +75,14 @@ int Interposer::initialised(int code) {
   if (code != MPI_SUCCESS || inside || std::exchange(initialised_, true)) return code;
   const Inside guard;
   if (!library_->unusable().empty()) {
-    Log().warning(library_->unusable() + "; every call passes through");
+    job::Log().warning(library_->unusable() + "; every call passes through");
     return code;
   }
   try {
-    ops_ = std::make_unique<AbiOps>(library_->api(), &Session::communicator_freed);
-    session_ = Session::start(*ops_);
+    ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed);
+    session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
-    Log().error(std::string("MPI_Init: ") + failure.what());
+    job::Log().error(std::string("MPI_Init: ") + failure.what());
     library_->api().Abort(library_->api().comm_world, 1);
   }
   return code;
@@ -94,10 +94,11 @@ void Interposer::at_exit() const {
       library_->api().Initialized(&used) != MPI_SUCCESS || used == 0) {
     return;
   }
-  Log().warning("nothing was accelerated: this program calls " + library_->path() +
-                " past allemande. It takes MPI's functions from that library's own handle (dlopen "
-                "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
-                "ctypes.CDLL(None) in Python");
+  job::Log().warning(
+      "nothing was accelerated: this program calls " + library_->path() +
+      " past allemande. It takes MPI's functions from that library's own handle (dlopen "
+      "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
+      "ctypes.CDLL(None) in Python");
 }
 
 int Interposer::initialised_by_tool(int code) {
@@ -141,17 +142,15 @@ const int* Interposer::keep(std::vector<int> values) {
   return kept_.emplace_back(std::move(values)).data();
 }
 
-std::optional<AlltoallCall> Interposer::describe_call(const void* send, std::int64_t send_count,
-                                                      std::uintptr_t send_word, void* recv,
-                                                      std::int64_t recv_count,
-                                                      std::uintptr_t recv_word,
-                                                      std::uintptr_t comm_word) const {
+std::optional<courier::AlltoallCall> Interposer::describe_call(
+    const void* send, std::int64_t send_count, std::uintptr_t send_word, void* recv,
+    std::int64_t recv_count, std::uintptr_t recv_word, std::uintptr_t comm_word) const {
   const auto& api = library_->api();
   const auto send_type = from_opaque<MPI_Datatype>(send_word);
   const auto recv_type = from_opaque<MPI_Datatype>(recv_word);
   const auto comm = from_opaque<MPI_Comm>(comm_word);
   if (comm == api.comm_null) return std::nullopt;
-  AlltoallCall call;
+  courier::AlltoallCall call;
   call.comm = to_opaque(comm);
   call.in_place = send == MPI_IN_PLACE;
   if (recv_count < 0 || recv_type == api.datatype_null) return std::nullopt;
@@ -196,9 +195,10 @@ std::optional<Interposer::Blocks> Interposer::describe_call(const char* function
   return blocks;
 }
 
-int Interposer::raise(CommHandle comm, const char* function, const std::exception& failure) const {
+int Interposer::raise(job::CommHandle comm, const char* function,
+                      const std::exception& failure) const {
   const std::string text = std::string(function) + ": " + failure.what();
-  Log().error(text);
+  job::Log().error(text);
   return ops_->raise(comm, base::io_error("allemande: " + text));
 }
 
@@ -245,7 +245,7 @@ std::optional<int> Interposer::ialltoall(const void* send, std::int64_t send_cou
   if (!call) return std::nullopt;
   call->name = "MPI_Ialltoall";
   try {
-    RequestHandle made{};
+    job::RequestHandle made{};
     const auto code = session_->start(*call, made);
     if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
     return code;
@@ -263,7 +263,7 @@ std::optional<int> Interposer::ialltoall_blocks(const char* function,
   try {
     const auto blocks = describe_call(function, send, recv, comm);
     if (!blocks) return std::nullopt;
-    RequestHandle made{};
+    job::RequestHandle made{};
     const auto code = session_->start_blocks(blocks->call, made);
     if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
     return code;

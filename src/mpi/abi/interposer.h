@@ -13,7 +13,7 @@
 #include "mpi/abi/entry.h"
 #include "mpi/abi/library.h"
 #include "mpi/abi/ops.h"
-#include "mpi/session.h"
+#include "session/session.h"
 
 namespace alm::mpi {
 
@@ -66,22 +66,23 @@ class Interposer {
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
-  int raise(CommHandle comm, const char* function, const std::exception& failure) const;
+  int raise(job::CommHandle comm, const char* function, const std::exception& failure) const;
   // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
-  std::optional<AlltoallCall> describe_call(const void* send, std::int64_t send_count,
-                                            std::uintptr_t send_type, void* recv,
-                                            std::int64_t recv_count, std::uintptr_t recv_type,
-                                            std::uintptr_t comm) const;
+  std::optional<courier::AlltoallCall> describe_call(const void* send, std::int64_t send_count,
+                                                     std::uintptr_t send_type, void* recv,
+                                                     std::int64_t recv_count,
+                                                     std::uintptr_t recv_type,
+                                                     std::uintptr_t comm) const;
   struct Blocks {
-    std::vector<TypedBuffer> send, recv;
-    BlockCall call;
+    std::vector<job::TypedBuffer> send, recv;
+    courier::BlockCall call;
   };
   std::optional<Blocks> describe_call(const char* function, const entry::BlockArguments& send,
                                       const entry::BlockArguments& recv, std::uintptr_t comm) const;
 
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<session::Session> session_;
   bool initialised_ = false, finalised_ = false;
   bool passed_by_ = false;  // MPI_Init did not come through PMPI_Init here
   std::atomic<bool> warned_ = false;

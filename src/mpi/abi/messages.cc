@@ -18,7 +18,7 @@ void UnendedMessages::sweep() {
 }
 
 Messages::Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm,
-                   std::uint32_t ranks, std::uint32_t self, RankName name,
+                   std::uint32_t ranks, std::uint32_t self, job::RankName name,
                    const io::P2pOptions& options)
     : unended_(unended),
       self_(self),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "carrier/point_to_point.h"
-#include "mpi/ops.h"
+#include "job/ops.h"
 #include "transport/io/mpi_p2p.h"
 
 namespace alm::mpi {
@@ -47,7 +47,7 @@ class Messages final : public carrier::PointToPoint {
  public:
   // `comm` is freed in the end. `api` and `unended` outlive this.
   Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm, std::uint32_t ranks,
-           std::uint32_t self, RankName name, const io::P2pOptions& options);
+           std::uint32_t self, job::RankName name, const io::P2pOptions& options);
   ~Messages() override;
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
@@ -66,7 +66,7 @@ class Messages final : public carrier::PointToPoint {
 
   UnendedMessages& unended_;
   std::uint32_t self_;
-  RankName name_;
+  job::RankName name_;
   std::unique_ptr<MessagesInFlight> flight_;
 };
 

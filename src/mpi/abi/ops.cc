@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::microseconds kPoll{200};
 constexpr base::Nanos kSpin = 10 * base::kMillisecond;
 
-MPI_Comm comm_of(CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
+MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
 // What MPI_COMM_NULL_COPY_FN does; that one is a symbol of the library. A duplicate of a
 // communicator is another communicator: it gets a state of its own when it is used.
@@ -63,24 +63,24 @@ std::string AbiOps::library() const {
   return text.empty() ? "unknown" : text;
 }
 
-CommHandle AbiOps::world() const { return to_opaque(api_.comm_world); }
+job::CommHandle AbiOps::world() const { return to_opaque(api_.comm_world); }
 
-int AbiOps::comm_size(CommHandle comm, int& size) const {
+int AbiOps::comm_size(job::CommHandle comm, int& size) const {
   return api_.Comm_size(comm_of(comm), &size);
 }
 
-int AbiOps::comm_rank(CommHandle comm, int& rank) const {
+int AbiOps::comm_rank(job::CommHandle comm, int& rank) const {
   return api_.Comm_rank(comm_of(comm), &rank);
 }
 
-int AbiOps::is_intercommunicator(CommHandle comm, bool& inter) const {
+int AbiOps::is_intercommunicator(job::CommHandle comm, bool& inter) const {
   int flag = 0;
   const int code = api_.Comm_test_inter(comm_of(comm), &flag);
   inter = flag != 0;
   return code;
 }
 
-int AbiOps::is_within_world(CommHandle comm, bool& within) const {
+int AbiOps::is_within_world(job::CommHandle comm, bool& within) const {
   int ranks = 0;
   if (const int code = comm_size(comm, ranks); code != MPI_SUCCESS) return code;
   std::vector<int> here(static_cast<std::size_t>(ranks));
@@ -98,7 +98,8 @@ int AbiOps::is_within_world(CommHandle comm, bool& within) const {
   return code;
 }
 
-int AbiOps::allgather(CommHandle comm, std::span<const std::byte> bytes, std::span<std::byte> all) {
+int AbiOps::allgather(job::CommHandle comm, std::span<const std::byte> bytes,
+                      std::span<std::byte> all) {
   const auto count = static_cast<int>(bytes.size());
   MPI_Request request = api_.request_null;
   const int code = api_.Iallgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,
@@ -106,7 +107,7 @@ int AbiOps::allgather(CommHandle comm, std::span<const std::byte> bytes, std::sp
   return code == MPI_SUCCESS ? complete(request) : code;
 }
 
-int AbiOps::alltoall(CommHandle comm, std::span<const std::uint64_t> out,
+int AbiOps::alltoall(job::CommHandle comm, std::span<const std::uint64_t> out,
                      std::span<std::uint64_t> in) {
   MPI_Request request = api_.request_null;
   const int code = api_.Ialltoall(out.data(), 1, api_.uint64, in.data(), 1, api_.uint64,
@@ -114,7 +115,7 @@ int AbiOps::alltoall(CommHandle comm, std::span<const std::uint64_t> out,
   return code == MPI_SUCCESS ? complete(request) : code;
 }
 
-int AbiOps::allreduce_min(CommHandle comm, std::span<std::uint64_t> values) {
+int AbiOps::allreduce_min(job::CommHandle comm, std::span<std::uint64_t> values) {
   const std::vector<std::uint64_t> mine(values.begin(), values.end());
   MPI_Request request = api_.request_null;
   const int code = api_.Iallreduce(mine.data(), values.data(), static_cast<int>(mine.size()),
@@ -122,7 +123,7 @@ int AbiOps::allreduce_min(CommHandle comm, std::span<std::uint64_t> values) {
   return code == MPI_SUCCESS ? complete(request) : code;
 }
 
-base::Status AbiOps::barrier(CommHandle comm, base::Nanos patience,
+base::Status AbiOps::barrier(job::CommHandle comm, base::Nanos patience,
                              const std::function<void()>& late) {
   MPI_Request request = api_.request_null;
   if (api_.Ibarrier(comm_of(comm), &request) != MPI_SUCCESS) {
@@ -158,16 +159,16 @@ std::optional<int> AbiOps::poll(MPI_Request& request, base::Nanos limit) {
 
 int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).value(); }
 
-void AbiOps::abort(CommHandle comm, int code) {
+void AbiOps::abort(job::CommHandle comm, int code) {
   api_.Abort(comm_of(comm), code);
   std::_Exit(code);
 }
 
-int AbiOps::set_state(CommHandle comm, void* state) {
+int AbiOps::set_state(job::CommHandle comm, void* state) {
   return api_.Comm_set_attr(comm_of(comm), keyval_, state);
 }
 
-void* AbiOps::state(CommHandle comm) {
+void* AbiOps::state(job::CommHandle comm) {
   void* value = nullptr;
   int found = 0;
   api_.Comm_get_attr(comm_of(comm), keyval_, &value, &found);
@@ -182,21 +183,21 @@ void AbiOps::progress() {
   if (!unended_.empty()) unended_.sweep();
 }
 
-bool AbiOps::is_contiguous(const TypedBuffer& buffer) {
+bool AbiOps::is_contiguous(const job::TypedBuffer& buffer) {
   return mpi::is_contiguous(packing(), buffer);
 }
 
-int AbiOps::pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
+int AbiOps::pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) {
   return mpi::pack(packing(), buffer, ranks, out);
 }
 
-int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) {
+int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) {
   return mpi::unpack(packing(), in, ranks, buffer);
 }
 
-bool AbiOps::hold_type(TypedBuffer& buffer) { return mpi::hold_type(packing(), buffer); }
+bool AbiOps::hold_type(job::TypedBuffer& buffer) { return mpi::hold_type(packing(), buffer); }
 
-void AbiOps::release_type(TypeHandle type) {
+void AbiOps::release_type(job::TypeHandle type) {
   auto handle = from_opaque<MPI_Datatype>(type);
   api_.Type_free(&handle);
 }
@@ -206,13 +207,13 @@ bool AbiOps::threads() const {
   return api_.Query_thread(&provided) == MPI_SUCCESS && provided >= MPI_THREAD_MULTIPLE;
 }
 
-base::Result<std::unique_ptr<PendingRequest>> AbiOps::make_request(
-    CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) {
+base::Result<std::unique_ptr<job::PendingRequest>> AbiOps::make_request(
+    job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) {
   return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
 }
 
 base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point(
-    CommHandle comm, RankName name, double time_scale) {
+    job::CommHandle comm, job::RankName name, double time_scale) {
   int size = 0;
   int rank = 0;
   MPI_Comm split = api_.comm_null;
@@ -229,7 +230,7 @@ base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point
                                  static_cast<std::uint32_t>(rank), std::move(name), options));
 }
 
-int AbiOps::raise(CommHandle comm, const base::Error& error) {
+int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
   const int code = error_code(error);
   // Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are
   // in calls of its own wait for ever.
@@ -262,7 +263,7 @@ int AbiOps::make_error_code(int error_class, const std::string& text) {
   return make_error_code(error_class_, text);
 }
 
-bool AbiOps::errors_are_fatal(CommHandle comm) {
+bool AbiOps::errors_are_fatal(job::CommHandle comm) {
   MPI_Errhandler handler{};
   if (api_.Comm_get_errhandler(comm_of(comm), &handler) != MPI_SUCCESS) return false;
   if (handler == api_.errors_are_fatal) return true;
@@ -271,7 +272,7 @@ bool AbiOps::errors_are_fatal(CommHandle comm) {
   return false;
 }
 
-int AbiOps::raise_code(CommHandle comm, int code) {
+int AbiOps::raise_code(job::CommHandle comm, int code) {
   api_.Comm_call_errhandler(comm_of(comm), code);
   return code;
 }

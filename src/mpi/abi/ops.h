@@ -7,50 +7,50 @@
 #include <optional>
 #include <string>
 
+#include "job/ops.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/sleepers.h"
-#include "mpi/ops.h"
 #include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 
-class AbiOps final : public MpiOps {
+class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
   // freed.
   AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
 
   std::string library() const override;
-  CommHandle world() const override;
-  int comm_size(CommHandle comm, int& size) const override;
-  int comm_rank(CommHandle comm, int& rank) const override;
-  int is_intercommunicator(CommHandle comm, bool& inter) const override;
-  int is_within_world(CommHandle comm, bool& within) const override;
-  int allgather(CommHandle comm, std::span<const std::byte> bytes,
+  job::CommHandle world() const override;
+  int comm_size(job::CommHandle comm, int& size) const override;
+  int comm_rank(job::CommHandle comm, int& rank) const override;
+  int is_intercommunicator(job::CommHandle comm, bool& inter) const override;
+  int is_within_world(job::CommHandle comm, bool& within) const override;
+  int allgather(job::CommHandle comm, std::span<const std::byte> bytes,
                 std::span<std::byte> all) override;
-  int alltoall(CommHandle comm, std::span<const std::uint64_t> out,
+  int alltoall(job::CommHandle comm, std::span<const std::uint64_t> out,
                std::span<std::uint64_t> in) override;
-  int allreduce_min(CommHandle comm, std::span<std::uint64_t> values) override;
-  base::Status barrier(CommHandle comm, base::Nanos patience,
+  int allreduce_min(job::CommHandle comm, std::span<std::uint64_t> values) override;
+  base::Status barrier(job::CommHandle comm, base::Nanos patience,
                        const std::function<void()>& late) override;
-  [[noreturn]] void abort(CommHandle comm, int code) override;
-  int set_state(CommHandle comm, void* state) override;
-  void* state(CommHandle comm) override;
+  [[noreturn]] void abort(job::CommHandle comm, int code) override;
+  int set_state(job::CommHandle comm, void* state) override;
+  void* state(job::CommHandle comm) override;
   void progress() override;
-  bool is_contiguous(const TypedBuffer& buffer) override;
-  int pack(const TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
-  int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) override;
-  bool hold_type(TypedBuffer& buffer) override;
-  void release_type(TypeHandle type) override;
+  bool is_contiguous(const job::TypedBuffer& buffer) override;
+  int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
+  int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
+  bool hold_type(job::TypedBuffer& buffer) override;
+  void release_type(job::TypeHandle type) override;
   bool threads() const override;
-  base::Result<std::unique_ptr<PendingRequest>> make_request(
-      CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
+  base::Result<std::unique_ptr<job::PendingRequest>> make_request(
+      job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
-      CommHandle comm, RankName name, double time_scale) override;
-  int raise(CommHandle comm, const base::Error& error) override;
+      job::CommHandle comm, job::RankName name, double time_scale) override;
+  int raise(job::CommHandle comm, const base::Error& error) override;
   int error_code(const base::Error& error) override;
-  int raise_code(CommHandle comm, int code) override;
+  int raise_code(job::CommHandle comm, int code) override;
   void close() override;
 
   Sleepers& sleepers() { return sleepers_; }
@@ -63,7 +63,7 @@ class AbiOps final : public MpiOps {
   int complete(MPI_Request& request);
 
   int make_error_code(int error_class, const std::string& text);
-  bool errors_are_fatal(CommHandle comm);
+  bool errors_are_fatal(job::CommHandle comm);
 
   const io::MpiApi& api_;
   int keyval_;

@@ -2,19 +2,19 @@
 
 namespace alm::mpi {
 
-std::shared_ptr<Sleepers::Pending> Sleepers::add(RequestHandle request) {
+std::shared_ptr<Sleepers::Pending> Sleepers::add(job::RequestHandle request) {
   auto pending = std::make_shared<Pending>();
   const std::lock_guard lock(mutex_);
   pending_[request] = pending;
   return pending;
 }
 
-void Sleepers::remove(RequestHandle request) {
+void Sleepers::remove(job::RequestHandle request) {
   const std::lock_guard lock(mutex_);
   pending_.erase(request);
 }
 
-std::shared_ptr<Sleepers::Pending> Sleepers::find(RequestHandle request) {
+std::shared_ptr<Sleepers::Pending> Sleepers::find(job::RequestHandle request) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(request);
   return found == pending_.end() ? nullptr : found->second;

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mpi/ops.h"
+#include "job/ops.h"
 
 namespace alm::mpi {
 
@@ -19,18 +19,18 @@ class Sleepers {
     bool done = false;
   };
 
-  std::shared_ptr<Pending> add(RequestHandle request);
+  std::shared_ptr<Pending> add(job::RequestHandle request);
   // Must be called before the request is completed: after that, MPI may reuse its handle.
-  void remove(RequestHandle request);
+  void remove(job::RequestHandle request);
   // Null: the request is not ours, or is complete.
-  std::shared_ptr<Pending> find(RequestHandle request);
+  std::shared_ptr<Pending> find(job::RequestHandle request);
 
   static void wake(Pending& pending);
   static void sleep(Pending& pending);
 
  private:
   std::mutex mutex_;
-  std::unordered_map<RequestHandle, std::shared_ptr<Pending>> pending_;
+  std::unordered_map<job::RequestHandle, std::shared_ptr<Pending>> pending_;
 };
 
 }  // namespace alm::mpi

@@ -1,0 +1,43 @@
+#include "communicator/block_load.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace alm::communicator {
+namespace {
+
+std::vector<std::uint64_t> sizes_of(std::span<const job::TypedBuffer> blocks) {
+  std::vector<std::uint64_t> sizes;
+  for (const job::TypedBuffer& block : blocks) sizes.push_back(block.bytes());
+  return sizes;
+}
+
+bool about_equal(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kPart = 50;
+  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / kPart;
+}
+
+}  // namespace
+
+base::Status BlockLoad::learn(job::MpiOps& ops, const courier::BlockCall& call, std::uint32_t self,
+                              courier::Courier& courier,
+                              const std::function<bool(std::uint64_t load)>& wants_steps) {
+  const auto send = sizes_of(call.send);
+  const auto recv = sizes_of(call.recv);
+  if (courier.tells_counts()) {
+    if (auto told = courier.tell_counts(send, recv, wants_steps); !told) return told;
+    bytes_ = std::max<std::uint64_t>(courier.told_load(), 1);
+    limit_ = courier.least_time();
+    return {};
+  }
+  // A leader knows what the last exchange of all hosts needed.
+  if (auto agreed = agreed_.prepare(ops, call.comm, send, recv, self, courier.least_time());
+      !agreed) {
+    return agreed;
+  }
+  bytes_ = agreed_.bytes();
+  limit_ = about_equal(limit_for_, bytes_) ? agreed_.limit() : 0;
+  return {};
+}
+
+}  // namespace alm::communicator

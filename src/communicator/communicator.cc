@@ -1,0 +1,314 @@
+#include "communicator/communicator.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "communicator/bring_up.h"
+
+namespace alm::communicator {
+namespace {
+
+base::Status packed(int code) {
+  if (code == job::kMpiSuccess) return {};
+  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
+}
+
+base::Error error_of(const std::exception& thrown) {
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
+    return base::io_error("no memory for a copy of what is exchanged");
+  }
+  return base::io_error(thrown.what());
+}
+
+}  // namespace
+
+Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks,
+                           std::uint32_t self)
+    : job_(job),
+      comm_(comm),
+      ways_(members_),
+      courier_(job, comm, members_, ways_),
+      report_(job, members_, ways_, courier_),
+      trials_(job, comm, members_, ways_, report_),
+      failure_(job, comm, members_, courier_),
+      queue_(job.ops, comm, dead_) {
+  members_.ranks = ranks;
+  members_.self = self;
+}
+
+std::unique_ptr<Communicator> Communicator::create(job::Job& job, job::CommHandle comm,
+                                                   std::uint32_t ranks, std::uint32_t self) {
+  auto made = std::make_unique<Communicator>(job, comm, ranks, self);
+  made->bring_up();
+  return made;
+}
+
+void Communicator::bring_up(std::string_view refusal) {
+  auto result = BringUp(job_, comm_, members_, ways_, courier_).run(refusal);
+  open_ = result.accelerates;
+  obstacle_ = std::move(result.obstacle);
+}
+
+void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
+  due_ = due;
+  refusal_ = refusal;
+}
+
+void Communicator::come(std::uint64_t bytes) {
+  if (!due_->call(bytes)) return;
+  due_.reset();
+  bring_up(refusal_);
+}
+
+void Communicator::pass_through(std::string reason) {
+  obstacle_ = std::move(reason);
+  if (members_.self != 0) return;
+  job_.log.info(fmt::format("communicator of {} ranks: {}; its MPI_Alltoall passes through",
+                            members_.ranks, obstacle_));
+}
+
+// --- MPI_Alltoall
+
+std::optional<int> Communicator::alltoall(const courier::AlltoallCall& call) {
+  queue_.settle();
+  if (!accelerates()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  courier_.begin_call(call.name);
+  // Nothing for the library either; but others may have something for this rank.
+  if (call.bytes() == 0) {
+    courier_.goes_elsewhere(0);
+    return std::nullopt;
+  }
+  report_.announce(call.bytes());
+  return or_withdraw(call.name, [&] { return exchange(call); });
+}
+
+int Communicator::exchange(const courier::AlltoallCall& call) {
+  if (trials_.on()) return exchange_on_trial(call);
+  return stage_and_carry(call, ways_.model_way(call.bytes()));
+}
+
+int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
+  Tried& tried = trials_.of(call.bytes(), messages_refused_);
+  while (tried.way().kind == tuning::Way::Kind::kMessages && !has_messages()) {
+    tried.trial.rule_out(tried.trial.way());
+  }
+  const tuning::Way way = tried.way();
+  if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
+  const base::Nanos begin = io::monotonic_now();
+  const int code = way == tuning::kNativeWay ? by_library(call.native) : stage_and_carry(call, way);
+  return note_time(call.name, tried, begin, code);
+}
+
+// All ranks come here in the same call, the first that is to take messages: a communicator that is
+// used once or twice takes nothing of the library's for it.
+bool Communicator::has_messages() {
+  if (!courier_.has_messages() && !messages_refused_) {
+    messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
+  }
+  return courier_.has_messages();
+}
+
+int Communicator::by_library(const std::function<int()>& native) {
+  const int code = native();
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.native; });
+  return code;
+}
+
+// A call that ends with an error on this rank alone counts as well: the others go on with the
+// trial.
+int Communicator::note_time(const char* function, Tried& tried, base::Nanos begin, int code) {
+  if (failed()) return code;
+  const auto noted = trials_.took(tried, io::monotonic_now() - begin);
+  return noted ? code : withdraw(function, noted.error());
+}
+
+int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
+  if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
+  courier_.uses(staging_);
+  return raise(carry(call, *staging_, way));
+}
+
+base::Status Communicator::stage(courier::Staging& staging,
+                                 const courier::AlltoallCall& call) const {
+  // Equal on correct programs.
+  if (call.recv.bytes() != call.bytes()) {
+    return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
+                                       call.bytes(), call.recv.bytes()));
+  }
+  return packed(staging.begin(job_.ops, call, members_.ranks, members_.self));
+}
+
+job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
+                                 tuning::Way way) {
+  if (const auto done = courier_.alltoall(way, staged, call.bytes()); !done) {
+    return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
+  }
+  return {staged.finish(job_.ops, call, members_.ranks), {}};
+}
+
+// --- MPI_Alltoallv, MPI_Alltoallw
+
+std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call) {
+  queue_.settle();
+  if (!accelerates()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  report_.announce_blocks(call.name);
+  courier_.begin_call(call.name);
+  return or_withdraw(call.name, [&] { return exchange_blocks(call); });
+}
+
+int Communicator::exchange_blocks(const courier::BlockCall& call) {
+  if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
+  return stage_and_carry(call, ways_.blocks_way(), false);
+}
+
+int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
+  const base::Nanos begin = io::monotonic_now();
+  const auto known = load_.learn(job_.ops, call, members_.self, courier_,
+                                 [this](std::uint64_t load) { return trials_.takes_ours(load); });
+  if (!known) return withdraw(call.name, known.error());
+  Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
+  const tuning::Way way = tried.way();
+  int code = job::kMpiSuccess;
+  if (way == tuning::kNativeWay) {
+    code = by_library(call.native);
+  } else {
+    code = stage_and_carry(call, way, courier_.tells_counts());
+    load_.exchanged();
+  }
+  return note_time(call.name, tried, begin, code);
+}
+
+int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
+                                  bool counts_told) {
+  if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
+  courier_.uses(blocks_);
+  return raise(carry(call, *blocks_, way, counts_told));
+}
+
+base::Status Communicator::stage(courier::BlockStaging& staging,
+                                 const courier::BlockCall& call) const {
+  return packed(staging.begin(job_.ops, call, members_.self));
+}
+
+job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
+                                 tuning::Way way, bool counts_told) {
+  if (const auto done = courier_.alltoall_blocks(way, staged, counts_told); !done) {
+    return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
+  }
+  return {staged.finish(job_.ops, call, members_.self), {}};
+}
+
+// --- Nonblocking
+
+std::optional<int> Communicator::start(const courier::AlltoallCall& call,
+                                       job::RequestHandle& request) {
+  if (!accelerates()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  const auto way = trials_.decided(call.bytes());
+  courier_.begin_call(call.name);
+  if (!way) return std::nullopt;
+  return or_withdraw(call.name, [&] { return queue(call, *way, request); });
+}
+
+int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
+                        job::RequestHandle& request) {
+  auto queued = std::make_shared<QueuedAlltoall>(job_.ops, call);
+  if (const auto ready = stage(queued->staging, call); !ready) {
+    return withdraw(call.name, ready.error());
+  }
+  const auto carried = [this, queued, way] {
+    report_.announce(queued->call.bytes());
+    courier_.uses(queued);
+    job::Outcome outcome = carry(queued->call, queued->staging, way);
+    courier_.uses(nullptr);
+    return outcome;
+  };
+  return enqueue(call.name, carried, request);
+}
+
+std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
+                                              job::RequestHandle& request) {
+  if (!accelerates() || !courier_.has_udp()) return std::nullopt;
+  if (failed()) return failure_.raise();
+  courier_.begin_call(call.name);
+  return or_withdraw(call.name, [&] { return queue(call, request); });
+}
+
+int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
+  auto queued = std::make_shared<QueuedBlocks>(job_.ops, call);
+  if (const auto ready = stage(queued->staging, call); !ready) {
+    return withdraw(call.name, ready.error());
+  }
+  queued->detach();
+  const auto carried = [this, queued] {
+    report_.announce_blocks(queued->call.name);
+    courier_.uses(queued);
+    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), false);
+    courier_.uses(nullptr);
+    return outcome;
+  };
+  return enqueue(call.name, carried, request);
+}
+
+template <class Carry>
+int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle& request) {
+  const auto added = queue_.add(
+      [this, function, carry]() -> job::Outcome {
+        if (failed()) return {job::kMpiSuccess, failure_.error()};
+        try {
+          return carry();
+        } catch (const std::exception& thrown) {
+          return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
+        }
+      },
+      request);
+  if (!added) return withdraw(function, added.error());
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
+  return job::kMpiSuccess;
+}
+
+// --- Failing
+
+int Communicator::raise(const job::Outcome& outcome) {
+  if (!outcome.failure.message.empty()) return failure_.raise();
+  return outcome.code == job::kMpiSuccess ? job::kMpiSuccess
+                                          : job_.ops.raise_code(comm_, outcome.code);
+}
+
+int Communicator::withdraw(const char* function, const base::Error& error) {
+  queue_.settle();
+  failure_.withdraw(function, error);
+  return failure_.raise();
+}
+
+int Communicator::or_withdraw(const char* function, const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& thrown) {
+    return withdraw(function, error_of(thrown));
+  }
+}
+
+void Communicator::raise_late_failure() {
+  if (!accelerates() || failed() || dead()) return;
+  if (const auto late = courier_.late_failure(); !late) {
+    failure_.give_up("MPI_Alltoallv", late.error());
+    static_cast<void>(failure_.raise());  // MPI_Finalize goes on
+  }
+}
+
+void Communicator::close() {
+  queue_.end();
+  if (!failed()) trials_.record();
+  open_ = false;
+  courier_.close();
+  staging_->release();
+  blocks_->release();
+}
+
+}  // namespace alm::communicator

@@ -1,0 +1,131 @@
+// The state of one user communicator, and what happens to a call on it. The call goes down once: to
+// the way on trial (trials.h), to plain bytes (courier/staging.h, courier/block_staging.h) and to
+// the courier (courier/courier.h). It comes up once, with the time it took or the failure
+// (courier/failure.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "communicator/block_load.h"
+#include "communicator/nonblocking_queue.h"
+#include "communicator/report.h"
+#include "communicator/trials.h"
+#include "courier/block_staging.h"
+#include "courier/calls.h"
+#include "courier/courier.h"
+#include "courier/failure.h"
+#include "courier/staging.h"
+#include "job/job.h"
+#include "meeting/members.h"
+#include "tuning/due.h"
+#include "ways/repertoire.h"
+
+namespace alm::communicator {
+
+class Communicator {
+ public:
+  // For an intracommunicator of two or more ranks. Calls pass through until it is brought up.
+  Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks, std::uint32_t self);
+
+  // Makes one and brings it up.
+  static std::unique_ptr<Communicator> create(job::Job& job, job::CommHandle comm,
+                                              std::uint32_t ranks, std::uint32_t self);
+
+  // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
+  // calls through. Empty: it can.
+  void bring_up(std::string_view refusal = {});
+  // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
+  // through.
+  void bring_up_when_due(tuning::Due due, std::string_view refusal);
+  bool waits() const { return due_.has_value(); }
+  // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
+  void come(std::uint64_t bytes);
+  std::uint32_t ranks() const { return members_.ranks; }
+  // From now on all calls go to the MPI library. `reason` is logged.
+  void pass_through(std::string reason);
+
+  // Returns the MPI error code; nothing: pass the call through.
+  std::optional<int> alltoall(const courier::AlltoallCall& call);
+  std::optional<int> alltoall_blocks(const courier::BlockCall& call);
+
+  // Nonblocking: `request` completes when the exchange is over. Buffers must stay until then,
+  // datatypes need not.
+  std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
+  std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
+  // Waits for what has been started.
+  void settle() { queue_.settle(); }
+  bool idle() const { return queue_.idle(); }
+
+  // Called from inside MPI when the communicator is freed. It only sets a mark.
+  void mark_dead() { dead_->store(true); }
+  bool dead() const { return dead_->load(); }
+  // An error of this rank alone: the other ranks, which are in this call, fail with it as well.
+  int withdraw(const char* function, const base::Error& error);
+  // Raises an error that was found after the last call was complete through the error handler.
+  void raise_late_failure();
+  // Also true of a communicator that has failed: its calls raise the error.
+  bool accelerates() const { return open_; }
+  bool failed() const { return failure_.happened(); }
+  base::ErrorCode failure_code() const { return failure_.error().code; }  // when failed()
+  // What prevents UDP, equal on all ranks; empty: nothing.
+  const std::string& obstacle() const { return obstacle_; }
+  // The counters of UDP, until close().
+  transport::Counters traffic() const { return courier_.traffic(); }
+
+  // Ends the traffic and frees the memory. Precondition: peers need nothing any more.
+  void close();
+
+ private:
+  int exchange(const courier::AlltoallCall& call);
+  int exchange_blocks(const courier::BlockCall& call);
+  int exchange_on_trial(const courier::AlltoallCall& call);
+  int exchange_blocks_on_trial(const courier::BlockCall& call);
+  bool has_messages();
+  int by_library(const std::function<int()>& native);
+  int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
+
+  int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
+  int stage_and_carry(const courier::BlockCall& call, tuning::Way way, bool counts_told);
+  int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
+  int queue(const courier::BlockCall& call, job::RequestHandle& request);
+  template <class Carry>
+  int enqueue(const char* function, Carry carry, job::RequestHandle& request);
+  // Called in the thread that carries the exchange out.
+  job::Outcome carry(const courier::AlltoallCall& call, courier::Staging& staged, tuning::Way way);
+  job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
+                     bool counts_told);
+
+  base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
+  base::Status stage(courier::BlockStaging& staging, const courier::BlockCall& call) const;
+  int raise(const job::Outcome& outcome);
+  int or_withdraw(const char* function, const std::function<int()>& work);
+
+  job::Job& job_;
+  job::CommHandle comm_;
+  std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
+  bool open_ = false;
+  std::optional<tuning::Due> due_;  // not brought up yet
+  std::string refusal_;             // why it cannot be, on this rank
+  bool messages_refused_ = false;
+  std::string obstacle_;
+
+  // Each uses those before it.
+  meeting::Members members_;
+  ways::Repertoire ways_;
+  courier::Courier courier_;
+  Report report_;
+  Trials trials_;
+  BlockLoad load_;
+  std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
+  std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();
+  courier::Failure failure_;
+  NonblockingQueue queue_;  // last: what is queued uses all of the above
+};
+
+}  // namespace alm::communicator

@@ -1,0 +1,81 @@
+// Plans of every algorithm over messages, those of the options and those of none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "carrier/message_group.h"
+#include "communicator/communicator_test_ranks.h"
+
+namespace alm::communicator {
+namespace {
+
+constexpr std::uint32_t kRanks = 8;
+
+void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
+  job::FakeJob job(kRanks);
+  job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
+    plan::Request request;
+    request.ranks = kRanks;
+    request.self = base::Rank{rank};
+    request.algorithm = algorithm;
+    for (std::uint32_t one = 0; one < kRanks; ++one) request.site_of.push_back(one % 3);
+    auto plan = plan::make_plan(request);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const std::string what = plan.value().identity + ", rank " + std::to_string(rank);
+    auto messages = ops.make_point_to_point(
+        job::FakeJob::kWorld, [](std::uint32_t from) { return "rank " + std::to_string(from); }, 1);
+    ASSERT_TRUE(messages);
+    carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value());
+    for (int call = 0; call < 3; ++call) {
+      FakeBlocks blocks(kRanks, rank, bytes);
+      // A group leaves a rank's own block to others.
+      std::copy_n(blocks.send.begin() + rank * bytes, bytes, blocks.recv.begin() + rank * bytes);
+      const auto done = group.run({blocks.send.data(), bytes, bytes},
+                                  {blocks.recv.data(), bytes, bytes}, {.each = bytes});
+      ASSERT_TRUE(done) << what << ": " << done.error().message;
+      EXPECT_TRUE(blocks.arrived()) << what;
+    }
+  });
+  EXPECT_FALSE(job.hung());
+}
+
+TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
+  for (const std::uint64_t bytes : {1, 100, 5000}) {
+#define ALM_ALGORITHM(enumerator, name, maker, shape, knows) \
+  expect_blocks_to_arrive(plan::Algorithm::enumerator, bytes);
+#include "plan/algorithms.def"
+#undef ALM_ALGORITHM
+  }
+}
+
+TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
+  job::FakeJob job(kRanks);
+  job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
+    plan::Request request;
+    request.ranks = kRanks;
+    request.self = base::Rank{rank};
+    auto plan = plan::make_plan(request);
+    request.algorithm = plan::Algorithm::kMultiSite;
+    for (std::uint32_t one = 0; one < kRanks; ++one) request.site_of.push_back(one % 3);
+    auto between_sites = plan::make_plan(request);
+    ASSERT_TRUE(plan && between_sites);
+    auto messages = ops.make_point_to_point(
+        job::FakeJob::kWorld, [](std::uint32_t) { return std::string("rank"); }, 1);
+    ASSERT_TRUE(messages);
+    std::vector<plan::Reach> asked;
+    const auto flow_of = [&](const plan::Phase& phase) {
+      asked.push_back(phase.reach);
+      return io::MessageFlow(carrier::PointToPoint::kFew);
+    };
+    const carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value(), flow_of,
+                                      std::move(between_sites).value());
+    EXPECT_THAT(asked, testing::UnorderedElementsAre(plan::Reach::kAny, plan::Reach::kNear,
+                                                     plan::Reach::kFar));
+  });
+}
+
+}  // namespace
+}  // namespace alm::communicator

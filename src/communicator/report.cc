@@ -1,0 +1,87 @@
+#include "communicator/report.h"
+
+#include <fmt/format.h>
+
+namespace alm::communicator {
+namespace {
+
+double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
+
+}  // namespace
+
+bool Report::shows() const { return members_.self == 0 && job_.log.shows(job::LogLevel::kInfo); }
+
+void Report::announce(std::uint64_t bytes) {
+  if (!shows()) return;
+  const tuning::Way way = ways_.model_way(bytes);
+  if (!announced_.insert({tuning::SizeClass(bytes), way.kind, way.index}).second) return;
+  job_.log.info(class_text(bytes) + way_text(way));
+}
+
+void Report::announce_blocks(const char* function) {
+  if (blocks_announced_ || !shows()) return;
+  blocks_announced_ = true;
+  job_.log.info(
+      fmt::format("{} on {} ranks: {}", function, members_.ranks, way_text(ways_.blocks_way())));
+}
+
+void Report::begins(const Tried& tried) const {
+  if (!shows()) return;
+  std::string text = subject_text(tried) + "begins with " + way_text(tried.ways.front());
+  for (std::size_t way = 0; way < tried.ways.size(); ++way) {
+    text += way == 0 ? " (predicted: " : "; " + ways_.name_of(tried.ways[way]) + ": ";
+    text += tried.predicted[way] == 0
+                ? "nothing"
+                : fmt::format("{:.3g} ms", milliseconds(tried.predicted[way]));
+  }
+  job_.log.info(text + ")");
+}
+
+void Report::adopted(const Tried& tried, tuning::Way way, const std::string& why) const {
+  if (!shows()) return;
+  job_.log.info(subject_text(tried) + way_text(way) + " from here on, as decided before: " + why);
+}
+
+void Report::tell(Tried& tried) const {
+  const tuning::Trial& trial = tried.trial;
+  if (!shows()) return;
+  if (!trial.decided()) {
+    if (trial.reopened() == tried.told_reopened) return;
+    tried.told_reopened = trial.reopened();
+    tried.told_way.reset();
+    job_.log.info(subject_text(tried) + "takes longer than when it was decided; tried anew");
+    return;
+  }
+  if (tried.told_way == trial.way()) return;
+  tried.told_way = trial.way();
+  std::string text = fmt::format("{}{} from here on: {} (", subject_text(tried),
+                                 way_text(tried.way()), tuning::why_chosen(trial));
+  for (std::size_t way = 0; way < tried.ways.size(); ++way) {
+    if (way > 0) text += "; ";
+    text += ways_.name_of(tried.ways[way]);
+    text += trial.time(way) == 0 ? ": not tried"
+                                 : fmt::format(": {:.3g} ms, seen {}x",
+                                               milliseconds(trial.time(way)), trial.sightings(way));
+  }
+  job_.log.info(text + ")");
+}
+
+std::string Report::class_text(std::uint64_t bytes) const {
+  const tuning::SizeClass sizes(bytes);
+  return fmt::format("MPI_Alltoall on {} ranks, {} to {} bytes per pair: ", members_.ranks,
+                     sizes.least(), sizes.most());
+}
+
+std::string Report::subject_text(const Tried& tried) const {
+  if (!tried.any_size) return class_text(tried.bytes);
+  const tuning::SizeClass sizes(tried.bytes);
+  return fmt::format("{} on {} ranks, {} to {} bytes at the fullest rank: ",
+                     tuning::kCallsOfAnySize, members_.ranks, sizes.least(), sizes.most());
+}
+
+std::string Report::way_text(tuning::Way way) const {
+  if (!ways_.goes_over_udp(way)) return ways_.name_of(way);
+  return fmt::format("{}, {}", ways_.name_of(way), courier_.settings_text());
+}
+
+}  // namespace alm::communicator

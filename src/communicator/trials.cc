@@ -1,0 +1,201 @@
+#include "communicator/trials.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ways/plan_settings.h"
+
+namespace alm::communicator {
+namespace {
+
+// Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
+constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
+
+base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * base::kSecond); }
+
+}  // namespace
+
+bool Trials::on() const { return ways::wants_trials(job_.options); }
+
+bool Trials::on_for_blocks() const { return on() && job_.has_native; }
+
+Trials::Key Trials::key_of(std::uint64_t bytes) const {
+  const tuning::Way model = ways_.model_way(bytes);
+  return {tuning::SizeClass(bytes), model.kind, model.index};
+}
+
+std::vector<base::Transport> Trials::transports_of(const std::vector<tuning::Way>& ways) const {
+  std::vector<base::Transport> out;
+  for (const tuning::Way way : ways) out.push_back(ways_.transport_of(way));
+  return out;
+}
+
+Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
+  const Key key = key_of(bytes);
+  if (const auto found = tried_.find(key); found != tried_.end()) return found->second;
+  Tried made;
+  made.bytes = bytes;
+  made.ways = ways_.candidates(bytes);
+  if (messages_refused) {
+    std::erase_if(made.ways,
+                  [](tuning::Way way) { return way.kind == tuning::Way::Kind::kMessages; });
+  }
+  made.trial =
+      tuning::Trial(transports_of(made.ways), least_time(bytes, topology::Packing::kShared),
+                    job_.options.time_scale);
+  const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
+  for (std::size_t i = 0; i < made.ways.size(); ++i) {
+    const tuning::Way way = made.ways[i];
+    made.predicted.push_back(ways_.foreseen(way, bytes).time);
+    made.trial.predicts(i, made.predicted[i]);
+    if (way == tuning::kNativeWay) made.trial.set_librarys_own(i);
+    if (!tuning::combines(way)) made.trial.needs(i, uncombined);
+    if (tuning::opens_connections(way, bytes)) {
+      made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
+    }
+  }
+  if (!adopt(made) && ways_.has_forecast()) report_.begins(made);
+  return tried_.emplace(key, std::move(made)).first->second;
+}
+
+Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
+  const tuning::SizeClass sizes(load);
+  if (const auto found = tried_blocks_.find(sizes); found != tried_blocks_.end()) {
+    found->second.trial.set_limit(limit);
+    return found->second;
+  }
+  Tried made;
+  made.bytes = load;
+  made.any_size = true;
+  made.ways = ways_.candidates_for_blocks(load);
+  made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
+  adopt(made);
+  return tried_blocks_.emplace(sizes, std::move(made)).first->second;
+}
+
+bool Trials::takes_ours(std::uint64_t load) const {
+  if (load == 0) return true;
+  const auto found = tried_blocks_.find(tuning::SizeClass(load));
+  return found == tried_blocks_.end() || found->second.way() != tuning::kNativeWay;
+}
+
+// The least time the links of the cluster file allow; 0: not known.
+base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) const {
+  if (members_.hosts.empty()) return 0;
+  const plan::Placement& placement = members_.placement;
+  if (placement.equal()) {
+    return nanos(topology::alltoall_limit_seconds(*job_.cluster, members_.hosts,
+                                                  members_.host_block(bytes), packing));
+  }
+  std::vector<std::uint64_t> amounts;
+  for (std::uint32_t from = 0; from < placement.hosts(); ++from) {
+    for (std::uint32_t to = 0; to < placement.hosts(); ++to) {
+      amounts.push_back(std::uint64_t{placement.count(from)} * placement.count(to) * bytes);
+    }
+  }
+  return nanos(topology::traffic_limit_seconds(*job_.cluster, members_.hosts, amounts, packing));
+}
+
+base::Status Trials::took(Tried& tried, base::Nanos time) {
+  tuning::Trial& trial = tried.trial;
+  const bool decided = trial.decided();
+  trial.took(time);
+  const bool goes_on = decided && !trial.decided();
+  if ((goes_on || (decided && trial.due())) && job_.rank == 0) tried.kept = latest(tried);
+  if (!trial.due()) return {};
+  if (auto agreed = agree(trial); !agreed) return agreed;
+  if (!decided || !trial.decided()) report_.tell(tried);
+  return {};
+}
+
+// Agrees on the times of the slowest rank.
+base::Status Trials::agree(tuning::Trial& trial) const {
+  std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
+  const base::Nanos begin = io::monotonic_now();
+  if (job_.ops.allreduce_max(comm_, words) != job::kMpiSuccess) {
+    return base::io_error("MPI_Allreduce of the times of a trial failed");
+  }
+  trial.agree(std::vector<base::Nanos>(words.begin(), words.end()));
+  trial.agreed(io::monotonic_now() - begin);
+  return {};
+}
+
+// MPI messages of nonblocking calls would mix with those of other calls.
+std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
+  const tuning::Way model = ways_.model_way(bytes);
+  if (!on()) return model;
+  const auto found = tried_.find(key_of(bytes));
+  if (found == tried_.end() || !found->second.trial.has_decided()) return model;
+  const tuning::Way way = found->second.ways[found->second.trial.chosen()];
+  if (way == tuning::kNativeWay) return std::nullopt;
+  return way.kind == tuning::Way::Kind::kMessages ? model : way;
+}
+
+tuning::Decision Trials::subject(const Tried& tried) const {
+  const tuning::SizeClass sizes(tried.bytes);
+  tuning::Decision decision;
+  decision.shape = job_.shape;
+  decision.calls = std::string(tried.any_size ? tuning::kCallsOfAnySize : tuning::kCallsOfOneSize);
+  decision.ranks = members_.ranks;
+  decision.hosts = members_.placement.hosts();
+  decision.least_bytes = sizes.least();
+  decision.most_bytes = sizes.most();
+  for (std::size_t i = 0; i < tried.ways.size(); ++i) {
+    const tuning::Way way = tried.ways[i];
+    // The packets of blocks of any size depend on all sizes, which this rank does not know.
+    const std::uint64_t packets = tried.any_size ? 0 : ways_.packets_of(way, tried.bytes);
+    decision.ways.push_back({ways_.key_of(way), ways_.name_of(way), tried.trial.time(i),
+                             static_cast<std::uint32_t>(tried.trial.sightings(i)), packets,
+                             tried.any_size ? 0 : tried.predicted[i]});
+  }
+  return decision;
+}
+
+// Takes over the decision of an earlier job of the same shape.
+bool Trials::adopt(Tried& tried) const {
+  const tuning::Decision wanted = subject(tried);
+  const auto known =
+      std::find_if(job_.known.begin(), job_.known.end(),
+                   [&](const tuning::Decision& one) { return tuning::same_subject(one, wanted); });
+  if (known == job_.known.end()) return false;
+  std::vector<base::Nanos> times;
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < wanted.ways.size(); ++i) {
+    const auto same = std::find_if(
+        known->ways.begin(), known->ways.end(),
+        [&](const tuning::Decision::Way& one) { return one.key == wanted.ways[i].key; });
+    times.push_back(same == known->ways.end() ? 0 : same->time);
+    if (times.back() > 0 && wanted.ways[i].key == known->chosen) chosen = i;
+  }
+  if (!chosen) return false;
+  tried.trial.adopt(*chosen, times);
+  report_.adopted(tried, tried.ways[*chosen], known->why);
+  return true;
+}
+
+// Rank 0 of the job writes the file.
+void Trials::record() const {
+  if (job_.rank != 0) return;
+  for (const auto& [key, tried] : tried_) record(tried);
+  for (const auto& [key, tried] : tried_blocks_) record(tried);
+}
+
+void Trials::record(const Tried& tried) const {
+  // A trial that was just reopened knows less than it did before.
+  const bool open = !tried.trial.decided() && tried.trial.reopened() > 0;
+  if (auto found = open ? tried.kept : latest(tried)) job_.record(std::move(*found));
+}
+
+// The latest decision, if this trial has sightings of the way decided on.
+std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
+  const std::size_t way = tried.trial.chosen();
+  if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return std::nullopt;
+  tuning::Decision decision = subject(tried);
+  decision.chosen = decision.ways[way].key;
+  decision.why = tuning::why_chosen(tried.trial);
+  return decision;
+}
+
+}  // namespace alm::communicator

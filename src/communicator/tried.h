@@ -1,0 +1,29 @@
+// The trial of one size class of a communicator's exchanges.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tuning/candidates.h"
+#include "tuning/decisions.h"
+#include "tuning/trial.h"
+
+namespace alm::communicator {
+
+struct Tried {
+  std::uint64_t bytes = 0;  // of the first call
+  bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
+  std::vector<tuning::Way> ways;
+  std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known
+  tuning::Trial trial;
+  std::optional<tuning::Decision> kept;  // the decision before the trial was last reopened
+
+  // What has been logged of it (report.h).
+  std::uint32_t told_reopened = 0;
+  std::optional<std::size_t> told_way;
+
+  tuning::Way way() const { return ways[trial.way()]; }  // for the next call
+};
+
+}  // namespace alm::communicator

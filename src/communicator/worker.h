@@ -1,0 +1,41 @@
+// A thread that carries out the nonblocking exchanges of one communicator, in the order in which
+// they were started. Each communicator has one: ranks may start exchanges on several communicators
+// in different orders, and an exchange that waits for a late rank must not hold up others.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace alm::communicator {
+
+class Worker {
+ public:
+  using Task = std::function<void()>;
+
+  Worker();   // starts the thread, signals blocked; throws std::system_error
+  ~Worker();  // carries out what is queued, then ends the thread
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Tasks must not throw.
+  void queue(Task task);
+  bool idle() const;
+  // Waits until everything queued has been carried out.
+  void drain();
+
+ private:
+  void work();
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_, drained_;
+  std::deque<Task> tasks_;
+  bool busy_ = false;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace alm::communicator

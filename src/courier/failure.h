@@ -1,0 +1,41 @@
+// How a communicator fails: once, for good. A failed exchange leaves the ranks in different states,
+// so nothing runs after it; every later call raises the same error.
+#pragma once
+
+#include <atomic>
+
+#include "base/result.h"
+#include "courier/courier.h"
+#include "job/job.h"
+#include "meeting/members.h"
+
+namespace alm::courier {
+
+class Failure {
+ public:
+  Failure(job::Job& job, job::CommHandle comm, const meeting::Members& members, Courier& courier)
+      : job_(job), comm_(comm), members_(members), courier_(courier) {}
+
+  bool happened() const { return happened_.load(); }
+  const base::Error& error() const { return error_; }  // once it has happened
+
+  // An exchange has failed on other ranks too, or because a rank is lost. Tells the ranks that may
+  // not know. Any thread; only the first call counts.
+  const base::Error& give_up(const char* function, const base::Error& error);
+  // An error of this rank alone. It tells the others, which would wait for it because it is alive.
+  const base::Error& withdraw(const char* function, const base::Error& error);
+
+  // Raises the error through the communicator's error handler; returns its code. In the program's
+  // thread.
+  int raise() const { return job_.ops.raise(comm_, error_); }
+
+ private:
+  job::Job& job_;
+  job::CommHandle comm_;
+  const meeting::Members& members_;
+  Courier& courier_;
+  base::Error error_;  // set before happened_ tells of it
+  std::atomic<bool> happened_{false};
+};
+
+}  // namespace alm::courier

@@ -1,0 +1,34 @@
+// Turns the arguments of an MPI_Alltoall into two buffers of plain bytes, one block per rank: the
+// user's own memory where its layout allows, else a packed copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/byte_store.h"
+#include "courier/calls.h"
+
+namespace alm::courier {
+
+class Staging {
+ public:
+  // Afterwards send() and recv() point at `ranks` blocks of call.bytes() each. Returns an MPI error
+  // code.
+  [[nodiscard]] int begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
+                          std::uint32_t self);
+  // Unpacks what has come into the user's buffer, if it is in a copy. Returns an MPI error code.
+  [[nodiscard]] int finish(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
+  void release();
+
+  const std::byte* send() const { return send_; }
+  std::byte* recv() const { return recv_; }
+
+ private:
+  base::ByteStore send_store_, recv_store_;
+  const std::byte* send_ = nullptr;
+  std::byte* recv_ = nullptr;
+  bool unpack_ = false;
+};
+
+}  // namespace alm::courier

@@ -1,0 +1,25 @@
+// Hosts in the cluster file, which may have several links.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/ids.h"
+#include "topology/cluster.h"
+
+namespace alm::job {
+
+// The cluster file may call hosts by short or full names.
+std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
+
+// The number of the link that a job of these hosts uses if it uses one link alone. Every host has
+// this link, with an address or an interface, and its lowest rate among the hosts is the highest of
+// all such numbers. The first among equals.
+std::size_t fastest_link(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
+
+// The link of a host by its number.
+topology::Host::Nic nic_of(const topology::Host& host, std::size_t link);
+
+}  // namespace alm::job

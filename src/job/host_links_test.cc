@@ -1,0 +1,86 @@
+#include "job/host_links.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace alm::job {
+namespace {
+
+// Two hosts with a link to each of three switches, named or not.
+topology::Cluster cluster(const std::string& interfaces, const std::string& last_rates) {
+  const std::string text = R"(format = 1
+name = "net"
+[[switch]]
+name = "slow,fast,mixed"
+[[host]]
+name = "h[0-1]"
+links = 3
+interface = )" + interfaces +
+                           R"(
+[[link]]
+from = "h[0-1]"
+to = "slow"
+rate_mbit_s = 10
+queue_down_packets = 40
+[[link]]
+from = "h[0-1]"
+to = "fast"
+rate_mbit_s = 100
+queue_down_packets = 40
+[[link]]
+from = "h0"
+to = "mixed"
+rate_mbit_s = 1000
+queue_down_packets = 40
+[[link]]
+from = "h1"
+to = "mixed"
+rate_mbit_s = )" + last_rates +
+                           R"(
+queue_down_packets = 40
+[[link]]
+from = "slow"
+to = "fast"
+rate_mbit_s = 100
+queue_up_packets = 40
+queue_down_packets = 40
+[[link]]
+from = "fast"
+to = "mixed"
+rate_mbit_s = 100
+queue_up_packets = 40
+queue_down_packets = 40
+)";
+  return topology::parse_cluster(text, "net.toml").value();
+}
+
+constexpr base::HostId kBoth[] = {{0}, {1}};
+
+TEST(HostLinks, TheFastestThatAllHostsHaveIsUsed) {
+  const std::string named = R"(["eth0", "eth1", "eth2"])";
+  EXPECT_EQ(fastest_link(cluster(named, "20"), kBoth), 1u);
+  EXPECT_EQ(fastest_link(cluster(named, "200"), kBoth), 2u);
+  EXPECT_EQ(fastest_link(cluster(named, "20"), std::span(kBoth).first(1)), 2u);
+}
+
+TEST(HostLinks, WhereNothingIsNamedItIsTheFirst) {
+  topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
+  for (topology::Host& host : given.hosts) {
+    host.interface.clear();
+    host.further.clear();
+  }
+  EXPECT_EQ(fastest_link(given, kBoth), 0u);
+  EXPECT_TRUE(nic_of(given.hosts[0], 1).interface.empty());
+}
+
+TEST(FindHost, ShortAndFullNamesAreTheSameHost) {
+  topology::Cluster known;
+  for (const char* host : {"a.example.org", "b"}) known.hosts.emplace_back().name = host;
+  EXPECT_EQ(find_host(known, "a"), base::HostId{0});
+  EXPECT_EQ(find_host(known, "b.example.org"), base::HostId{1});
+  EXPECT_EQ(find_host(known, "c"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace alm::job

@@ -1,0 +1,80 @@
+// The state that all communicators of the process share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "job/agreement.h"
+#include "job/log.h"
+#include "job/ops.h"
+#include "job/random_key.h"
+#include "job/stats.h"
+#include "model/profile.h"
+#include "node/liveness.h"
+#include "topology/cluster.h"
+#include "transport/io/driver.h"
+#include "tuning/decisions.h"
+
+namespace alm::job {
+
+struct Job {
+  explicit Job(MpiOps& mpi) : ops(mpi) {}
+
+  MpiOps& ops;
+  // False: there is no MPI library to pass calls to. Ranks that share a host then have an endpoint
+  // each, and communicators report failures by obstacle() instead of warning.
+  bool has_native = true;
+  base::Options options;
+  RandomBytes random_bytes = system_random_bytes;  // for keys
+  Log log;
+  std::optional<topology::Cluster> cluster;
+  std::string host;
+  std::uint32_t rank = 0;  // in MPI_COMM_WORLD
+  Agreement agreement;
+  std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
+  Stats stats;
+  tuning::JobShape shape;
+  node::LivenessFiles liveness;           // of ranks that share a host with this one
+  std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks
+  std::optional<model::Profile> profile;  // of this job's network; equal on all ranks
+
+  // Notes what a communicator has decided, for the decision file.
+  void record(tuning::Decision decision);
+  std::vector<tuning::Decision> recorded();
+
+  // The driver with its sockets, opened at the first call. A failure is remembered.
+  base::Result<io::Driver*> driver();
+  bool has_driver() const { return driver_ != nullptr; }
+  void close_driver();
+
+  // How many links of every host paths use, by the cluster file; equal on all ranks.
+  std::uint32_t links() const;
+
+  // Logs a text only once: communicators made in a loop all meet the same obstacle.
+  void warn_once(const std::string& text);
+
+  const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }
+  const model::Profile* profile_or_null() const { return profile ? &*profile : nullptr; }
+
+ private:
+  struct LocalAddress {
+    std::string address;
+    const char* why = "";  // for people
+  };
+  base::Result<LocalAddress> local_address() const;
+  std::size_t first_link() const;
+  base::Result<std::unique_ptr<io::Driver>> open() const;
+
+  std::mutex mutex_;  // threads may bring up different communicators at once
+  std::unique_ptr<io::Driver> driver_;
+  std::optional<base::Error> obstacle_;
+  std::set<std::string> said_;
+  std::vector<tuning::Decision> recorded_;
+};
+
+}  // namespace alm::job

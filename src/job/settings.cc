@@ -1,0 +1,85 @@
+#include "job/settings.h"
+
+#include "execute/configuration.h"
+
+namespace alm::job {
+
+bool wants_threads(const base::Options& options) {
+  return options.progress == "thread" && !options.disable && options.algorithm != "native";
+}
+
+base::Nanos hello_timeout(const base::Options& options) {
+  return base::slowed(options.hello_timeout_ms * base::kMillisecond, options.time_scale);
+}
+
+base::Nanos peer_warning(const base::Options& options) {
+  return base::slowed(options.peer_warning_s * base::kSecond, options.time_scale);
+}
+
+base::Nanos peer_timeout(const base::Options& options) {
+  return base::slowed(options.peer_timeout_s * base::kSecond, options.time_scale);
+}
+
+base::Status check_path_options(const base::Options& options) {
+  const auto possible = transport::check_paths(static_cast<std::uint32_t>(options.paths),
+                                               static_cast<std::uint32_t>(options.path_batch));
+  if (!possible) {
+    return base::bad_input("ALLEMANDE_PATHS, ALLEMANDE_PATH_BATCH: " + possible.error().message);
+  }
+  if (options.paths > 1 && options.reliability == "go-back-n") {
+    return base::bad_input(
+        "ALLEMANDE_PATHS: several paths need ALLEMANDE_RELIABILITY=selective-repeat, because "
+        "packets of different paths overtake each other");
+  }
+  return {};
+}
+
+bool finds_routes(const base::Options& options, std::uint32_t links) {
+  return options.paths > 1 && options.find_ways && links == 1;
+}
+
+io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
+                                     std::uint32_t links) {
+  io::EndpointOptions endpoint;
+  endpoint.mtu_bytes = options.mtu_bytes;
+  if (endpoint.mtu_bytes == 0 && tuning != nullptr) endpoint.mtu_bytes = tuning->mtu_bytes;
+  if (tuning != nullptr) {
+    endpoint.grain_packets = tuning->grain_packets;
+    endpoint.burst_packets = tuning->burst_packets;
+    if (options.pacing != "off") {
+      endpoint.pace_mbit_s = tuning->host_rate_mbit_s * links;
+    }
+  }
+  if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
+  const auto paths = static_cast<std::uint32_t>(options.paths);
+  endpoint.paths = finds_routes(options, links) ? io::sockets_to_choose_for(paths)
+                                                : io::sockets_for(paths, links);
+  endpoint.allow_gso = options.gso != "off";
+  endpoint.allow_gro = options.gro != "off";
+  return endpoint;
+}
+
+transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
+                                 std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes) {
+  transport::Config config;
+  config.datagram_bytes = datagram_bytes;
+  config.window_packets = kDefaultWindowPackets;
+  execute::configure(config, tuning, {options.window_packets, options.grain_packets});
+  // Beyond what the sockets were granted packets would be lost at the receiver.
+  config.window_packets =
+      std::clamp(config.window_packets, 1u,
+                 std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes)));
+  if (options.integrity == "header") config.covers = wire::Covers::kHeader;
+  config.reliability = transport::parse_reliability(options.reliability).value();
+  config.send_rule = transport::parse_send_rule(options.send_rule).value();
+  config.paths = static_cast<std::uint32_t>(options.paths);
+  config.path_rule = transport::parse_path_rule(options.path_policy).value();
+  config.path_batch = static_cast<std::uint32_t>(options.path_batch);
+  config.yields = options.congestion_control != "off";
+  config.slow_down(options.time_scale);
+  config.peer_warning = peer_warning(options);
+  config.peer_timeout = peer_timeout(options);
+  return config;
+}
+
+}  // namespace alm::job

@@ -1,0 +1,42 @@
+// What sockets and the transport are told, from the options and the cluster file.
+#pragma once
+
+#include <cstdint>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "plan/tune.h"
+#include "transport/channel.h"
+#include "transport/io/endpoint.h"
+
+namespace alm::job {
+
+// Without a cluster file all hosts are taken to be on one switch of unknown speed. Then nu is 1
+// (reference section 3), and the window fits the shallowest buffer measured in paper 000, with room
+// for the acknowledgements.
+constexpr std::uint32_t kDefaultWindowPackets = 32;
+
+// Whether threads of ours carry out nonblocking calls. Several threads then call MPI at once.
+bool wants_threads(const base::Options& options);
+
+// The times of the options, scaled by time_scale.
+base::Nanos hello_timeout(const base::Options& options);
+base::Nanos peer_warning(const base::Options& options);
+base::Nanos peer_timeout(const base::Options& options);
+
+// kBadInput: options that contradict each other.
+base::Status check_path_options(const base::Options& options);
+
+// Whether the routes of packets are looked for at all (meeting/found_routes.h). Where hosts have
+// several links, path numbers stand for links.
+bool finds_routes(const base::Options& options, std::uint32_t links = 1);
+
+// `tuning` is null without a cluster file. `receive_buffer_bytes`: as the sockets were granted.
+transport::Config channel_config(const base::Options& options, const plan::Tuning* tuning,
+                                 std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes);
+// `links`: so many links of each host, over which the sockets are spread.
+io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
+                                     std::uint32_t links = 1);
+
+}  // namespace alm::job

@@ -1,0 +1,175 @@
+#include "meeting/found_routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "plan/assigned_routes.h"
+
+namespace alm::meeting {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint32_t kHosts = 4, kSockets = 4, kSpines = 4;
+
+io::Address address(const std::string& numeric, std::uint16_t port = 0) {
+  return io::make_address(numeric, port).value();
+}
+
+// Four hosts, two below each of two leaves, four spines that are chosen by a hash of the ports.
+class Fabric {
+ public:
+  Fabric() {
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+      auto& ports = addresses.emplace_back();
+      for (std::uint32_t port = 0; port < kSockets; ++port) {
+        ports.push_back(address("198.18.0." + std::to_string(host + 1),
+                                static_cast<std::uint16_t>(40000 + 7 * port + host)));
+      }
+    }
+  }
+
+  static io::Address spine(std::uint32_t number) {
+    return address("198.19.0." + std::to_string(10 + number));
+  }
+  std::uint32_t route(std::uint32_t from, const io::HopQuestion& question) const {
+    return (from + question.socket * 5u + io::port_of(question.to)) % kSpines;
+  }
+  std::vector<io::Address> answers(std::uint32_t from,
+                                   const std::vector<io::HopQuestion>& questions) const {
+    std::vector<io::Address> routers;
+    for (const auto& question : questions) {
+      routers.push_back(question.hops == 1 ? address("198.19.0." + std::to_string(1 + from / 2))
+                                           : spine(route(from, question)));
+    }
+    return routers;
+  }
+  std::vector<RouterRecord> records() const {
+    std::vector<RouterRecord> all;
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+      all.push_back(leaf_record(answers(host, leaf_questions(addresses, host))));
+    }
+    const auto leaves = all;
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+      add_routers(all[host], answers(host, route_questions(addresses, host, leaves)));
+    }
+    return all;
+  }
+  FoundRoutes find(std::uint32_t self, std::uint32_t paths) const {
+    const auto all = records();
+    const auto questions = route_questions(addresses, self, all);
+    return find_routes(all, self, paths, questions, answers(self, questions), addresses);
+  }
+
+  std::vector<std::vector<io::Address>> addresses;
+};
+
+TEST(FoundRoutes, OneHostOfAnotherLeafIsAskedForByEveryFiveTuple) {
+  const Fabric fabric;
+  const auto questions = route_questions(fabric.addresses, 0, fabric.records());
+  EXPECT_THAT(questions, SizeIs(2 * kSockets * kSockets));
+  for (const auto& question : questions) {
+    EXPECT_EQ(question.hops, 2);
+    EXPECT_THAT(io::to_numeric_string(question.to), ::testing::AnyOf("198.18.0.3", "198.18.0.4"));
+  }
+}
+
+TEST(FoundRoutes, FourPathsTakeFourRoutes) {
+  const Fabric fabric;
+  for (std::uint32_t self = 0; self < kHosts; ++self) {
+    const auto routes = fabric.find(self, 4);
+    ASSERT_EQ(routes.count, kSpines);
+    for (std::uint32_t to = 0; to < kHosts; ++to) {
+      if (to / 2 == self / 2) {
+        EXPECT_THAT(routes.tuples[to], IsEmpty());
+        continue;
+      }
+      std::set<std::uint32_t> met;
+      for (std::uint32_t path = 0; path < 4; ++path) {
+        const io::Tuple tuple = routes.tuples[to][path];
+        const std::uint32_t route =
+            fabric.route(self, {tuple.socket, fabric.addresses[to][tuple.port], 2});
+        EXPECT_EQ(route, routes.route_of[to][path]);
+        EXPECT_EQ(routes.path_by(to, static_cast<std::uint8_t>(route)), path);
+        met.insert(route);
+      }
+      EXPECT_THAT(met, SizeIs(kSpines));
+    }
+  }
+}
+
+TEST(FoundRoutes, ATextNamesTheRoutersByPathNumber) {
+  FoundRoutes routes;
+  routes.count = 2;
+  routes.routers = {"10.0.0.1", "10.0.0.2"};
+  routes.route_of = {{}, {1, 0}, {0, 1}};
+  const std::vector<std::string> hosts{"a", "b", "c"};
+  EXPECT_EQ(routes.text(hosts), "b 10.0.0.2 10.0.0.1, c 10.0.0.1 10.0.0.2");
+  const auto found = Fabric().find(0, 4);
+  EXPECT_EQ(found.routers.size(), found.count);
+  EXPECT_THAT(found.routers, testing::Each(testing::Not(IsEmpty())));
+}
+
+TEST(FoundRoutes, MorePathsThanRoutesTakeOtherFiveTuples) {
+  const auto routes = Fabric().find(0, 8);
+  std::set<std::pair<int, int>> tuples;
+  for (const io::Tuple tuple : routes.tuples[2]) tuples.emplace(tuple.socket, tuple.port);
+  EXPECT_THAT(tuples, SizeIs(8));
+}
+
+TEST(FoundRoutes, WithFewerPathsThanRoutesHostsTakeDifferentOnes) {
+  const Fabric fabric;
+  std::set<std::uint8_t> met;
+  for (const std::uint32_t to : {2u, 3u}) {
+    for (const std::uint32_t self : {0u, 1u}) {
+      const auto routes = fabric.find(self, 1);
+      ASSERT_THAT(routes.route_of[to], SizeIs(1));
+      met.insert(routes.route_of[to].front());
+    }
+  }
+  EXPECT_GE(met.size(), 3U);
+}
+
+TEST(FoundRoutes, WithoutAnAnswerNothingIsKnown) {
+  const Fabric fabric;
+  const std::vector<RouterRecord> silent(kHosts);
+  EXPECT_THAT(route_questions(fabric.addresses, 0, silent), IsEmpty());
+  EXPECT_FALSE(find_routes(silent, 0, 4, {}, {}, fabric.addresses).known());
+}
+
+// One answer was lost: that five-tuple is not used, the others are.
+TEST(FoundRoutes, AnAnswerThatIsMissingCostsOneFiveTuple) {
+  const Fabric fabric;
+  const auto records = fabric.records();
+  const auto questions = route_questions(fabric.addresses, 0, records);
+  auto routers = fabric.answers(0, questions);
+  routers[3] = io::Address{};
+  const auto routes = find_routes(records, 0, 16, questions, routers, fabric.addresses);
+  for (const io::Tuple tuple : routes.tuples[2]) {
+    EXPECT_FALSE(tuple.socket == questions[3].socket &&
+                 fabric.addresses[2][tuple.port] == questions[3].to);
+  }
+  EXPECT_THAT(routes.tuples[2], SizeIs(16));
+}
+
+TEST(FoundRoutes, APermutationIsAssignedARouteEach) {
+  const Fabric fabric;
+  std::vector<std::uint64_t> bytes(kHosts * kHosts, 0);
+  for (std::uint32_t i = 0; i < kHosts; ++i) bytes[i * kHosts + (i + 2) % kHosts] = 1000;
+  std::set<std::uint8_t> routes_up;
+  for (const std::uint32_t self : {0u, 1u}) {
+    const auto routes = fabric.find(self, 4);
+    const std::vector<base::PeerId> send = {self + 2};
+    const auto paths = assigned_paths(routes, self, bytes, send);
+    ASSERT_THAT(paths, SizeIs(1));
+    routes_up.insert(routes.route_of[self + 2][paths[0]]);
+  }
+  EXPECT_THAT(routes_up, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace alm::meeting

@@ -1,0 +1,395 @@
+#include "session/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "job/safe_collectives.h"
+#include "ways/plan_settings.h"
+
+namespace alm::session {
+namespace {
+
+constexpr int kAbortCode = 1;
+
+// The lowest rank that runs with allemande is to give the reason, once, before its abort ends the
+// others.
+constexpr std::chrono::milliseconds kAbortStagger{20};
+constexpr std::uint32_t kAbortStaggerRanksMax = 100;
+
+// 0 without a cluster file.
+double slowest_host_rate(const topology::Cluster* cluster) {
+  double slowest = 0;
+  for (std::size_t i = 0; cluster != nullptr && i < cluster->links.size(); ++i) {
+    const topology::Link& link = cluster->links[i];
+    if (!cluster->is_host(link.from) && !cluster->is_host(link.to)) continue;
+    const double rate = std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
+    slowest = slowest == 0 ? rate : std::min(slowest, rate);
+  }
+  return slowest;
+}
+
+}  // namespace
+
+Session::Session(job::MpiOps& ops, Surroundings surroundings)
+    : job_(ops), in_device_memory_(std::move(surroundings.in_device_memory)) {
+  if (in_device_memory_) return;
+  in_device_memory_ = [this](const void* address) { return device_memory_.contains(address); };
+}
+
+std::unique_ptr<Session> Session::start(job::MpiOps& ops, Surroundings surroundings) {
+  job::JobSettings settings = std::move(surroundings.settings);
+  std::unique_ptr<Session> session(new Session(ops, std::move(surroundings)));
+  session->identify();
+  job::JobRecord record;
+  session->read_configuration(record, std::move(settings));
+  session->await_everybody();
+  if (!session->compare(record)) return session;
+  const job::Job& job = session->job_;
+  session->accelerating_ =
+      job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
+  session->host_rate_mbit_s_ = slowest_host_rate(job.cluster_or_null());
+  if (session->accelerating_) {
+    session->load_profile();
+    session->load_decisions();
+  }
+  session->warn_of_progress();
+  // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
+  if (session->starting()) session->open(ops.world(), session->shape_of_world());
+  return session;
+}
+
+// What fails here fails before anything could be agreed on: the others would wait for this rank.
+void Session::identify() {
+  int ranks = 0;
+  int rank = 0;
+  if (job_.ops.comm_size(job_.ops.world(), ranks) != job::kMpiSuccess ||
+      job_.ops.comm_rank(job_.ops.world(), rank) != job::kMpiSuccess) {
+    job::Log("a rank", "warning")
+        .error("MPI_Comm_size or MPI_Comm_rank failed on MPI_COMM_WORLD; the job ends here");
+    job_.ops.abort(job_.ops.world(), kAbortCode);
+  }
+  job_.rank = static_cast<std::uint32_t>(rank);
+  job_.records.resize(static_cast<std::size_t>(ranks));
+}
+
+bool Session::compare(const job::JobRecord& record) {
+  job::SafeCollectives collectives(job_.ops, job_.ops.world());
+  if (const auto gathered = collectives.gather(record, job_.records); !gathered) {
+    if (job_.rank == 0) {
+      job_.log.warning("MPI_COMM_WORLD: " + gathered.error().message +
+                       "; every call passes through");
+    }
+    return false;
+  }
+  job_.agreement = agree(job_.records);
+  if (job_.rank == 0 && !job_.agreement.warning.empty()) job_.log.warning(job_.agreement.warning);
+  return true;
+}
+
+void Session::warn_of_progress() const {
+  if (job_.rank != 0 || !job::wants_threads(job_.options)) return;
+  if (job_.agreement.accelerate && !job_.agreement.threads) {
+    job_.log.warning(
+        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
+        "this one does not on every rank; nonblocking calls pass through");
+  }
+  if (job_.agreement.device_memory) {
+    job_.log.warning(
+        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
+        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
+  }
+}
+
+void Session::read_configuration(job::JobRecord& record, job::JobSettings settings) {
+  settings.cluster_named_by = "ALLEMANDE_CLUSTER: ";
+  if (const auto done = job::set_up(job_, record, settings); !done) {
+    return job_.log.error(done.error().message);
+  }
+  record.wants_stats = job_.options.stats.empty() ? 0 : 1;
+  record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
+  record.has_profile = job_.options.profile.empty() ? 0 : 1;
+  record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
+  record.threads = job_.ops.threads() ? 1 : 0;
+}
+
+void Session::await_everybody() {
+  const auto limit_s = std::max(job_.options.init_timeout_s, 1u);
+  const auto done = job_.ops.barrier(job_.ops.world(), limit_s * base::kSecond);
+  if (done) return;
+  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
+  job_.log.error(fmt::format(
+      "{} s after MPI_Init, {}: at least one rank of this job runs without allemande, because the "
+      "launcher did not forward LD_PRELOAD to it. Start the job with `allemande run -- mpirun "
+      "...`, or forward it yourself: `mpirun -x LD_PRELOAD=...` (Open MPI), `mpiexec -genv "
+      "LD_PRELOAD ...` (MPICH). Where ranks start that far apart, raise ALLEMANDE_INIT_TIMEOUT_S. "
+      "The job ends here: it would hang.",
+      limit_s, done.error().message));
+  job_.ops.abort(job_.ops.world(), kAbortCode);
+}
+
+std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
+  if (!accelerating_) return std::nullopt;
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{
+      std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
+  return on_communicator(call.comm, call.name, buffers, &call.recv,
+                         [&](communicator::Communicator& found) { return found.alltoall(call); });
+}
+
+// How much there is to exchange is known to no rank for all: the communicator alone decides.
+std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
+  if (!accelerating_) return std::nullopt;
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(
+      call.comm, call.name, buffers, nullptr,
+      [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
+}
+
+template <class Buffers, class Exchange>
+std::optional<int> Session::on_communicator(job::CommHandle comm, const char* function,
+                                            const Buffers& buffers, const job::TypedBuffer* block,
+                                            Exchange exchange) {
+  reap();
+  communicator::Communicator* communicator = nullptr;
+  if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
+    return code;  // the library has raised it
+  }
+  std::optional<int> code;
+  bool everywhere = true;  // in host memory
+  if (communicator != nullptr && communicator->waits()) {
+    const int told = bring_up_if_due(*communicator, comm, buffers, block);
+    if (told != job::kMpiSuccess) return told;
+  }
+  if (communicator != nullptr && communicator->accelerates()) {
+    if (in_host_memory(comm, buffers, everywhere) != job::kMpiSuccess) {
+      return communicator->withdraw(
+          function, base::io_error("MPI_Allreduce on where buffers lie has failed"));
+    }
+    if (everywhere) code = exchange(*communicator);
+  }
+  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+  return code;
+}
+
+// Where every rank sends `block` to each, all know how much that is. Else they tell each other: it
+// takes a fraction of what the call takes.
+template <class Buffers>
+int Session::bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
+                             const Buffers& buffers, const job::TypedBuffer* block) {
+  std::uint64_t fullest = 0;
+  if (block != nullptr) {
+    fullest = block->bytes() * (communicator.ranks() - 1);
+  } else {
+    for (const std::span<const job::TypedBuffer> side : buffers) {
+      std::uint64_t bytes = 0;
+      for (const job::TypedBuffer& buffer : side) bytes += buffer.bytes();
+      fullest = std::max(fullest, bytes);
+    }
+    const int code = job_.ops.allreduce_max(comm, std::span(&fullest, 1));
+    if (code != job::kMpiSuccess) return code;
+  }
+  communicator.come(fullest);
+  return job::kMpiSuccess;
+}
+
+std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
+  if (!starting() || call.bytes() == 0) return std::nullopt;
+  return on_open_communicator(
+      call.comm, [&](communicator::Communicator& found) { return found.start(call, request); });
+}
+
+std::optional<int> Session::start_blocks(const courier::BlockCall& call,
+                                         job::RequestHandle& request) {
+  if (!starting()) return std::nullopt;
+  return on_open_communicator(call.comm, [&](communicator::Communicator& found) {
+    return found.start_blocks(call, request);
+  });
+}
+
+template <class Start>
+std::optional<int> Session::on_open_communicator(job::CommHandle comm, Start start) {
+  reap();
+  auto* communicator = static_cast<communicator::Communicator*>(job_.ops.state(comm));
+  const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
+  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+  return code;
+}
+
+// Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
+// agree before each call. A rank that has such a buffer knows what they will agree on: it goes with
+// them even where the library does not tell it.
+template <class Buffers>
+int Session::in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere) {
+  if (!job_.agreement.device_memory) return job::kMpiSuccess;
+  std::uint64_t all = 1;
+  for (const std::span<const job::TypedBuffer> side : buffers) {
+    for (const job::TypedBuffer& buffer : side) {
+      if (buffer.bytes() > 0 && in_device_memory_(buffer.base)) all = 0;
+    }
+  }
+  everywhere = all != 0;
+  const int code = job_.ops.allreduce_min(comm, all);
+  if (!everywhere) return job::kMpiSuccess;
+  everywhere = all != 0;
+  return code;
+}
+
+Session::Shape Session::shape_of_world() const {
+  Shape shape;
+  shape.ranks = static_cast<int>(job_.records.size());
+  shape.self = static_cast<int>(job_.rank);
+  return shape;
+}
+
+// What is known of it must be known on all ranks: where the library does not tell, the call fails
+// rather than to go another way than on the others. Of MPI_COMM_WORLD everything is known.
+int Session::describe(job::CommHandle comm, Shape& shape) const {
+  const job::MpiOps& ops = job_.ops;
+  if (comm == ops.world()) {
+    shape = shape_of_world();
+    return job::kMpiSuccess;
+  }
+  if (const int code = ops.is_intercommunicator(comm, shape.inter); code != job::kMpiSuccess)
+    return code;
+  if (const int code = ops.comm_size(comm, shape.ranks); code != job::kMpiSuccess) return code;
+  if (const int code = ops.comm_rank(comm, shape.self); code != job::kMpiSuccess) return code;
+  return shape.inter ? job::kMpiSuccess : ops.is_within_world(comm, shape.within_world);
+}
+
+int Session::find_or_create(job::CommHandle comm, communicator::Communicator*& found) {
+  if (void* state = job_.ops.state(comm)) {
+    found = static_cast<communicator::Communicator*>(state);
+    return job::kMpiSuccess;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = not_kept_.find(comm); known != not_kept_.end()) {
+      found = known->second;
+      return job::kMpiSuccess;
+    }
+  }
+  Shape shape;
+  if (const int code = describe(comm, shape); code != job::kMpiSuccess) return code;
+  if (shape.ranks >= 2 || shape.inter) found = open(comm, shape);
+  return job::kMpiSuccess;
+}
+
+communicator::Communicator* Session::open(job::CommHandle comm, const Shape& shape) {
+  auto made = std::make_unique<communicator::Communicator>(
+      job_, comm, static_cast<std::uint32_t>(shape.ranks), static_cast<std::uint32_t>(shape.self));
+  communicator::Communicator* communicator = made.get();
+  const bool kept = job_.ops.set_state(comm, communicator) == job::kMpiSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    communicators_.push_back(std::move(made));
+    if (!kept) not_kept_[comm] = communicator;
+  }
+  if (shape.inter) {
+    communicator->pass_through("it is an intercommunicator");
+  } else if (!shape.within_world) {
+    // They may run without allemande: nothing can be agreed on with them.
+    communicator->pass_through("it has ranks of another job");
+  } else {
+    const std::string_view refusal =
+        kept ? "" : "MPI does not keep what belongs to the communicator";
+    // Which communicator it is all ranks know alike of this one alone: threads may come to others
+    // in any order. Nonblocking calls, where they are asked for, want a communicator that is up.
+    const bool at_once = comm == job_.ops.world() || !ways::wants_trials(job_.options) ||
+                         job::wants_threads(job_.options);
+    if (at_once) {
+      communicator->bring_up(refusal);
+    } else {
+      communicator->bring_up_when_due({host_rate_mbit_s_, job_.options.time_scale}, refusal);
+    }
+  }
+  return communicator;
+}
+
+void Session::communicator_freed(void* state) {
+  static_cast<communicator::Communicator*>(state)->mark_dead();
+}
+
+// What communicators freed since the last call have left behind. A program may free one while an
+// exchange on it is under way.
+void Session::reap() {
+  std::vector<std::unique_ptr<communicator::Communicator>> dead;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto first_dead =
+        std::stable_partition(communicators_.begin(), communicators_.end(),
+                              [](const auto& one) { return !one->dead() || !one->idle(); });
+    std::move(first_dead, communicators_.end(), std::back_inserter(dead));
+    communicators_.erase(first_dead, communicators_.end());
+  }
+  for (const auto& communicator : dead) communicator->close();
+}
+
+void Session::passed_by(std::string_view function, std::string_view tool) const {
+  if (!accelerating_ || job_.rank != 0) return;
+  job_.log.warning(fmt::format(
+      "{}: {} calls the MPI library's own function, past allemande: these calls are not "
+      "accelerated. Preload it in front of allemande: LD_PRELOAD={}:LIBRARY, with what "
+      "`allemande preload` prints as LIBRARY",
+      function, tool, tool));
+}
+
+// A rank may still miss what this one has sent last: nobody closes sockets before everybody has
+// come here, and until then the responder answers. Without a limit, as MPI_Finalize has none: a
+// request that is still pending there hangs MPICH, and a rank that has given up, or that others
+// believe lost, may be alive and late.
+void Session::finish() {
+  for (const auto& communicator : communicators_) communicator->settle();
+  if (accelerating_) {
+    const base::Nanos patience = job::peer_timeout(job_.options);
+    const auto settled = job_.ops.barrier(job_.ops.world(), patience, [&] {
+      job_.log.warning(fmt::format("MPI_Finalize: not every rank has come within {} s, and waits",
+                                   patience / base::kSecond));
+    });
+    if (!settled) job_.log.warning("MPI_Finalize: " + settled.error().message);
+    for (const auto& communicator : communicators_) communicator->raise_late_failure();
+    // The states stay: MPI_Finalize may yet report communicators as freed.
+    for (const auto& communicator : communicators_) communicator->close();
+    if (job_.has_driver()) {
+      const auto* driver = job_.driver().value();
+      const auto endpoint = driver->endpoint_counters();
+      const auto unknown = driver->driver_counters().unknown_set;
+      job_.stats.update([&](job::StatsRecord& stats) {
+        stats.endpoint = endpoint;
+        stats.rejected_unknown = unknown;
+      });
+    }
+    if (settled && job_.agreement.stats) write_stats();
+    store_decisions();
+  }
+  job_.close_driver();
+  accelerating_ = false;
+  job_.ops.close();
+}
+
+void Session::write_stats() {
+  const job::StatsRecord mine = job_.stats.record();
+  std::vector<job::StatsRecord> all(job_.records.size());
+  if (job_.ops.allgather(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
+                         std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
+    job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
+    return;
+  }
+  const std::string path = job::path_for_rank(job_.options.stats, job_.rank);
+  const bool own = path != job_.options.stats;
+  if (path.empty() || (!own && job_.rank != 0)) return;
+  job::StatsRecord sum = mine;
+  if (!own) {
+    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
+  }
+  const auto ranks = static_cast<std::uint32_t>(all.size());
+  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
+    job_.log.warning(written.error().message);
+  }
+}
+
+}  // namespace alm::session

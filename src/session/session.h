@@ -1,0 +1,114 @@
+// Allemande between MPI_Init and MPI_Finalize, for every MPI ABI.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "communicator/communicator.h"
+#include "job/job.h"
+#include "job/job_setup.h"
+#include "job/ops.h"
+#include "job/settings.h"
+#include "session/device_memory.h"
+
+namespace alm::session {
+
+// What a session gets from outside. Tests run ranks of several hosts in one process.
+struct Surroundings {
+  job::JobSettings settings;
+  // Whether an address lies in GPU memory; empty: the GPU runtimes are asked.
+  std::function<bool(const void* address)> in_device_memory;
+};
+
+class Session {
+ public:
+  // Collective over MPI_COMM_WORLD, right after MPI_Init. Ends the job if some ranks run without
+  // allemande: their calls and ours would wait for each other for ever.
+  static std::unique_ptr<Session> start(job::MpiOps& ops, Surroundings surroundings = {});
+
+  // Collective over the call's communicator. Returns the MPI error code; nothing: pass the call
+  // through.
+  std::optional<int> alltoall(const courier::AlltoallCall& call);
+  std::optional<int> alltoall_blocks(const courier::BlockCall& call);
+
+  // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
+  // communicators that are not up yet pass through.
+  std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
+  std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
+
+  // Collective over MPI_COMM_WORLD, right before MPI_Finalize. Later calls pass through.
+  void finish();
+
+  bool accelerating() const { return accelerating_; }
+  // Says on rank 0 that `tool` calls the MPI library's own function, where nothing is accelerated.
+  void passed_by(std::string_view function, std::string_view tool) const;
+  bool starting() const {
+    return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
+           job::wants_threads(job_.options);
+  }
+
+  // Called with the state of a communicator that is freed (MpiOps::set_state).
+  static void communicator_freed(void* state);
+
+ private:
+  Session(job::MpiOps& ops, Surroundings surroundings);
+
+  // What is known of a communicator before it is brought up.
+  struct Shape {
+    bool inter = false, within_world = true;
+    int ranks = 0, self = 0;
+  };
+
+  // The parts of start(), in this order.
+  void identify();
+  void read_configuration(job::JobRecord& record, job::JobSettings settings);
+  void await_everybody();
+  bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
+  void warn_of_progress() const;
+
+  // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
+  template <class Buffers, class Exchange>
+  std::optional<int> on_communicator(job::CommHandle comm, const char* function,
+                                     const Buffers& buffers, const job::TypedBuffer* block,
+                                     Exchange exchange);
+  // Collective. Returns an MPI error code.
+  template <class Buffers>
+  int bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
+                      const Buffers& buffers, const job::TypedBuffer* block);
+  // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
+  template <class Buffers>
+  int in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere);
+  template <class Start>
+  std::optional<int> on_open_communicator(job::CommHandle comm, Start start);
+  // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
+  // through.
+  int find_or_create(job::CommHandle comm, communicator::Communicator*& found);
+  Shape shape_of_world() const;
+  int describe(job::CommHandle comm, Shape& shape) const;
+  communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
+  void reap();
+  void write_stats();
+  void load_profile();  // session_profile.cc
+  // session_decisions.cc
+  void load_decisions();
+  void store_decisions();
+
+  job::Job job_;
+  DeviceMemory device_memory_;
+  std::function<bool(const void* address)> in_device_memory_;
+  bool accelerating_ = false;
+  double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
+  bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
+  std::mutex mutex_;              // guards communicators_; never held while MPI is called
+  std::vector<std::unique_ptr<communicator::Communicator>> communicators_;
+  std::map<job::CommHandle, communicator::Communicator*>
+      not_kept_;  // MPI refused to keep their state
+};
+
+}  // namespace alm::session

@@ -1,0 +1,120 @@
+// The decision file from one job to the next: all ranks take it over or none does, whatever fails
+// on one.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "session/decision_file.h"
+#include "session/session_test_ranks.h"
+
+namespace alm::session {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kCallsUntilDecided = 300;
+
+class SessionDecisions : public SessionTest {
+ protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    options = {"trials=on", "log=warning", "peer_timeout_s=20", "decisions=" + file()};
+  }
+  std::string file() const { return path("decisions.toml"); }
+
+  // What a job of this shape has found, but for the way: the library's.
+  void decide_for_the_library() {
+    job::FakeJob job(kRanks);
+    run(job, [](FakeProcess& process) {
+      for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
+    });
+    auto found = read_decisions(file());
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found.value().size(), 1u);
+    found.value()[0].chosen = "library";
+    for (auto& way : found.value()[0].ways) way.time = way.key == "library" ? 100 : 1'000'000;
+    ASSERT_TRUE(write_decisions(file(), found.value()));
+  }
+
+  // By which way the first call of a job goes, rank by rank.
+  struct First {
+    bool good = true, alike = true, native = false;
+  };
+  First first_call(job::FakeJob& job) {
+    const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+    First first;
+    first.native = job.calls(0)["native"] == 1;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      first.good = first.good && ends[rank].good;
+      first.alike = first.alike && (job.calls(rank)["native"] == 1) == first.native;
+    }
+    return first;
+  }
+};
+
+TEST_F(SessionDecisions, ADecisionOfAnEarlierJobIsTakenOverByAllRanks) {
+  job::FakeJob before(kRanks);
+  EXPECT_FALSE(first_call(before).native);
+  std::filesystem::remove(file());
+  decide_for_the_library();
+  job::FakeJob job(kRanks);
+  const First first = first_call(job);
+  EXPECT_TRUE(first.good && first.alike && first.native);
+}
+
+TEST_F(SessionDecisions, OneThatCannotBeToldToOneRankIsTakenOverByNone) {
+  decide_for_the_library();
+  job::FakeJob sound(kRanks);
+  run(sound, [](FakeProcess&) {});
+  int not_taken = 0;
+  for (int time = 1; time <= sound.calls(0)["allreduce_min"]; ++time) {
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      job::FakeJob job(kRanks);
+      job.fail({rank, "allreduce_min", time});
+      const First first = first_call(job);
+      EXPECT_TRUE(first.good && first.alike) << time << " on rank " << rank;
+      EXPECT_FALSE(job.hung());
+      if (!first.native) ++not_taken;
+    }
+  }
+  EXPECT_GT(not_taken, 0);
+}
+
+TEST_F(SessionDecisions, OneOfAnotherConfigurationIsNotTakenOver) {
+  decide_for_the_library();
+  options.push_back("window_packets=17");
+  job::FakeJob job(kRanks);
+  const First first = first_call(job);
+  EXPECT_TRUE(first.good && first.alike);
+  EXPECT_FALSE(first.native);
+}
+
+TEST_F(SessionDecisions, AFileThatIsNoneIsWarnedOfAndLeftAlone) {
+  std::ofstream(file()) << "no decisions";
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) {
+    for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  ASSERT_EQ(ends[0].logged.size(), 1u);
+  EXPECT_THAT(ends[0].logged[0], HasSubstr("It is left alone"));
+  std::ifstream back(file());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(back), {}), "no decisions");
+}
+
+TEST_F(SessionDecisions, AFileThatCannotBeWrittenIsWarnedOf) {
+  options.back() = "decisions=/nonexistent/decisions.toml";
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) {
+    for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  ASSERT_EQ(ends[0].logged.size(), 1u);
+  EXPECT_THAT(ends[0].logged[0], HasSubstr("ALLEMANDE_DECISIONS: cannot write"));
+  EXPECT_TRUE(ends[1].logged.empty());
+}
+
+}  // namespace
+}  // namespace alm::session
