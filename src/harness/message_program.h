@@ -1,6 +1,6 @@
-// The base of programs that send messages (messages.h, striped_ranks.h, tcp_ranks.h): a rank on each
-// host, the blocks of each exchange, and when ranks enter and end exchanges. Where nothing is sent
-// twice, all switches must use back-pressure, and the plan is one phase of rounds.
+// The base of programs that send messages (messages.h, striped_ranks.h, tcp_ranks.h): a rank on
+// each host, the blocks of each exchange, and when ranks enter and end exchanges. Where nothing is
+// sent twice, all switches must use back-pressure, and the plan is one phase of rounds.
 #pragma once
 
 #include <string_view>

@@ -37,8 +37,8 @@ base::Status check(const SimRequest& request) {
     }
   }
   if (request.exchanges == 0) return base::bad_input("0 exchanges; expected one or more");
-  const std::size_t need = request.tcp ? TcpRanks::memory_estimate(ranks)
-                                       : memory_estimate(*request.cluster, ranks);
+  const std::size_t need =
+      request.tcp ? TcpRanks::memory_estimate(ranks) : memory_estimate(*request.cluster, ranks);
   if (need > request.memory_max) {
     constexpr double kMib = 1 << 20;
     return base::bad_input(fmt::format(

@@ -44,8 +44,8 @@ struct StripedFlow {
 
 // An algorithm of an MPI library over TCP (harness/tcp_ranks.h).
 struct TcpFlow {
-  std::string algorithm;           // as model::StockSchedule has it
-  tcp::Config config;              // segment_bytes 0: what the MTU holds
+  std::string algorithm;            // as model::StockSchedule has it
+  tcp::Config config;               // segment_bytes 0: what the MTU holds
   std::uint32_t turn_segments = 4;  // one connection sends so many, then it is another's turn
   std::uint64_t send_buffer_bytes = 256 << 10;  // a send is over when all but so much has come
 };
@@ -100,8 +100,8 @@ struct SimResult {
   std::uint64_t dropped = 0;
   std::uint64_t packet_hops = 0;
   std::uint64_t events = 0;
-  std::uint64_t out_of_order = 0;     // stripes: notices that waited for earlier ones
-  transport::Counters counters;       // sum over ranks
+  std::uint64_t out_of_order = 0;  // stripes: notices that waited for earlier ones
+  transport::Counters counters;    // sum over ranks
   TcpResult tcp;
   std::vector<sim::PortStats> ports;  // 2 per link: up, down
   std::uint32_t bottleneck = 0;       // the port that was busy longest

@@ -37,8 +37,8 @@ double goodput(std::uint32_t servers, base::Nanos rto_min) {
   wanted.exchanges = 10;
   wanted.jitter = {10 * sim::kPicosPerMicro, 1};
   const SimResult result = run(wanted);
-  const auto total = std::accumulate(result.exchange_time.begin(), result.exchange_time.end(),
-                                     sim::Picos{0});
+  const auto total =
+      std::accumulate(result.exchange_time.begin(), result.exchange_time.end(), sim::Picos{0});
   return 10.0 * (1 << 20) * 8 / 1e9 / (static_cast<double>(total) / sim::kPicosPerSecond);
 }
 

@@ -17,12 +17,12 @@ using sim::Picos;
 
 namespace {
 
-constexpr std::uint32_t kIpTcpBytes = 52;    // IPv4 20, TCP 20, timestamps 12
-constexpr std::uint32_t kSackBytes = 4;      // of the option, and 8 for each range
+constexpr std::uint32_t kIpTcpBytes = 52;  // IPv4 20, TCP 20, timestamps 12
+constexpr std::uint32_t kSackBytes = 4;    // of the option, and 8 for each range
 constexpr std::uint32_t kRangeBytes = 8;
-constexpr std::uint32_t kClearBytes = 0;     // besides the header
-constexpr std::uint32_t kManyRanks = 128;    // their state is larger than a cache
-constexpr std::size_t kBytesPerEnd = 700;    // with its segments and messages, for estimates
+constexpr std::uint32_t kClearBytes = 0;   // besides the header
+constexpr std::uint32_t kManyRanks = 128;  // their state is larger than a cache
+constexpr std::size_t kBytesPerEnd = 700;  // with its segments and messages, for estimates
 
 }  // namespace
 
@@ -371,8 +371,8 @@ void TcpRanks::expect(std::uint32_t index, sim::Nearness nearness) const {
     return;
   }
   if (nearness != sim::Nearness::kNext) return;
-  const auto* state = reinterpret_cast<const char*>(
-      &ends_[cargo.to * std::size_t{ranks()} + cargo.from]);
+  const auto* state =
+      reinterpret_cast<const char*>(&ends_[cargo.to * std::size_t{ranks()} + cargo.from]);
   constexpr std::size_t kLine = 64;
   for (std::size_t at = 0; at < sizeof(End); at += kLine) __builtin_prefetch(state + at);
 }
@@ -382,7 +382,7 @@ void TcpRanks::fill(SimResult& result) const {
   result.tcp = counts_;
   for (const End& one : ends_) {
     const tcp::Sender::Counters& counters = one.connection.sender().counters();
-    result.counters.data_sent += counters.segments;
+    result.counters.data_sent += counters.segments - counters.resent;
     result.counters.data_retransmitted += counters.resent;
     result.counters.duplicates_received += one.connection.receiver().duplicates();
     result.tcp.timeouts += counters.timeouts;
@@ -391,14 +391,13 @@ void TcpRanks::fill(SimResult& result) const {
     result.tcp.cuts += counters.cuts;
   }
   result.counters.acks_sent = acks_;
-  result.packets = result.counters.data_sent + acks_;
+  result.packets = result.counters.data_sent + result.counters.data_retransmitted + acks_;
 }
 
 std::size_t TcpRanks::bytes() const {
   std::size_t sum = ends_.capacity() * sizeof(End) + cargo_.capacity() * sizeof(Cargo);
   for (const End& one : ends_) {
-    sum += one.connection.sender().outstanding().bytes() +
-           one.written.capacity() * sizeof(Message);
+    sum += one.connection.sender().outstanding().bytes() + one.written.capacity() * sizeof(Message);
   }
   for (const Rank& rank : parts_) {
     sum += rank.timers.capacity() * sizeof(rank.timers.front()) +

@@ -1,12 +1,13 @@
-// The ranks of a simulated exchange by an algorithm of an MPI library over TCP: what stock libraries
-// do. model/stock_schedule.h says what a rank posts and when, tcp/connection.h what becomes of it.
+// The ranks of a simulated exchange by an algorithm of an MPI library over TCP: what stock
+// libraries do. model/stock_schedule.h says what a rank posts and when, tcp/connection.h what
+// becomes of it.
 //
 // Every two ranks have one connection, established and idle before the first exchange; windows and
 // round trips are kept from one exchange to the next. A message is a header and its bytes in the
 // stream. It has come when its last byte has come in order. A short message is written whether or
 // not its receive is posted. Of a long one the first part is; the receiver answers when its receive
-// is posted, and then the rest follows. A send is over when all of it is written, and a socket holds
-// `send_buffer_bytes` that are not acknowledged.
+// is posted, and then the rest follows. A send is over when all of it is written, and a socket
+// holds `send_buffer_bytes` that are not acknowledged.
 //
 // In a query the receiver writes first, and the answer is written when that has come.
 //
@@ -105,7 +106,7 @@ class TcpRanks final : public MessageProgram {
   model::StockSchedule schedule_;
   std::vector<End> ends_;  // [rank * ranks + peer]
   std::deque<Rank> parts_;
-  std::vector<Cargo> cargo_;  // by packet index
+  std::vector<Cargo> cargo_;        // by packet index
   std::uint32_t header_bytes_ = 0;  // of a frame
   std::uint64_t acks_ = 0;
   TcpResult counts_;

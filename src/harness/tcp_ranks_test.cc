@@ -15,9 +15,10 @@ using topology::Cluster;
 
 constexpr sim::Picos kMilli = sim::kPicosPerSecond / 1000;
 
-constexpr const char* kAlgorithms[] = {
-    "openmpi:linear", "openmpi:linear-sync:reqs=3", "openmpi:pairwise", "openmpi:bruck",
-    "mpich:scattered", "mpich:pairwise", "mpich:bruck:k=3", "query"};
+constexpr const char* kAlgorithms[] = {"openmpi:linear",   "openmpi:linear-sync:reqs=3",
+                                       "openmpi:pairwise", "openmpi:bruck",
+                                       "mpich:scattered",  "mpich:pairwise",
+                                       "mpich:bruck:k=3",  "query"};
 
 // Two hosts, 1000 bytes: a frame of 32 + 1000 + 66 bytes over two links of 1 Gbit/s.
 TEST(TcpRanks, AMessageOverAnIdleNetworkIsExact) {

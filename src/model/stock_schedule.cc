@@ -34,15 +34,15 @@ std::optional<std::uint32_t> parameter(std::string_view text, std::string_view n
 
 base::Result<StockSchedule> StockSchedule::make(std::string_view candidate, std::uint32_t ranks) {
   const auto unknown = [&] {
-    return base::bad_input(fmt::format(
-        "algorithm `{}` is none of an MPI library; expected openmpi:linear, "
-        "openmpi:linear-sync[:reqs=N], openmpi:pairwise, openmpi:bruck, "
-        "mpich:scattered[:throttle=N], mpich:pairwise, mpich:bruck[:k=N] or query",
-        candidate));
+    return base::bad_input(
+        fmt::format("algorithm `{}` is none of an MPI library; expected openmpi:linear, "
+                    "openmpi:linear-sync[:reqs=N], openmpi:pairwise, openmpi:bruck, "
+                    "mpich:scattered[:throttle=N], mpich:pairwise, mpich:bruck[:k=N] or query",
+                    candidate));
   };
   const std::size_t colon = candidate.find(':', candidate.find(':') + 1);
-  const bool has_option = candidate.find(':') != std::string_view::npos &&
-                          colon != std::string_view::npos;
+  const bool has_option =
+      candidate.find(':') != std::string_view::npos && colon != std::string_view::npos;
   const std::string_view plain = candidate.substr(0, has_option ? colon : candidate.size());
   const std::string_view option = has_option ? candidate.substr(colon + 1) : std::string_view();
   const auto value = [&](std::string_view name, std::uint32_t least, std::uint32_t unless) {

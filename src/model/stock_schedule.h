@@ -9,7 +9,8 @@
 //   mpich:pairwise          p - 1 rounds: r xor k where p is a power of two, else to r + k
 //   mpich:bruck             as Bruck in radix `k` (2): k - 1 partners at once, to r + d k^i
 //
-//   query                   no library's: every rank asks all others, 0, 1, ..., and answers whoever
+//   query                   no library's: every rank asks all others, 0, 1, ..., and answers
+//   whoever
 //                           asks, as servers do whose answers a client adds up
 //
 // From the sources of Open MPI 4.1 (ompi/mca/coll/base/coll_base_alltoall.c) and MPICH 4.0
@@ -30,7 +31,7 @@ struct StockRound {
     std::uint32_t to = 0;
     std::uint32_t blocks = 1;
   };
-  std::vector<Send> sends;               // in the order of posting
+  std::vector<Send> sends;              // in the order of posting
   std::vector<std::uint32_t> receives;  // from whom; posted before the sends
 };
 

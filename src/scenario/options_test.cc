@@ -47,6 +47,13 @@ TEST(Options, EachRuleReadsItsKind) {
   EXPECT_EQ(options.stripe_alpha, harness::StripedFlow().alpha);
 }
 
+TEST(Options, AlgorithmsOfLibrariesAreKnown) {
+  EXPECT_EQ(parse_algorithm("mpich:scattered:throttle=4").value().stock,
+            "mpich:scattered:throttle=4");
+  EXPECT_EQ(parse_algorithm("grid:4x2").value().stock, "");
+  EXPECT_THAT(parse_algorithm("openmpi:ring").error().message, HasSubstr("openmpi:linear-sync"));
+}
+
 TEST(Options, TablesWithinListsAreReadByTheirKind) {
   const auto read =
       read_options({{"faults", list({table({{"kind", text("block-port")},

@@ -101,8 +101,7 @@ TEST(Receiver, AHoleIsToldAtOnceTheLatestFirst) {
   EXPECT_TRUE(receiver.due());
   Segment ack = ack_of(receiver);
   EXPECT_EQ(ack.ack, kBytes);
-  EXPECT_THAT(sacks_of(ack),
-              ElementsAre(Range{6000, 7000}, Range{4000, 5000}, Range{2000, 3000}));
+  EXPECT_THAT(sacks_of(ack), ElementsAre(Range{6000, 7000}, Range{4000, 5000}, Range{2000, 3000}));
   receiver.take(data(8), 0);  // three fit: the oldest is left out
   EXPECT_THAT(sacks_of(ack_of(receiver)),
               ElementsAre(Range{8000, 9000}, Range{6000, 7000}, Range{4000, 5000}));

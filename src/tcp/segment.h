@@ -26,7 +26,7 @@ struct Segment {
   bool reduced = false;      // CWR: the sender has heard of them
   bool duplicate = false;    // the first of `sacks` is what came twice (RFC 2883)
   std::uint8_t sack_count = 0;
-  Position ack = 0;                        // all before this has come
+  Position ack = 0;                         // all before this has come
   std::array<Range, kSacksMax> sacks = {};  // the latest first
 
   Position end() const { return begin + bytes; }

@@ -60,8 +60,8 @@ Segment Sender::next(Nanos now) {
 Segment Sender::send_new(Nanos now) {
   Segment out;
   out.begin = next_;
-  out.bytes = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(config_->segment_bytes, written_ - next_));
+  out.bytes =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(config_->segment_bytes, written_ - next_));
   out.wants_marks = config_->uses_ecn();
   out.reduced = reduced_due_;
   reduced_due_ = false;
@@ -178,8 +178,7 @@ void Sender::grow(const News& news, Nanos now) {
   const bool closed = first_ >= round_end_;
   if (state_ != State::kRecovery && news.acknowledged > 0) {
     // A window that is not used does not open; in slow start it may get twice as large as what was.
-    const bool used =
-        full_ || (window_.in_slow_start() && window_.segments() < 2 * most_);
+    const bool used = full_ || (window_.in_slow_start() && window_.segments() < 2 * most_);
     const bool marks = config_->uses_ecn() && marks_end_ > first_;
     if (used && !marks) window_.acknowledged(news.fresh, now, round_trip_.smoothed());
   }
@@ -248,8 +247,7 @@ void Sender::find_by_time(Nanos now) {
   for (std::size_t place = 0; place < outstanding_.size(); ++place) {
     Sent& one = outstanding_[place];
     if (!one.flying) continue;
-    const bool earlier =
-        one.at < rack_at_ || (one.at == rack_at_ && one.end() < rack_end_);
+    const bool earlier = one.at < rack_at_ || (one.at == rack_at_ && one.end() < rack_end_);
     if (!earlier) continue;
     const Nanos due = one.at + rack_round_trip_ + slack;
     if (due <= now) {
@@ -313,9 +311,8 @@ void Sender::arm(Nanos now) {
     deadline_ = std::max(reordering_at_, now);
     return;
   }
-  const bool probes = config_->rack && config_->sack && state_ == State::kOpen &&
-                      probe_end_ == 0 && outstanding_.sacked() == 0 && round_trip_.known() &&
-                      backoff_ == 0;
+  const bool probes = config_->rack && config_->sack && state_ == State::kOpen && probe_end_ == 0 &&
+                      outstanding_.sacked() == 0 && round_trip_.known() && backoff_ == 0;
   if (!probes) return;
   const Nanos delay = outstanding_.size() == 1 ? config_->rto_min : config_->probe_slack;
   const Nanos at = std::max(last_sent_, quiet_since_) + 2 * round_trip_.smoothed() + delay;

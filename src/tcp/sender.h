@@ -71,7 +71,7 @@ class Sender {
   // What one acknowledgement told.
   struct News {
     std::uint32_t acknowledged = 0, sacked = 0;
-    std::uint32_t fresh = 0;  // of those acknowledged, not SACKed before
+    std::uint32_t fresh = 0;      // of those acknowledged, not SACKed before
     std::uint32_t delivered = 0;  // seen for the first time
     Position advanced = 0;        // bytes
     bool measured = false;
@@ -117,13 +117,13 @@ class Sender {
   std::uint64_t round_acknowledged_ = 0, round_marked_ = 0;  // DCTCP: bytes
   // Of the recovery: segments under way when it began, come since, sent since, and allowed now.
   std::uint32_t flight_ = 0, come_ = 0, gone_ = 0, allowed_ = 0;
-  std::uint32_t most_ = 0;     // segments under way at once, in this window of data
+  std::uint32_t most_ = 0;      // segments under way at once, in this window of data
   std::uint32_t repeated_ = 0;  // without SACK: acknowledgements that repeat themselves
   std::uint32_t backoff_ = 0;
   State state_ = State::kOpen;
   Timer timer_ = Timer::kNone;
-  bool full_ = false;           // the window held the sender back, in this window of data
-  bool head_due_ = false;       // the first loss goes whatever is under way
+  bool full_ = false;      // the window held the sender back, in this window of data
+  bool head_due_ = false;  // the first loss goes whatever is under way
   bool probe_due_ = false;
   bool probe_was_new_ = false;  // the probe was new data
   bool reduced_due_ = false;    // tells the receiver that the window was cut
