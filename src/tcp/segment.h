@@ -20,7 +20,7 @@ struct Segment {
   Position begin = 0;
   std::uint32_t bytes = 0;  // 0: an acknowledgement alone
   bool resent = false;
-  bool wants_marks = false;  // ECT: a switch may mark it
+  bool wants_marks = false;  // a switch may mark it (RFC 3168)
   bool marked = false;       // CE: one has
   bool echo = false;         // ECE: marked segments have come
   bool reduced = false;      // CWR: the sender has heard of them
