@@ -77,7 +77,9 @@ base::Status set_tcp(Scenario& out) {
         stock));
   }
   if (!over_tcp) return {};
-  harness::TcpFlow flow{.algorithm = stock, .turn_segments = asked.turn_segments};
+  harness::TcpFlow flow;
+  flow.algorithm = stock;
+  flow.turn_segments = asked.turn_segments;
   tcp::Config& config = flow.config;
   if (asked.transport == "tcp:newreno") config.control = tcp::Control::kNewReno;
   if (asked.transport == "tcp:dctcp") config.control = tcp::Control::kDctcp;
