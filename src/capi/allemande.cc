@@ -77,7 +77,7 @@ std::string check(const alm_exchange_config& config) {
     return fmt::format("config->self is {}, expected 0 to {}", config.self, config.ranks - 1);
   }
   if (config.allgather == nullptr && config.ranks > 1) return "config->allgather is NULL";
-  return job::check_sites(config);
+  return check_sites(config);
 }
 
 // The program's config with what its header does not have as NULL; what is wrong with it, or empty.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "meeting/peer_record.h"
 
@@ -28,9 +27,7 @@ bool may_take_sites(const base::Options& options) { return options.algorithm == 
 
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self) {
-  const auto algorithm = may_take_sites(options)
-                             ? base::Result<plan::Algorithm>(plan::Algorithm::kMultiSite)
-                             : plan::parse_algorithm(options.algorithm);
+  const auto algorithm = plan::parse_algorithm(options.algorithm);
   if (!algorithm) return algorithm.error();
   plan::Request request;
   request.ranks = static_cast<std::uint32_t>(sites.size());

@@ -27,8 +27,8 @@ constexpr std::string_view kCombine = "combine";
 bool knows_sites(const base::Options& options);
 // Whether algorithms that know sites are among the candidates, if it is known what the sites are.
 bool may_take_sites(const base::Options& options);
-// The request for the algorithm that the option names, or for multi-site if it names none. `sites`
-// lies as `leaves` does, by host or by rank.
+// The request for the algorithm that the option names. `sites` lies as `leaves` does, by host or by
+// rank.
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self);
 // Whether ways are tried and the fastest is kept. An algorithm that the option names is taken

@@ -84,6 +84,7 @@ meeting::Members members_of(const topology::Cluster& cluster) {
 
 TEST(Repertoire, AJobTakesFirstWhatPredictionsName) {
   constexpr std::uint32_t kNetworks = 1000;
+  const auto options = base::load_options({}).value();
   std::uint32_t combined = 0, between_sites = 0;
   for (std::uint32_t seed = 0; seed < kNetworks; ++seed) {
     Networks networks(seed);
@@ -92,7 +93,7 @@ TEST(Repertoire, AJobTakesFirstWhatPredictionsName) {
     const auto hosts = topology::all_hosts(cluster);
     const meeting::Members members = members_of(cluster);
     Repertoire job(members);
-    ASSERT_TRUE(job.plan(base::Options(), nullptr, &cluster));
+    ASSERT_TRUE(job.plan(options, nullptr, &cluster));
     const auto predicted = tuning::usual_ways(cluster, hosts).value();
     job.fit(predicted.packet_bytes());  // the route carries what the file says
     job.take_udp(UINT64_MAX);
