@@ -33,50 +33,48 @@ std::optional<std::uint32_t> parameter(std::string_view text, std::string_view n
 }  // namespace
 
 base::Result<StockSchedule> StockSchedule::make(std::string_view candidate, std::uint32_t ranks) {
-  const auto unknown = [&] {
-    return base::bad_input(
-        fmt::format("algorithm `{}` is none of an MPI library; expected openmpi:linear, "
-                    "openmpi:linear-sync[:reqs=N], openmpi:pairwise, openmpi:bruck, "
-                    "mpich:scattered[:throttle=N], mpich:pairwise, mpich:bruck[:k=N] or query",
-                    candidate));
+  struct Known {
+    std::string_view name;
+    Kind kind;
+    std::uint32_t StockSchedule::*setting = nullptr;
+    std::string_view parameter = {};
+    std::uint32_t least = 0, unless = 0;
   };
-  const std::size_t colon = candidate.find(':', candidate.find(':') + 1);
-  const bool has_option =
-      candidate.find(':') != std::string_view::npos && colon != std::string_view::npos;
-  const std::string_view plain = candidate.substr(0, has_option ? colon : candidate.size());
-  const std::string_view option = has_option ? candidate.substr(colon + 1) : std::string_view();
-  const auto value = [&](std::string_view name, std::uint32_t least, std::uint32_t unless) {
-    return has_option ? parameter(option, name, least) : std::optional(unless);
+  static constexpr Known kKnown[] = {
+      {"openmpi:linear", Kind::kLinear},
+      {"openmpi:linear-sync", Kind::kLinear, &StockSchedule::window_, "reqs", 1, 0},
+      {"openmpi:pairwise", Kind::kShift},
+      {"openmpi:bruck", Kind::kBruck},
+      {"mpich:scattered", Kind::kLinear, &StockSchedule::batch_, "throttle", 1, kThrottle},
+      {"mpich:pairwise", Kind::kXor},
+      {"mpich:bruck", Kind::kBruck, &StockSchedule::radix_, "k", 2, 2},
+      {"query", Kind::kQuery},
   };
-
-  StockSchedule out;
-  out.name_ = candidate;
-  out.ranks_ = ranks;
-  out.transfer_ = plain.starts_with("mpich") ? kMpich : kOpenMpi;
-  std::optional<std::uint32_t> found;
-  if (plain == "openmpi:linear-sync") {
-    if (!(found = value("reqs", 1, 0))) return unknown();
-    out.window_ = *found < ranks - 1 ? *found : 0;
-  } else if (plain == "mpich:scattered") {
-    if (!(found = value("throttle", 1, kThrottle))) return unknown();
-    out.batch_ = *found;
-  } else if (plain == "mpich:bruck") {
-    if (!(found = value("k", 2, 2))) return unknown();
-    out.kind_ = Kind::kBruck;
-    out.radix_ = *found;
-  } else if (has_option) {
-    return unknown();
-  } else if (plain == "openmpi:pairwise" || plain == "mpich:pairwise") {
-    const bool pairs = plain == "mpich:pairwise" && std::has_single_bit(ranks);
-    out.kind_ = pairs ? Kind::kXor : Kind::kShift;
-  } else if (plain == "openmpi:bruck") {
-    out.kind_ = Kind::kBruck;
-  } else if (plain == "query") {
-    out.kind_ = Kind::kQuery;
-  } else if (plain != "openmpi:linear") {
-    return unknown();
+  for (const Known& known : kKnown) {
+    if (!candidate.starts_with(known.name)) continue;
+    const std::string_view rest = candidate.substr(known.name.size());
+    std::uint32_t value = known.unless;
+    if (!rest.empty()) {
+      if (known.setting == nullptr || rest.front() != ':') continue;
+      const auto given = parameter(rest.substr(1), known.parameter, known.least);
+      if (!given) break;
+      value = *given;
+    }
+    StockSchedule out;
+    out.name_ = candidate;
+    out.ranks_ = ranks;
+    out.kind_ = known.kind;
+    out.transfer_ = candidate.starts_with("mpich") ? kMpich : kOpenMpi;
+    if (known.setting != nullptr) out.*known.setting = value;
+    if (out.window_ + 1 >= ranks) out.window_ = 0;
+    if (out.kind_ == Kind::kXor && !std::has_single_bit(ranks)) out.kind_ = Kind::kShift;
+    return out;
   }
-  return out;
+  return base::bad_input(
+      fmt::format("algorithm `{}` is none of an MPI library; expected openmpi:linear, "
+                  "openmpi:linear-sync[:reqs=N], openmpi:pairwise, openmpi:bruck, "
+                  "mpich:scattered[:throttle=N], mpich:pairwise, mpich:bruck[:k=N] or query",
+                  candidate));
 }
 
 std::uint32_t StockSchedule::rounds() const {

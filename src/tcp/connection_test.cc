@@ -12,7 +12,6 @@ namespace alm::tcp {
 namespace {
 
 using base::kMillisecond;
-using base::kNever;
 using base::kSecond;
 using base::Nanos;
 
@@ -39,7 +38,7 @@ class Pair {
         if (ends_[i].wants_to_send()) next = std::min(next, free_[i]);
       }
       for (const Flight& one : flights_) next = std::min(next, one.at);
-      if (next == kNever || next > 1000 * kSecond) return false;
+      if (next > 1000 * kSecond) return false;
       now_ = std::max(now_, next);
       for (std::size_t i = 0; i < flights_.size();) {
         if (flights_[i].at > now_) {
