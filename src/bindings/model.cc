@@ -136,12 +136,7 @@ void bind_model(nb::module_& m) {
   bind_two_sites(m);
   nb::class_<Demand>(m, "Demand", "What a shape asks of the idle network, in seconds.")
       .def_ro("links_s", &Demand::links_s, "The least time the links allow for each phase.")
-      .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
-      .def_ro("fills_s", &Demand::fills_s, "The last packet's time after its host, for each phase.")
-      .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
-      .def_ro("distance_s", &Demand::distance_s, "The latencies of links in turns_s.")
-      .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
-      .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
+      .def_ro("turns_s", &Demand::turns_s, "For each round: the last packet's time after its host.")
       .def_prop_ro("work_s", &Demand::work_s, "What the links do, at that pace and in those steps.")
       .def_ro("packets", &Demand::packets, "Those of the rank that sends most.")
       .def_ro("rounds", &Demand::rounds);

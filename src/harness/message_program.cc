@@ -34,8 +34,8 @@ base::Status check_lossless(const topology::Cluster& cluster, std::string_view w
 base::Status MessageProgram::set_up(const SimRequest& request, std::string_view what) {
   if (auto checked = check_lossless(*request.cluster, what); !checked) return checked.error();
   if (auto made = set_up_ranks(request, what); !made) return made.error();
-  packet_bytes_ = request.config(0).datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-  overhead_bytes_ = static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
+  packet_bytes_ = request.config(0).datagram_bytes - wire::kHeaderBytes;
+  overhead_bytes_ = wire::kHeaderBytes + request.overhead_bytes;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     auto plan = request.plan(rank);
     if (!plan) return plan.error();

@@ -378,8 +378,7 @@ void Ranks::load(std::uint32_t rank, std::uint32_t part, bool resent, std::uint3
   const std::uint32_t message = routing::chooses_per_message(rule_) ? self.entered : 0;
   packet.flow =
       routing::label(rule_, host_of_[rank], packet.destination, emission_.header.path + message);
-  packet.bytes = static_cast<std::uint32_t>(wire::kHeaderBytes) + emission_.length +
-                 emission_.control_bytes + overhead_bytes_;
+  packet.bytes = wire::kHeaderBytes + emission_.length + emission_.control_bytes + overhead_bytes_;
   ++packets_;
   if (emission_.header.type == wire::Type::kData) {
     packet.label = emission_.header.packet | (resent ? kLabelResent : 0);

@@ -78,7 +78,7 @@ bool in_steps(const Scenario& scenario, const std::vector<std::uint64_t>& of_hos
 }
 
 std::uint32_t packet_payload(const transport::Config& config) {
-  return config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
+  return config.datagram_bytes - wire::kHeaderBytes;
 }
 
 // Gives each phase of a host's plan the steps with its partners.

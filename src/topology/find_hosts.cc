@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/hostlist.h"
+
 namespace alm::topology {
 
 std::vector<base::HostId> all_hosts(const Cluster& cluster) {
@@ -23,7 +25,7 @@ base::Result<std::vector<base::HostId>> find_hosts(const Cluster& cluster,
       std::vector<std::string> valid;
       for (const Host& host : cluster.hosts) valid.push_back(host.name);
       return base::bad_input("cluster `" + cluster.name + "` has no host `" + name +
-                             "`; expected " + compress_hostlist(valid));
+                             "`; expected " + base::compress_hostlist(valid));
     }
     out.push_back({found->second});
   }

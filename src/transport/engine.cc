@@ -14,7 +14,7 @@ const Rounds kNoRounds;
 Engine::Engine(const Config& config, PeerId self, std::uint32_t peers)
     : config_(config),
       self_(self),
-      packet_bytes_(config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes)),
+      packet_bytes_(config.datagram_bytes - wire::kHeaderBytes),
       peers_(peers),
       rounds_(&kNoRounds),
       window_(config.window_packets),

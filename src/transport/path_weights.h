@@ -45,7 +45,6 @@ class PathWeights {
   double weight(std::uint8_t path) const { return weights_[path]; }
   double total() const { return static_cast<double>(weights_.size()); }  // W_total
   std::uint32_t paths() const { return static_cast<std::uint32_t>(weights_.size()); }
-  std::uint32_t batch_size() const { return batch_; }
 
  private:
   std::vector<double> weights_;  // 1 each at first

@@ -11,7 +11,7 @@ namespace alm::tuning {
 namespace {
 
 std::uint32_t packet_bytes_of(const topology::Cluster& cluster) {
-  return topology::payload_bytes(cluster.framing) - static_cast<std::uint32_t>(wire::kHeaderBytes);
+  return topology::payload_bytes(cluster.framing) - wire::kHeaderBytes;
 }
 
 OwnWaysWanted wanted_of(const topology::Cluster& cluster, std::span<const base::HostId> hosts) {

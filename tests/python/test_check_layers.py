@@ -74,6 +74,17 @@ def test_an_allowed_include_passes(name: str, include: str, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
+def test_an_arrow_that_nothing_uses_is_rejected(tmp_path: Path) -> None:
+    source = (ROOT / "tools/check_layers.py").read_text()
+    arrow = '"wire": {"topology"},'
+    assert '"wire": set(),' in source
+    tool = tmp_path / "check_layers.py"
+    tool.write_text(source.replace('"wire": set(),', arrow, 1))
+    done = subprocess.run([sys.executable, tool, ROOT], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nothing in wire includes topology" in done.stderr
+
+
 def test_a_long_file_is_warned_of_and_then_refused(tmp_path: Path) -> None:
     write(tmp_path, "base/long.cc", "int x;\n" * 550)
     done = check(tmp_path)

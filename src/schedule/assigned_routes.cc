@@ -1,4 +1,4 @@
-#include "plan/assigned_routes.h"
+#include "schedule/assigned_routes.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "schedule/spread_over_routes.h"
 
-namespace alm::plan {
+namespace alm::schedule {
 namespace {
 
 using Leaves = std::span<const std::uint32_t>;
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> spread(Leaves leaf_of, std::uint32_t routes,
   std::vector<schedule::LeafSend> sends;
   sends.reserve(blocks.size());
   for (const Block& block : blocks) sends.push_back({leaf_of[block.from], leaf_of[block.to]});
-  return schedule::spread_over_routes(sends, leaves_of(leaf_of), routes);
+  return spread_over_routes(sends, leaves_of(leaf_of), routes);
 }
 
 // Bytes by route, up from each leaf and down to each.
@@ -126,4 +126,4 @@ std::vector<std::uint8_t> assign_routes_to_blocks(std::span<const std::uint32_t>
   return out;
 }
 
-}  // namespace alm::plan
+}  // namespace alm::schedule

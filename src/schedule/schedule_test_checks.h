@@ -1,12 +1,29 @@
-#include "schedule/schedule_check.h"
+// For tests: whether schedules are valid, and how they load the uplinks.
+#pragma once
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.h"
 
 namespace alm::schedule {
 
-std::string check_valid(const Schedule& schedule) {
+// Ranks numbered leaf by leaf.
+inline Grouping grouping_of_leaves(std::span<const std::uint32_t> sizes) {
+  std::vector<std::vector<std::uint32_t>> leaf_of(1);
+  for (std::uint32_t leaf = 0; leaf < sizes.size(); ++leaf) {
+    leaf_of.front().insert(leaf_of.front().end(), sizes[leaf], leaf);
+  }
+  return Grouping::make(static_cast<std::uint32_t>(leaf_of.front().size()), leaf_of).value();
+}
+
+// The first thing that is wrong; empty: nothing.
+inline std::string check_valid(const Schedule& schedule) {
   const std::uint32_t p = schedule.ranks();
   std::vector<std::uint32_t> met(std::size_t{p} * p, 0);
   std::vector<std::uint32_t> received(p);
@@ -47,7 +64,7 @@ std::string check_valid(const Schedule& schedule) {
   return "";
 }
 
-std::uint32_t idle_ranks(const Schedule& schedule, std::uint32_t step) {
+inline std::uint32_t idle_ranks(const Schedule& schedule, std::uint32_t step) {
   std::uint32_t idle = 0;
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
     idle += schedule.send_to({rank}, step).valid() ? 0 : 1;
@@ -55,7 +72,8 @@ std::uint32_t idle_ranks(const Schedule& schedule, std::uint32_t step) {
   return idle;
 }
 
-std::vector<std::uint32_t> group_of_rank(const Grouping& grouping, std::size_t level) {
+// The group of a level each rank is in.
+inline std::vector<std::uint32_t> group_of_rank(const Grouping& grouping, std::size_t level) {
   std::vector<std::uint32_t> out(grouping.ranks());
   for (std::uint32_t group = 0; group < grouping.groups(level); ++group) {
     for (std::uint32_t i = grouping.begins(level)[group]; i < grouping.begins(level)[group + 1];
@@ -66,10 +84,13 @@ std::vector<std::uint32_t> group_of_rank(const Grouping& grouping, std::size_t l
   return out;
 }
 
-namespace {
+// Packets out of and into each group of a level in one step.
+struct Load {
+  std::vector<std::uint32_t> out, in;  // [group]
+};
 
-Load load_of(const Schedule& schedule, const std::vector<std::uint32_t>& group, std::size_t groups,
-             std::uint32_t step) {
+inline Load load_of(const Schedule& schedule, const std::vector<std::uint32_t>& group,
+                    std::size_t groups, std::uint32_t step) {
   Load load{std::vector<std::uint32_t>(groups, 0), std::vector<std::uint32_t>(groups, 0)};
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
     const base::Rank to = schedule.send_to({rank}, step);
@@ -80,15 +101,15 @@ Load load_of(const Schedule& schedule, const std::vector<std::uint32_t>& group, 
   return load;
 }
 
-}  // namespace
-
-Load uplink_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
-                 std::uint32_t step) {
+inline Load uplink_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
+                        std::uint32_t step) {
   return load_of(schedule, group_of_rank(grouping, level), grouping.groups(level), step);
 }
 
-std::vector<std::uint32_t> worst_loads(const Schedule& schedule, const Grouping& grouping,
-                                       std::size_t level, std::uint32_t window) {
+// The most packets that `window` consecutive steps put on each uplink of a level, in either
+// direction.
+inline std::vector<std::uint32_t> worst_loads(const Schedule& schedule, const Grouping& grouping,
+                                              std::size_t level, std::uint32_t window) {
   const std::vector<std::uint32_t> group = group_of_rank(grouping, level);
   const std::size_t groups = grouping.groups(level);
   std::vector<Load> loads;
@@ -111,8 +132,9 @@ std::vector<std::uint32_t> worst_loads(const Schedule& schedule, const Grouping&
   return worst;
 }
 
-std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping, std::size_t level,
-                         std::uint32_t window) {
+// The largest of these figures.
+inline std::uint32_t worst_load(const Schedule& schedule, const Grouping& grouping,
+                                std::size_t level, std::uint32_t window) {
   const std::vector<std::uint32_t> worst = worst_loads(schedule, grouping, level, window);
   return *std::max_element(worst.begin(), worst.end());
 }

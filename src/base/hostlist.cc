@@ -1,17 +1,26 @@
 // Slurm hostlist syntax. A number keeps at least the digits of its range's lower bound, so [08-11]
 // is 08 09 10 11 and [8-11] is 8 9 10 11.
+#include "base/hostlist.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "topology/cluster.h"
-
-namespace alm::topology {
+namespace alm::base {
 namespace {
 
 constexpr std::size_t kDigitsMax = 18;  // fits std::uint64_t
+// As of host names (RFC 1035): of a name, and between two of its dots.
+constexpr std::size_t kNameMax = 253, kLabelMax = 63;
+// So that a short list cannot ask for much memory: what the longest list of plain names has, twice.
+constexpr std::size_t kLettersMax = 2 * kLabelMax * kHostlistMax;
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  return std::string(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
+}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -24,7 +33,7 @@ std::optional<std::uint64_t> parse_number(std::string_view digits) {
 }
 
 // Appends the numbers of "0-3,7" to `out`.
-base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
+Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
   while (true) {
     const std::string_view range = ranges.substr(0, ranges.find(','));
     const std::size_t dash = range.find('-');
@@ -34,15 +43,15 @@ base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& ou
     const auto low = parse_number(low_text);
     const auto high = parse_number(high_text);
     if (!low || !high) {
-      return base::bad_input(fmt::format(
-          "`{}` inside brackets is not a range; expected numbers as in [0-7,9]", range));
+      return bad_input(fmt::format(
+          "`{}` inside brackets is not a range; expected numbers as in [0-7,9]", shown(range)));
     }
     if (*low > *high) {
-      return base::bad_input(
+      return bad_input(
           fmt::format("range `{}` runs backwards; expected the smaller number first", range));
     }
     if (*high - *low >= kHostlistMax - std::min(out.size(), kHostlistMax - 1)) {
-      return base::bad_input(
+      return bad_input(
           fmt::format("range `{}` is too long; expected at most {} names", range, kHostlistMax));
     }
     for (std::uint64_t value = *low; value <= *high; ++value) {
@@ -53,28 +62,49 @@ base::Status expand_ranges(std::string_view ranges, std::vector<std::string>& ou
   }
 }
 
+Error too_long() {
+  return bad_input(fmt::format("a name is too long; expected at most {} letters, {} between dots",
+                               kNameMax, kLabelMax));
+}
+
+bool has_long_label(std::string_view name) {
+  while (name.size() > kLabelMax) {
+    const std::size_t dot = name.find('.');
+    if (dot > kLabelMax) return true;
+    name.remove_prefix(dot + 1);
+  }
+  return false;
+}
+
+Error too_many() {
+  return bad_input(fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+}
+
 // One element between commas; several brackets give the product, the last one running fastest.
-base::Status expand_element(std::string_view element, std::vector<std::string>& out) {
+Status expand_element(std::string_view element, std::vector<std::string>& out,
+                      std::size_t& letters) {
   if (element.empty()) {
-    return base::bad_input("a name is empty; expected names separated by single commas");
+    return bad_input("a name is empty; expected names separated by single commas");
   }
   std::vector<std::string> names{""};
+  std::size_t longest = 0;
   while (!element.empty()) {
-    const std::size_t open = element.find_first_of("[]");
+    const std::size_t open = std::min(element.find_first_of("[]"), element.size());
+    if ((longest += open) > kNameMax) return too_long();
     for (std::string& name : names) name += element.substr(0, open);
-    if (open == std::string_view::npos) break;
+    if (open == element.size()) break;
     const std::size_t close = element.find_first_of("[]", open + 1);
     if (element[open] == ']' || close == std::string_view::npos || element[close] == '[') {
-      return base::bad_input("brackets do not match; expected names as in h[0-7]");
+      return bad_input("brackets do not match; expected names as in h[0-7]");
     }
     std::vector<std::string> numbers;
     if (auto status = expand_ranges(element.substr(open + 1, close - open - 1), numbers); !status) {
       return status;
     }
-    if (names.size() * numbers.size() > kHostlistMax) {
-      return base::bad_input(
-          fmt::format("too many names; expected at most {} in one list", kHostlistMax));
-    }
+    std::size_t most = 0;
+    for (const std::string& number : numbers) most = std::max(most, number.size());
+    if ((longest += most) > kNameMax) return too_long();
+    if (names.size() * numbers.size() > kHostlistMax) return too_many();
     std::vector<std::string> product;
     product.reserve(names.size() * numbers.size());
     for (const std::string& name : names) {
@@ -83,10 +113,13 @@ base::Status expand_element(std::string_view element, std::vector<std::string>& 
     names = std::move(product);
     element.remove_prefix(close + 1);
   }
-  if (out.size() + names.size() > kHostlistMax) {
-    return base::bad_input(
-        fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+  for (const std::string& name : names) letters += name.size();
+  if (out.size() + names.size() > kHostlistMax) return too_many();
+  if (letters > kLettersMax) {
+    return bad_input(
+        fmt::format("too long names; expected at most {} letters in one list", kLettersMax));
   }
+  if (std::any_of(names.begin(), names.end(), has_long_label)) return too_long();
   std::move(names.begin(), names.end(), std::back_inserter(out));
   return {};
 }
@@ -149,25 +182,22 @@ class Run {
 
 }  // namespace
 
-base::Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
   std::vector<std::string> names;
-  std::size_t begin = 0;
+  std::size_t begin = 0, letters = 0;
   bool bracket = false;
   for (std::size_t i = 0; i <= list.size(); ++i) {
     if (i < list.size()) {
       const char c = list[i];
       if (c == '[') bracket = true;
       if (c == ']') bracket = false;
-      if (static_cast<unsigned char>(c) <= ' ' || c == 127) {
-        return base::bad_input("a space or control character in a list of names; expected none");
+      if (c <= ' ' || c > '~') {
+        return bad_input("a list of names has letters that no name has; expected none");
       }
       if (c != ',' || bracket) continue;
     }
-    if (auto status = expand_element(list.substr(begin, i - begin), names); !status) {
-      constexpr std::size_t kShown = 60;
-      return base::bad_input(fmt::format("hostlist `{}{}`: {}", list.substr(0, kShown),
-                                         list.size() > kShown ? "..." : "",
-                                         status.error().message));
+    if (auto status = expand_element(list.substr(begin, i - begin), names, letters); !status) {
+      return bad_input(fmt::format("hostlist `{}`: {}", shown(list), status.error().message));
     }
     begin = i + 1;
   }
@@ -193,4 +223,4 @@ std::string compress_hostlist(std::span<const std::string> names) {
   return text;
 }
 
-}  // namespace alm::topology
+}  // namespace alm::base

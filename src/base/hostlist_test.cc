@@ -1,11 +1,11 @@
+#include "base/hostlist.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "topology/cluster.h"
-
-namespace alm::topology {
+namespace alm::base {
 namespace {
 
 using ::testing::ElementsAre;
@@ -59,12 +59,33 @@ TEST(Hostlist, RefusesWhatItCannotRead) {
                                       "h[0-65535,0-65535,1]",
                                       "h[0-511][0-511]",
                                       "h[0-99999999999999999999]",
-                                      "a]b["}) {
+                                      "a]b[",
+                                      "h\xc3\xb6"}) {
     const auto names = expand_hostlist(list);
     ASSERT_FALSE(names.ok()) << list;
     EXPECT_THAT(names.error().message, HasSubstr("expected")) << list;
   }
   EXPECT_EQ(expand("h[0-131071]").size(), kHostlistMax);
+}
+
+// In the size of the list none of these takes much: the first name alone would be a megabyte, and
+// there would be 131072 of them.
+TEST(Hostlist, RefusesWhatIsTooLong) {
+  const std::string letters(1 << 20, 'x');
+  const std::string label(64, 'x'), half(63, 'x');
+  std::string brackets = "h";
+  for (int i = 0; i < 1000; ++i) brackets += "[1]";
+  for (const std::string& list :
+       {letters + "[0-131071]", "h[0-131071]" + letters, letters, label, "a." + label + ".b",
+        half + "[10-11]", half + "." + half + "." + half + "." + half + ".x", brackets,
+        half + "." + half + "[0-65535],y[0-65535]." + half + "." + half}) {
+    const auto names = expand_hostlist(list);
+    ASSERT_FALSE(names.ok()) << list.substr(0, 80);
+    EXPECT_THAT(names.error().message, HasSubstr("expected at most")) << list.substr(0, 80);
+    EXPECT_LT(names.error().message.size(), 300u);
+  }
+  EXPECT_THAT(expand(half + "." + half), ElementsAre(half + "." + half));
+  EXPECT_EQ(expand(half.substr(6) + "[0-131071]").size(), kHostlistMax);
 }
 
 TEST(Hostlist, CompressesRunsAndKeepsOrder) {
@@ -94,4 +115,4 @@ TEST(Hostlist, ExpandUndoesCompress) {
 }
 
 }  // namespace
-}  // namespace alm::topology
+}  // namespace alm::base

@@ -1,7 +1,7 @@
 // Spreads the blocks of pairs of members over the equal routes between leaves, so that no route
 // carries more than it must. Pure: routes are numbers that mean the same to all leaves, such as
-// spines; assigned_paths.h and meeting/found_routes.h know which path number or five-tuple takes a
-// route.
+// spines; plan/assigned_paths.h and meeting/found_routes.h know which path number or five-tuple
+// takes a route.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "base/rounds.h"
 
-namespace alm::plan {
+namespace alm::schedule {
 
 // For a member whose leaf is not known; its blocks get kNoRoute.
 constexpr std::uint32_t kNoLeaf = UINT32_MAX;
@@ -33,4 +33,4 @@ std::vector<std::uint8_t> assign_routes_to_blocks(std::span<const std::uint32_t>
                                                   std::uint32_t routes,
                                                   std::span<const std::uint64_t> bytes);
 
-}  // namespace alm::plan
+}  // namespace alm::schedule

@@ -1,4 +1,4 @@
-#include "plan/assigned_routes.h"
+#include "schedule/assigned_routes.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-namespace alm::plan {
+namespace alm::schedule {
 namespace {
 
 constexpr std::uint32_t kMembers = 16, kRoutes = 4;
@@ -83,4 +83,4 @@ TEST(AssignedRoutes, AMemberOfNoKnownLeafHasNone) {
 }
 
 }  // namespace
-}  // namespace alm::plan
+}  // namespace alm::schedule
