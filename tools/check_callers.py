@@ -22,7 +22,9 @@ ALLOWED = {
     "banked": "a count of the receive clock: its test holds it against the paper's algorithm",
     "build_one_switch": "the smallest network, for the tests of twelve rooms",
     "eta": "the receive clock's other count",
+    "in_recovery": "what its tests hold against the RFCs",
     "rerouted": "when the simulator had new routes: its tests see nothing else of it",
+    "variation": "the second of the two estimates that RFC 6298 prints",
 }
 
 COMMENT_OR_TEXT = re.compile(

@@ -38,7 +38,7 @@ constexpr std::array<Deadly, 9> kDeadly{{{SIGTERM, "ended by SIGTERM", true},
 
 // Signal handlers reach nothing else.
 std::atomic<SummaryOutput*> at_signals{nullptr};
-std::array<struct sigaction, kDeadly.size()> before;
+std::array<struct sigaction, kDeadly.size()> actions;  // before ours
 std::array<char, kSummaryBytesMax> text;
 
 base::Nanos now() {
@@ -62,7 +62,7 @@ void handle(int number, siginfo_t* info, void*) {
   for (std::size_t i = 0; i < kDeadly.size(); ++i) {
     if (kDeadly[i].number != number) continue;
     if (auto* output = at_signals.exchange(nullptr)) output->say(kDeadly[i].end);
-    sigaction(number, &before[i], nullptr);
+    sigaction(number, &actions[i], nullptr);
     // An instruction that has failed fails again.
     const bool again = !kDeadly[i].goes_on && info->si_code > 0;
     if (!again) raise(number);
@@ -79,10 +79,10 @@ void install() {
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
   for (std::size_t i = 0; i < kDeadly.size(); ++i) {
-    if (sigaction(kDeadly[i].number, nullptr, &before[i]) != 0) continue;
-    const bool plain = (before[i].sa_flags & SA_SIGINFO) == 0;
-    if (plain && before[i].sa_handler == SIG_IGN) continue;
-    const bool ends = plain && before[i].sa_handler == SIG_DFL;
+    if (sigaction(kDeadly[i].number, nullptr, &actions[i]) != 0) continue;
+    const bool plain = (actions[i].sa_flags & SA_SIGINFO) == 0;
+    if (plain && actions[i].sa_handler == SIG_IGN) continue;
+    const bool ends = plain && actions[i].sa_handler == SIG_DFL;
     if (ends || !kDeadly[i].goes_on) sigaction(kDeadly[i].number, &ours, nullptr);
   }
 }
@@ -91,7 +91,7 @@ void uninstall() {
   for (std::size_t i = 0; i < kDeadly.size(); ++i) {
     struct sigaction present {};
     if (sigaction(kDeadly[i].number, nullptr, &present) == 0 && is_handled_by(present, &handle)) {
-      sigaction(kDeadly[i].number, &before[i], nullptr);
+      sigaction(kDeadly[i].number, &actions[i], nullptr);
     }
   }
 }

@@ -15,17 +15,17 @@ using base::Nanos;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr std::uint32_t kBytes = 1000;
+constexpr std::uint32_t kSegment = 1000;
 
-Config plain() {
+Config receiver_config() {
   Config out;
-  out.segment_bytes = kBytes;
+  out.segment_bytes = kSegment;
   out.quick_acks = 0;
   return out;
 }
 
-Segment data(std::uint32_t number, std::uint32_t bytes = kBytes) {
-  return {.begin = Position{number} * kBytes, .bytes = bytes};
+Segment data(std::uint32_t number, std::uint32_t bytes = kSegment) {
+  return {.begin = Position{number} * kSegment, .bytes = bytes};
 }
 
 Segment ack_of(Receiver& receiver) {
@@ -39,20 +39,20 @@ std::vector<Range> sacks_of(const Segment& ack) {
 }
 
 TEST(Receiver, EverySecondSegmentIsAcknowledgedAtOnce) {
-  const Config config = plain();
+  const Config config = receiver_config();
   Receiver receiver(config);
   receiver.take(data(0), 0);
   EXPECT_FALSE(receiver.due());
   EXPECT_EQ(receiver.deadline(), 40 * kMillisecond);
   receiver.take(data(1), kMillisecond);
   EXPECT_TRUE(receiver.due());
-  EXPECT_EQ(ack_of(receiver).ack, 2 * kBytes);
+  EXPECT_EQ(ack_of(receiver).ack, 2 * kSegment);
   EXPECT_FALSE(receiver.due());
   EXPECT_EQ(receiver.deadline(), kNever);
 }
 
 TEST(Receiver, ASingleSegmentIsAcknowledgedAfter40Ms) {
-  const Config config = plain();
+  const Config config = receiver_config();
   Receiver receiver(config);
   receiver.take(data(0, 300), 5 * kMillisecond);
   ASSERT_EQ(receiver.deadline(), 45 * kMillisecond);
@@ -62,7 +62,7 @@ TEST(Receiver, ASingleSegmentIsAcknowledgedAfter40Ms) {
 }
 
 TEST(Receiver, TheFirstSegmentsAreAcknowledgedAtOnceUntilDataGoBothWays) {
-  Config config = plain();
+  Config config = receiver_config();
   config.quick_acks = 16;
   Receiver receiver(config);
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -76,7 +76,7 @@ TEST(Receiver, TheFirstSegmentsAreAcknowledgedAtOnceUntilDataGoBothWays) {
 }
 
 TEST(Receiver, QuickAcknowledgementsEndAfter16AndComeBackAfterAPause) {
-  Config config = plain();
+  Config config = receiver_config();
   config.quick_acks = 16;
   Receiver receiver(config);
   Nanos now = 0;
@@ -92,7 +92,7 @@ TEST(Receiver, QuickAcknowledgementsEndAfter16AndComeBackAfterAPause) {
 }
 
 TEST(Receiver, AHoleIsToldAtOnceTheLatestFirst) {
-  const Config config = plain();
+  const Config config = receiver_config();
   Receiver receiver(config);
   receiver.take(data(0), 0);
   receiver.take(data(2), 0);
@@ -100,7 +100,7 @@ TEST(Receiver, AHoleIsToldAtOnceTheLatestFirst) {
   receiver.take(data(6), 0);
   EXPECT_TRUE(receiver.due());
   Segment ack = ack_of(receiver);
-  EXPECT_EQ(ack.ack, kBytes);
+  EXPECT_EQ(ack.ack, kSegment);
   EXPECT_THAT(sacks_of(ack), ElementsAre(Range{6000, 7000}, Range{4000, 5000}, Range{2000, 3000}));
   receiver.take(data(8), 0);  // three fit: the oldest is left out
   EXPECT_THAT(sacks_of(ack_of(receiver)),
@@ -111,19 +111,19 @@ TEST(Receiver, AHoleIsToldAtOnceTheLatestFirst) {
 }
 
 TEST(Receiver, AHoleThatIsFilledIsAcknowledgedAtOnce) {
-  const Config config = plain();
+  const Config config = receiver_config();
   Receiver receiver(config);
   receiver.take(data(1), 0);
   ack_of(receiver);
   receiver.take(data(0, 1000), 0);
   EXPECT_TRUE(receiver.due());
   const Segment ack = ack_of(receiver);
-  EXPECT_EQ(ack.ack, 2 * kBytes);
+  EXPECT_EQ(ack.ack, 2 * kSegment);
   EXPECT_THAT(sacks_of(ack), IsEmpty());
 }
 
 TEST(Receiver, WhatComesTwiceIsToldOnce) {
-  const Config config = plain();
+  const Config config = receiver_config();
   Receiver receiver(config);
   receiver.take(data(0), 0);
   receiver.take(data(1), 0);
@@ -138,7 +138,7 @@ TEST(Receiver, WhatComesTwiceIsToldOnce) {
 }
 
 TEST(Receiver, WithoutSackEachSegmentBeyondAHoleRepeatsTheAcknowledgement) {
-  Config config = plain();
+  Config config = receiver_config();
   config.sack = false;
   Receiver receiver(config);
   for (const std::uint32_t number : {1u, 2u, 3u}) receiver.take(data(number), 0);
@@ -150,7 +150,7 @@ TEST(Receiver, WithoutSackEachSegmentBeyondAHoleRepeatsTheAcknowledgement) {
 }
 
 TEST(Receiver, MarksAreEchoedUntilTheSenderHasReduced) {
-  Config config = plain();
+  Config config = receiver_config();
   config.ecn = true;
   Receiver receiver(config);
   Segment marked = data(0);
@@ -167,7 +167,7 @@ TEST(Receiver, MarksAreEchoedUntilTheSenderHasReduced) {
 
 // RFC 8257, 3.2: an acknowledgement covers marked segments or others, never both.
 TEST(Receiver, DctcpAcknowledgesWhereMarksChange) {
-  Config config = plain();
+  Config config = receiver_config();
   config.control = Control::kDctcp;
   Receiver receiver(config);
   receiver.take(data(0), 0);
@@ -177,11 +177,11 @@ TEST(Receiver, DctcpAcknowledgesWhereMarksChange) {
   receiver.take(marked, 0);
   ASSERT_TRUE(receiver.must_go_alone());
   const Segment before = ack_of(receiver);
-  EXPECT_EQ(before.ack, kBytes);
+  EXPECT_EQ(before.ack, kSegment);
   EXPECT_FALSE(before.echo);
   ASSERT_TRUE(receiver.due());
   const Segment after = ack_of(receiver);
-  EXPECT_EQ(after.ack, 2 * kBytes);
+  EXPECT_EQ(after.ack, 2 * kSegment);
   EXPECT_TRUE(after.echo);
 }
 

@@ -23,7 +23,7 @@ MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
 // What MPI_COMM_NULL_COPY_FN does; that one is a symbol of the library. A duplicate of a
 // communicator is another communicator: it gets a state of its own when it is used.
-int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+int copy_no_state(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
   return MPI_SUCCESS;
 }
@@ -56,7 +56,7 @@ int class_of(base::ErrorCode code, bool has_ulfm) {
 AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
                std::function<void()> before_abort)
     : api_(api), before_abort_(std::move(before_abort)), type_keyval_(make_type_keyval(api)) {
-  api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
+  api_.Comm_create_keyval(copy_no_state, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
   api_.Irecv(&never_byte_, 1, api_.byte, 0, 0, private_self_, &never_);
