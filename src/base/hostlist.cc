@@ -90,7 +90,8 @@ Status expand_element(std::string_view element, std::vector<std::string>& out,
   std::size_t longest = 0;
   while (!element.empty()) {
     const std::size_t open = std::min(element.find_first_of("[]"), element.size());
-    if ((longest += open) > kNameMax) return too_long();
+    longest += open;
+    if (longest > kNameMax) return too_long();
     for (std::string& name : names) name += element.substr(0, open);
     if (open == element.size()) break;
     const std::size_t close = element.find_first_of("[]", open + 1);
@@ -103,7 +104,8 @@ Status expand_element(std::string_view element, std::vector<std::string>& out,
     }
     std::size_t most = 0;
     for (const std::string& number : numbers) most = std::max(most, number.size());
-    if ((longest += most) > kNameMax) return too_long();
+    longest += most;
+    if (longest > kNameMax) return too_long();
     if (names.size() * numbers.size() > kHostlistMax) return too_many();
     std::vector<std::string> product;
     product.reserve(names.size() * numbers.size());
