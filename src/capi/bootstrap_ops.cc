@@ -1,31 +1,9 @@
 #include "capi/bootstrap_ops.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace alm::capi {
-namespace {}  // namespace
-
-int BootstrapOps::comm_size(job::CommHandle, int& size) const {
-  size = static_cast<int>(ranks_);
-  return job::kMpiSuccess;
-}
-
-int BootstrapOps::comm_rank(job::CommHandle, int& rank) const {
-  rank = static_cast<int>(self_);
-  return job::kMpiSuccess;
-}
-
-int BootstrapOps::is_intercommunicator(job::CommHandle, bool& inter) const {
-  inter = false;
-  return job::kMpiSuccess;
-}
-
-int BootstrapOps::is_within_world(job::CommHandle, bool& within) const {
-  within = true;
-  return job::kMpiSuccess;
-}
 
 // After a failure the ranks may no longer call alike: the program's function is left alone.
 int BootstrapOps::allgather(job::CommHandle, std::span<const std::byte> bytes,
@@ -60,19 +38,6 @@ int BootstrapOps::allreduce_min(job::CommHandle, std::span<std::uint64_t> values
   return job::kMpiSuccess;
 }
 
-// How long it takes is up to the program's function.
-base::Status BootstrapOps::barrier(job::CommHandle, base::Nanos, const std::function<void()>&) {
-  std::uint64_t nothing = 0;
-  if (allreduce_min(kComm, nothing) == job::kMpiSuccess) return {};
-  return base::io_error("the program's allgather failed");
-}
-
-void BootstrapOps::abort(job::CommHandle, int) { std::abort(); }
-
-int BootstrapOps::set_state(job::CommHandle, void*) { return job::kMpiSuccess; }
-
-void* BootstrapOps::state(job::CommHandle) { return nullptr; }
-
 void BootstrapOps::progress() {
   if (progress_) progress_();
 }
@@ -87,16 +52,6 @@ int BootstrapOps::pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std:
 int BootstrapOps::unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) {
   std::memcpy(buffer.base, in, buffer.bytes() * ranks);
   return job::kMpiSuccess;
-}
-
-base::Result<std::unique_ptr<job::PendingRequest>> BootstrapOps::make_request(
-    job::CommHandle, std::shared_ptr<const std::atomic<bool>>) {
-  return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
-}
-
-base::Result<std::unique_ptr<carrier::PointToPoint>> BootstrapOps::make_point_to_point(
-    job::CommHandle, job::RankName, double) {
-  return base::Error{base::ErrorCode::kUnsupported, "there is no MPI library"};
 }
 
 int BootstrapOps::raise(job::CommHandle, const base::Error& error) {

@@ -52,7 +52,6 @@ Exchange::Exchange(Settings settings)
     : settings_(std::move(settings)),
       ops_(settings_.ranks, settings_.self, settings_.allgather, settings_.progress),
       job_(ops_) {
-  job_.has_native = false;
   job_.rank = settings_.self;
 }
 

@@ -34,7 +34,7 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       report_(job, members_, ways_, courier_),
       trials_(job, comm, members_, ways_, report_),
       failure_(job, comm, members_, courier_),
-      queue_(job.ops, comm, dead_) {
+      queue_(job.mpi, comm, dead_) {
   members_.ranks = ranks;
   members_.self = self;
 }
@@ -139,7 +139,7 @@ base::Status Communicator::stage(courier::Staging& staging,
     return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
                                        call.bytes(), call.recv.bytes()));
   }
-  return packed(staging.begin(job_.ops, call, members_.ranks, members_.self));
+  return packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
@@ -147,7 +147,7 @@ job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Sta
   if (const auto done = courier_.alltoall(way, staged, call.bytes()); !done) {
     return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
-  return {staged.finish(job_.ops, call, members_.ranks), {}};
+  return {staged.finish(job_.bootstrap, call, members_.ranks), {}};
 }
 
 // --- MPI_Alltoallv, MPI_Alltoallw
@@ -168,7 +168,7 @@ int Communicator::exchange_blocks(const courier::BlockCall& call) {
 
 int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   const base::Nanos begin = io::monotonic_now();
-  const auto known = load_.learn(job_.ops, call, members_.self, courier_,
+  const auto known = load_.learn(job_.bootstrap, call, members_.self, courier_,
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
@@ -192,7 +192,7 @@ int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way wa
 
 base::Status Communicator::stage(courier::BlockStaging& staging,
                                  const courier::BlockCall& call) const {
-  return packed(staging.begin(job_.ops, call, members_.self));
+  return packed(staging.begin(job_.bootstrap, call, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
@@ -200,7 +200,7 @@ job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockS
   if (const auto done = courier_.alltoall_blocks(way, staged, counts_told); !done) {
     return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
-  return {staged.finish(job_.ops, call, members_.self), {}};
+  return {staged.finish(job_.bootstrap, call, members_.self), {}};
 }
 
 // --- Nonblocking
@@ -217,7 +217,7 @@ std::optional<int> Communicator::start(const courier::AlltoallCall& call,
 
 int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
                         job::RequestHandle& request) {
-  auto queued = std::make_shared<QueuedAlltoall>(job_.ops, call);
+  auto queued = std::make_shared<QueuedAlltoall>(*job_.mpi, call);
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
   }
@@ -240,7 +240,7 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
 }
 
 int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
-  auto queued = std::make_shared<QueuedBlocks>(job_.ops, call);
+  auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
   }
@@ -277,7 +277,7 @@ int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle&
 int Communicator::raise(const job::Outcome& outcome) {
   if (!outcome.failure.message.empty()) return failure_.raise();
   return outcome.code == job::kMpiSuccess ? job::kMpiSuccess
-                                          : job_.ops.raise_code(comm_, outcome.code);
+                                          : job_.bootstrap.raise_code(comm_, outcome.code);
 }
 
 int Communicator::withdraw(const char* function, const base::Error& error) {

@@ -54,8 +54,8 @@ class Communicator {
   std::optional<int> alltoall(const courier::AlltoallCall& call);
   std::optional<int> alltoall_blocks(const courier::BlockCall& call);
 
-  // Nonblocking: `request` completes when the exchange is over. Buffers must stay until then,
-  // datatypes need not.
+  // Nonblocking, with MPI alone: `request` completes when the exchange is over. Buffers must stay
+  // until then, datatypes need not.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
   // Waits for what has been started.

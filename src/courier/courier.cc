@@ -45,7 +45,7 @@ void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
   udp_group_ = std::make_unique<carrier::UdpGroup>(
       driver, std::move(peers), plan_with_paths(), std::move(plans), sets, std::move(shared),
       carrier::UdpGroup::Hooks{[this] {
-                                 job_.ops.progress();
+                                 job_.bootstrap.progress();
                                  end_with_host();
                                },
                                {[this](const std::string& text) { job_.log.warning(text); },
@@ -141,7 +141,7 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     node::Node::Settings settings;
     settings.peer_warning = job::peer_warning(job_.options);
     settings.peer_timeout = job::peer_timeout(job_.options);
-    settings.progress = [this] { job_.ops.progress(); };
+    settings.progress = [this] { job_.bootstrap.progress(); };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     settings.leaders_max = members_.leaders;
     if (udp_group_ && members_.leaders > 1) settings.loss = [this] { return udp_group_->loss(); };
@@ -158,7 +158,7 @@ void Courier::make_steps() {
   const auto& tuning = members_.tuning;
   const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
                      ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
-  if (!steps && (host_ || !ways::wants_trials(job_.options) || !job_.has_native)) return;
+  if (!steps && (host_ || !ways::wants_trials(job_.options) || job_.mpi == nullptr)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
   if (steps && assigns_routes()) {
@@ -181,7 +181,7 @@ std::uint64_t Courier::phases_bytes_max() const {
 }
 
 base::Status Courier::open_messages() {
-  auto made = job_.ops.make_point_to_point(
+  auto made = job_.mpi->make_point_to_point(
       comm_, [this](std::uint32_t rank) { return members_.name_of(rank); },
       job_.options.time_scale);
   if (!made) return made.error();
@@ -319,7 +319,7 @@ base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& stage
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {
-    if (auto differ = compare_sizes(job_.ops, comm_, members_, sends, expects)) {
+    if (auto differ = compare_sizes(job_.bootstrap, comm_, members_, sends, expects)) {
       if (!differ->known_to_all) tell_others(differ->error);
       return std::move(differ->error);
     }

@@ -51,7 +51,7 @@ class Courier {
   // The largest blocks that combining plans take; larger ones go through the memory of a host in
   // pieces.
   std::uint64_t phases_bytes_max() const;
-  // Collective over the communicator. It may fail on some ranks only.
+  // Collective over the communicator, with MPI alone. It may fail on some ranks only.
   base::Status open_messages();
   void drop_messages() { messages_.reset(); }
   bool has_messages() const { return messages_ != nullptr; }
