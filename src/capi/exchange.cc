@@ -58,7 +58,7 @@ Exchange::Exchange(Settings settings)
 // A rank may still miss what this one has sent last.
 Exchange::~Exchange() {
   if (!communicator_) return;
-  if (ready_ && !communicator_->failed()) {
+  if (ready_ && !communicator_->failure().happened()) {
     if (const auto driver = job_.driver()) {
       const double times = job_.options.time_scale;
       const auto patience =
@@ -190,7 +190,7 @@ int Exchange::outcome(const char* name, std::optional<int> code) {
   constexpr std::string_view kPrefix = "allemande: ";
   std::string text = ops_.raised();
   if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
-  return fail(code_of(communicator_->failure_code()), std::move(text));
+  return fail(code_of(communicator_->failure().error().code), std::move(text));
 }
 
 int Exchange::not_ready(const char* name) {

@@ -75,7 +75,7 @@ void Communicator::pass_through(std::string reason) {
 std::optional<int> Communicator::alltoall(const courier::AlltoallCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
   // Nothing for the library either; but others may have something for this rank.
   if (call.bytes() == 0) {
@@ -121,7 +121,7 @@ int Communicator::by_library(const std::function<int()>& native) {
 // A call that ends with an error on this rank alone counts as well: the others go on with the
 // trial.
 int Communicator::note_time(const char* function, Tried& tried, base::Nanos begin, int code) {
-  if (failed()) return code;
+  if (failure_.happened()) return code;
   const auto noted = trials_.took(tried, io::monotonic_now() - begin);
   return noted ? code : withdraw(function, noted.error());
 }
@@ -155,7 +155,7 @@ job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Sta
 std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return exchange_blocks(call); });
@@ -208,7 +208,7 @@ job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockS
 std::optional<int> Communicator::start(const courier::AlltoallCall& call,
                                        job::RequestHandle& request) {
   if (!accelerates()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
   courier_.begin_call(call.name);
   if (!way) return std::nullopt;
@@ -234,7 +234,7 @@ int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
 std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
                                               job::RequestHandle& request) {
   if (!accelerates() || !courier_.has_udp()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return queue(call, request); });
 }
@@ -259,7 +259,7 @@ template <class Carry>
 int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle& request) {
   const auto added = queue_.add(
       [this, function, carry]() -> job::Outcome {
-        if (failed()) return {job::kMpiSuccess, failure_.error()};
+        if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
         try {
           return carry();
         } catch (const std::exception& thrown) {
@@ -295,7 +295,7 @@ int Communicator::or_withdraw(const char* function, const std::function<int()>& 
 }
 
 void Communicator::raise_late_failure() {
-  if (!accelerates() || failed() || dead()) return;
+  if (!accelerates() || failure_.happened() || dead()) return;
   if (const auto late = courier_.late_failure(); !late) {
     failure_.give_up("MPI_Alltoallv", late.error());
     static_cast<void>(failure_.raise());  // MPI_Finalize goes on
@@ -304,7 +304,7 @@ void Communicator::raise_late_failure() {
 
 void Communicator::close() {
   queue_.end();
-  if (!failed()) trials_.record();
+  if (!failure_.happened()) trials_.record();
   open_ = false;
   courier_.close();
   staging_->release();

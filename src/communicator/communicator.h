@@ -71,8 +71,7 @@ class Communicator {
   void raise_late_failure();
   // Also true of a communicator that has failed: its calls raise the error.
   bool accelerates() const { return open_; }
-  bool failed() const { return failure_.happened(); }
-  base::ErrorCode failure_code() const { return failure_.error().code; }  // when failed()
+  const courier::Failure& failure() const { return failure_; }
   // What prevents UDP, equal on all ranks; empty: nothing.
   const std::string& obstacle() const { return obstacle_; }
   // The counters of UDP, until close().
