@@ -14,7 +14,7 @@
 
 namespace alm::capi {
 
-class BootstrapOps final : public job::Bootstrap {
+class AllgatherBootstrap final : public job::Bootstrap {
  public:
   // See alm_allgather_fn.
   using Allgather = std::function<int(const void* mine, std::size_t bytes, void* all)>;
@@ -23,7 +23,8 @@ class BootstrapOps final : public job::Bootstrap {
   static constexpr job::CommHandle kComm = 1;
   static constexpr int kFailed = 1;  // what raise() returns
 
-  BootstrapOps(std::uint32_t ranks, std::uint32_t self, Allgather allgather, Progress progress)
+  AllgatherBootstrap(std::uint32_t ranks, std::uint32_t self, Allgather allgather,
+                     Progress progress)
       : ranks_(ranks),
         self_(self),
         allgather_(std::move(allgather)),
