@@ -5,7 +5,7 @@
 // bytes / rate, what has not started yet counts against the queue, and the arrival at the next hop
 // is scheduled at once (simulator.cc). Where it depends on other packets (input buffers,
 // back-pressure, modules shared by two directions, blocked ports), packets wait in fifos that ask
-// for a port and are served when it is free, with up to three events per hop (fifo.cc).
+// for a port and are served when it is free, with up to three events per hop (fifos.cc).
 //
 // Hosts are pulled: whenever its link takes a packet, a host's program is asked for one.
 //
