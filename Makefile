@@ -139,8 +139,8 @@ ctest = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 # measure a network, which takes processors that nothing else uses: they run before the others.
 pytest := $(python) -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 # What handles bytes from outside or runs threads; `make test-asan` takes everything.
-ASAN_FOLDERS := src/base src/wire src/transport src/transport/io src/emulate tests/swarm
-ASAN_TESTS := ^(base|wire|transport|io|emulate|swarm)_
+ASAN_FOLDERS := src/base src/wire src/clocks src/paths src/transport src/transport/io src/messages src/emulate tests/swarm
+ASAN_TESTS := ^(base|wire|clocks|paths|transport|io|messages|emulate|swarm)_
 
 .PHONY: test-fast
 test-fast: build ## the quick tests (under 4 minutes)

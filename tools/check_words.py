@@ -75,7 +75,10 @@ WORDS = (
         "step",
         rf"(?<![\"`]){part('step')}",
         (
-            *(f"src/{room}/" for room in ("base", "bindings", "carrier", "model", "plan")),
+            *(
+                f"src/{room}/"
+                for room in ("base", "bindings", "carrier", "clocks", "model", "plan")
+            ),
             *(f"src/{room}/" for room in ("routing", "schedule", "sim", "topology", "transport")),
             *EXCHANGING,
             "src/tuning/",

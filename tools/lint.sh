@@ -55,6 +55,7 @@ else
   check options tools/make_options.py --check
   check layers tools/check_layers.py
   check words tools/check_words.py
+  check callers tools/check_callers.py
   check clang-tidy tools/clang_tidy.py
 fi
 

@@ -23,12 +23,6 @@ class Host:
         """How many it has."""
 
     @property
-    def addresses(self) -> list[str]:
-        """
-        One for each link, or for the first alone if the file says nothing of the others.
-        """
-
-    @property
     def interfaces(self) -> list[str]:
         """
         One for each link, or for the first alone if the file says nothing of the others.
@@ -159,13 +153,6 @@ class Price:
         """What connects one host."""
 
     @property
-    def switch_box(self) -> float:
-        """A box of switches_per_box switches."""
-
-    @property
-    def switches_per_box(self) -> int: ...
-
-    @property
     def link(self) -> float:
         """One cable."""
 
@@ -243,9 +230,6 @@ class Cluster:
         The least time an exchange takes in which rank r, on hosts[r], sends matrix[r][s] bytes to rank s. Several ranks may share a host.
         """
 
-    def traffic_limits(self, hosts: Sequence[str] | None, matrix: Sequence[Sequence[int]]) -> list[LevelLimit]:
-        """The same for each level of directed links."""
-
     def bound_seconds(self, hosts: Sequence[str] | None, bytes: int, combines: bool = False) -> float:
         """
         As limit_seconds, with the least times before and after each link: for small blocks too.
@@ -269,14 +253,9 @@ class Cluster:
     def cost(self) -> Cost | None:
         """What its parts cost together, where the file says so."""
 
-    def hierarchy(self) -> list[list[int]]:
-        """
-        hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the leaf switch. Raises BadInput if the switches form no tree.
-        """
-
     def schedule_hierarchy(self) -> list[list[int]]:
         """
-        The same for any cluster: the leaf switches alone where the switches form no tree.
+        schedule_hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the leaf switch, and the only level where the switches form no tree.
         """
 
     def root_switch(self) -> str:
@@ -418,7 +397,7 @@ class Plan:
 
 def make_plan(ranks: int, rank: int, algorithm: str = 'sync-shuffle', permutation: str = 'balanced', contention_aware: bool = True, omega: int = 0, group_of: Sequence[Sequence[int]] = [], site_of: Sequence[int] = []) -> Plan:
     """
-    The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.hierarchy() gives it; empty: one switch. site_of[r]: the site of rank r, which local-group, coordinator and multi-site need.
+    The plan of one rank. group_of[l][r]: the group rank r is in at level l, as Cluster.schedule_hierarchy() gives it; empty: one switch. site_of[r]: the site of rank r, which local-group, coordinator and multi-site need.
     """
 
 class Profile:
@@ -502,28 +481,8 @@ class Demand:
         """The least time the links allow for each phase."""
 
     @property
-    def rounds_s(self) -> float:
-        """The same for each round: never less."""
-
-    @property
-    def fills_s(self) -> float:
-        """The last packet's time after its host, for each phase."""
-
-    @property
     def turns_s(self) -> float:
-        """The same, for each round."""
-
-    @property
-    def distance_s(self) -> float:
-        """The latencies of links in turns_s."""
-
-    @property
-    def steps_s(self) -> float:
-        """links_s, with the steps of shuffles one by one."""
-
-    @property
-    def pace_s(self) -> float:
-        """What the window allows."""
+        """For each round: the last packet's time after its host."""
 
     @property
     def work_s(self) -> float:
@@ -603,11 +562,6 @@ class Routes:
         The ports that a packet passes, as `leaf0 -> spine1`; `path_number` is the LID offset, the entropy or the number of the message, as the rule has it.
         """
 
-    def circle(self) -> list[str]:
-        """
-        Ports that can wait for each other in a circle where switches hold back; empty: none.
-        """
-
     def lid_tables(self) -> list[list[int]]:
         """
         For each switch and each number of each host, the port that leads there, from 1 on in the order of the switch's links; 0: none. Rows are empty unless the rule is lid.
@@ -639,8 +593,6 @@ ALM_ERROR_ARGUMENT: int = 1
 
 ALM_ERROR_CONFIG: int = 2
 
-ALM_ERROR_BOOTSTRAP: int = 3
-
 ALM_ERROR_UNAVAILABLE: int = 4
 
 ALM_ERROR_PEER_LOST: int = 5
@@ -648,8 +600,6 @@ ALM_ERROR_PEER_LOST: int = 5
 ALM_ERROR_MISMATCH: int = 6
 
 ALM_ERROR_BUSY: int = 7
-
-ALM_ERROR_SYSTEM: int = 8
 
 class Exchange:
     """An exchange among the processes `allgather` reaches."""

@@ -21,8 +21,6 @@ struct StrongId {
 
 using Rank = StrongId<struct RankTag>;    // a process in one exchange, 0..p-1
 using HostId = StrongId<struct HostTag>;  // a host of a cluster file, in file order
-using SwitchId = StrongId<struct SwitchTag>;
-using LinkId = StrongId<struct LinkTag>;
 
 }  // namespace alm::base
 

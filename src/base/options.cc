@@ -153,7 +153,7 @@ Status set_option(Options& options, const OptionInfo& info, std::string_view whe
   if (info.key == #name) return assign(info, where, text, options.name);
 #include "base/options.def"
 #undef ALM_OPTION
-  assert(false && "option_table() and options.def are the same list");
+  assert(false && "kTable and options.def are the same list");
   return {};
 }
 
@@ -251,8 +251,6 @@ std::string OptionInfo::environment_name() const {
   for (const char c : key) name += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return name;
 }
-
-std::span<const OptionInfo> option_table() { return kTable; }
 
 Environment process_environment() {
   Environment environment;

@@ -36,9 +36,6 @@ struct OptionInfo {
   std::string environment_name() const;  // ALLEMANDE_<KEY>
 };
 
-// Every option, in the order of options.def.
-std::span<const OptionInfo> option_table();
-
 struct Options {
 #define ALM_OPTION(name, kind, default_text, valid, scope, help) option_kind::kind name{};
 #include "base/options.def"

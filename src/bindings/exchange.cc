@@ -213,12 +213,10 @@ void bind_exchange(nb::module_& m) {
   m.attr("ALM_OK") = static_cast<int>(ALM_OK);
   m.attr("ALM_ERROR_ARGUMENT") = static_cast<int>(ALM_ERROR_ARGUMENT);
   m.attr("ALM_ERROR_CONFIG") = static_cast<int>(ALM_ERROR_CONFIG);
-  m.attr("ALM_ERROR_BOOTSTRAP") = static_cast<int>(ALM_ERROR_BOOTSTRAP);
   m.attr("ALM_ERROR_UNAVAILABLE") = static_cast<int>(ALM_ERROR_UNAVAILABLE);
   m.attr("ALM_ERROR_PEER_LOST") = static_cast<int>(ALM_ERROR_PEER_LOST);
   m.attr("ALM_ERROR_MISMATCH") = static_cast<int>(ALM_ERROR_MISMATCH);
   m.attr("ALM_ERROR_BUSY") = static_cast<int>(ALM_ERROR_BUSY);
-  m.attr("ALM_ERROR_SYSTEM") = static_cast<int>(ALM_ERROR_SYSTEM);
 
   nb::class_<PyExchange>(m, "Exchange", "An exchange among the processes `allgather` reaches.")
       .def(

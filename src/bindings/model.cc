@@ -22,6 +22,7 @@
 #include "plan/exchange_shape.h"
 #include "plan/multi_site.h"
 #include "plan/tune.h"
+#include "wire/header.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -58,9 +59,6 @@ class PyPredictor {
   model::Predictor predictor_;
 };
 
-// What our packets carry beside UDP's header.
-constexpr std::uint32_t kHeaderBytes = 24;
-
 model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
                      const ExchangeShape& shape, std::uint64_t bytes) {
   const auto hosts = participants(cluster, members);
@@ -69,7 +67,7 @@ model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
         fmt::format("the shape is of {} ranks; expected one of {}, as many as there are hosts",
                     shape.ranks, hosts.size()))};
   }
-  return model::demand_of(shape, model::LinkBound(cluster, hosts, kHeaderBytes), bytes);
+  return model::demand_of(shape, model::LinkBound(cluster, hosts, wire::kHeaderBytes), bytes);
 }
 
 // A way of ours: how it is named on the command line, and its shape.
@@ -131,7 +129,7 @@ std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& 
     request.algorithm = algorithm;
     plans.push_back(value_or_raise(plan::make_plan(request)));
   }
-  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - kHeaderBytes;
+  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - wire::kHeaderBytes;
   for (auto& plan : plan::combining_plans(ranks, {0}, leaf_of, payload)) {
     plans.push_back(std::move(plan));
   }
@@ -159,7 +157,7 @@ std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& 
 // Between sites: that which is expected to take least, of those that `auto` chooses from.
 std::string usual_between_sites(const topology::Cluster& cluster, const HostNames& members,
                                 std::uint64_t bytes) {
-  const model::LinkBound links(cluster, participants(cluster, members), kHeaderBytes);
+  const model::LinkBound links(cluster, participants(cluster, members), wire::kHeaderBytes);
   std::string best;
   double least = 0;
   for (const OwnWay& way : own_ways(cluster, members)) {
@@ -184,7 +182,7 @@ std::string usual_way(const topology::Cluster& cluster, const HostNames& members
   if (!sites_of(cluster, hosts).empty()) return usual_between_sites(cluster, members, bytes);
   const plan::LeafOf leaf_of = leaves_of(cluster, hosts);
   const auto ranks = static_cast<std::uint32_t>(hosts.size());
-  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - kHeaderBytes;
+  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - wire::kHeaderBytes;
   const auto combining = plan::combining_plans(ranks, {0}, leaf_of, payload);
   if (const auto chosen = plan::choose_combining(combining, bytes, payload)) {
     return "udp " + combining[*chosen].identity;
@@ -253,12 +251,7 @@ void bind_model(nb::module_& m) {
   bind_two_sites(m);
   nb::class_<Demand>(m, "Demand", "What a shape asks of the idle network, in seconds.")
       .def_ro("links_s", &Demand::links_s, "The least time the links allow for each phase.")
-      .def_ro("rounds_s", &Demand::rounds_s, "The same for each round: never less.")
-      .def_ro("fills_s", &Demand::fills_s, "The last packet's time after its host, for each phase.")
-      .def_ro("turns_s", &Demand::turns_s, "The same, for each round.")
-      .def_ro("distance_s", &Demand::distance_s, "The latencies of links in turns_s.")
-      .def_ro("steps_s", &Demand::steps_s, "links_s, with the steps of shuffles one by one.")
-      .def_ro("pace_s", &Demand::pace_s, "What the window allows.")
+      .def_ro("turns_s", &Demand::turns_s, "For each round: the last packet's time after its host.")
       .def_prop_ro("work_s", &Demand::work_s, "What the links do, at that pace and in those steps.")
       .def_ro("packets", &Demand::packets, "Those of the rank that sends most.")
       .def_ro("rounds", &Demand::rounds);

@@ -143,7 +143,8 @@ void bind_plan(nb::module_& m) {
         "permutation"_a = "balanced", "contention_aware"_a = true, "omega"_a = 0,
         "group_of"_a = std::vector<Ranks>(), "site_of"_a = Ranks(),
         "The plan of one rank. group_of[l][r]: the group rank r is in at level l, as "
-        "Cluster.hierarchy() gives it; empty: one switch. site_of[r]: the site of rank r, which "
+        "Cluster.schedule_hierarchy() gives it; empty: one switch. site_of[r]: the site of rank r, "
+        "which "
         "local-group, coordinator and multi-site need.");
 }
 

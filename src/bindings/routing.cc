@@ -82,10 +82,6 @@ void bind_routing(nb::module_& m) {
       .def("path", path, "from_"_a, "to"_a, "path_number"_a = 0,
            "The ports that a packet passes, as `leaf0 -> spine1`; `path_number` is the LID offset, "
            "the entropy or the number of the message, as the rule has it.")
-      .def(
-          "circle",
-          [](const NamedRoutes& self) { return self.names(self.routes.circle(self.cluster)); },
-          "Ports that can wait for each other in a circle where switches hold back; empty: none.")
       .def("lid_tables", lid_tables,
            "For each switch and each number of each host, the port that leads there, from 1 on in "
            "the "

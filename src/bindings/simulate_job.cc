@@ -81,13 +81,12 @@ void add_steps(plan::Plan& of_host, std::uint32_t host, const std::vector<std::u
                double limit_seconds) {
   constexpr double kNanos = 1e9;
   const double steps = limit_seconds * kNanos / static_cast<double>(config.packet_time);
-  auto made = plan::make_uneven(
-      {.ranks = static_cast<std::uint32_t>(options.hosts.size()),
-       .self = {host},
-       .bytes = of_hosts,
-       .packet_bytes = config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
-       .grain_packets = config.grain_packets,
-       .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
+  auto made = plan::make_uneven({.ranks = static_cast<std::uint32_t>(options.hosts.size()),
+                                 .self = {host},
+                                 .bytes = of_hosts,
+                                 .packet_bytes = config.datagram_bytes - wire::kHeaderBytes,
+                                 .grain_packets = config.grain_packets,
+                                 .link_steps = static_cast<std::uint64_t>(std::ceil(steps))});
   plan::set_steps(of_host, made);
 }
 
@@ -151,9 +150,8 @@ Job::Job(const SimulateOptions& asked, const Cluster& cluster)
   for (const std::uint32_t host : placement.host_of) host_of.push_back(options.hosts[host]);
   const std::uint64_t of_pair = options.size * options.ranks_per_host * options.ranks_per_host;
   together = options.algorithm == plan::Algorithm::kMultiSite && options.stages.empty() &&
-             of_pair <= plan::combined_bytes_max(
-                            request_of(options, leaf_of, 0),
-                            config.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes));
+             of_pair <= plan::combined_bytes_max(request_of(options, leaf_of, 0),
+                                                 config.datagram_bytes - wire::kHeaderBytes);
   const auto made = value_or_raise(plan::make_plan(plan_request(0)));
   if (std::any_of(made.phases.begin(), made.phases.end(),
                   [](const auto& phase) { return phase.reach == plan::Reach::kFar; })) {

@@ -7,7 +7,7 @@
 #include "bindings/option_reader.h"
 #include "bindings/simulate_network.h"
 #include "bindings/simulate_traffic.h"
-#include "transport/message_turns.h"
+#include "messages/turns.h"
 
 namespace nb = nanobind;
 
@@ -35,10 +35,9 @@ void read_paths(Reader& reader, SimulateOptions& out) {
   constexpr std::uint64_t kMost = wire::kPathsMax;
   out.config.paths = static_cast<std::uint32_t>(reader.count("paths", 1, 1, kMost));
   out.config.path_rule =
-      value_or_raise(transport::parse_path_rule(reader.text("path_policy", "least-loaded")));
+      value_or_raise(paths::parse_path_rule(reader.text("path_policy", "least-loaded")));
   out.config.path_batch = static_cast<std::uint32_t>(reader.count("path_batch", 0, 0, kMost));
-  if (const auto checked = transport::check_paths(out.config.paths, out.config.path_batch);
-      !checked) {
+  if (const auto checked = paths::check_paths(out.config.paths, out.config.path_batch); !checked) {
     refuse("options: " + checked.error().message);
   }
   if (out.config.paths > 1 && out.config.reliability == transport::Reliability::kGoBackN) {
@@ -85,9 +84,9 @@ void read_messages(Reader& reader, SimulateOptions& out) {
   const std::string transport = reader.text("transport", "udp");
   const bool direct = out.algorithm == plan::Algorithm::kDirect;
   harness::MessageFlow flow;
-  flow.outstanding = reader.count32("outstanding", direct ? 0 : transport::MessageTurns::kFew);
+  flow.outstanding = reader.count32("outstanding", direct ? 0 : messages::MessageTurns::kFew);
   flow.chunk_bytes =
-      reader.count("chunk_bytes", direct ? 0 : transport::MessageTurns::kChunkBytes, 0, kSizeMax);
+      reader.count("chunk_bytes", direct ? 0 : messages::MessageTurns::kChunkBytes, 0, kSizeMax);
   flow.by_turns = reader.flag("by_turns", false);
   harness::StripedFlow striped;
   striped.post = reader.time("post_ns", sim::kPicosPerNano);

@@ -38,7 +38,7 @@ std::vector<std::vector<base::PeerId>> sends_by_stage(const SimulateOptions& opt
 }  // namespace
 
 bool assigns_paths(const SimulateOptions& options) {
-  return options.config.paths > 1 && options.config.path_rule == transport::PathRule::kAssigned;
+  return options.config.paths > 1 && options.config.path_rule == paths::PathRule::kAssigned;
 }
 
 void check_paths(const SimulateOptions& options, const topology::Cluster& cluster) {

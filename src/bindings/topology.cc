@@ -7,6 +7,7 @@
 
 #include <unordered_map>
 
+#include "base/hostlist.h"
 #include "bindings/bindings.h"
 #include "topology/bound.h"
 #include "topology/cluster.h"
@@ -36,7 +37,7 @@ std::vector<base::HostId> participants(const Cluster& cluster, const HostNames& 
       for (const topology::Host& host : cluster.hosts) valid.push_back(host.name);
       throw RaisedError{
           base::bad_input(fmt::format("cluster `{}` has no host `{}`; expected {}", cluster.name,
-                                      name, topology::compress_hostlist(valid)))};
+                                      name, base::compress_hostlist(valid)))};
     }
     out.push_back({found->second});
   }
@@ -118,14 +119,6 @@ void bind_cluster_parts(nb::module_& m) {
       .def_ro("interface", &Host::interface, "Empty if the route to the peers decides.")
       .def_ro("links", &Host::links, "How many it has.")
       .def_prop_ro(
-          "addresses",
-          [](const Host& host) {
-            std::vector<std::string> out{host.address};
-            for (const Host::Nic& nic : host.further) out.push_back(nic.address);
-            return out;
-          },
-          "One for each link, or for the first alone if the file says nothing of the others.")
-      .def_prop_ro(
           "interfaces",
           [](const Host& host) {
             std::vector<std::string> out{host.interface};
@@ -200,8 +193,6 @@ void bind_price(nb::module_& m) {
   nb::class_<Price>(m, "Price", "The [price] of a cluster file.")
       .def_ro("currency", &Price::currency)
       .def_ro("host", &Price::host, "What connects one host.")
-      .def_ro("switch_box", &Price::switch_box, "A box of switches_per_box switches.")
-      .def_ro("switches_per_box", &Price::switches_per_box)
       .def_ro("link", &Price::link, "One cable.");
   nb::class_<Cost>(m, "Cost", "What a cluster's parts cost.")
       .def_ro("hosts", &Cost::hosts)
@@ -277,17 +268,6 @@ void bind_cluster(nb::module_& m) {
           "The least time an exchange takes in which rank r, on hosts[r], sends matrix[r][s] bytes "
           "to rank s. Several ranks may share a host.")
       .def(
-          "traffic_limits",
-          [](const Cluster& c, const HostNames& hosts, const nb::object& matrix) {
-            const auto ranks = participants(c, hosts);
-            return topology::traffic_limits(c, ranks, read_traffic(matrix, ranks.size(), "matrix"));
-          },
-          "hosts"_a.none(), "matrix"_a,
-          nb::sig("def traffic_limits(self, hosts: collections.abc.Sequence[str] | None, "
-                  "matrix: collections.abc.Sequence[collections.abc.Sequence[int]]) -> "
-                  "list[LevelLimit]"),
-          "The same for each level of directed links.")
-      .def(
           "bound_seconds",
           [](const Cluster& c, const HostNames& hosts, std::uint64_t bytes, bool combines) {
             return topology::alltoall_bound_seconds(c, participants(c, hosts), bytes,
@@ -335,14 +315,10 @@ void bind_cluster(nb::module_& m) {
           "What its parts cost, where the file says so.")
       .def("cost", topology::cost, "What its parts cost together, where the file says so.")
       .def(
-          "hierarchy",
-          [](const Cluster& c) { return value_or_raise(topology::hierarchy(c)).level; },
-          "hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is the "
-          "leaf switch. Raises BadInput if the switches form no tree.")
-      .def(
           "schedule_hierarchy",
           [](const Cluster& c) { return topology::schedule_hierarchy(c).level; },
-          "The same for any cluster: the leaf switches alone where the switches form no tree.")
+          "schedule_hierarchy()[l][h]: index of the group host h belongs to at level l; level 0 is "
+          "the leaf switch, and the only level where the switches form no tree.")
       .def(
           "root_switch", [](const Cluster& c) { return c.node_name(topology::root_switch(c)); },
           "Name of the switch in the middle, from which the tree hangs.")
@@ -380,11 +356,11 @@ void bind_topology(nb::module_& m) {
   m.def("generated_forms", topology::generated_forms, "The grammar of generated names.");
   m.def(
       "expand_hostlist",
-      [](std::string_view list) { return value_or_raise(topology::expand_hostlist(list)); },
-      "list"_a, "h[0-2],x -> h0 h1 h2 x (Slurm syntax).");
+      [](std::string_view list) { return value_or_raise(base::expand_hostlist(list)); }, "list"_a,
+      "h[0-2],x -> h0 h1 h2 x (Slurm syntax).");
   m.def(
       "compress_hostlist",
-      [](const std::vector<std::string>& names) { return topology::compress_hostlist(names); },
+      [](const std::vector<std::string>& names) { return base::compress_hostlist(names); },
       "names"_a, "h0 h1 h2 x -> h[0-2],x; keeps the order.");
 }
 

@@ -72,8 +72,8 @@ class MessagePhases final : public execute::Carrier {
   PointToPoint& messages_;
   const plan::Plan& plan_;
   std::vector<std::size_t> strands_;
-  std::vector<io::MessageFlow> flows_;  // by phase
-  std::vector<ByRank> by_rank_;         // by phase
+  std::vector<messages::MessageFlow> flows_;  // by phase
+  std::vector<ByRank> by_rank_;               // by phase
 };
 
 }  // namespace
@@ -83,7 +83,7 @@ MessageGroup::PreparedPlan::PreparedPlan(PointToPoint& messages, plan::Plan plan
     : execution(std::move(plan)),
       carrier(std::make_unique<MessagePhases>(messages, execution.plan(), flow_of)) {}
 
-io::MessageFlow MessageGroup::few_at_a_time(const plan::Phase& /*phase*/) {
+messages::MessageFlow MessageGroup::few_at_a_time(const plan::Phase& /*phase*/) {
   return PointToPoint::kFew;
 }
 
@@ -119,7 +119,7 @@ MessageGroup::PreparedPlan& MessageGroup::prepared(plan::MessageOrder order) {
     const std::uint32_t sends = order == plan::MessageOrder::kAll ? ranks : PointToPoint::kFew;
     made = std::make_unique<PreparedPlan>(
         *messages_, plan::plan_of(order, ranks, plan().self),
-        [sends](const plan::Phase&) { return io::MessageFlow(sends); });
+        [sends](const plan::Phase&) { return messages::MessageFlow(sends); });
   }
   return *made;
 }

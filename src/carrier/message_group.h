@@ -18,7 +18,7 @@ namespace alm::carrier {
 
 class MessageGroup {
  public:
-  using FlowOf = std::function<io::MessageFlow(const plan::Phase&)>;
+  using FlowOf = std::function<messages::MessageFlow(const plan::Phase&)>;
   // `plan` serves blocks of any size. `between_sites` takes its place where blocks have one size,
   // and for all blocks if it forwards none. `flow_of` serves the phases of both plans.
   MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan plan,
@@ -51,7 +51,7 @@ class MessageGroup {
     execute::Execution execution;
     std::unique_ptr<execute::Carrier> carrier;
   };
-  static io::MessageFlow few_at_a_time(const plan::Phase& phase);
+  static messages::MessageFlow few_at_a_time(const plan::Phase& phase);
   PreparedPlan& prepared(plan::MessageOrder order);
 
   std::unique_ptr<PointToPoint> messages_;

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "base/rounds.h"
+#include "messages/flow.h"
+#include "messages/turns.h"
 #include "transport/channel.h"
-#include "transport/io/message_flow.h"
-#include "transport/message_turns.h"
 
 namespace alm::carrier {
 
@@ -19,7 +19,7 @@ namespace alm::carrier {
 // be under way at once, each on a strand of its own: the phases of one call.
 class PointToPoint {
  public:
-  static constexpr std::uint32_t kFew = transport::MessageTurns::kFew;
+  static constexpr std::uint32_t kFew = messages::MessageTurns::kFew;
 
   struct Event {
     std::size_t index = 0;                  // of the strand in what was given to await()
@@ -33,7 +33,7 @@ class PointToPoint {
   // completion, or until ended() after give_up(). Every rank starts the exchanges of a strand in
   // the same order.
   virtual base::Status start(std::size_t strand, const transport::Exchange& exchange,
-                             const io::MessageFlow& flow) = 0;
+                             const messages::MessageFlow& flow) = 0;
   // The block for this peer, withheld at the start, is in the send buffer now.
   virtual void make_ready(std::size_t strand, base::PeerId peer) = 0;
   // Waits for the next event of these strands, of which at least one runs an exchange; meanwhile
@@ -42,7 +42,7 @@ class PointToPoint {
   virtual base::Result<Event> await(std::span<const std::size_t> strands) = 0;
 
   // One exchange, from start to completion.
-  base::Status run(const transport::Exchange& exchange, const io::MessageFlow& flow) {
+  base::Status run(const transport::Exchange& exchange, const messages::MessageFlow& flow) {
     constexpr std::size_t kStrand = 0;
     if (auto started = start(kStrand, exchange, flow); !started) return started;
     while (true) {

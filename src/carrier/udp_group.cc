@@ -128,9 +128,7 @@ void UdpGroup::close() {
   for (const std::uint16_t set : sets_) driver_.remove_set(set);
 }
 
-std::uint32_t UdpGroup::packet_bytes() const {
-  return config_.datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-}
+std::uint32_t UdpGroup::packet_bytes() const { return config_.datagram_bytes - wire::kHeaderBytes; }
 
 base::Status UdpGroup::run(const transport::Exchange& exchange, base::Nanos deadline) {
   return run_on(set_, exchange, deadline);

@@ -32,7 +32,8 @@ void BringUp::warn(const std::string& reason, std::string_view consequence) cons
 }
 
 BringUp::Result BringUp::run(std::string_view refusal) {
-  if (const auto reason = join(refusal); !reason.empty()) {
+  if (const auto joined = join(refusal); !joined) {
+    const std::string& reason = joined.error().message;
     // Where ranks share hosts, communicators within one are nothing to warn of.
     if (members_.placement.hosts() != 1) {
       warn(reason, kNative);
@@ -44,20 +45,21 @@ BringUp::Result BringUp::run(std::string_view refusal) {
   }
   std::string obstacle;
   if (job_.options.transport != "mpi") {
-    obstacle = open_udp();
-    if (obstacle.empty()) {
+    const auto opened = open_udp();
+    if (opened) {
       job_.stats.update([](job::StatsRecord& stats) { ++stats.over_udp; });
       return {true, {}};
     }
+    obstacle = opened.error().message;
     if (job_.options.transport == "udp") {
       warn(obstacle, kNative);
       return {false, obstacle};
     }
     warn(obstacle, "its MPI_Alltoall takes MPI point-to-point messages instead");
   }
-  if (const auto reason = open_messages(); !reason.empty()) {
-    warn(reason, kNative);
-    return {false, reason};
+  if (const auto opened = open_messages(); !opened) {
+    warn(opened.error().message, kNative);
+    return {false, opened.error().message};
   }
   ways_.take_messages();
   job_.stats.update([](job::StatsRecord& stats) { ++stats.over_mpi; });
@@ -84,14 +86,14 @@ base::Status BringUp::gather_sockets(const meeting::PeerRecord& mine) {
   return {};
 }
 
-std::string BringUp::join(std::string_view refusal) {
+base::Status BringUp::join(std::string_view refusal) {
   meeting::PeerRecord mine;
   mine.refuses = refusal.empty() ? 0 : 1;
   meeting::set_cause(mine, refusal);
   job::set_host(mine.host, job_.host);
   mine.machine = job_.records[job_.rank].machine;
   records_.resize(members_.ranks);
-  if (const auto gathered = gather_names(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_names(mine); !gathered) return gathered.error();
 
   for (const meeting::PeerRecord& record : records_) {
     members_.host_names.emplace_back(job::host_of(record.host));
@@ -101,34 +103,36 @@ std::string BringUp::join(std::string_view refusal) {
   leaders_ = meeting::leaders_of(records_, members_.placement);
   for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) {
     if (records_[rank].refuses == 0) continue;
-    return fmt::format("{}: {}", members_.name_of(rank), records_[rank].cause.data());
+    return base::io_error(
+        fmt::format("{}: {}", members_.name_of(rank), records_[rank].cause.data()));
   }
   auto membership = meeting::judge(records_, members_.placement, job_.cluster_or_null());
-  if (!membership.refusal.empty()) return membership.refusal;
+  if (!membership.refusal.empty()) return base::bad_input(membership.refusal);
   members_.hosts = std::move(membership.hosts);
   if (job_.cluster) members_.tuning = plan::tune(*job_.cluster, members_.hosts);
   members_.leaves = ways::leaf_of(job_.cluster_or_null(), members_.hosts);
   members_.leaders = ways::leaders_wanted(job_.options, members_.placement,
                                           members_.tuning ? &*members_.tuning : nullptr);
   if (ways::knows_sites(job_.options)) {
-    if (const auto found = find_sites(); !found) return found.error().message;
+    if (const auto found = find_sites(); !found) return found.error();
   } else if (ways::may_take_sites(job_.options)) {
     take_known_sites();
   }
-  const auto planned = ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
-  return planned ? std::string() : planned.error().message;
+  return ways_.plan(job_.options, job_.profile_or_null(), job_.cluster_or_null());
 }
 
-std::string BringUp::open_udp() {
+base::Status BringUp::open_udp() {
   meeting::PeerRecord mine = records_[members_.self];
   meeting::ReservedSets sets;  // given back wherever this ends without a group
   std::unique_ptr<node::NodeMemory> memory;
   if (members_.is_leader()) open_sockets(mine, sets);
   if (members_.leads() && mine.udp != 0 && members_.placement.shared()) memory = lend_memory(mine);
-  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error();
   std::string obstacle = meeting::udp_obstacle(leaders_);
-  if (obstacle.empty() && members_.placement.shared()) obstacle = share_memory(memory);
-  if (!obstacle.empty()) return "UDP cannot be used: " + obstacle;
+  if (obstacle.empty() && members_.placement.shared()) {
+    if (const auto shared = share_memory(memory); !shared) obstacle = shared.error().message;
+  }
+  if (!obstacle.empty()) return base::io_error("UDP cannot be used: " + obstacle);
   settle_leaders();
   if (const auto warning = meeting::socket_warning(leaders_);
       members_.self == 0 && !warning.empty()) {
@@ -138,24 +142,24 @@ std::string BringUp::open_udp() {
   // A single switch has one route between any two hosts.
   const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
   if (job::finds_routes(job_.options, job_.links()) && !one_switch) {
-    if (std::string reason = find_routes(); !reason.empty()) return reason;
+    if (auto asked = find_routes(); !asked) return asked;
   }
   std::uint32_t datagram_bytes = common_datagram_bytes();
-  if (std::string reason = say_hello(sets, datagram_bytes); !reason.empty()) {
-    if (datagram_bytes <= kSafeDatagramBytes) return reason;
-    reason = say_shorter_hello(sets, datagram_bytes, reason);
-    if (!reason.empty()) return reason;
+  if (auto said = say_hello(sets, datagram_bytes); !said) {
+    if (datagram_bytes <= kSafeDatagramBytes) return said;
+    if (auto shorter = say_shorter_hello(sets, datagram_bytes, said.error()); !shorter) {
+      return shorter;
+    }
     datagram_bytes = kSafeDatagramBytes;
   }
   check_forecast(datagram_bytes);
   courier_.take_udp(std::move(memory));
-  ways_.take_udp(datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes),
-                 courier_.phases_bytes_max());
+  ways_.take_udp(datagram_bytes - wire::kHeaderBytes, courier_.phases_bytes_max());
   return {};
 }
 
-// Also empty if no routes are found.
-std::string BringUp::find_routes() {
+// No error if no routes are found.
+base::Status BringUp::find_routes() {
   const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
   std::vector<std::vector<io::Address>> addresses;
   if (driver_ != nullptr) {
@@ -180,7 +184,7 @@ std::string BringUp::find_routes() {
     const auto questions = meeting::leaf_questions(addresses, members_.host);
     mine = meeting::leaf_record(driver_->ask_routers(questions, patience));
   }
-  if (const auto gathered = gather(); !gathered) return gathered.error().message;
+  if (const auto gathered = gather(); !gathered) return gathered.error();
   std::vector<io::HopQuestion> questions;
   std::vector<io::Address> routers;
   if (driver_ != nullptr) {
@@ -188,7 +192,7 @@ std::string BringUp::find_routes() {
     routers = driver_->ask_routers(questions, patience);
     meeting::add_routers(mine, routers);
   }
-  if (const auto gathered = gather(); !gathered) return gathered.error().message;
+  if (const auto gathered = gather(); !gathered) return gathered.error();
   if (driver_ == nullptr) return {};
   members_.routes =
       meeting::find_routes(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
@@ -297,8 +301,8 @@ std::unique_ptr<node::NodeMemory> BringUp::lend_memory(meeting::PeerRecord& mine
   return std::move(memory).value();
 }
 
-// Collective. Empty when every rank has the memory of its leader.
-std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
+// Collective. Done when every rank has the memory of its leader.
+base::Status BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t outcome = kAll;
   meeting::PeerRecord mine = records_[members_.self];
@@ -316,18 +320,19 @@ std::string BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
       meeting::set_cause(mine, attached.error().message);
     }
   }
-  if (const auto told = collectives_.least(outcome); !told) return told.error().message;
+  if (const auto told = collectives_.least(outcome); !told) return told.error();
   if (outcome == kAll) return {};
   // Only the ranks that failed know the reason.
-  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error();
   const auto rank = static_cast<std::uint32_t>(outcome);
-  return fmt::format("{} cannot share memory with rank {} (in a container of its own?): {}",
-                     members_.name_of(rank), placement.leader(placement.host_of[rank]),
-                     records_[rank].cause.data());
+  return base::io_error(
+      fmt::format("{} cannot share memory with rank {} (in a container of its own?): {}",
+                  members_.name_of(rank), placement.leader(placement.host_of[rank]),
+                  records_[rank].cause.data()));
 }
 
-// Empty when every pair of hosts has exchanged a full packet; the group is open then.
-std::string BringUp::say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes) {
+// Done when every pair of hosts has exchanged a full packet; the group is open then.
+base::Status BringUp::say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes) {
   if (driver_ != nullptr) open_udp_group(sets, datagram_bytes);
   // Nobody begins before everybody listens. A rank that does not wait says hello too early at
   // worst, and says it again until it is answered; the outcome tells whether it has been.
@@ -340,37 +345,37 @@ std::string BringUp::say_hello(meeting::ReservedSets& sets, std::uint32_t datagr
     return {};
   }
   courier_.close_udp_group();
-  if (!told) return told.error().message;
+  if (!told) return told.error();
   const auto named = [this](std::uint32_t host) {
     const job::InterfaceAddress address{.family = leaders_[host].family,
                                         .bytes = leaders_[host].address};
     return fmt::format("{} ({})", members_.host_names[members_.placement.leader(host)],
                        to_string(address));
   };
-  return fmt::format(
+  return base::io_error(fmt::format(
       "no UDP hello of {} bytes from {} to {} within {} ms: a firewall, a smaller MTU between "
       "them, or the wrong interface (ALLEMANDE_INTERFACE names another one)?",
       datagram_bytes, named(gap->sender), named(gap->receiver),
-      job::hello_timeout(job_.options) / base::kMillisecond);
+      job::hello_timeout(job_.options) / base::kMillisecond));
 }
 
 // After one of `tried_bytes` has not got through, for this reason.
-std::string BringUp::say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
-                                       const std::string& reason) {
+base::Status BringUp::say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
+                                        const base::Error& reason) {
   meeting::PeerRecord mine = records_[members_.self];
   if (driver_ != nullptr) reserve(mine, sets);
-  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error().message;
+  if (const auto gathered = gather_sockets(mine); !gathered) return gathered.error();
   for (std::uint32_t leader = 0; leader < members_.leaders; ++leader) {
     const auto others = meeting::leaders_of(records_, members_.placement, leader);
     const auto without = [](const meeting::PeerRecord& one) { return one.set == 0; };
     if (std::any_of(others.begin(), others.end(), without)) return reason;
   }
-  if (!say_hello(sets, kSafeDatagramBytes).empty()) return reason;
+  if (!say_hello(sets, kSafeDatagramBytes)) return reason;
   if (members_.self == 0) {
     job_.warn_once(fmt::format(
         "UDP datagrams of {} bytes do not get through ({}); {} bytes are used. Set the MTU of "
         "the hosts' interfaces, or ALLEMANDE_MTU_BYTES, to what the path carries.",
-        tried_bytes, reason, kSafeDatagramBytes));
+        tried_bytes, reason.message, kSafeDatagramBytes));
   }
   return {};
 }
@@ -404,7 +409,7 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
   if (members_.routes.known()) peers.tuples = members_.routes.tuples;
   if (job_.options.path_policy == "assigned" &&
       !meeting::assigns_paths(job_.options, members_.routes)) {
-    peers.config.path_rule = transport::PathRule::kLeastLoaded;
+    peers.config.path_rule = paths::PathRule::kLeastLoaded;
   }
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
   for (const meeting::PeerRecord& record : leaders) {
@@ -451,17 +456,15 @@ std::vector<io::PeerSet> BringUp::lanes(const io::PeerSet& own) const {
   return lanes;
 }
 
-std::string BringUp::open_messages() {
-  if (const auto planned = ways_.plan_messages(job_.options); !planned) {
-    return planned.error().message;
-  }
+base::Status BringUp::open_messages() {
+  if (auto planned = ways_.plan_messages(job_.options); !planned) return planned;
   const auto opened = courier_.open_messages();
   if (collectives_.on_all(opened.ok())) return {};
   courier_.drop_messages();
   if (!opened) job_.log.warning(opened.error().message);
-  return "not every rank has a private communicator for messages";
+  return base::io_error("not every rank has a private communicator for messages");
 }
 
-bool BringUp::add_messages() { return courier_.has_messages() || open_messages().empty(); }
+bool BringUp::add_messages() { return courier_.has_messages() || open_messages().ok(); }
 
 }  // namespace alm::communicator

@@ -58,15 +58,15 @@ class BringUp {
   bool add_messages();
 
  private:
-  // Each returns why it failed, equal on all ranks; empty: done.
-  std::string join(std::string_view refusal);
-  std::string open_udp();
-  std::string open_messages();
-  std::string share_memory(std::unique_ptr<node::NodeMemory>& memory);
-  std::string find_routes();
-  std::string say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes);
-  std::string say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
-                                const std::string& reason);
+  // Errors are equal on all ranks.
+  base::Status join(std::string_view refusal);
+  base::Status open_udp();
+  base::Status open_messages();
+  base::Status share_memory(std::unique_ptr<node::NodeMemory>& memory);
+  base::Status find_routes();
+  base::Status say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes);
+  base::Status say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
+                                 const base::Error& reason);
 
   // On leaders. Problems are noted in `mine`.
   void check_forecast(std::uint32_t datagram_bytes);

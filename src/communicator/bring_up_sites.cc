@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/hostlist.h"
 #include "communicator/bring_up.h"
 #include "job/sites.h"
 #include "meeting/site_latency.h"
@@ -30,7 +31,7 @@ std::string text_of(const meeting::SitesByLatency& found, std::span<const std::s
   std::vector<std::string> lists;
   for (auto& names : at) {
     std::sort(names.begin(), names.end());
-    lists.push_back(topology::compress_hostlist(names));
+    lists.push_back(base::compress_hostlist(names));
   }
   return fmt::format(
       "sites by round trips: {} ({:.3g} ms at most within a site, {:.3g} ms at least between two)",

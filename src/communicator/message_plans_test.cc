@@ -68,7 +68,7 @@ TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
     std::vector<plan::Reach> asked;
     const auto flow_of = [&](const plan::Phase& phase) {
       asked.push_back(phase.reach);
-      return io::MessageFlow(carrier::PointToPoint::kFew);
+      return messages::MessageFlow(carrier::PointToPoint::kFew);
     };
     const carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value(), flow_of,
                                       std::move(between_sites).value());

@@ -195,7 +195,7 @@ base::Status Courier::open_messages() {
 
 // Where switches drop what they cannot hold, messages are cut into a few packets, and what comes
 // clocks what is sent, as it does over UDP. Equal on all ranks.
-io::MessageFlow Courier::message_flow() const {
+messages::MessageFlow Courier::message_flow() const {
   const auto* cluster = job_.cluster_or_null();
   if (!members_.tuning || cluster == nullptr) return carrier::PointToPoint::kFew;
   const auto drops = [](const topology::Switch& one) {
@@ -208,8 +208,8 @@ io::MessageFlow Courier::message_flow() const {
   execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
   const std::uint32_t sharers = members_.placement.most();
   const std::uint32_t window = std::max(1u, of_host.window_packets / sharers);
-  auto flow =
-      io::MessageFlow::of_packets(window, members_.tuning->mtu_bytes, carrier::PointToPoint::kFew);
+  auto flow = messages::MessageFlow::of_packets(window, members_.tuning->mtu_bytes,
+                                                carrier::PointToPoint::kFew);
   flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
   return flow;
 }
@@ -221,7 +221,7 @@ base::Nanos Courier::far_round_trip() const {
 }
 
 // What is on its way for a latency must not use up a window that is made for a site.
-io::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
+messages::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
   transport::Config far;
   const std::uint32_t sharers = members_.placement.most();
   if (members_.tuning && sharers == 1) {
@@ -233,8 +233,8 @@ io::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
     execute::configure_far(far, far_round_trip());
   }
   const std::uint32_t mtu_bytes = members_.tuning ? members_.tuning->mtu_bytes : kUsualMtuBytes;
-  auto flow = io::MessageFlow::of_packets(std::max(1u, far.window_packets / sharers), mtu_bytes,
-                                          carrier::PointToPoint::kFew);
+  auto flow = messages::MessageFlow::of_packets(std::max(1u, far.window_packets / sharers),
+                                                mtu_bytes, carrier::PointToPoint::kFew);
   if (members_.tuning) flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
   flow.patience = std::max(flow.patience, far.round_trip);
   return flow;

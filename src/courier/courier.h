@@ -102,8 +102,8 @@ class Courier {
   void make_steps();
   void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);
-  io::MessageFlow message_flow() const;
-  io::MessageFlow far_message_flow(const plan::Phase& phase) const;
+  messages::MessageFlow message_flow() const;
+  messages::MessageFlow far_message_flow(const plan::Phase& phase) const;
   base::Nanos far_round_trip() const;
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();

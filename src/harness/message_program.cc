@@ -39,8 +39,8 @@ base::Status MessageProgram::set_up(const SimRequest& request, std::string_view 
   bytes_in_ = request.bytes_in;
   stages_ = request.stages;
   together_ = request.together;
-  packet_bytes_ = request.config(0).datagram_bytes - static_cast<std::uint32_t>(wire::kHeaderBytes);
-  overhead_bytes_ = static_cast<std::uint32_t>(wire::kHeaderBytes) + request.overhead_bytes;
+  packet_bytes_ = request.config(0).datagram_bytes - wire::kHeaderBytes;
+  overhead_bytes_ = wire::kHeaderBytes + request.overhead_bytes;
   rule_ = request.network.rule;
   exchanges_ = request.exchanges;
   jitter_ = request.jitter;

@@ -30,7 +30,7 @@ base::Result<std::unique_ptr<Program>> MessageRanks::make(const SimRequest& requ
   return std::unique_ptr<Program>(std::move(out));
 }
 
-// As transport/io/mpi_p2p.h cuts them: the last one is short, so that a receiver knows it.
+// As messages/io/mpi_p2p.h cuts them: the last one is short, so that a receiver knows it.
 std::uint64_t MessageRanks::chunks(std::uint64_t bytes) const {
   if (bytes == 0) return 0;
   return flow_.chunk_bytes == 0 ? 1 : bytes / flow_.chunk_bytes + 1;

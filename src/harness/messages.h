@@ -1,5 +1,5 @@
 // The ranks of a simulated exchange over messages, as an MPI library sends point-to-point messages
-// on a fabric that loses nothing. They go out in the order of transport/message_turns.h.
+// on a fabric that loses nothing. They go out in the order of messages/turns.h.
 //
 // A message leaves as soon as it is posted: its receive is posted before, and the handshake of long
 // ones is not modelled. A host's network card sends messages in the order of posting, or takes a
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/message_program.h"
-#include "transport/message_turns.h"
+#include "messages/turns.h"
 
 namespace alm::harness {
 
@@ -35,7 +35,7 @@ class MessageRanks final : public MessageProgram {
     std::uint32_t number = 0;  // among those to this peer
   };
   struct Rank {
-    transport::MessageTurns turns;
+    messages::MessageTurns turns;
     std::deque<Message> posted;
     std::deque<base::PeerId> acks;         // to be sent
     std::uint32_t under_way = 0;           // messages not acknowledged

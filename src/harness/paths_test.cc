@@ -10,8 +10,8 @@
 namespace alm::harness {
 namespace {
 
+using paths::PathRule;
 using topology::Cluster;
-using transport::PathRule;
 
 constexpr std::uint32_t kPayload = 1472 - 24;
 constexpr PathRule kAdaptive[] = {PathRule::kLeastLoaded, PathRule::kBss, PathRule::kHsam,

@@ -116,16 +116,16 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
     auto engine = std::make_unique<transport::Engine>(config, phase.self, members);
     for (const base::PeerId peer : phase.rounds.recv) {
       const std::uint64_t bytes = bytes_from(made.course, part, peer);
-      if (bytes / engine->packet_bytes() >= kPacketsMax) {
+      if (bytes / engine->sizes().packet_bytes() >= kPacketsMax) {
         return base::bad_input(fmt::format(
             "{} bytes per pair are too many packets; at most {} are possible", bytes, kPacketsMax));
       }
       if (!bytes_in_) {
-        data_expected_ += engine->packets_of(bytes) * std::uint64_t{request.exchanges};
+        data_expected_ += engine->sizes().packets_of(bytes) * std::uint64_t{request.exchanges};
         continue;
       }
       for (std::uint32_t stage = 0; stage < request.exchanges; ++stage) {
-        data_expected_ += engine->packets_of(bytes_in_(stage % stages_, peer, rank));
+        data_expected_ += engine->sizes().packets_of(bytes_in_(stage % stages_, peer, rank));
       }
     }
     parts_of(made)[part].engine = std::move(engine);
@@ -378,8 +378,7 @@ void Ranks::load(std::uint32_t rank, std::uint32_t part, bool resent, std::uint3
   const std::uint32_t message = routing::chooses_per_message(rule_) ? self.entered : 0;
   packet.flow =
       routing::label(rule_, host_of_[rank], packet.destination, emission_.header.path + message);
-  packet.bytes = static_cast<std::uint32_t>(wire::kHeaderBytes) + emission_.length +
-                 emission_.control_bytes + overhead_bytes_;
+  packet.bytes = wire::kHeaderBytes + emission_.length + emission_.control_bytes + overhead_bytes_;
   ++packets_;
   if (emission_.header.type == wire::Type::kData) {
     packet.label = emission_.header.packet | (resent ? kLabelResent : 0);
@@ -391,7 +390,7 @@ void Ranks::load(std::uint32_t rank, std::uint32_t part, bool resent, std::uint3
 void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Packet&) {
   const Cargo& cargo = cargo_[index];
   Part& part = parts_[cargo.part];
-  const std::uint64_t exchange = part.engine->expand(cargo.header.exchange);
+  const std::uint64_t exchange = part.engine->numbers().expand(cargo.header.exchange);
   const auto verdict = part.engine->on_packet(
       sim::to_nanos(now), cargo.header, exchange, cargo.length,
       std::span<const std::byte>(control_[index].data(), cargo.control_bytes));

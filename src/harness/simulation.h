@@ -11,12 +11,12 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "paths/weights.h"
 #include "plan/plan.h"
 #include "sim/options.h"
 #include "sim/simulator.h"
 #include "topology/cluster.h"
 #include "transport/engine.h"
-#include "transport/path_weights.h"
 
 namespace alm::harness {
 
@@ -36,9 +36,9 @@ struct MessageFlow {
 // Stripes over several paths, with completions (harness/striped_ranks.h). transport::Config says
 // which paths.
 struct StripedFlow {
-  sim::Picos post = 0;               // processor time of a descriptor
-  sim::Picos handle = 0;             // processor time of a completion or a notice
-  double alpha = transport::kAlpha;  // of Eq 3, 0 to 1
+  sim::Picos post = 0;           // processor time of a descriptor
+  sim::Picos handle = 0;         // processor time of a completion or a notice
+  double alpha = paths::kAlpha;  // of Eq 3, 0 to 1
 };
 
 struct SimRequest {

@@ -30,8 +30,8 @@ base::Result<std::unique_ptr<Program>> StripedRanks::make(const SimRequest& requ
       auto& striping = made.with[peer].striping;
       if (striping) continue;
       striping = std::make_unique<Striping>(
-          transport::PathSetup{config.path_rule, config.paths, config.path_batch,
-                               std::uint64_t{rank} * count + peer},
+          paths::PathSetup{config.path_rule, config.paths, config.path_batch,
+                           std::uint64_t{rank} * count + peer},
           out->flow_.alpha);
     }
     for (const base::PeerId peer : out->rounds(rank).recv) {

@@ -12,9 +12,9 @@
 namespace alm::harness {
 namespace {
 
+using paths::PathRule;
 using ::testing::HasSubstr;
 using topology::Cluster;
-using transport::PathRule;
 
 constexpr std::uint32_t kPayload = 1472 - 24;
 
@@ -128,7 +128,7 @@ TEST(Stripes, EachStripeCostsProcessorTime) {
 }
 
 TEST(Stripes, CutsAddUp) {
-  Striping striping({PathRule::kHsam, 5, 0, 2}, transport::kAlpha);
+  Striping striping({PathRule::kHsam, 5, 0, 2}, paths::kAlpha);
   striping.completed(striping.cut(1'000'003, 10), {5, 4, 3, 2, 1});
   for (const std::uint64_t bytes : {11u, 1000u, 999'983u}) {
     std::uint64_t sum = 0;

@@ -7,7 +7,7 @@
 
 namespace alm::harness {
 
-using transport::PathRule;
+using paths::PathRule;
 
 namespace {
 
@@ -16,9 +16,9 @@ constexpr bool is_adaptive(PathRule rule) {
 }
 constexpr bool is_striped(PathRule rule) { return is_adaptive(rule) || rule == PathRule::kEven; }
 
-std::uint32_t batch_of(const transport::PathSetup& setup) {
+std::uint32_t batch_of(const paths::PathSetup& setup) {
   if (setup.rule != PathRule::kBss) return setup.paths;
-  return setup.batch > 0 ? setup.batch : transport::default_batch(setup.paths);
+  return setup.batch > 0 ? setup.batch : paths::default_batch(setup.paths);
 }
 
 }  // namespace
@@ -31,21 +31,21 @@ base::Status check_striping(PathRule rule) {
   return base::bad_input(fmt::format(
       "path policy `{}` chooses for each packet, and stripes are cut before they are sent; "
       "expected one, rotate, random, even, bss or hsam",
-      transport::name_of(rule)));
+      paths::name_of(rule)));
 }
 
 // As in the paper no bound on a change.
-Striping::Striping(const transport::PathSetup& setup, double alpha)
+Striping::Striping(const paths::PathSetup& setup, double alpha)
     : setup_(setup),
       weights_(setup.paths, batch_of(setup), alpha),
-      whole_(is_striped(setup.rule) ? nullptr : transport::make_path_policy(setup)),
+      whole_(is_striped(setup.rule) ? nullptr : paths::make_path_policy(setup)),
       turn_(static_cast<std::uint8_t>(setup.seed % setup.paths)) {}
 
 std::vector<Stripe> Striping::cut(std::uint64_t bytes, std::uint64_t small) {
-  const transport::PathSet all = transport::all_paths(setup_.paths);
+  const paths::PathSet all = paths::all_paths(setup_.paths);
   if (whole_) return {{whole_->choose(all), 1, bytes}};
   if (bytes <= small) {
-    turn_ = transport::next_path(all, turn_);
+    turn_ = paths::next_path(all, turn_);
     return {{turn_, 1, bytes}};
   }
   std::vector<Stripe> stripes;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "paths/policy.h"
+#include "paths/weights.h"
 #include "sim/time.h"
-#include "transport/path_policy.h"
-#include "transport/path_weights.h"
 
 namespace alm::harness {
 
@@ -20,24 +20,24 @@ struct Stripe {
 };
 
 // kBadInput for rules that choose packet by packet: they have no stripes.
-base::Status check_striping(transport::PathRule rule);
+base::Status check_striping(paths::PathRule rule);
 
 class Striping {
  public:
-  // Preconditions: check_striping() and transport::check_paths() succeed. `alpha`: see 004 Eq 3.
-  Striping(const transport::PathSetup& setup, double alpha);
+  // Preconditions: check_striping() and paths::check_paths() succeed. `alpha`: see 004 Eq 3.
+  Striping(const paths::PathSetup& setup, double alpha);
 
   // Messages of up to `small` bytes are one stripe, on the next path in turn.
   std::vector<Stripe> cut(std::uint64_t bytes, std::uint64_t small);
   // All stripes of a message are complete; times[i] after it was posted, stripe i was found
   // complete.
   void completed(const std::vector<Stripe>& stripes, const std::vector<sim::Picos>& times);
-  const transport::PathWeights& weights() const { return weights_; }
+  const paths::PathWeights& weights() const { return weights_; }
 
  private:
-  transport::PathSetup setup_;
-  transport::PathWeights weights_;
-  std::unique_ptr<transport::PathPolicy> whole_;  // for rules that send a message by one path
+  paths::PathSetup setup_;
+  paths::PathWeights weights_;
+  std::unique_ptr<paths::PathPolicy> whole_;  // for rules that send a message by one path
   std::uint8_t turn_;
 };
 

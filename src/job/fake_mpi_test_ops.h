@@ -155,7 +155,7 @@ class FakeMessages final : public carrier::PointToPoint {
 
   // Everything that may leave is sent at once; await() receives strand after strand.
   base::Status start(std::size_t strand, const transport::Exchange& exchange,
-                     const io::MessageFlow&) override {
+                     const messages::MessageFlow&) override {
     Strand& begun = strands_[strand];
     begun.exchange = exchange;
     begun.received = 0;

@@ -21,8 +21,8 @@ base::Nanos peer_timeout(const base::Options& options) {
 }
 
 base::Status check_path_options(const base::Options& options) {
-  const auto possible = transport::check_paths(static_cast<std::uint32_t>(options.paths),
-                                               static_cast<std::uint32_t>(options.path_batch));
+  const auto possible = paths::check_paths(static_cast<std::uint32_t>(options.paths),
+                                           static_cast<std::uint32_t>(options.path_batch));
   if (!possible) {
     return base::bad_input("ALLEMANDE_PATHS, ALLEMANDE_PATH_BATCH: " + possible.error().message);
   }
@@ -79,7 +79,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
     config.send_rule = transport::SendRule::kUnacked;
   }
   config.paths = static_cast<std::uint32_t>(options.paths);
-  config.path_rule = transport::parse_path_rule(options.path_policy).value();
+  config.path_rule = paths::parse_path_rule(options.path_policy).value();
   config.path_batch = static_cast<std::uint32_t>(options.path_batch);
   config.yields = options.congestion_control != "off";
   config.slow_down(options.time_scale);

@@ -22,7 +22,7 @@ TEST(Settings, PathsAndWhatDoesNotGoWithThem) {
   ASSERT_TRUE(base::set_option(options, "path_batch=3"));
   const transport::Config config = channel_config(options, nullptr, 1472, 1u << 20);
   EXPECT_EQ(config.paths, 12u);
-  EXPECT_EQ(config.path_rule, transport::PathRule::kBss);
+  EXPECT_EQ(config.path_rule, paths::PathRule::kBss);
   EXPECT_EQ(config.path_batch, 3u);
   EXPECT_EQ(endpoint_options(options, nullptr).paths, 8u);  // to choose from
   ASSERT_TRUE(base::set_option(options, "find_ways=off"));

@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/hostlist.h"
+
 namespace alm::job {
 namespace {
 
@@ -56,7 +58,7 @@ base::Result<SiteOfHost> parse_hosts(std::string_view sites) {
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
     const auto equals = std::min(one.find('='), one.size());
     const std::string name(one.substr(0, equals));
-    const auto hosts = topology::expand_hostlist(one.substr(std::min(one.size(), equals + 1)));
+    const auto hosts = base::expand_hostlist(one.substr(std::min(one.size(), equals + 1)));
     if (name.empty() || !hosts || hosts.value().empty()) {
       return base::bad_input(fmt::format(
           "ALLEMANDE_SITES: `{}` says no site and its hosts; expected NAME=HOSTS, as in "

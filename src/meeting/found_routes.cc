@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "plan/assigned_routes.h"
+#include "schedule/assigned_routes.h"
 
 namespace alm::meeting {
 namespace {
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> leaves(std::span<const RouterRecord> records) {
   for (const RouterRecord& record : records) {
     const bool known = record.leaf != kNobody;
     const auto next = static_cast<std::uint32_t>(numbers.size());
-    leaf_of.push_back(known ? numbers.emplace(record.leaf, next).first->second : plan::kNoLeaf);
+    leaf_of.push_back(known ? numbers.emplace(record.leaf, next).first->second : schedule::kNoLeaf);
   }
   return leaf_of;
 }
@@ -72,12 +72,12 @@ void number_paths(const std::vector<io::Tuples>& by_route, std::uint32_t paths, 
 
 bool assigns_paths(const base::Options& options, const FoundRoutes& routes) {
   return options.path_policy == "assigned" && routes.known() &&
-         routes.leaf_of.size() <= plan::kAssignedMembersMax;
+         routes.leaf_of.size() <= schedule::kAssignedMembersMax;
 }
 
 std::uint8_t FoundRoutes::path_by(std::uint32_t host, std::uint8_t route) const {
   const auto& routes = route_of[host];
-  if (routes.empty() || route == plan::kNoRoute) return 0;
+  if (routes.empty() || route == schedule::kNoRoute) return 0;
   const auto found = std::find(routes.begin(), routes.end(), route);
   if (found != routes.end()) return static_cast<std::uint8_t>(found - routes.begin());
   return static_cast<std::uint8_t>(route % routes.size());
@@ -112,7 +112,7 @@ std::vector<io::HopQuestion> route_questions(HostAddresses addresses, std::uint3
   // Neighbours ask different hosts first.
   for (std::size_t i = 1; i < addresses.size(); ++i) {
     const std::size_t host = (self + i) % addresses.size();
-    if (leaf_of[self] == plan::kNoLeaf || leaf_of[host] == plan::kNoLeaf) continue;
+    if (leaf_of[self] == schedule::kNoLeaf || leaf_of[host] == schedule::kNoLeaf) continue;
     if (leaf_of[host] == leaf_of[self]) continue;
     const std::size_t sockets = addresses[host].size();
     for (std::size_t socket = 0; socket < sockets; ++socket) {
@@ -184,7 +184,7 @@ FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t sel
 
 std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,
                                          std::span<const std::vector<base::PeerId>> sends) {
-  const auto route = plan::assign_routes(routes.leaf_of, routes.count, sends);
+  const auto route = schedule::assign_routes(routes.leaf_of, routes.count, sends);
   std::vector<std::uint8_t> paths;
   for (const base::PeerId to : sends[self]) {
     paths.push_back(routes.path_by(to, route[self * routes.leaf_of.size() + to]));
@@ -195,7 +195,7 @@ std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_
 std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,
                                          std::span<const std::uint64_t> bytes,
                                          std::span<const base::PeerId> send) {
-  const auto route = plan::assign_routes_to_blocks(routes.leaf_of, routes.count, bytes);
+  const auto route = schedule::assign_routes_to_blocks(routes.leaf_of, routes.count, bytes);
   std::vector<std::uint8_t> paths;
   for (const base::PeerId to : send) {
     paths.push_back(routes.path_by(to, route[self * routes.leaf_of.size() + to]));

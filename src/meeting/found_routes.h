@@ -37,7 +37,7 @@ struct RouterRecord {
 // What one leader knows. `count` and `leaf_of` are equal on all leaders of its number.
 struct FoundRoutes {
   std::uint32_t count = 0;             // below 2: nothing is known
-  std::vector<std::uint32_t> leaf_of;  // [host], plan::kNoLeaf where no router has answered
+  std::vector<std::uint32_t> leaf_of;  // [host], schedule::kNoLeaf where no router has answered
   std::vector<io::Tuples> tuples;      // [host][path]; empty: not known
   std::vector<std::vector<std::uint8_t>> route_of;  // [host][path]
 

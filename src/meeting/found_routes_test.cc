@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "plan/assigned_routes.h"
+#include "schedule/assigned_routes.h"
 
 namespace alm::meeting {
 namespace {

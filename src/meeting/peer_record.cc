@@ -12,6 +12,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "base/hostlist.h"
 #include "job/host_links.h"
 #include "transport/io/address.h"
 
@@ -112,7 +113,7 @@ Membership judge(std::span<const PeerRecord> records, const plan::Placement& pla
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   membership.refusal =
       fmt::format("the cluster file ({} hosts) does not name {} {}", cluster->host_count(),
-                  missing.size() == 1 ? "host" : "hosts", topology::compress_hostlist(missing));
+                  missing.size() == 1 ? "host" : "hosts", base::compress_hostlist(missing));
   return membership;
 }
 

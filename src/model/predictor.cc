@@ -8,6 +8,7 @@
 
 #include "model/library_rounds.h"
 #include "model/structural.h"
+#include "wire/header.h"
 
 namespace alm::model {
 namespace {
@@ -26,7 +27,6 @@ constexpr double kOpenBetweenSizes = 0.22;
 // A fit's deviation is that of ways that are as certain as a shuffle with even steps. Others
 // deviate more by so many times as their structure leaves open more than this.
 constexpr double kSigmaOfFits = 0.02;
-constexpr std::uint32_t kHeaderBytes = 24;  // of ours, in each packet
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -121,7 +121,7 @@ struct Predictor::State {
       : profile(of), members(std::move(names)) {
     if (!profile.cluster) return;
     links.emplace(*profile.cluster, ids_of(members));
-    ours.emplace(*profile.cluster, ids_of(members), kHeaderBytes);
+    ours.emplace(*profile.cluster, ids_of(members), wire::kHeaderBytes);
   }
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(members.size()); }

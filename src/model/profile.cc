@@ -299,14 +299,6 @@ class Parser {
 
 }  // namespace
 
-std::vector<base::HostId> Profile::host_ids(std::size_t count) const {
-  std::vector<base::HostId> out;
-  if (!cluster) return out;
-  const std::size_t wanted = count == 0 ? hosts.size() : std::min(count, hosts.size());
-  for (std::size_t i = 0; i < wanted; ++i) out.push_back(*cluster->find_host(hosts[i]));
-  return out;
-}
-
 base::Result<Profile> parse_profile(std::string_view text, std::string_view file) {
   if (text.size() > kProfileBytesMax) {
     return base::bad_input(
@@ -316,19 +308,6 @@ base::Result<Profile> parse_profile(std::string_view text, std::string_view file
   const auto root = base::parse_toml(text, file);
   if (!root) return root.error();
   return Parser(root.value(), file).run();
-}
-
-std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,
-                                  base::Transport transport, std::uint64_t bytes) {
-  const auto distance = [&](const Parameter& one) {
-    return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;
-  };
-  const Parameter* best = nullptr;
-  for (const Parameter& one : profile.parameters) {
-    if (one.name != name || one.level != level || one.transport != transport) continue;
-    if (!best || distance(one) < distance(*best)) best = &one;
-  }
-  return best ? std::optional(best->value) : std::nullopt;
 }
 
 }  // namespace alm::model

@@ -87,17 +87,9 @@ struct Profile {
   std::vector<PortBuffer> ports;
   std::vector<Sample> samples;
   std::vector<Fit> fits;
-
-  // Positions in `cluster` of its first hosts (0: all); empty without a cluster.
-  std::vector<base::HostId> host_ids(std::size_t count = 0) const;
 };
 
 // Errors are kBadInput and read "FILE:LINE: key `x`: what is wrong; expected ...".
 base::Result<Profile> parse_profile(std::string_view text, std::string_view file);
-
-// A parameter at a level, measured at the size nearest to `bytes`; nothing if it was not measured
-// there.
-std::optional<Estimate> parameter(const Profile& profile, std::string_view name, Level level,
-                                  base::Transport transport, std::uint64_t bytes = 0);
 
 }  // namespace alm::model

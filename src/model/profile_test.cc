@@ -93,7 +93,6 @@ bytes_most = 100000
   EXPECT_THAT(profile.hosts, ElementsAre("h0", "h1", "h2", "h3"));
   EXPECT_EQ(profile.mpi, "Open MPI 5.0.11");
   EXPECT_EQ(profile.time_scale, 10);
-  EXPECT_EQ(profile.host_ids(2).size(), 2u);
   EXPECT_TRUE(profile.links.front().lower_bound);
   EXPECT_EQ(profile.ports[0].packets->value, 43);
   EXPECT_FALSE(profile.ports[1].packets);
@@ -101,33 +100,8 @@ bytes_most = 100000
   EXPECT_THAT(profile.samples[1].members, ElementsAre("h1", "h3"));
   EXPECT_EQ(profile.samples[0].timeouts, 3u);
   EXPECT_EQ(profile.fits[0].kind, FitKind::kSignature);
-  EXPECT_EQ(parameter(profile, "alpha", Level::kAcross, base::Transport::kMpi)->high, 3e-5);
-  EXPECT_FALSE(parameter(profile, "alpha", Level::kLeaf, base::Transport::kMpi));
-}
-
-TEST(Profile, GivesTheGapNearestInSize) {
-  const auto parsed = parse_profile(kNetwork + R"(
-parameter = [
-  { name = "gap", level = "leaf", carrier = "udp", bytes = 100, value = 1e-5 },
-  { name = "gap", level = "leaf", carrier = "udp", bytes = 1400, value = 1e-4 },
-]
-)",
-                                    "net.toml");
-  EXPECT_FALSE(parsed);  // below [network], hence a key of it
-  const auto other = parse_profile(kNetwork + R"(
-[[parameter]]
-name = "gap"
-bytes = 100
-value = 1e-5
-[[parameter]]
-name = "gap"
-bytes = 1400
-value = 1e-4
-)",
-                                   "net.toml");
-  ASSERT_TRUE(other) << other.error().message;
-  EXPECT_EQ(parameter(other.value(), "gap", Level::kLeaf, base::Transport::kUdp, 1000)->value,
-            1e-4);
+  EXPECT_EQ(profile.parameters.front().value.high, 3e-5);
+  EXPECT_EQ(profile.parameters.front().level, Level::kAcross);
 }
 
 TEST(Profile, SaysWhereItIsWrong) {

@@ -35,10 +35,9 @@ double link_s(const TwoSites& sites, double bytes) {
 }  // namespace
 
 double signature_s(const Signature& network, std::uint32_t ranks, double bytes) {
-  const Hockney contended{network.point_to_point.alpha,
-                          network.point_to_point.beta * network.gamma};
   const double extra = bytes >= network.threshold ? network.delta : 0;
-  return proposition_1_s(contended, ranks, bytes) + (ranks - 1) * extra;
+  const double beta = network.point_to_point.beta * network.gamma;
+  return (ranks - 1) * (network.point_to_point.alpha + bytes * beta) + (ranks - 1) * extra;
 }
 
 double naive_sites_s(const TwoSites& sites, double bytes) {

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 
-#include "model/total_exchange.h"
-
 namespace alm::model {
+
+// Hockney's terms: alpha in s, beta in s per byte.
+struct Hockney {
+  double alpha = 0, beta = 0;
+};
 
 struct Signature {
   Hockney point_to_point;

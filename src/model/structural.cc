@@ -106,7 +106,6 @@ void add_complete(Demand& out, const ExchangeShape& shape, const Phase& phase,
   out.rounds_s += seconds;
   if (shape.between_sites && seconds > kThin * (shape.ranks - 1) * host) out.unpaced_s += seconds;
   out.steps_s += std::max(steps, seconds);
-  out.fills_s += route.fill;
   out.turns_s += route.fill;
   out.distance_s += route.distance;
   out.packets += packets;
@@ -181,7 +180,6 @@ class ConcurrentPhases {
     const double needed = links_.seconds(all, bytes_);
     const double together = std::max(needed, least);
     rounds = std::max(rounds, least);
-    out.fills_s += longest.fill;
     out.rounds_s += rounds;
     if (shape_.between_sites && windowed_ && needed > kThin * hosts) out.unpaced_s += rounds;
     out.links_s += together;

@@ -13,9 +13,8 @@ namespace alm::model {
 struct Demand {
   double links_s = 0;     // the least time the links allow, phases one after the other
   double rounds_s = 0;    // the same with rounds one after the other: never less
-  double fills_s = 0;     // for each phase: the time of the last packet on the longest route after
+  double turns_s = 0;     // for each round: the time of the last packet on the longest route after
                           // its host has sent it
-  double turns_s = 0;     // the same for each round
   double distance_s = 0;  // the part of turns_s that no rate changes: latencies of links
   double steps_s = 0;     // links_s with the steps of shuffles one after the other: more where a
                           // schedule loads links unevenly

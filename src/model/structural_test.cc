@@ -37,7 +37,6 @@ TEST(Structural, AShuffleTakesWhatTheLinksNeedAndTheLastPacketsWay) {
   const LinkBound links(cluster, hosts, kHeader);
   const Demand demand = demand_of(shuffle(4), links, 2 * 1448);
   EXPECT_NEAR(demand.links_s, 6 * kFrameS, 1e-12);
-  EXPECT_NEAR(demand.fills_s, kFrameS, 1e-12);
   EXPECT_EQ(demand.packets, 6);
   EXPECT_EQ(demand.pace_s, 0);
 }
@@ -49,7 +48,6 @@ TEST(Structural, EveryRoundWaitsForItsLastPacket) {
   const Demand demand = demand_of(shift(4), links, 1448);
   EXPECT_EQ(demand.rounds, 3);
   EXPECT_NEAR(demand.turns_s, 3 * kFrameS, 1e-12);
-  EXPECT_NEAR(demand.fills_s, kFrameS, 1e-12);
   EXPECT_NEAR(demand.rounds_s, demand.links_s, 1e-12);
   EXPECT_GT(expected(demand, shift(4)).sigma,
             expected(demand_of(shuffle(4), links, 1448), shuffle(4)).sigma);

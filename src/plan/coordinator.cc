@@ -20,16 +20,8 @@ class Coordinators {
         leads_(coordinator(home_) == request.self) {}
 
   Phase collect() const {
-    Phase phase = near_phase(request_, sites_);
-    const auto order = near_order(request_, sites_);
-    for (const base::PeerId peer : order.send) {
-      append_send(phase, peer, collected(self_, phase.members[peer]));
-    }
-    for (const base::PeerId peer : order.recv) {
-      append_receive(phase, peer, collected(phase.members[peer], self_));
-    }
-    if (order.send.empty()) stand_aside(phase);
-    return phase;
+    return exchange_near(request_, sites_,
+                         [&](base::Rank from, base::Rank to) { return collected(from, to); });
   }
 
   Phase between_sites() const {

@@ -36,16 +36,8 @@ class LocalGroup {
         home_(sites.of[request.self.value]) {}
 
   Phase local() const {
-    Phase phase = near_phase(request_, sites_);
-    const auto order = near_order(request_, sites_);
-    for (const base::PeerId peer : order.send) {
-      append_send(phase, peer, handed(self_, phase.members[peer]));
-    }
-    for (const base::PeerId peer : order.recv) {
-      append_receive(phase, peer, handed(phase.members[peer], self_));
-    }
-    if (order.send.empty()) stand_aside(phase);
-    return phase;
+    return exchange_near(request_, sites_,
+                         [&](base::Rank from, base::Rank to) { return handed(from, to); });
   }
 
   Phase between_sites() const {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "plan/rounds.h"
+
 namespace alm::plan {
 
 base::Result<SiteMembers> site_members(const Request& request) {
@@ -56,6 +58,19 @@ base::Rounds near_order(const Request& request, const SiteMembers& sites) {
                    [&](base::Rank rank) { return groups[rank.value]; });
   }
   return make_plan(within).value().rounds();
+}
+
+Phase exchange_near(const Request& request, const SiteMembers& sites, const MovesBetween& moves) {
+  Phase phase = near_phase(request, sites);
+  const auto order = near_order(request, sites);
+  for (const base::PeerId peer : order.send) {
+    append_send(phase, peer, moves(request.self, phase.members[peer]));
+  }
+  for (const base::PeerId peer : order.recv) {
+    append_receive(phase, peer, moves(phase.members[peer], request.self));
+  }
+  if (order.send.empty()) stand_aside(phase);
+  return phase;
 }
 
 Phase far_phase(const Request& request) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,10 @@ base::Result<SiteMembers> site_members(const Request& request);
 Phase near_phase(const Request& request, const SiteMembers& sites);
 // The rounds of self with the others of its site, in the order of a synchronous shuffle.
 base::Rounds near_order(const Request& request, const SiteMembers& sites);
+// A phase in which self exchanges one message with each of the others, in that order. `moves`: what
+// one rank of the site sends another.
+using MovesBetween = std::function<std::vector<Move>(base::Rank from, base::Rank to)>;
+Phase exchange_near(const Request& request, const SiteMembers& sites, const MovesBetween& moves);
 // A phase between sites, without messages. All ranks are members, numbered by rank, so that all use
 // the same numbers.
 Phase far_phase(const Request& request);

@@ -31,7 +31,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include "plan/ports.h"
@@ -126,19 +125,9 @@ class Tuner {
     double longest_us = 0, sum_us = 0;
   };
   Times times_from(std::uint32_t start) const {
-    using Entry = std::pair<double, std::uint32_t>;
-    std::vector<double> best(adjacency_.node_count(), -1);
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-    open.push({0, start});
-    while (!open.empty()) {
-      const auto [time, node] = open.top();
-      open.pop();
-      if (best[node] >= 0) continue;
-      best[node] = time;
-      for (const Edge& edge : adjacency_[node]) {
-        open.push({time + hop_us(node, cluster_.links[edge.link]), edge.peer});
-      }
-    }
+    const auto best = topology::least_times_from(
+        cluster_, adjacency_, start,
+        [&](std::uint32_t node, const Link& link) { return hop_us(node, link); });
     Times out{start};
     for (const base::HostId host : hosts_) {
       out.sum_us += std::max(0.0, best[host.value]);

@@ -133,10 +133,9 @@ class Routes {
   Rule rule() const { return rule_; }
   // The tables in use, laid out as Settings::lid_ports (kLid).
   std::span<const std::uint32_t> lid_ports() const { return lid_ports_; }
-  // For rules whose routes list every port (walks()): route() is the flow of the first (0) or
+  // For rules whose routes list every port (Kind::kWalk): route() is the flow of the first (0) or
   // second (1) route. port_at() gives its port at a switch; the last port leads to the host
   // (ends()).
-  bool walks() const { return kind_ == Kind::kWalk; }
   std::uint32_t route(std::uint32_t from, std::uint32_t to, std::uint32_t which) const {
     return (which == 0 ? first_ : second_)[std::size_t{from} * hosts_ + to];
   }

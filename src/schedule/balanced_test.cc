@@ -7,7 +7,7 @@
 #include <random>
 
 #include "schedule/schedule.h"
-#include "schedule/schedule_check.h"
+#include "schedule/schedule_test_checks.h"
 
 namespace alm::schedule {
 namespace {
@@ -38,7 +38,7 @@ void expect_bound(const Schedule& schedule, const Grouping& grouping, std::size_
 }
 
 Grouping equal_leaves(std::uint32_t leaves, std::uint32_t hosts) {
-  return Grouping::of_leaves(std::vector<std::uint32_t>(leaves, hosts));
+  return grouping_of_leaves(std::vector<std::uint32_t>(leaves, hosts));
 }
 
 TEST(BalancedEqual, EveryShapeUpTo257RanksIsWithinTheBound) {
@@ -104,7 +104,7 @@ TEST(BalancedStaggered, UnequalLeavesAreWithinTheBound) {
         sizes.push_back(draw(random, 1, std::min(left, most)));
         left -= sizes.back();
       }
-      const Grouping grouping = Grouping::of_leaves(sizes);
+      const Grouping grouping = grouping_of_leaves(sizes);
       if (grouping.levels() == 0) continue;
       SCOPED_TRACE(testing::Message() << "leaves " << testing::PrintToString(sizes));
       const SchedulePtr schedule = make_balanced_staggered(grouping);
@@ -130,7 +130,7 @@ TEST(BalancedStaggered, EveryPartitionOfUpTo18Ranks) {
     std::vector<std::uint32_t> sizes;
     each_partition(p, p - 1, sizes, [&](const std::vector<std::uint32_t>& leaves) {
       SCOPED_TRACE(testing::Message() << "leaves " << testing::PrintToString(leaves));
-      const Grouping grouping = Grouping::of_leaves(leaves);
+      const Grouping grouping = grouping_of_leaves(leaves);
       const SchedulePtr schedule = make_balanced(grouping);
       ASSERT_EQ(check_valid(*schedule), "");
       expect_bound(*schedule, grouping, 0, grouping.equal_leaves() ? 0 : 1);

@@ -75,16 +75,6 @@ Grouping Grouping::one_switch(std::uint32_t ranks) {
   return out;
 }
 
-Grouping Grouping::of_leaves(std::span<const std::uint32_t> sizes) {
-  std::vector<std::uint32_t> begins{0};
-  for (const std::uint32_t size : sizes) {
-    if (size > 0) begins.push_back(begins.back() + size);
-  }
-  Grouping out = one_switch(begins.back());
-  if (begins.size() > 2) out.begins_.push_back(std::move(begins));
-  return out;
-}
-
 bool Grouping::equal_leaves() const {
   if (levels() != 1) return false;
   const std::vector<std::uint32_t>& begins = begins_.front();

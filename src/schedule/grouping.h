@@ -18,7 +18,6 @@ class Grouping {
   static base::Result<Grouping> make(std::uint32_t ranks,
                                      std::span<const std::vector<std::uint32_t>> leaf_of);
   static Grouping one_switch(std::uint32_t ranks);
-  static Grouping of_leaves(std::span<const std::uint32_t> sizes);  // ranks numbered leaf by leaf
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(order_.size()); }
   std::size_t levels() const { return begins_.size(); }  // 0: one switch

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "schedule/interleave.h"
-#include "schedule/schedule_check.h"
+#include "schedule/schedule_test_checks.h"
 
 namespace alm::schedule {
 namespace {
@@ -76,7 +76,7 @@ TEST(Schedule, OneRankHasNoSteps) {
 TEST(Remap, TwoLevelsOfEqualGroupsGiveEquation5) {
   for (const auto& [d1, d2] : {std::pair{8u, 4u}, {8u, 3u}, {6u, 4u}, {4u, 4u}, {1u, 7u}}) {
     const std::vector<base::Rank> row =
-        interleaved(Grouping::of_leaves(std::vector<std::uint32_t>(d2, d1)));
+        interleaved(grouping_of_leaves(std::vector<std::uint32_t>(d2, d1)));
     for (std::uint32_t r = 0; r < d1 * d2; ++r) {
       EXPECT_EQ(row[r / d1 + r % d1 * d2].value, r) << d1 << "x" << d2;
     }
@@ -87,7 +87,7 @@ TEST(Remap, TwoLevelsOfEqualGroupsGiveEquation5) {
 TEST(Remap, KeepsTheWindowBoundOfEquation5) {
   for (std::uint32_t d2 = 2; d2 <= 128; ++d2) {
     for (std::uint32_t d1 = 1; d1 * d2 <= kRanksMax; ++d1) {
-      const Grouping grouping = Grouping::of_leaves(std::vector<std::uint32_t>(d2, d1));
+      const Grouping grouping = grouping_of_leaves(std::vector<std::uint32_t>(d2, d1));
       const auto check = [&](SchedulePtr inner, std::uint32_t extra) {
         const SchedulePtr remapped = make_remapped(std::move(inner), grouping);
         ASSERT_LE(worst_load(*remapped, grouping, 0, 1), d1) << d1 << "x" << d2;
@@ -104,7 +104,7 @@ TEST(Remap, KeepsTheWindowBoundOfEquation5) {
 // Where the leaves are no power of two, the low bits of a logical id do not name the leaf: 20, not
 // the 16 of shift.
 TEST(Remap, DoesNotKeepTheBoundForXorBelowThreeLeaves) {
-  const Grouping grouping = Grouping::of_leaves(std::vector<std::uint32_t>(3, 8));
+  const Grouping grouping = grouping_of_leaves(std::vector<std::uint32_t>(3, 8));
   EXPECT_EQ(worst_load(*make_remapped(make_shift(24), grouping), grouping, 0, 3), 16u);
   EXPECT_EQ(worst_load(*make_remapped(make_xor(24), grouping), grouping, 0, 3), 20u);
 }
@@ -146,7 +146,7 @@ TEST(Remap, UnequalGroupsKeepWhatTheFairRowGives) {
 
 // What the remap is for: without it the hosts of a leaf all cross in all of these steps.
 TEST(Remap, ImprovesOnPlainShiftAndXor) {
-  const Grouping grouping = Grouping::of_leaves(std::vector<std::uint32_t>(4, 8));
+  const Grouping grouping = grouping_of_leaves(std::vector<std::uint32_t>(4, 8));
   EXPECT_EQ(worst_load(*make_shift(32), grouping, 0, 4), 32u);
   EXPECT_EQ(worst_load(*make_xor(32), grouping, 0, 4), 32u);
   EXPECT_EQ(worst_load(*make_remapped(make_shift(32), grouping), grouping, 0, 4), 24u);

@@ -257,10 +257,4 @@ std::optional<Cost> cost(const Cluster& cluster);
 // carry all ports, queues of a packet or more, equal host links, one path between two hosts.
 std::vector<std::string> assumption_warnings(const Cluster& cluster);
 
-// Slurm hostlist syntax: "h[0-3,7],x" -> h0 h1 h2 h3 h7 x, zero padding kept. The order of names
-// survives: expand(compress(names)) == names. More than kHostlistMax names give an error.
-inline constexpr std::size_t kHostlistMax = 131072;
-base::Result<std::vector<std::string>> expand_hostlist(std::string_view list);
-std::string compress_hostlist(std::span<const std::string> names);
-
 }  // namespace alm::topology

@@ -8,12 +8,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/hostlist.h"
+
 namespace alm::topology {
 namespace {
 
 constexpr std::uint64_t kHostsMax = 65'536;
 constexpr std::uint64_t kSwitchesMax = 65'536;
-constexpr std::uint64_t kLinksMax = 2 * kHostlistMax;
+constexpr std::uint64_t kLinksMax = 2 * base::kHostlistMax;
 constexpr std::uint32_t kLosslessQueuePackets = 32;  // in each input buffer
 constexpr std::string_view kLossless = "lossless-";
 constexpr std::string_view kIb144 = "ib-144";

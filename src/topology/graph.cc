@@ -137,6 +137,29 @@ Walk walk(const Cluster& cluster, const Adjacency& adjacency) {
   return out;
 }
 
+std::vector<double> least_times_from(const Cluster& cluster, const Adjacency& adjacency,
+                                     std::uint32_t start,
+                                     const std::function<double(std::uint32_t, const Link&)>& hop) {
+  using Entry = std::pair<double, std::uint32_t>;
+  std::vector<double> best(adjacency.node_count(), -1);
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  open.push({0, start});
+  while (!open.empty()) {
+    const auto [time, node] = open.top();
+    open.pop();
+    if (best[node] >= 0) continue;
+    best[node] = time;
+    if (cluster.is_host(NodeId{node}) && node != start) continue;
+    for (const Edge& edge : adjacency[node]) {
+      const Link& link = cluster.links[edge.link];
+      if (best[edge.peer] < 0 && rate_from(link, node) > 0) {
+        open.push({time + hop(node, link), edge.peer});
+      }
+    }
+  }
+  return best;
+}
+
 bool is_tree(const Cluster& cluster) {
   const std::size_t nodes = cluster.hosts.size() + cluster.switches.size();
   if (cluster.links.size() + 1 != nodes) return false;

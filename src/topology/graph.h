@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,12 @@ Walk walk(const Cluster& cluster, const Adjacency& adjacency);
 
 // Whether the graph is a tree: connected, with one link less than nodes.
 bool is_tree(const Cluster& cluster);
+
+// By node: the least time from `start` there, where leaving a node by a link takes hop(node, link);
+// below 0 where no route leads. Hosts forward nothing. O(links log links).
+std::vector<double> least_times_from(const Cluster& cluster, const Adjacency& adjacency,
+                                     std::uint32_t start,
+                                     const std::function<double(std::uint32_t, const Link&)>& hop);
 
 // The rate of a link away from a node, and towards it. A cap on both directions together also
 // bounds each. 0 against the direction of a one-way link.

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "base/hostlist.h"
 #include "topology/bound.h"
 #include "topology/graph.h"
 #include "topology/leaf_traffic.h"
@@ -379,7 +380,7 @@ class Limits {
     constexpr std::size_t kNamesMax = 4;
     const std::string inside =
         names.size() <= kNamesMax
-            ? compress_hostlist(names)
+            ? base::compress_hostlist(names)
             : names.front() + " and " + std::to_string(names.size() - 1) + " switches near it";
     if (out > kRateNone) {
       add({kAfterUplinks, 0}, "trunks out", bytes.out, out, inside + " -> *",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/hostlist.h"
 #include "base/text_file.h"
 #include "base/toml.h"
 #include "topology/cluster.h"
@@ -213,8 +214,8 @@ class Parser {
                        "names that differ, among hosts and switches");
       return false;
     }
-    if (so_far >= kHostlistMax) {
-      section.complain("name", "declares too many", fmt::format("at most {}", kHostlistMax));
+    if (so_far >= base::kHostlistMax) {
+      section.complain("name", "declares too many", fmt::format("at most {}", base::kHostlistMax));
       return false;
     }
     return true;
@@ -324,9 +325,9 @@ class Parser {
                        "one-way links between switches only");
       return false;
     }
-    if (cluster_.links.size() >= 2 * kHostlistMax) {
+    if (cluster_.links.size() >= 2 * base::kHostlistMax) {
       section.complain("from", "declares too many links",
-                       fmt::format("at most {}", 2 * kHostlistMax));
+                       fmt::format("at most {}", 2 * base::kHostlistMax));
       return false;
     }
     for (const NodeId end : {link.from, link.to}) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hostlist.h"
 #include "topology/cluster.h"
 
 namespace alm::topology {
@@ -174,7 +175,7 @@ std::vector<std::vector<std::string>> Section::name_lists(std::string_view key) 
 }
 
 std::vector<std::string> Section::expanded(std::string_view key, std::string_view list) {
-  auto expanded = expand_hostlist(list);
+  auto expanded = base::expand_hostlist(list);
   if (expanded) return std::move(expanded).value();
   const std::string& message = expanded.error().message;
   const std::size_t at = message.rfind("; expected ");

@@ -3,41 +3,12 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 #include <set>
 
 #include "topology/graph.h"
 #include "topology/site_check.h"
 
 namespace alm::topology {
-namespace {
-
-// By node, in microseconds; O(links log links).
-std::vector<double> latencies_from(const Cluster& cluster, const Adjacency& adjacency,
-                                   std::uint32_t start) {
-  using Entry = std::pair<double, std::uint32_t>;
-  std::vector<double> best(adjacency.node_count(), -1);
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  open.push({0, start});
-  while (!open.empty()) {
-    const auto [time, node] = open.top();
-    open.pop();
-    if (best[node] >= 0) continue;
-    best[node] = time;
-    // Hosts forward nothing.
-    if (cluster.is_host(NodeId{node}) && node != start) continue;
-    for (const Edge& edge : adjacency[node]) {
-      const Link& link = cluster.links[edge.link];
-      if (best[edge.peer] < 0 && rate_from(link, node) > 0) {
-        open.push({time + link.latency_us, edge.peer});
-      }
-    }
-  }
-  return best;
-}
-
-}  // namespace
-
 std::optional<SiteTrouble> trouble_with_sites(const Cluster& cluster) {
   const auto& switches = cluster.switches;
   if (std::all_of(switches.begin(), switches.end(),
@@ -99,7 +70,9 @@ double latency_seconds(const Cluster& cluster, std::span<const base::HostId> hos
   constexpr double kSecondsPerMicro = 1e-6;
   double longest = 0;
   for (const base::HostId from : hosts) {
-    const auto times = latencies_from(cluster, adjacency, from.value);
+    const auto times =
+        least_times_from(cluster, adjacency, from.value,
+                         [](std::uint32_t, const Link& link) { return link.latency_us; });
     for (const base::HostId to : hosts) longest = std::max(longest, times[to.value]);
   }
   return longest * kSecondsPerMicro;

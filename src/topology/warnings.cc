@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/hostlist.h"
 #include "topology/graph.h"
 
 namespace alm::topology {
@@ -21,7 +22,7 @@ class Warnings {
     host_rates();
     paths();
     for (const std::string& text : order_) {
-      out_.push_back(fmt::format("{}: {}", compress_hostlist(names_[text]), text));
+      out_.push_back(fmt::format("{}: {}", base::compress_hostlist(names_[text]), text));
     }
     return std::move(out_);
   }

@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "base/hostlist.h"
 #include "topology/cluster.h"
 
 namespace alm::topology {
@@ -50,7 +51,7 @@ template <class NameAt>
 std::string list(std::size_t begin, std::size_t end, NameAt name_at) {
   std::vector<std::string> names;
   for (std::size_t i = begin; i < end; ++i) names.push_back(name_at(i));
-  return toml_string(compress_hostlist(names));
+  return toml_string(base::compress_hostlist(names));
 }
 
 class Writer {

@@ -19,7 +19,7 @@ struct Channel::Impl {
   };
 
   void place(PeerId peer, std::uint32_t packet, std::span<const std::byte> payload) const {
-    std::memcpy(exchange.recv.at(peer) + std::uint64_t{packet} * engine.packet_bytes(),
+    std::memcpy(exchange.recv.at(peer) + std::uint64_t{packet} * engine.sizes().packet_bytes(),
                 payload.data(), payload.size());
   }
 
@@ -67,12 +67,12 @@ bool Channel::complete() const { return impl_->engine.complete(); }
 void Channel::release(base::Nanos now) {
   impl_->tail_bytes.clear();
   const BlockSizes sizes = impl_->exchange.send.sizes();
-  const std::uint64_t packet_bytes = impl_->engine.packet_bytes();
+  const std::uint64_t packet_bytes = impl_->engine.sizes().packet_bytes();
   for (PeerId peer = 0; peer < impl_->tail_at.size(); ++peer) {
-    const Engine::Range range = impl_->engine.unacknowledged(peer);
-    if (range.first == range.last) continue;
-    const std::uint64_t begin = range.first * packet_bytes;
-    const std::uint64_t end = std::min(range.last * packet_bytes, sizes.of(peer));
+    const SendWindow& window = impl_->engine.window(peer);
+    if (window.acked == window.next) continue;
+    const std::uint64_t begin = window.acked * packet_bytes;
+    const std::uint64_t end = std::min(window.next * packet_bytes, sizes.of(peer));
     const std::byte* block = impl_->exchange.send.at(peer);
     impl_->tail_at[peer] =
         static_cast<std::ptrdiff_t>(impl_->tail_bytes.size()) - static_cast<std::ptrdiff_t>(begin);
@@ -98,7 +98,7 @@ bool Channel::on_datagram(base::Nanos now, std::span<const std::byte> datagram) 
     ++counters.rejected_malformed;
     return false;
   }
-  const std::uint64_t exchange = impl_->engine.expand(header.exchange);
+  const std::uint64_t exchange = impl_->engine.numbers().expand(header.exchange);
   if (!impl_->sealer.verify(datagram, exchange)) {
     ++counters.rejected_checksum;
     return false;
@@ -165,9 +165,11 @@ bool Channel::settled() const { return impl_->engine.settled(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);
 }
-const std::optional<PeerFailure>& Channel::told() const { return impl_->engine.told(); }
-void Channel::was_deaf(base::Nanos time) { impl_->engine.was_deaf(time); }
-std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const { return impl_->engine.ahead(peer); }
+const std::optional<PeerFailure>& Channel::told() const { return impl_->engine.silence().told(); }
+void Channel::was_deaf(base::Nanos time) { impl_->engine.silence().was_deaf(time); }
+std::optional<Engine::Ahead> Channel::ahead(PeerId peer) const {
+  return impl_->engine.attendance().ahead(peer, impl_->engine.numbers());
+}
 
 base::Nanos Channel::not_entered_at(PeerId peer) const {
   return impl_->engine.not_entered_at(peer);
@@ -176,7 +178,7 @@ base::Nanos Channel::not_entered_at(PeerId peer) const {
 bool Channel::absent(PeerId peer) const { return impl_->engine.absent(peer); }
 
 void Channel::be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere) {
-  impl_->engine.be_elsewhere(elsewhere);
+  impl_->engine.attendance().be_elsewhere(elsewhere);
 }
 
 std::optional<Engine::Elsewhere> Channel::elsewhere(PeerId peer) const {

@@ -7,7 +7,7 @@
 
 #include "base/rounds.h"
 #include "base/time.h"
-#include "transport/path_policy.h"
+#include "paths/policy.h"
 #include "wire/header.h"
 #include "wire/seal.h"
 
@@ -46,11 +46,11 @@ struct Config {
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
   Reliability reliability = Reliability::kSelectiveRepeat;
   SendRule send_rule = SendRule::kEither;
-  // Paths to each peer (path_policy.h). With one path no policy runs.
+  // Paths to each peer (paths/policy.h). With one path no policy runs.
   std::uint32_t paths = 1;
-  PathRule path_rule = PathRule::kOne;
+  paths::PathRule path_rule = paths::PathRule::kOne;
   std::uint32_t path_batch = 0;  // for bss; 0: a quarter of the paths
-  bool yields = true;            // the window yields to others in the queues (yield.h)
+  bool yields = true;            // the window yields to others in the queues (clocks/yield.h)
   bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered

@@ -1,232 +1,103 @@
-// Peers far away: packets leave by the pace, and a block may be far ahead of its acknowledgements.
+#include "transport/pace.h"
+
 #include <gtest/gtest.h>
-
-#include <array>
-#include <deque>
-#include <functional>
-#include <random>
-
-#include "transport/channel_test_group.h"
 
 namespace alm::transport {
 namespace {
 
-using base::kMicrosecond;
-using base::kMillisecond;
+constexpr base::Nanos kPace = 1000;
+constexpr std::uint32_t kFull = 100;  // bytes of payload in a full frame
 
-// A full frame of the group has 124 bytes and 42 around them.
-Config paced(base::Nanos pace) {
+Config config_of(bool yields = false) {
   Config config;
-  config.pace = pace;
+  config.datagram_bytes = kFull + wire::kHeaderBytes;
+  config.pace = kPace;
   config.pace_burst_packets = 3;
-  config.window_packets = 4096;
-  config.span_packets = 4096;
+  config.pace_yields = yields;
   return config;
 }
 
-TEST(Pace, APacketLeavesEveryPace) {
-  Group group(2, paced(100 * kMicrosecond));
-  group.start(0, 0, 50 * kPacket);
-  group.start(1, 0, 50 * kPacket);
-  EXPECT_EQ(group.pull(0, 0).size(), 1u);
-  EXPECT_EQ(group[0].deadline(), 100 * kMicrosecond);
-  EXPECT_TRUE(group.pull(0, 99 * kMicrosecond).empty());
-  for (int i = 1; i < 50; ++i) {
-    ASSERT_EQ(group.pull(0, i * 100 * kMicrosecond).size(), 1u) << i;
+TEST(Pace, DoesNotRuleUnlessItIsSet) {
+  EXPECT_FALSE(Pace(Config{}).rules());
+  EXPECT_TRUE(Pace(config_of()).rules());
+}
+
+TEST(Pace, AFullFrameLeavesEveryPace) {
+  Pace pace(config_of());
+  pace.begin(0);
+  EXPECT_EQ(pace.due_at(), 0);
+  for (int i = 1; i < 10; ++i) {
+    pace.sent(pace.due_at(), kFull, true);
+    EXPECT_EQ(pace.due_at(), i * kPace);
   }
-  EXPECT_GT(group[0].deadline(), 5 * kMillisecond);  // nothing is left to be paced
 }
 
 TEST(Pace, WhoIsLateMakesUpForABurst) {
-  Group group(2, paced(100 * kMicrosecond));
-  group.start(0, 0, 50 * kPacket);
-  EXPECT_EQ(group.pull(0, 0).size(), 1u);
-  EXPECT_EQ(group.pull(0, 2 * kMillisecond).size(), 4u);  // the one that is due, and three
-  EXPECT_EQ(group[0].deadline(), 2 * kMillisecond + 100 * kMicrosecond);
+  Pace pace(config_of());
+  pace.begin(0);
+  const base::Nanos late = 100 * kPace;
+  int at_once = 0;
+  for (; pace.due_at() <= late; ++at_once) pace.sent(late, kFull, true);
+  EXPECT_EQ(at_once, 4) << "the one that is due, and three";
+  EXPECT_EQ(pace.due_at(), late + kPace);
 }
 
-TEST(Pace, ShortPacketsTakeLess) {
-  Group group(2, paced(100 * kMicrosecond));
-  group.start(0, 0, 17);
-  EXPECT_EQ(group.pull(0, 0).size(), 1u);
-  group.start(1, 0, 17);
-  // 24 + 17 + 42 bytes are half of 166. Nothing else is to be sent, so that only timers count.
-  EXPECT_TRUE(group.pull(0, 50 * kMicrosecond).empty());
+TEST(Pace, AShortPacketTakesLess) {
+  Config config = config_of();
+  const std::uint64_t frame = config.datagram_bytes + kFramingBytes;
+  Pace pace(config);
+  pace.begin(0);
+  pace.sent(0, 10, true);
+  EXPECT_EQ(pace.due_at(),
+            kPace * static_cast<base::Nanos>(frame - 90) / static_cast<base::Nanos>(frame));
 }
 
-TEST(Pace, TheShortEndOfABlockCountsForMoreWhereItIsSaid) {
-  for (const double least : {0.0, 0.8}) {
-    Config config = paced(100 * kMicrosecond);
-    config.pace_end_least = least;
-    Group group(3, config);
-    group.start(0, 0, kPacket + 17);
-    for (int i = 0; i < 3; ++i) {
-      ASSERT_EQ(group.pull(0, i * 100 * kMicrosecond).size(), 1u);
+TEST(Pace, TheEndOfALongerBlockCountsForMoreWhereItIsSaid) {
+  Config config = config_of();
+  config.pace_end_least = 1;
+  Pace pace(config);
+  pace.begin(0);
+  pace.sent(0, 10, false);
+  EXPECT_LT(pace.due_at(), kPace) << "the only packet of its block";
+  pace.begin(0);
+  pace.sent(0, 10, true);
+  EXPECT_EQ(pace.due_at(), kPace);
+}
+
+TEST(Pace, SlowsDownWhereMuchIsLostAndRecovers) {
+  Pace pace(config_of(true));
+  pace.begin(0);
+  const auto send = [&](int packets, int one_lost_in) {
+    for (int i = 1; i <= packets; ++i) {
+      if (one_lost_in > 0 && i % one_lost_in == 0) pace.lost();
+      pace.sent(pace.due_at(), kFull, true);
     }
-    // The third packet is the first end: half a frame.
-    const base::Nanos after = least > 0.5 ? 80 * kMicrosecond : 50 * kMicrosecond;
-    EXPECT_NEAR(static_cast<double>(group[0].deadline() - 200 * kMicrosecond),
-                static_cast<double>(after), static_cast<double>(kMicrosecond));
-  }
-}
-
-// Both directions of one pair, a fixed time long, losing some packets of any kind.
-struct LongRoute {
-  struct Flying {
-    base::Nanos at = 0;
-    Wire datagram;
   };
-  base::Nanos latency = 5 * kMillisecond;
-  std::deque<Flying> flying;
-  std::mt19937 random{11};
-  std::uint32_t lost_per_thousand = 0;
-  std::function<bool(const Wire&)> loses = [](const Wire&) { return false; };
+  send(64, 17);
+  EXPECT_FALSE(pace.slowed()) << "less than one in 16";
+  send(64, 8);
+  EXPECT_TRUE(pace.slowed());
+  EXPECT_EQ(pace.time_of(kFull + wire::kHeaderBytes + kFramingBytes), kPace * 5 / 4);
+  send(64 * 100, 8);
+  EXPECT_EQ(pace.time_of(kFull + wire::kHeaderBytes + kFramingBytes), 8 * kPace);
+  send(64 * 100, 0);
+  EXPECT_FALSE(pace.slowed());
+}
 
-  // Until both have everything; the time of it, or `most`.
-  base::Nanos run(Group& group, base::Nanos most) {
-    constexpr base::Nanos kStep = 20 * kMicrosecond;
-    for (base::Nanos now = 0; now < most; now += kStep) {
-      for (PeerId self = 0; self < 2; ++self) {
-        for (Wire& sent : group.pull(self, now)) {
-          const bool by_chance = random() % 1000 < lost_per_thousand;
-          if (!by_chance && !loses(sent)) flying.push_back({now + latency, sent});
-        }
-      }
-      while (!flying.empty() && flying.front().at <= now) {
-        group.deliver(flying.front().datagram, now);
-        flying.pop_front();
-      }
-      if (group[0].complete() && group[1].complete()) return now;
-    }
-    return most;
+TEST(Pace, LooksOnceForWhatIsSentInARoundTrip) {
+  Config config = config_of(true);
+  config.round_trip = 1000 * kPace;
+  Pace pace(config);
+  pace.begin(0);
+  for (int i = 0; i < 999; ++i) {
+    pace.lost();
+    pace.sent(pace.due_at(), kFull, true);
   }
-};
-
-constexpr std::uint64_t kPackets = 3000;
-constexpr base::Nanos kPace = 20 * kMicrosecond;  // 500 packets in a round trip of 10 ms
-
-TEST(Pace, OnePeerMayHaveMorePacketsUnderWayThanABitmapTells) {
-  Group group(2, paced(kPace));
-  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPackets * kPacket);
-  const base::Nanos took = LongRoute().run(group, base::kSecond);
-  EXPECT_LE(took, kPackets * kPace + 6 * kMillisecond);
-  EXPECT_EQ(group[0].counters().data_retransmitted, 0u);
-  for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
-}
-
-TEST(Pace, WhatIsLostOnTheLongRouteIsSentAgainWhileTheRestGoesOn) {
-  Config config = paced(kPace);
-  config.round_trip = 10 * kMillisecond;
-  config.retransmit_budget_packets = 64;
-  config.pace_yields = true;
-  Group group(2, config);
-  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, kPackets * kPacket);
-  LongRoute route;
-  route.lost_per_thousand = 10;
-  const base::Nanos took = route.run(group, 2 * base::kSecond);
-  EXPECT_LE(took, 3 * (kPackets * kPace + 5 * kMillisecond) / 2);
-  const auto& counters = group[0].counters();
-  EXPECT_GT(counters.data_retransmitted, 0u);
-  EXPECT_LT(counters.data_retransmitted, kPackets / 20);  // about what was lost
-  for (PeerId rank = 0; rank < 2; ++rank) group.expect_received(rank, kPackets * kPacket);
-}
-
-// The first of a pair gets lost again: no timer has to find out.
-TEST(Pace, WhatIsSentAgainGoesTwice) {
-  constexpr std::uint32_t kLost = 1000;
-  const auto took = [](int losses, std::uint64_t resent) {
-    Config config = paced(kPace);
-    config.round_trip = 10 * kMillisecond;
-    config.retransmit_budget_packets = 64;
-    Group group(2, config);
-    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, (kLost + 1) * kPacket);
-    LongRoute route;
-    route.loses = [&](const Wire& sent) {
-      const auto header = sent.header();
-      const bool last = header.type == wire::Type::kData && header.packet == kLost;
-      return sent.from == 0 && last && losses-- > 0;
-    };
-    const base::Nanos end = route.run(group, base::kSecond);
-    EXPECT_EQ(group[0].counters().data_retransmitted, resent);
-    return end;
-  };
-  const base::Nanos once = took(1, 2);
-  EXPECT_LT(took(2, 2), once + kMillisecond);
-  EXPECT_GT(took(3, 4), once + 10 * kMillisecond);
-}
-
-// Each end asks when the other does. The answer counts that comes after the next question.
-TEST(Pace, BothEndsMissTheLastPacket) {
-  for (const base::Nanos expected : {10 * kMillisecond, 4 * kMillisecond, base::Nanos{0}}) {
-    Config config = paced(kPace);
-    config.round_trip = expected;
-    config.retransmit_budget_packets = 64;
-    Group group(2, config);
-    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 3 * kPacket);
-    LongRoute route;
-    std::array<int, 2> losses{1, 1};
-    route.loses = [&](const Wire& sent) {
-      const auto header = sent.header();
-      const bool last = header.type == wire::Type::kData && header.packet == 2;
-      return last && losses.at(sent.from)-- > 0;
-    };
-    EXPECT_LT(route.run(group, 10 * base::kSecond), 60 * kMillisecond) << expected;
-    EXPECT_LE(group[0].counters().probes_sent, 10u) << expected;
-  }
-}
-
-// Otherwise they would fill the queue that was too short for them before.
-TEST(Pace, WhatIsSentAgainTakesItsTurn) {
-  Config config = paced(kPace);
-  config.retransmit_budget_packets = 64;
-  Group group(2, config);
-  for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 200 * kPacket);
-  base::Nanos now = 0;
-  for (int i = 0; i < 100; ++i, now += kPace) group.pull(0, now);  // all lost
-  std::vector<Wire> last;
-  for (; last.empty(); now += kPace) last = group.pull(0, now);
-  group.deliver(last.back(), now);
-  for (const Wire& answer : group.pull(1, now)) group.deliver(answer, now);
-  for (; group[0].counters().data_retransmitted == 0; now += kPace) {
-    ASSERT_LT(now, base::kSecond);
-    ASSERT_LE(group.pull(0, now).size(), config.pace_burst_packets + 2u);
-    for (const Wire& answer : group.pull(1, now)) group.deliver(answer, now);
-  }
-  const auto before = group[0].counters().data_retransmitted;
-  group.pull(0, now + 10 * kPace);
-  EXPECT_LE(group[0].counters().data_retransmitted - before, config.pace_burst_packets + 1u);
-}
-
-// One packet in four is lost: somebody else uses the link, or it is slower than was thought.
-TEST(Pace, SlowsDownWhereMuchIsLost) {
-  Config config = paced(kPace);
-  config.round_trip = 10 * kMillisecond;
-  config.retransmit_budget_packets = 64;
-  const auto sent_in = [&](bool yields) {
-    config.pace_yields = yields;
-    Group group(2, config);
-    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 4 * kPackets * kPacket);
-    LongRoute route;
-    route.lost_per_thousand = 250;
-    route.run(group, 80 * kMillisecond);
-    return group[0].counters().data_sent + group[0].counters().data_retransmitted;
-  };
-  EXPECT_LT(5 * sent_in(true), 4 * sent_in(false));
-}
-
-// Without it the other side is asked again and again before an answer can be there.
-TEST(Pace, ProbesWaitForTheRoundTrip) {
-  const auto probes = [](base::Nanos round_trip) {
-    Config config = paced(kPace);
-    config.round_trip = round_trip;
-    config.timer_jitter = 10 * kMicrosecond;
-    Group group(2, config);
-    for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, 0, 10 * kPacket);
-    EXPECT_LT(LongRoute().run(group, base::kSecond), 30 * kMillisecond);
-    return group[0].counters().probes_sent;
-  };
-  EXPECT_EQ(probes(10 * kMillisecond), 0u);
-  EXPECT_GT(probes(0), 0u);
+  EXPECT_FALSE(pace.slowed());
+  pace.sent(pace.due_at(), kFull, true);
+  EXPECT_TRUE(pace.slowed());
+  pace.forget();
+  EXPECT_FALSE(pace.slowed());
 }
 
 }  // namespace

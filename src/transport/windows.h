@@ -89,6 +89,9 @@ struct SendWindow {
   Marks sacked;                     // bit i: packet acked + i
 
   bool exhausted() const { return next == total; }
+  bool has_come(std::uint32_t packet) const {
+    return packet < acked || (packet - acked < kSpanMax && sacked.has(packet - acked));
+  }
   bool may_advance(std::uint32_t span) const { return next < total && next - acked < span; }
   std::uint32_t outstanding() const { return next - acked - sacked.count(); }
   std::uint32_t resends_outstanding() const {
@@ -103,6 +106,39 @@ struct SendWindow {
       if (!sacked.has(packet - acked)) return packet;
     }
     return next;
+  }
+  // A probe: what had been sent when it left, and whether something has been resent since.
+  struct Probed {
+    std::uint32_t next = 0;
+    bool resent_since = false;
+  };
+  // What an acknowledgement says beyond its cumulative count. `answers`: the probe that it answers;
+  // null: none.
+  void merge(std::uint32_t cumulative, const wire::AckBody& body, const Probed* answers) {
+    if (acked - cumulative < kSpanMax) {  // otherwise older than anything of interest
+      for (std::uint32_t word = 0; word < wire::kBitmapWords; ++word) {
+        for (std::uint64_t bits = body.bitmap[word]; bits != 0; bits &= bits - 1) {
+          const std::uint32_t packet = cumulative + body.begin + word * 64 +
+                                       static_cast<std::uint32_t>(std::countr_zero(bits));
+          if (packet >= acked && packet < next) sacked.set(packet - acked);
+        }
+      }
+      advance_acked(acked);
+    }
+    // Packets beyond the bitmaps received so far may have come. Bitmaps come in order.
+    const std::uint32_t begin = cumulative + body.begin;
+    const std::uint32_t end = begin + wire::kBitmapBits;
+    const bool follows = begin <= std::max(told, cumulative);
+    if (follows) told = std::max(told, std::min(end, body.seen));
+    const std::uint32_t limit = follows && body.seen <= end ? next : told;
+    std::uint32_t evidence = std::min(body.seen, next);
+    bool new_epoch = evidence > epoch_next;
+    if (answers != nullptr) {
+      evidence = std::max(evidence, std::min(answers->next, next));
+      new_epoch = new_epoch || !answers->resent_since;
+    }
+    if (new_epoch) resend_cursor = acked;
+    lost_limit = std::max(lost_limit, std::min(evidence, limit));
   }
   void advance_acked(std::uint32_t to) {
     sacked.drop(std::min(to - acked, kSpanMax));

@@ -49,9 +49,9 @@
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
 //     own, is not tried.
 //
-// What predictions change (trial_predictions.cc): they order the ways and give the cost of unseen
-// ways. As long as all ways seen differ from their predictions by about the same factor, little is
-// spent in the first calls of a program. Sightings alone decide which way is kept.
+// What predictions change (standings_predictions.cc): they order the ways and give the cost of
+// unseen ways. As long as all ways seen differ from their predictions by about the same factor,
+// little is spent in the first calls of a program. Sightings alone decide which way is kept.
 //
 // Pure: every rank makes the same calls in the same order, so that all are in the same state.
 #pragma once
@@ -63,10 +63,11 @@
 
 #include "base/time.h"
 #include "base/transport.h"
+#include "tuning/budget.h"
+#include "tuning/drift.h"
+#include "tuning/standings.h"
 
 namespace alm::tuning {
-
-using base::Transport;
 
 class Trial {
  public:
@@ -82,7 +83,7 @@ class Trial {
 
   // The way the next call takes.
   std::size_t way() const {
-    return batch_.empty() || calls_ == 0 ? chosen_ : batch_[times_.size()].way;
+    return batch_.empty() || ways_.calls() == 0 ? chosen_ : batch_[times_.size()].way;
   }
   // The call has taken way(), and `time` on this rank.
   void took(base::Nanos time);
@@ -95,20 +96,20 @@ class Trial {
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
   // The agreement has taken `time` on this rank.
-  void agreed(base::Nanos time) { agreeing_ = time; }
+  void agreed(base::Nanos time) { budget_.agreed(time); }
 
   // The first call of the way opens connections: it is no sighting, and is expected to take
   // `opening` longer. Must be called before that call.
-  void opens(std::size_t way, base::Nanos opening);
+  void opens(std::size_t way, base::Nanos opening) { ways_[way].opening = opening; }
 
   // The least time that the links allow for this way, which sends more packets than others.
-  void needs(std::size_t way, base::Nanos least);
+  void needs(std::size_t way, base::Nanos least) { ways_[way].least = least; }
 
   // The predicted time of a call of the way; 0: not known. Must be called before the first call.
   void predicts(std::size_t way, base::Nanos time);
 
   // Which way is the library's own; by default the second. Must be called before the first call.
-  void set_librarys_own(std::size_t way) { librarys_ = way; }
+  void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
 
   // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
@@ -121,106 +122,52 @@ class Trial {
   std::size_t chosen() const { return chosen_; }
   bool has_decided() const { return has_decided_; }
   // Whether a sighting of some way waits until it can be afforded.
-  bool postponed() const { return postponed_cost_ > 0; }
+  bool postponed() const { return budget_.postponed(); }
   std::size_t ways() const { return ways_.size(); }
   // Whether the least time of this way is about the time of the best: it is not tried.
-  bool cannot_win(std::size_t way) const;
+  bool cannot_win(std::size_t way) const { return ways_.cannot_win(way); }
   // Whether the best way seen is as fast as the links allow.
-  bool at_limit() const;
+  bool at_limit() const { return ways_.at_limit(); }
   // The time of the way on which decisions rest; 0: not known yet.
-  base::Nanos time(std::size_t way) const;
-  std::size_t sightings(std::size_t way) const { return ways_[way].seen.size(); }
+  base::Nanos time(std::size_t way) const { return ways_.time(way); }
+  std::size_t sightings(std::size_t way) const { return ways_[way].seen.count(); }
   std::uint32_t reopened() const { return reopened_; }
   // What trying has cost so far, in units of a call of the best way.
   double spent() const;
 
  private:
-  struct Candidate {
-    Transport transport{};
-    std::vector<base::Nanos> seen;  // sightings in this trial, as agreed on
-    std::ptrdiff_t run_begin = 0;   // sightings count from here on
-    base::Nanos known = 0;          // its time from before this trial
-    base::Nanos least = 0;          // the least time the links allow for it; 0: not known
-    base::Nanos predicted = 0;      // 0: not known
-    base::Nanos opening = 0;        // expected time of its first call beyond later ones
-    base::Nanos first = 0;          // time of its first call, if that is no sighting
-    bool started = false;           // it had such a first call in this trial
-    bool began = false;             // it was the way of the very first call
-    std::size_t leads = 0;          // later calls in this trial that are no sightings
-    bool unpaid = false;            // its first sighting was made before this trial
-    bool out = false;               // clearly behind
-  };
-
   void begin();
-  std::size_t fastest() const;
-  base::Nanos least() const;
   // A call in a batch: its way, and whether it is a sighting.
   struct Turn {
     std::size_t way;
     bool sighting;
     bool begins = false;  // earlier sightings of the way no longer count
   };
-  bool within(double factor) const;
   std::uint64_t taken_as_made() const;
-  bool librarys_own(std::size_t way) const;
-  bool to_warm(std::size_t way) const;
   void count(const std::vector<base::Nanos>& slowest);
   void follow(base::Nanos recent);
   void doubt();
   void confirm(std::span<const base::Nanos> slowest);
-  void drop();
   void plan();
   void decide(double postponed_cost);
   void choose(std::size_t way);
-  bool has_predictions() const;
-  std::size_t ways_seen() const;
-  bool predictions_hold() const;
-  bool trusts() const;
-  bool surprised() const;
-  double foreseen(std::size_t way) const;
-  bool seems_late(std::size_t way) const;
-  double between(std::size_t way) const;
-  double expected(std::size_t way) const;
-  double cost(std::size_t way) const;
-  double opening(std::size_t way) const;
-  bool contends(std::size_t way) const;
-  bool again(std::size_t way) const;
-  bool aside(std::size_t way) const;
-  bool settled() const;
-  bool is_short() const;
   void come_to_agree();
   void await_turn();
-  bool turn_has_come() const { return postponed() && calls_ >= turn_; }
   double spent_by_calls() const;
-  double agreement() const;
-  bool seen_often(std::size_t way) const;
-  std::size_t run(std::size_t way) const;
-  std::size_t leads(std::size_t way) const;
   void add(std::size_t way);
   void reopen(base::Nanos now);
 
-  std::vector<Candidate> ways_;
-  std::size_t librarys_;   // the library's own way
-  std::size_t first_ = 0;  // the way of the first call, whose excess is no cost of trying
-  base::Nanos limit_ = 0;
+  Standings ways_;
+  Budget budget_;
+  Drift drift_;
+  std::size_t first_ = 0;           // the way of the first call, whose excess is no cost of trying
   base::Nanos span_ = 0;            // TrialRules::kSpan, scaled to the speed of the network
   std::vector<Turn> batch_;         // calls until the ranks agree; empty: decided
   std::vector<base::Nanos> times_;  // times of the batch, not agreed on yet
   bool due_ = false;
-  double postponed_cost_ = 0;  // cost of the next sighting that waits for its turn
   bool has_decided_ = false;
   bool doubted_ = false;  // the batch shows whether the chosen way has become slower
   std::size_t chosen_ = 0;
-  base::Nanos spike_ = 0;    // longer calls of the chosen way count as this
-  double spent_before_ = 0;  // cost of the trials before this one
-  std::uint64_t calls_ = 0;
-  std::uint64_t decided_at_ = 0;  // calls_ at the decision
-  std::uint64_t look_ = 0;        // calls after the decision until the ranks compare again
-  std::uint64_t turn_ = 0;        // calls_ at which a postponed way can be afforded
-  base::Nanos recent_ = 0;        // smoothed time of calls since the decision, on this rank
-  base::Nanos agreeing_ = 0;      // time of the last agreement on this rank
-  base::Nanos agreement_ = 0;     // the same as agreed on
-  base::Nanos agreements_ = 0;    // sum of the agreements but the last
   std::uint32_t reopened_ = 0;
 };
 

@@ -25,7 +25,7 @@
 
 namespace alm::wire {
 
-constexpr std::size_t kHeaderBytes = 24;
+constexpr std::uint32_t kHeaderBytes = 24;
 constexpr std::size_t kChecksumOffset = 16;
 constexpr std::uint8_t kVersion = 2;
 // Paths between two hosts: the header has five bits for them (docs/adr/0028-paths.md).

@@ -61,7 +61,7 @@ def test_a_bad_include_is_rejected(name: str, include: str, complaint: str, tmp_
     [
         ("transport/engine.cc", '"wire/header.h"'),
         ("transport/io/endpoint.cc", "<sys/socket.h>"),
-        ("transport/io/mpi_p2p.cc", "<mpi.h>"),
+        ("messages/io/mpi_p2p.cc", "<mpi.h>"),
         ("job/init.cc", '"transport/io/driver.h"'),
         ("bindings/module.cc", "<nanobind/nanobind.h>"),
         ("topology/cluster.cc", '"base/result.h"'),
@@ -72,6 +72,17 @@ def test_an_allowed_include_passes(name: str, include: str, tmp_path: Path) -> N
     write(tmp_path, name, f"#include {include}\n")
     done = check(tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_arrow_that_nothing_uses_is_rejected(tmp_path: Path) -> None:
+    source = (ROOT / "tools/check_layers.py").read_text()
+    arrow = '"wire": {"topology"},'
+    assert '"wire": set(),' in source
+    tool = tmp_path / "check_layers.py"
+    tool.write_text(source.replace('"wire": set(),', arrow, 1))
+    done = subprocess.run([sys.executable, tool, ROOT], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nothing in wire includes topology" in done.stderr
 
 
 def test_a_long_file_is_warned_of_and_then_refused(tmp_path: Path) -> None:

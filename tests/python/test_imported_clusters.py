@@ -48,7 +48,7 @@ def test_scontrol_repeats_nodes_above_level_0() -> None:
         ("s0", "s2"): 4000.0,
         ("s1", "s2"): 4000.0,
     }
-    assert cluster.hierarchy() == [[0, 0, 0, 0, 1, 1, 1, 1], [0] * 8]
+    assert cluster.schedule_hierarchy() == [[0, 0, 0, 0, 1, 1, 1, 1], [0] * 8]
 
 
 def test_topology_yaml_has_trees_and_blocks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ def plans(algorithm: str, permutation: str, groups: list[list[int]]) -> list[Pla
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("permutation", ["shift", "xor", "edge-colouring", "balanced"])
 def test_every_rank_meets_every_other_once(algorithm: str, permutation: str) -> None:
-    groups = load_cluster("tam-8x4").hierarchy()
+    groups = load_cluster("tam-8x4").schedule_hierarchy()
     for plan in plans(algorithm, permutation, groups):
         others = [rank for rank in range(32) if rank != plan.rank]
         assert sorted(r for send, _ in plan.rounds for r in send) == others
@@ -39,7 +39,7 @@ def test_no_step_of_the_balanced_schedule_crosses_an_uplink_more_than_seven_time
 
 
 def plans_8x4() -> list[Plan]:
-    return plans("sync-shuffle", "balanced", load_cluster("tam-8x4").hierarchy())
+    return plans("sync-shuffle", "balanced", load_cluster("tam-8x4").schedule_hierarchy())
 
 
 def test_the_permutation_used_is_told() -> None:

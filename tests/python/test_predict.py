@@ -129,7 +129,7 @@ def test_a_grown_network_goes_on_as_it_is(profile: Profile) -> None:
     assert more.cluster is not None
     assert len(more.network.hosts) == len(set(more.network.hosts)) == 27
     assert more.network.hosts[:16] == profile.network.hosts
-    level = more.cluster.hierarchy()[0]
+    level = more.cluster.schedule_hierarchy()[0]
     assert sorted(level.count(leaf) for leaf in set(level)) == [3, 8, 8, 8]
     assert load_cluster(CLUSTER).limit_seconds(None, 1000) == pytest.approx(
         more.cluster.limit_seconds(list(more.network.hosts[:16]), 1000)

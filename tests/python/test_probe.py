@@ -65,7 +65,7 @@ def tree(sizes: list[int], uplink: float, core_queue: int = 45, core_rate: float
 
 def true_leaves(text: str) -> list[list[int]]:
     """Ranks by leaf, as the file says."""
-    level = parse_cluster(text, "tree").hierarchy()[0]
+    level = parse_cluster(text, "tree").schedule_hierarchy()[0]
     return sorted([h for h, leaf in enumerate(level) if leaf == one] for one in sorted(set(level)))
 
 
@@ -314,7 +314,7 @@ def test_command_writes_profile_and_cluster(tmp_path: Path) -> None:
     assert profile.network.simulated and len(profile.network.hosts) == 16
     assert {port.state for port in profile.ports} == {MEASURED, NOT_OVERLOADABLE}
     assert profile.cluster is not None and profile.cluster.to_toml()
-    assert load_cluster(cluster).hierarchy()[0] == [0] * 8 + [1] * 8
+    assert load_cluster(cluster).schedule_hierarchy()[0] == [0] * 8 + [1] * 8
     assert json.loads(figures.read_text())["leaves"][1][0] == "h8"
     assert picture.read_text().startswith("<?xml")
     # What was probed is found again.

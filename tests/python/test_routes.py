@@ -124,6 +124,4 @@ def test_routes_that_can_deadlock_are_told_with_the_circle(
     assert main(["simulate", "lossless-torus:5", "--size", "1000"]) == 0
     assert "warning: these routes can deadlock" in " ".join(capsys.readouterr().out.split())
     cluster = find_cluster("myrinet:4")
-    assert _core.make_routes(cluster, "fm1").circle() == []
-    assert len(_core.make_routes(cluster, "alternate").circle()) >= 2
     assert _core.make_routes(cluster, "fm1").path("h0", "h8")[1] == "s0 -> s2"

@@ -362,7 +362,7 @@ Scenario random_paths(std::uint64_t seed) {
   transport::Config& config = scenario.config;
   config.reliability = transport::Reliability::kSelectiveRepeat;
   config.paths = static_cast<std::uint32_t>(2 + draw.below(draw.below(4) == 0 ? 31 : 5));
-  config.path_rule = static_cast<transport::PathRule>(draw.below(10));
+  config.path_rule = static_cast<paths::PathRule>(draw.below(10));
   config.path_batch = static_cast<std::uint32_t>(draw.below(config.paths + 1));
   for (std::uint32_t path = 0; path < config.paths; ++path) {
     scenario.faults.path_delay.push_back(

@@ -147,14 +147,14 @@ TEST(Loss, WhoeverIsLateIsAskedLessAndLess) {
   EXPECT_LE(outcome.total.probes_sent, 16u * 15 * 9);
 }
 
-constexpr transport::PathRule kStriping[] = {
-    transport::PathRule::kRotate,   transport::PathRule::kRandom, transport::PathRule::kLeastLoaded,
-    transport::PathRule::kEven,     transport::PathRule::kBss,    transport::PathRule::kHsam,
-    transport::PathRule::kRecycled, transport::PathRule::kBitmap};
+constexpr paths::PathRule kStriping[] = {paths::PathRule::kRotate,      paths::PathRule::kRandom,
+                                         paths::PathRule::kLeastLoaded, paths::PathRule::kEven,
+                                         paths::PathRule::kBss,         paths::PathRule::kHsam,
+                                         paths::PathRule::kRecycled,    paths::PathRule::kBitmap};
 
 // Where paths take differently long, packets overtake each other all the time, and nothing is lost.
 TEST(Paths, StripingResendsNoHealthyPacket) {
-  for (const transport::PathRule rule : kStriping) {
+  for (const paths::PathRule rule : kStriping) {
     for (const PeerId ranks : {2u, 8u}) {
       Scenario scenario = uniform(ranks, 100, 8);
       scenario.config.paths = 4;
@@ -174,7 +174,7 @@ TEST(Paths, StripingResendsNoHealthyPacket) {
 // Several path numbers over one path: nothing overtakes, and nothing more is sent.
 TEST(Paths, SeveralNumbersOverOnePathCostNothing) {
   const Outcome one = run(uniform(16, 100, 8));
-  for (const transport::PathRule rule : kStriping) {
+  for (const paths::PathRule rule : kStriping) {
     Scenario scenario = uniform(16, 100, 8);
     scenario.config.paths = 4;
     scenario.config.path_rule = rule;
@@ -191,7 +191,7 @@ TEST(Paths, SeveralNumbersOverOnePathCostNothing) {
 TEST(Paths, ADeadPathIsLeftAlone) {
   Scenario healthy = uniform(8, 400, 8);
   const Outcome before = run(healthy);
-  for (const transport::PathRule rule : kStriping) {
+  for (const paths::PathRule rule : kStriping) {
     Scenario scenario = healthy;
     scenario.config.paths = 4;
     scenario.config.path_rule = rule;
@@ -201,7 +201,7 @@ TEST(Paths, ADeadPathIsLeftAlone) {
     ASSERT_EQ(outcome.failure, "") << name_of(rule);
     EXPECT_GT(outcome.total.path_silences, 0u) << name_of(rule);
     // One path at a time: a peer that has met the dead one waits until that is found out.
-    const base::Nanos thirds = rule == transport::PathRule::kBss ? 5 : 4;
+    const base::Nanos thirds = rule == paths::PathRule::kBss ? 5 : 4;
     EXPECT_LE(outcome.finished, before.finished * thirds / 3) << name_of(rule);
     EXPECT_LE(outcome.total.data_retransmitted, outcome.total.data_sent / 50) << name_of(rule);
   }

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from allemande.cli.predict import DEFAULT_SIZES
+from allemande.cli.shared_options import SizesOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -20,12 +21,7 @@ def command(
         int | None,
         typer.Option(help="The first so many hosts of the profile. Default: all.", min=2),
     ] = None,
-    size: Annotated[
-        str,
-        typer.Option(
-            metavar="BYTES", help="Bytes per pair, separated by commas; KB, KiB, MB, MiB."
-        ),
-    ] = DEFAULT_SIZES,
+    size: SizesOption = DEFAULT_SIZES,
     measured: Annotated[
         str | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from allemande.cli.shared_options import CsvFile, JsonArrayFile
+from allemande.cli.shared_options import CsvFile, JsonArrayFile, SizesOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -36,12 +36,7 @@ def command(
             "as if the network went on as it is. Default: all.",
         ),
     ] = None,
-    size: Annotated[
-        str,
-        typer.Option(
-            metavar="BYTES", help="Bytes per pair, separated by commas; KB, KiB, MB, MiB."
-        ),
-    ] = DEFAULT_SIZES,
+    size: SizesOption = DEFAULT_SIZES,
     against: Annotated[
         str | None,
         typer.Option(metavar="CANDIDATES", help="Only these, separated by commas. Default: all."),

@@ -16,6 +16,10 @@ class TimersChoice(StrEnum):
 JsonArrayFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write a JSON array; '-' is stdout.")
 ]
+SizesOption = Annotated[
+    str,
+    typer.Option(metavar="BYTES", help="Bytes per pair, separated by commas; KB, KiB, MB, MiB."),
+]
 CsvFile = Annotated[str | None, typer.Option(metavar="FILE", help="Write CSV; '-' is stdout.")]
 TimersOption = Annotated[
     TimersChoice | None,

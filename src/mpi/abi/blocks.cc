@@ -29,13 +29,13 @@ class TypeCache {
 
 }  // namespace
 
-std::optional<std::vector<job::TypedBuffer>> describe_blocks(const Packing& packing,
-                                                             const entry::BlockArguments& side,
-                                                             std::size_t ranks) {
+std::optional<std::vector<job::TypedBuffer>> describe_blocks(
+    const Packing& packing, const entry::BlockArguments::Side& side, bool typed,
+    std::size_t ranks) {
   if (side.counts.missing() || side.displacements.missing()) return std::nullopt;
-  const auto* types = static_cast<const MPI_Datatype*>(side.types);
+  const auto* types = typed ? reinterpret_cast<const MPI_Datatype*>(side.types) : nullptr;
   TypeCache cache(packing);
-  if (types == nullptr && cache.find(from_opaque<MPI_Datatype>(side.type)) == nullptr) {
+  if (types == nullptr && cache.find(from_opaque<MPI_Datatype>(side.types)) == nullptr) {
     return std::nullopt;
   }
   std::vector<job::TypedBuffer> blocks(ranks);
@@ -44,7 +44,7 @@ std::optional<std::vector<job::TypedBuffer>> describe_blocks(const Packing& pack
     if (count < 0) return std::nullopt;
     if (count == 0) continue;
     const job::TypedBuffer* type =
-        cache.find(types != nullptr ? types[rank] : from_opaque<MPI_Datatype>(side.type));
+        cache.find(types != nullptr ? types[rank] : from_opaque<MPI_Datatype>(side.types));
     if (type == nullptr) return std::nullopt;
     // In elements for v, in bytes for w. Addresses are reckoned as integers: the base may be
     // MPI_BOTTOM.

@@ -9,9 +9,9 @@
 
 namespace alm::mpi {
 
-// [rank] its buffer. Nothing where an argument is invalid: the MPI library reports that.
-std::optional<std::vector<job::TypedBuffer>> describe_blocks(const Packing& packing,
-                                                             const entry::BlockArguments& side,
-                                                             std::size_t ranks);
+// [rank] its buffer. `typed`: each has a type of its own. Nothing where an argument is invalid: the
+// MPI library reports that.
+std::optional<std::vector<job::TypedBuffer>> describe_blocks(
+    const Packing& packing, const entry::BlockArguments::Side& side, bool typed, std::size_t ranks);
 
 }  // namespace alm::mpi

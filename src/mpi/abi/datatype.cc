@@ -31,7 +31,7 @@ struct Envelope {
   int combiner = MPI_COMBINER_NAMED;
 };
 
-bool get_envelope(const io::MpiApi& api, MPI_Datatype type, Envelope& out) {
+bool get_envelope(const messages::MpiApi& api, MPI_Datatype type, Envelope& out) {
 #if MPI_VERSION >= 4
   if (api.Type_get_envelope_c != nullptr) {
     return api.Type_get_envelope_c(type, &out.integers, &out.addresses, &out.large_counts,
@@ -48,7 +48,7 @@ bool get_envelope(const io::MpiApi& api, MPI_Datatype type, Envelope& out) {
   return true;
 }
 
-bool is_named(const io::MpiApi& api, MPI_Datatype type) {
+bool is_named(const messages::MpiApi& api, MPI_Datatype type) {
   Envelope envelope;
   return get_envelope(api, type, envelope) && envelope.combiner == MPI_COMBINER_NAMED;
 }
@@ -87,7 +87,7 @@ struct Constructor {
   std::vector<MPI_Datatype> types;
 };
 
-bool get_contents(const io::MpiApi& api, MPI_Datatype type, const Envelope& envelope,
+bool get_contents(const messages::MpiApi& api, MPI_Datatype type, const Envelope& envelope,
                   std::vector<int>& integers, std::vector<MPI_Aint>& addresses,
                   std::vector<MPI_Count>& large_counts, std::vector<MPI_Datatype>& types) {
 #if MPI_VERSION >= 4
@@ -104,7 +104,7 @@ bool get_contents(const io::MpiApi& api, MPI_Datatype type, const Envelope& enve
                                types.data()) == MPI_SUCCESS;
 }
 
-bool take_apart(const io::MpiApi& api, MPI_Datatype type, Constructor& made) {
+bool take_apart(const messages::MpiApi& api, MPI_Datatype type, Constructor& made) {
   Envelope envelope;
   if (!get_envelope(api, type, envelope)) return false;
   made.combiner = envelope.combiner;
@@ -131,7 +131,7 @@ bool take_apart(const io::MpiApi& api, MPI_Datatype type, Constructor& made) {
 
 // The bytes of an element in order, from its address on, without a gap: by its constructors alone,
 // for types too large to be packed. False where those are not looked into.
-bool is_dense(const io::MpiApi& api, MPI_Datatype type) {
+bool is_dense(const messages::MpiApi& api, MPI_Datatype type) {
   MPI_Count size = 0;
   MPI_Count lower = 0;
   MPI_Count extent = 0;
@@ -218,7 +218,7 @@ class Grounded {
  private:
   static constexpr MPI_Aint kAway = 4096;
 
-  const io::MpiApi& api_;
+  const messages::MpiApi& api_;
   MPI_Datatype type_;
   job::TypedBuffer buffer_;
   std::uint32_t ranks_;
@@ -226,7 +226,7 @@ class Grounded {
 
 }  // namespace
 
-int make_type_keyval(const io::MpiApi& api) {
+int make_type_keyval(const messages::MpiApi& api) {
   int keyval = MPI_KEYVAL_INVALID;
   return api.Type_create_keyval(copy_nothing, delete_nothing, &keyval, nullptr) == MPI_SUCCESS
              ? keyval
@@ -240,7 +240,7 @@ bool is_usable(const Packing& packing, MPI_Datatype type) {
   return packing.api.Pack(&nothing, 0, type, &nothing, 1, &position, packing.comm) == MPI_SUCCESS;
 }
 
-int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
+int describe(const messages::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
              job::TypedBuffer& buffer) {
   MPI_Count size = 0;
   MPI_Count lower = 0;

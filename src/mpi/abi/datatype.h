@@ -5,27 +5,27 @@
 #include <cstdint>
 
 #include "job/bootstrap.h"
-#include "transport/io/mpi_api.h"
+#include "messages/io/mpi_api.h"
 
 namespace alm::mpi {
 
 // The communicator for MPI_Pack. Errors on it are returned as codes, whatever error handlers the
 // program's communicators have.
 struct Packing {
-  const io::MpiApi& api;
+  const messages::MpiApi& api;
   MPI_Comm comm;
   int known = MPI_KEYVAL_INVALID;  // key of the attribute that caches what is known of a type
 };
 
 // Makes the key for Packing::known. MPI drops the attribute with its type, so that a reused handle
 // starts without it. Duplicates of a type do not inherit it.
-int make_type_keyval(const io::MpiApi& api);
+int make_type_keyval(const messages::MpiApi& api);
 
 // False: the type is not committed. The MPI library reports that.
 bool is_usable(const Packing& packing, MPI_Datatype type);
 
 // Fills in `buffer`, with size and extent of the type, which must be valid.
-int describe(const io::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
+int describe(const messages::MpiApi& api, const void* base, std::int64_t count, MPI_Datatype type,
              job::TypedBuffer& buffer);
 
 // True when `count` elements are their own byte stream: no gaps, no overlap, and the bytes in the

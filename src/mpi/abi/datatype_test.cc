@@ -23,7 +23,7 @@ class Types {
   static constexpr std::int64_t kBytes = 8;
   int packed = 0;  // calls of MPI_Pack
 
-  static io::MpiApi api();
+  static messages::MpiApi api();
   static MPI_Datatype type(int number) {
     return from_opaque<MPI_Datatype>(static_cast<std::uintptr_t>(number));
   }
@@ -39,8 +39,8 @@ class Types {
   std::map<std::pair<std::uintptr_t, int>, void*> attributes_;
 };
 
-io::MpiApi Types::api() {
-  io::MpiApi api;
+messages::MpiApi Types::api() {
+  messages::MpiApi api;
   api.Type_get_true_extent_x = [](MPI_Datatype, MPI_Count* lower, MPI_Count* extent) {
     *lower = 0;
     *extent = kBytes;
@@ -83,7 +83,7 @@ job::TypedBuffer buffer_of(int type) {
 
 TEST(Datatype, ADerivedTypeIsPackedOnceToSeeItsLayout) {
   Types types;
-  const io::MpiApi api = Types::api();
+  const messages::MpiApi api = Types::api();
   const Packing packing{api, MPI_Comm{}, make_type_keyval(api)};
   for (int call = 0; call < 10; ++call) {
     EXPECT_TRUE(is_contiguous(packing, buffer_of(2)));
@@ -94,7 +94,7 @@ TEST(Datatype, ADerivedTypeIsPackedOnceToSeeItsLayout) {
 
 TEST(Datatype, AHandleThatIsUsedAgainIsLookedIntoAgain) {
   Types types;
-  const io::MpiApi api = Types::api();
+  const messages::MpiApi api = Types::api();
   const Packing packing{api, MPI_Comm{}, make_type_keyval(api)};
   EXPECT_TRUE(is_contiguous(packing, buffer_of(2)));
   types.free(2);
@@ -104,7 +104,7 @@ TEST(Datatype, AHandleThatIsUsedAgainIsLookedIntoAgain) {
 
 TEST(Datatype, WithoutAKeyvalEveryCallLooks) {
   Types types;
-  io::MpiApi api = Types::api();
+  messages::MpiApi api = Types::api();
   api.Type_create_keyval = [](MPI_Type_copy_attr_function*, MPI_Type_delete_attr_function*, int*,
                               void*) { return MPI_ERR_INTERN; };
   const Packing packing{api, MPI_Comm{}, make_type_keyval(api)};

@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <utility>
+#include <vector>
 
 #include "mpi/abi/interposer.h"
 #include "mpi/abi/large_counts.h"
@@ -22,88 +25,95 @@ namespace {
 
 thread_local std::uint64_t come = 0;
 
-// The MPI library's own, at the width of the counts.
-template <class Count>
-int native_alltoall(const void* send, Count send_count, Word send_type, void* recv,
-                    Count recv_count, Word recv_type, Word comm) {
-  const auto& api = interposer().library().api();
-  auto* real = with_words<Alltoall<Count>>(api.Alltoall);
+// The MPI library's own function of a form, and its _c form where the library has one.
+struct Native {
+  void* narrow;
+  void* wide;
+};
 #if MPI_VERSION >= 4
-  if constexpr (sizeof(Count) == sizeof(std::int64_t)) {
-    real = with_words<Alltoall<Count>>(api.Alltoall_c);
-    if (real == nullptr) {
-      return large_counts::alltoall(api, send, send_count, send_type, recv, recv_count, recv_type,
-                                    comm);
-    }
-  }
+#define ALM_NATIVE(name) \
+  Native { with_words<void>(api.name), with_words<void>(api.name##_c) }
+#else
+#define ALM_NATIVE(name) \
+  Native { with_words<void>(api.name), nullptr }
 #endif
-  return real(send, send_count, send_type, recv, recv_count, recv_type, comm);
-}
-
-template <class Integer>
-int native_alltoallv(const void* send, const Integer* send_counts, const Integer* send_at,
-                     Word send_type, void* recv, const Integer* recv_counts, const Integer* recv_at,
-                     Word recv_type, Word comm) {
-  const auto& api = interposer().library().api();
-  auto* real = with_words<Alltoallv<Integer>>(api.Alltoallv);
-#if MPI_VERSION >= 4
-  if constexpr (sizeof(Integer) == sizeof(std::int64_t)) {
-    real = with_words<Alltoallv<Integer>>(api.Alltoallv_c);
-    if (real == nullptr) {
-      return large_counts::alltoallv(api, send, send_counts, send_at, send_type, recv, recv_counts,
-                                     recv_at, recv_type, comm);
-    }
-  }
-#endif
-  return real(send, send_counts, send_at, send_type, recv, recv_counts, recv_at, recv_type, comm);
-}
-
-template <class Integer>
-int native_alltoallw(const void* send, const Integer* send_counts, const Integer* send_at,
-                     const void* send_types, void* recv, const Integer* recv_counts,
-                     const Integer* recv_at, const void* recv_types, Word comm) {
-  const auto& api = interposer().library().api();
-  auto* real = with_words<Alltoallw<Integer>>(api.Alltoallw);
-#if MPI_VERSION >= 4
-  if constexpr (sizeof(Integer) == sizeof(std::int64_t)) {
-    real = with_words<Alltoallw<Integer>>(api.Alltoallw_c);
-    if (real == nullptr) {
-      return large_counts::alltoallw(api, send, send_counts, send_at, send_types, recv, recv_counts,
-                                     recv_at, recv_types, comm);
-    }
-  }
-#endif
-  return real(send, send_counts, send_at, send_types, recv, recv_counts, recv_at, recv_types, comm);
-}
-
-template <class Native>
-int accelerate_or_pass(const void* caller, const char* name, const BlockArguments& send,
-                       const BlockArguments& recv, Word comm, Native native) {
-  ++come;
-  auto& self = interposer();
-  if (!self.library().contains(caller)) {
-    if (const auto code = self.alltoall_blocks(name, send, recv, comm, native)) return *code;
-  }
-  return native();
-}
 
 template <class Count>
-int accelerate_or_pass(const void* caller, const void* send, Count send_count, Word send_type,
-                       void* recv, Count recv_count, Word recv_type, Word comm) {
-  ++come;
-  auto& self = interposer();
-  const auto native = [&] {
-    return native_alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm);
+int call(void* function, const Arguments& given) {
+  const auto pass = [&]<class... Request>(Request... request) {
+    using Form = int(const void*, Count, Word, void*, Count, Word, Word, Request...);
+    const auto &send = given.send, &recv = given.recv;
+    return reinterpret_cast<Form*>(function)(
+        send.base, static_cast<Count>(send.count), send.type, const_cast<void*>(recv.base),
+        static_cast<Count>(recv.count), recv.type, given.comm, request...);
   };
+  return given.request ? pass(*given.request) : pass();
+}
+
+template <class Integer>
+int call(void* function, const BlockArguments& given) {
+  const auto pass = [&]<class... Request>(Request... request) {
+    using Form = int(const void*, const Integer*, const Integer*, Word, void*, const Integer*,
+                     const Integer*, Word, Word, Request...);
+    const auto &send = given.send, &recv = given.recv;
+    return reinterpret_cast<Form*>(function)(
+        send.base, send.counts.template as<Integer>(), send.displacements.template as<Integer>(),
+        send.types, const_cast<void*>(recv.base), recv.counts.template as<Integer>(),
+        recv.displacements.template as<Integer>(), recv.types, given.comm, request...);
+  };
+  return given.request ? pass(*given.request) : pass();
+}
+
+int natively(Interposer& self, const Arguments& given) {
+  const auto& api = self.library().api();
+  const Native native = given.request ? ALM_NATIVE(Ialltoall) : ALM_NATIVE(Alltoall);
+  if (given.wide && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
+#if MPI_VERSION >= 4
+  if (given.wide && !large_counts::fit(given)) return large_counts::refuse(api, given.comm);
+#endif
+  return call<int>(native.narrow, given);
+}
+
+int natively(Interposer& self, const BlockArguments& given) {
+  const auto& api = self.library().api();
+  Native native = given.request ? ALM_NATIVE(Ialltoallv) : ALM_NATIVE(Alltoallv);
+  if (given.typed) native = given.request ? ALM_NATIVE(Ialltoallw) : ALM_NATIVE(Alltoallw);
+#if MPI_VERSION >= 4
+  if (given.wide() && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
+  if (given.wide()) {
+    // The library may look at the arrays until the request is complete.
+    std::deque<std::vector<int>> until_return;
+    const auto narrow = large_counts::narrowed(api, given, [&](std::vector<int> values) {
+      return given.request ? self.keep(std::move(values))
+                           : until_return.emplace_back(std::move(values)).data();
+    });
+    return narrow ? call<int>(native.narrow, *narrow) : large_counts::refuse(api, given.comm);
+  }
+#endif
+  return call<int>(native.narrow, given);
+}
+
+template <class Given>
+int accelerate_or_pass(const void* caller, const Given& given) {
+  if (!given.request) ++come;
+  auto& self = interposer();
+  const auto native = [&] { return natively(self, given); };
   if (!self.library().contains(caller)) {
-    const auto code =
-        self.alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, native);
+    const auto code = given.request ? self.ialltoall(given) : self.alltoall(given, native);
     if (code) return *code;
   }
   return native();
 }
 
 }  // namespace
+
+int alltoall(const void* caller, const Arguments& arguments) {
+  return accelerate_or_pass(caller, arguments);
+}
+
+int alltoall(const void* caller, const BlockArguments& arguments) {
+  return accelerate_or_pass(caller, arguments);
+}
 
 int init(int* argc, char*** argv) {
   auto& self = interposer();
@@ -126,54 +136,18 @@ int finalize() {
   return self.library().api().Finalize();
 }
 
-int alltoall(const void* caller, const void* send, int send_count, Word send_type, void* recv,
-             int recv_count, Word recv_type, Word comm) {
-  return accelerate_or_pass(caller, send, send_count, send_type, recv, recv_count, recv_type, comm);
+int wait(void* request, void* status) {
+  auto& self = interposer();
+  self.sleep_until_complete(1, request);
+  return with_words<int(void*, void*)>(self.library().api().Wait)(request, status);
 }
 
-#if MPI_VERSION >= 4
-int alltoall_c(const void* caller, const void* send, std::int64_t send_count, Word send_type,
-               void* recv, std::int64_t recv_count, Word recv_type, Word comm) {
-  return accelerate_or_pass(caller, send, send_count, send_type, recv, recv_count, recv_type, comm);
+int waitall(int count, void* requests, void* statuses) {
+  auto& self = interposer();
+  self.sleep_until_complete(count, requests);
+  return with_words<int(int, void*, void*)>(self.library().api().Waitall)(count, requests,
+                                                                          statuses);
 }
-#endif
-
-template <class Integer>
-int alltoallv(const void* caller, const void* send, const Integer* send_counts,
-              const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
-              const Integer* recv_at, Word recv_type, Word comm) {
-  return accelerate_or_pass(
-      caller, "MPI_Alltoallv", {send, Integers(send_counts), Integers(send_at), send_type, nullptr},
-      {recv, Integers(recv_counts), Integers(recv_at), recv_type, nullptr}, comm, [&] {
-        return native_alltoallv(send, send_counts, send_at, send_type, recv, recv_counts, recv_at,
-                                recv_type, comm);
-      });
-}
-
-template <class Integer>
-int alltoallw(const void* caller, const void* send, const Integer* send_counts,
-              const Integer* send_at, const void* send_types, void* recv,
-              const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
-              Word comm) {
-  return accelerate_or_pass(
-      caller, "MPI_Alltoallw", {send, Integers(send_counts), Integers(send_at), 0, send_types},
-      {recv, Integers(recv_counts), Integers(recv_at), 0, recv_types}, comm, [&] {
-        return native_alltoallw(send, send_counts, send_at, send_types, recv, recv_counts, recv_at,
-                                recv_types, comm);
-      });
-}
-
-template int alltoallv(const void*, const void*, const int*, const int*, Word, void*, const int*,
-                       const int*, Word, Word);
-template int alltoallw(const void*, const void*, const int*, const int*, const void*, void*,
-                       const int*, const int*, const void*, Word);
-#if MPI_VERSION >= 4
-template int alltoallv(const void*, const void*, const std::int64_t*, const std::int64_t*, Word,
-                       void*, const std::int64_t*, const std::int64_t*, Word, Word);
-template int alltoallw(const void*, const void*, const std::int64_t*, const std::int64_t*,
-                       const void*, void*, const std::int64_t*, const std::int64_t*, const void*,
-                       Word);
-#endif
 
 void at_exit() {
   if (const auto* found = Interposer::get()) found->at_exit();

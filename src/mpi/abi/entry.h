@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace alm::mpi {
 class Interposer;
@@ -17,40 +18,52 @@ using Word = std::uintptr_t;
 // An array of counts or displacements: ints, or 64 bits wide in the _c forms.
 class Integers {
  public:
-  explicit Integers(const int* at) : narrow_(at) {}
-  explicit Integers(const std::int64_t* at) : wide_(at) {}
+  Integers(const int* at) : at_(at), wide_(false) {}
+  Integers(const std::int64_t* at) : at_(at), wide_(true) {}
 
-  bool missing() const { return narrow_ == nullptr && wide_ == nullptr; }
+  bool missing() const { return at_ == nullptr; }
+  bool wide() const { return wide_; }
   std::int64_t operator[](std::size_t index) const {
-    return wide_ != nullptr ? wide_[index] : narrow_[index];
+    return wide_ ? as<std::int64_t>()[index] : as<int>()[index];
+  }
+  template <class Integer>
+  const Integer* as() const {
+    return static_cast<const Integer*>(at_);
   }
 
  private:
-  const int* narrow_ = nullptr;
-  const std::int64_t* wide_ = nullptr;
+  const void* at_;
+  bool wide_;
 };
 
-// One side of an MPI_Alltoallv or, where `types` is an array of handles, of an MPI_Alltoallw.
+// What a program gives to MPI_Alltoall or to another of its forms.
+struct Arguments {
+  struct Side {
+    const void* base;
+    std::int64_t count;
+    Word type;
+  };
+  Side send, recv;
+  Word comm;
+  bool wide;  // the _c form
+  // Of the nonblocking forms, at a handle of the library's ABI.
+  std::optional<void*> request = {};
+};
+
+// What it gives to MPI_Alltoallv or, where types are arrays of handles, to MPI_Alltoallw.
 struct BlockArguments {
-  const void* base;
-  Integers counts;
-  Integers displacements;
-  Word type;
-  const void* types;
+  struct Side {
+    const void* base;
+    Integers counts, displacements;
+    Word types;
+  };
+  Side send, recv;
+  Word comm;
+  bool typed;  // MPI_Alltoallw
+  std::optional<void*> request = {};
+
+  bool wide() const { return recv.counts.wide(); }
 };
-
-template <class Count>
-using Alltoall = int(const void* send, Count send_count, Word send_type, void* recv,
-                     Count recv_count, Word recv_type, Word comm);
-
-template <class Integer>
-using Alltoallv = int(const void* send, const Integer* send_counts, const Integer* send_at,
-                      Word send_type, void* recv, const Integer* recv_counts,
-                      const Integer* recv_at, Word recv_type, Word comm);
-template <class Integer>
-using Alltoallw = int(const void* send, const Integer* send_counts, const Integer* send_at,
-                      const void* send_types, void* recv, const Integer* recv_counts,
-                      const Integer* recv_at, const void* recv_types, Word comm);
 
 // The interposer of this process. Ends the process if no MPI library is loaded.
 Interposer& interposer();
@@ -60,47 +73,8 @@ int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
 
 // `caller` is the address the exported function returns to.
-int alltoall(const void* caller, const void* send, int send_count, Word send_type, void* recv,
-             int recv_count, Word recv_type, Word comm);
-int alltoall_c(const void* caller, const void* send, std::int64_t send_count, Word send_type,
-               void* recv, std::int64_t recv_count, Word recv_type, Word comm);
-
-// Integer is int, or std::int64_t for the _c forms.
-template <class Integer>
-int alltoallv(const void* caller, const void* send, const Integer* send_counts,
-              const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
-              const Integer* recv_at, Word recv_type, Word comm);
-template <class Integer>
-int alltoallw(const void* caller, const void* send, const Integer* send_counts,
-              const Integer* send_at, const void* send_types, void* recv,
-              const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
-              Word comm);
-
-// In entry_nonblocking.cc. `request` points at a handle of the library's ABI.
-template <class Count>
-using Ialltoall = int(const void* send, Count send_count, Word send_type, void* recv,
-                      Count recv_count, Word recv_type, Word comm, void* request);
-template <class Integer>
-using Ialltoallv = int(const void* send, const Integer* send_counts, const Integer* send_at,
-                       Word send_type, void* recv, const Integer* recv_counts,
-                       const Integer* recv_at, Word recv_type, Word comm, void* request);
-template <class Integer>
-using Ialltoallw = int(const void* send, const Integer* send_counts, const Integer* send_at,
-                       const void* send_types, void* recv, const Integer* recv_counts,
-                       const Integer* recv_at, const void* recv_types, Word comm, void* request);
-
-template <class Count>
-int ialltoall(const void* caller, const void* send, Count send_count, Word send_type, void* recv,
-              Count recv_count, Word recv_type, Word comm, void* request);
-template <class Integer>
-int ialltoallv(const void* caller, const void* send, const Integer* send_counts,
-               const Integer* send_at, Word send_type, void* recv, const Integer* recv_counts,
-               const Integer* recv_at, Word recv_type, Word comm, void* request);
-template <class Integer>
-int ialltoallw(const void* caller, const void* send, const Integer* send_counts,
-               const Integer* send_at, const void* send_types, void* recv,
-               const Integer* recv_counts, const Integer* recv_at, const void* recv_types,
-               Word comm, void* request);
+int alltoall(const void* caller, const Arguments& arguments);
+int alltoall(const void* caller, const BlockArguments& arguments);
 
 // For the requests above these sleep; the library would spin.
 int wait(void* request, void* status);

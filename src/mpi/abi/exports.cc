@@ -21,14 +21,18 @@ Function* tool(const char* name) {
 }
 
 // An exchange that the tool gets.
-template <class Function, class... Arguments>
-int give(const char* name, Function* next, Arguments... arguments) {
+template <class Call>
+int give(const char* name, const void* next, const Call& call) {
   const std::uint64_t before = entry::exchanges_come();
-  const int code = next(arguments...);
-  if (entry::exchanges_come() == before) {
-    entry::passed_by(name, reinterpret_cast<const void*>(next));
-  }
+  const int code = call();
+  if (entry::exchanges_come() == before) entry::passed_by(name, next);
   return code;
+}
+
+// The same of a nonblocking form.
+template <class Call>
+int give_start(const char*, const void*, const Call& call) {
+  return call();
 }
 
 __attribute__((destructor)) void at_exit() { entry::at_exit(); }
@@ -61,65 +65,70 @@ ALM_EXPORT int MPI_Finalize() {
   return next();
 }
 
-ALM_EXPORT int PMPI_Alltoall(const void* send, int send_count, Word send_type, void* recv,
-                             int recv_count, Word recv_type, Word comm) {
-  return entry::alltoall(ALM_CALLER, send, send_count, send_type, recv, recv_count, recv_type,
-                         comm);
+ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
+
+ALM_EXPORT int MPI_Wait(void* request, void* status) {
+  static auto* const next = tool<decltype(PMPI_Wait)>("MPI_Wait");
+  return next != nullptr ? next(request, status) : entry::wait(request, status);
 }
 
-ALM_EXPORT int MPI_Alltoall(const void* send, int send_count, Word send_type, void* recv,
-                            int recv_count, Word recv_type, Word comm) {
-  static auto* const next = tool<entry::Alltoall<int>>("MPI_Alltoall");
-  if (next != nullptr) {
-    return give("MPI_Alltoall", next, send, send_count, send_type, recv, recv_count, recv_type,
-                comm);
+ALM_EXPORT int PMPI_Waitall(int count, void* requests, void* statuses) {
+  return entry::waitall(count, requests, statuses);
+}
+
+ALM_EXPORT int MPI_Waitall(int count, void* requests, void* statuses) {
+  static auto* const next = tool<decltype(PMPI_Waitall)>("MPI_Waitall");
+  return next != nullptr ? next(count, requests, statuses)
+                         : entry::waitall(count, requests, statuses);
+}
+
+// MPI_X and PMPI_X. `given` are the parameters as the next tool takes them, `arguments` as we do.
+#define ALM_EXPORT_BOTH(name, give, parameters, given, arguments)                        \
+  ALM_EXPORT int P##name parameters { return entry::alltoall(ALM_CALLER, arguments); }   \
+  ALM_EXPORT int name parameters {                                                       \
+    static auto* const next = tool<decltype(P##name)>(#name);                            \
+    if (next == nullptr) return entry::alltoall(ALM_CALLER, arguments);                  \
+    return give(#name, reinterpret_cast<const void*>(next), [&] { return next given; }); \
   }
-  return entry::alltoall(ALM_CALLER, send, send_count, send_type, recv, recv_count, recv_type,
-                         comm);
-}
 
-#if ALM_MPI_LARGE_COUNTS
-ALM_EXPORT int PMPI_Alltoall_c(const void* send, std::int64_t send_count, Word send_type,
-                               void* recv, std::int64_t recv_count, Word recv_type, Word comm) {
-  return entry::alltoall_c(ALM_CALLER, send, send_count, send_type, recv, recv_count, recv_type,
-                           comm);
-}
-
-ALM_EXPORT int MPI_Alltoall_c(const void* send, std::int64_t send_count, Word send_type, void* recv,
-                              std::int64_t recv_count, Word recv_type, Word comm) {
-  static auto* const next = tool<entry::Alltoall<std::int64_t>>("MPI_Alltoall_c");
-  if (next != nullptr) {
-    return give("MPI_Alltoall_c", next, send, send_count, send_type, recv, recv_count, recv_type,
-                comm);
-  }
-  return entry::alltoall_c(ALM_CALLER, send, send_count, send_type, recv, recv_count, recv_type,
-                           comm);
-}
-#endif
+#define ALM_ALIKE(integer)                                                              \
+  const void *send, integer send_count, Word send_type, void *recv, integer recv_count, \
+      Word recv_type, Word comm
+#define ALM_GIVEN_ALIKE send, send_count, send_type, recv, recv_count, recv_type, comm
+#define ALM_ARGUMENTS(integer, ...)                \
+  (entry::Arguments{{send, send_count, send_type}, \
+                    {recv, recv_count, recv_type}, \
+                    comm,                          \
+                    sizeof(integer) > sizeof(int) __VA_OPT__(, ) __VA_ARGS__})
 
 // v and w have the same shape but for their datatypes: a handle, or an array of them.
-#define ALM_EXPORT_BLOCKS(name, function, form, integer, types)                                    \
-  ALM_EXPORT int P##name(const void* send, const integer* send_counts, const integer* send_at,     \
-                         types send_types, void* recv, const integer* recv_counts,                 \
-                         const integer* recv_at, types recv_types, Word comm) {                    \
-    return entry::function<integer>(ALM_CALLER, send, send_counts, send_at, send_types, recv,      \
-                                    recv_counts, recv_at, recv_types, comm);                       \
-  }                                                                                                \
-  ALM_EXPORT int name(const void* send, const integer* send_counts, const integer* send_at,        \
-                      types send_types, void* recv, const integer* recv_counts,                    \
-                      const integer* recv_at, types recv_types, Word comm) {                       \
-    static auto* const next = tool<entry::form<integer>>(#name);                                   \
-    if (next != nullptr) {                                                                         \
-      return give(#name, next, send, send_counts, send_at, send_types, recv, recv_counts, recv_at, \
-                  recv_types, comm);                                                               \
-    }                                                                                              \
-    return entry::function<integer>(ALM_CALLER, send, send_counts, send_at, send_types, recv,      \
-                                    recv_counts, recv_at, recv_types, comm);                       \
-  }
+#define ALM_BLOCKS(integer)                                                              \
+  const void *send, const integer *send_counts, const integer *send_at, Word send_types, \
+      void *recv, const integer *recv_counts, const integer *recv_at, Word recv_types, Word comm
+#define ALM_GIVEN_BLOCKS \
+  send, send_counts, send_at, send_types, recv, recv_counts, recv_at, recv_types, comm
+#define ALM_BLOCK_ARGUMENTS(typed, ...)                            \
+  (entry::BlockArguments{{send, send_counts, send_at, send_types}, \
+                         {recv, recv_counts, recv_at, recv_types}, \
+                         comm,                                     \
+                         typed __VA_OPT__(, ) __VA_ARGS__})
 
-ALM_EXPORT_BLOCKS(MPI_Alltoallv, alltoallv, Alltoallv, int, Word)
-ALM_EXPORT_BLOCKS(MPI_Alltoallw, alltoallw, Alltoallw, int, const void*)
+// The forms with one width of counts; `c` ends their names.
+#define ALM_EXPORT_FORMS(integer, c)                                                   \
+  ALM_EXPORT_BOTH(MPI_Alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),      \
+                  ALM_ARGUMENTS(integer))                                              \
+  ALM_EXPORT_BOTH(MPI_Alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS),   \
+                  ALM_BLOCK_ARGUMENTS(false))                                          \
+  ALM_EXPORT_BOTH(MPI_Alltoallw##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS),   \
+                  ALM_BLOCK_ARGUMENTS(true))                                           \
+  ALM_EXPORT_BOTH(MPI_Ialltoall##c, give_start, (ALM_ALIKE(integer), void* request),   \
+                  (ALM_GIVEN_ALIKE, request), ALM_ARGUMENTS(integer, request))         \
+  ALM_EXPORT_BOTH(MPI_Ialltoallv##c, give_start, (ALM_BLOCKS(integer), void* request), \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request))    \
+  ALM_EXPORT_BOTH(MPI_Ialltoallw##c, give_start, (ALM_BLOCKS(integer), void* request), \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request))
+
+ALM_EXPORT_FORMS(int, )
 #if ALM_MPI_LARGE_COUNTS
-ALM_EXPORT_BLOCKS(MPI_Alltoallv_c, alltoallv, Alltoallv, std::int64_t, Word)
-ALM_EXPORT_BLOCKS(MPI_Alltoallw_c, alltoallw, Alltoallw, std::int64_t, const void*)
+ALM_EXPORT_FORMS(std::int64_t, _c)
 #endif

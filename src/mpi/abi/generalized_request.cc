@@ -8,7 +8,7 @@
 namespace alm::mpi {
 
 struct GeneralizedRequest::State {
-  const io::MpiApi& api;
+  const messages::MpiApi& api;
   job::MpiOps& ops;
   job::CommHandle comm;
   std::shared_ptr<const std::atomic<bool>> freed;
@@ -18,7 +18,7 @@ struct GeneralizedRequest::State {
 };
 
 base::Result<std::unique_ptr<job::PendingRequest>> GeneralizedRequest::start(
-    const io::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
+    const messages::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
     std::shared_ptr<const std::atomic<bool>> freed) {
   std::shared_ptr<State> state(new State{api, ops, comm, std::move(freed), {}, {}, false});
   std::unique_ptr<GeneralizedRequest> made(new GeneralizedRequest(api, sleepers, state));

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "job/ops.h"
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/sleepers.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 
@@ -14,7 +14,7 @@ class GeneralizedRequest final : public job::PendingRequest {
  public:
   // `api`, `ops` and `sleepers` must outlive the request.
   static base::Result<std::unique_ptr<job::PendingRequest>> start(
-      const io::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
+      const messages::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
       std::shared_ptr<const std::atomic<bool>> freed);
 
   job::RequestHandle handle() const override;
@@ -23,7 +23,7 @@ class GeneralizedRequest final : public job::PendingRequest {
  private:
   struct State;
 
-  GeneralizedRequest(const io::MpiApi& api, Sleepers& sleepers, std::shared_ptr<State> state)
+  GeneralizedRequest(const messages::MpiApi& api, Sleepers& sleepers, std::shared_ptr<State> state)
       : api_(api), sleepers_(sleepers), state_(std::move(state)) {}
 
   // MPI's callbacks. `state` is a std::shared_ptr<State>* of its own: a program that frees the
@@ -32,7 +32,7 @@ class GeneralizedRequest final : public job::PendingRequest {
   static int release(void* state);
   static int cancel(void* state, int complete);
 
-  const io::MpiApi& api_;
+  const messages::MpiApi& api_;
   Sleepers& sleepers_;
   std::shared_ptr<State> state_;
   std::shared_ptr<Sleepers::Pending> pending_;

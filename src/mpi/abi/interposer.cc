@@ -34,7 +34,7 @@ class Inside {
 // What finish() exchanged over MPI may have begun connections that are still being made.
 constexpr base::Nanos kSettling = 200 * base::kMillisecond;
 
-void settle(const io::MpiApi& api) {
+void settle(const messages::MpiApi& api) {
   const base::Nanos until = io::monotonic_now() + kSettling;
   while (io::monotonic_now() < until) {
     int found = 0;
@@ -49,6 +49,17 @@ bool first_of_job() {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   }
   return true;
+}
+
+const char* name_of(const entry::BlockArguments& given) {
+  if (given.request) return given.typed ? "MPI_Ialltoallw" : "MPI_Ialltoallv";
+  return given.typed ? "MPI_Alltoallw" : "MPI_Alltoallv";
+}
+
+// Gives the program the request that a call has made.
+std::optional<int> started(std::optional<int> code, job::RequestHandle made, void* request) {
+  if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
+  return code;
 }
 
 }  // namespace
@@ -143,50 +154,53 @@ const int* Interposer::keep(std::vector<int> values) {
 }
 
 std::optional<courier::AlltoallCall> Interposer::describe_call(
-    const void* send, std::int64_t send_count, std::uintptr_t send_word, void* recv,
-    std::int64_t recv_count, std::uintptr_t recv_word, std::uintptr_t comm_word) const {
+    const entry::Arguments& given) const {
   const auto& api = library_->api();
-  const auto send_type = from_opaque<MPI_Datatype>(send_word);
-  const auto recv_type = from_opaque<MPI_Datatype>(recv_word);
+  const auto& [send, recv, comm_word, wide, request] = given;
+  const auto send_type = from_opaque<MPI_Datatype>(send.type);
+  const auto recv_type = from_opaque<MPI_Datatype>(recv.type);
   const auto comm = from_opaque<MPI_Comm>(comm_word);
   if (comm == api.comm_null) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
-  call.in_place = send == MPI_IN_PLACE;
-  if (recv_count < 0 || recv_type == api.datatype_null) return std::nullopt;
-  if (!call.in_place && (send_count < 0 || send_type == api.datatype_null)) return std::nullopt;
+  call.name = request ? "MPI_Ialltoall" : "MPI_Alltoall";
+  call.in_place = send.base == MPI_IN_PLACE;
+  if (recv.count < 0 || recv_type == api.datatype_null) return std::nullopt;
+  if (!call.in_place && (send.count < 0 || send_type == api.datatype_null)) return std::nullopt;
   const Packing packing = ops_->packing();
   if (!is_usable(packing, recv_type) || !(call.in_place || is_usable(packing, send_type))) {
     return std::nullopt;
   }
-  if (describe(api, recv, recv_count, recv_type, call.recv) != MPI_SUCCESS) return std::nullopt;
-  if (!call.in_place && describe(api, send, send_count, send_type, call.send) != MPI_SUCCESS) {
+  if (describe(api, recv.base, recv.count, recv_type, call.recv) != MPI_SUCCESS)
+    return std::nullopt;
+  if (!call.in_place && describe(api, send.base, send.count, send_type, call.send) != MPI_SUCCESS) {
     return std::nullopt;
   }
   return call;
 }
 
-std::optional<Interposer::Blocks> Interposer::describe_call(const char* function,
-                                                            const entry::BlockArguments& send,
-                                                            const entry::BlockArguments& recv,
-                                                            std::uintptr_t comm_word) const {
-  const auto comm = from_opaque<MPI_Comm>(comm_word);
+std::optional<Interposer::Blocks> Interposer::describe_call(
+    const entry::BlockArguments& given) const {
+  const auto& send = given.send;
+  const auto comm = from_opaque<MPI_Comm>(given.comm);
   if (comm == library_->api().comm_null) return std::nullopt;
   bool inter = false;
   int ranks = 0;
   if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS) return std::nullopt;
   Blocks blocks;
-  blocks.call.name = function;
+  blocks.call.name = name_of(given);
   blocks.call.comm = to_opaque(comm);
   // The session passes it through and counts it; its blocks are those of the remote group.
   if (inter) return blocks;
   if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
   blocks.call.in_place = send.base == MPI_IN_PLACE;
-  auto received = describe_blocks(ops_->packing(), recv, static_cast<std::size_t>(ranks));
+  auto received =
+      describe_blocks(ops_->packing(), given.recv, given.typed, static_cast<std::size_t>(ranks));
   if (!received) return std::nullopt;
   blocks.recv = *std::move(received);
   if (!blocks.call.in_place) {
-    auto sent = describe_blocks(ops_->packing(), send, static_cast<std::size_t>(ranks));
+    auto sent =
+        describe_blocks(ops_->packing(), send, given.typed, static_cast<std::size_t>(ranks));
     if (!sent) return std::nullopt;
     blocks.send = *std::move(sent);
   }
@@ -202,73 +216,57 @@ int Interposer::raise(job::CommHandle comm, const char* function,
   return ops_->raise(comm, base::io_error("allemande: " + text));
 }
 
-std::optional<int> Interposer::alltoall(const void* send, std::int64_t send_count,
-                                        std::uintptr_t send_type, void* recv,
-                                        std::int64_t recv_count, std::uintptr_t recv_type,
-                                        std::uintptr_t comm, const std::function<int()>& native) {
+std::optional<int> Interposer::alltoall(const entry::Arguments& given,
+                                        const std::function<int()>& native) {
   if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
   const Inside guard;
-  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  auto call = describe_call(given);
   if (!call) return std::nullopt;
   call->native = native;
   try {
     return session_->alltoall(*call);
   } catch (const std::exception& failure) {
-    return raise(call->comm, "MPI_Alltoall", failure);
+    return raise(call->comm, call->name, failure);
   }
 }
 
-std::optional<int> Interposer::alltoall_blocks(const char* function,
-                                               const entry::BlockArguments& send,
-                                               const entry::BlockArguments& recv,
-                                               std::uintptr_t comm,
-                                               const std::function<int()>& native) {
+std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
+                                        const std::function<int()>& native) {
   if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
   const Inside guard;
   try {
-    auto blocks = describe_call(function, send, recv, comm);
+    auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     blocks->call.native = native;
     return session_->alltoall_blocks(blocks->call);
   } catch (const std::exception& failure) {
-    return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);
+    return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
 }
 
-std::optional<int> Interposer::ialltoall(const void* send, std::int64_t send_count,
-                                         std::uintptr_t send_type, void* recv,
-                                         std::int64_t recv_count, std::uintptr_t recv_type,
-                                         std::uintptr_t comm, void* request) {
+std::optional<int> Interposer::ialltoall(const entry::Arguments& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
-  auto call = describe_call(send, send_count, send_type, recv, recv_count, recv_type, comm);
+  const auto call = describe_call(given);
   if (!call) return std::nullopt;
-  call->name = "MPI_Ialltoall";
   try {
     job::RequestHandle made{};
-    const auto code = session_->start(*call, made);
-    if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
-    return code;
+    return started(session_->start(*call, made), made, *given.request);
   } catch (const std::exception& failure) {
-    return raise(call->comm, "MPI_Ialltoall", failure);
+    return raise(call->comm, call->name, failure);
   }
 }
 
-std::optional<int> Interposer::ialltoall_blocks(const char* function,
-                                                const entry::BlockArguments& send,
-                                                const entry::BlockArguments& recv,
-                                                std::uintptr_t comm, void* request) {
+std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
   try {
-    const auto blocks = describe_call(function, send, recv, comm);
+    const auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     job::RequestHandle made{};
-    const auto code = session_->start_blocks(blocks->call, made);
-    if (code == MPI_SUCCESS) *static_cast<MPI_Request*>(request) = from_opaque<MPI_Request>(made);
-    return code;
+    return started(session_->start_blocks(blocks->call, made), made, *given.request);
   } catch (const std::exception& failure) {
-    return raise(to_opaque(from_opaque<MPI_Comm>(comm)), function, failure);
+    return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
 }
 

@@ -39,13 +39,13 @@ class Interposer {
   // A tool's function, at `next`, called the MPI library's own. Warns once.
   void passed_by(const char* name, const void* next);
 
-  // Handles are words (entry.h). Returns the MPI error code; nothing: pass the call through.
-  std::optional<int> alltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
-                              void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
-                              std::uintptr_t comm, const std::function<int()>& native);
-  std::optional<int> alltoall_blocks(const char* function, const entry::BlockArguments& send,
-                                     const entry::BlockArguments& recv, std::uintptr_t comm,
-                                     const std::function<int()>& native);
+  // Returns the MPI error code; nothing: pass the call through.
+  std::optional<int> alltoall(const entry::Arguments& given, const std::function<int()>& native);
+  std::optional<int> alltoall(const entry::BlockArguments& given,
+                              const std::function<int()>& native);
+  // The nonblocking forms.
+  std::optional<int> ialltoall(const entry::Arguments& given);
+  std::optional<int> ialltoall(const entry::BlockArguments& given);
 
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.
@@ -55,30 +55,17 @@ class Interposer {
   // MPI_Finalize.
   const int* keep(std::vector<int> values);
 
-  // The nonblocking forms. `request` points at the program's request.
-  std::optional<int> ialltoall(const void* send, std::int64_t send_count, std::uintptr_t send_type,
-                               void* recv, std::int64_t recv_count, std::uintptr_t recv_type,
-                               std::uintptr_t comm, void* request);
-  std::optional<int> ialltoall_blocks(const char* function, const entry::BlockArguments& send,
-                                      const entry::BlockArguments& recv, std::uintptr_t comm,
-                                      void* request);
-
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
   int raise(job::CommHandle comm, const char* function, const std::exception& failure) const;
   // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
-  std::optional<courier::AlltoallCall> describe_call(const void* send, std::int64_t send_count,
-                                                     std::uintptr_t send_type, void* recv,
-                                                     std::int64_t recv_count,
-                                                     std::uintptr_t recv_type,
-                                                     std::uintptr_t comm) const;
+  std::optional<courier::AlltoallCall> describe_call(const entry::Arguments& given) const;
   struct Blocks {
     std::vector<job::TypedBuffer> send, recv;
     courier::BlockCall call;
   };
-  std::optional<Blocks> describe_call(const char* function, const entry::BlockArguments& send,
-                                      const entry::BlockArguments& recv, std::uintptr_t comm) const;
+  std::optional<Blocks> describe_call(const entry::BlockArguments& given) const;
 
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;

@@ -5,21 +5,21 @@
 // Handles are words: the library may have another ABI than this one (entry.h).
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/entry.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi::large_counts {
 
-int alltoall(const io::MpiApi& api, const void* send, std::int64_t send_count,
-             entry::Word send_type, void* recv, std::int64_t recv_count, entry::Word recv_type,
-             entry::Word comm);
-int alltoallv(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
-              const std::int64_t* send_at, entry::Word send_type, void* recv,
-              const std::int64_t* recv_counts, const std::int64_t* recv_at, entry::Word recv_type,
-              entry::Word comm);
-int alltoallw(const io::MpiApi& api, const void* send, const std::int64_t* send_counts,
-              const std::int64_t* send_at, const void* send_types, void* recv,
-              const std::int64_t* recv_counts, const std::int64_t* recv_at, const void* recv_types,
-              entry::Word comm);
+bool fit(const entry::Arguments& given);
+// The same with arrays of ints, which `keep` holds; nothing: a value does not fit.
+std::optional<entry::BlockArguments> narrowed(
+    const messages::MpiApi& api, const entry::BlockArguments& given,
+    const std::function<const int*(std::vector<int>)>& keep);
+// Raises the error of counts that do not fit.
+int refuse(const messages::MpiApi& api, entry::Word comm);
 
 }  // namespace alm::mpi::large_counts

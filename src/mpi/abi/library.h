@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "transport/io/mpi_api.h"
+#include "messages/io/mpi_api.h"
 
 namespace alm::mpi {
 
@@ -14,7 +14,7 @@ class Library {
   // Null while no MPI library is loaded (mpirun and the shell inherit LD_PRELOAD too).
   static std::unique_ptr<Library> find();
 
-  const io::MpiApi& api() const { return api_; }
+  const messages::MpiApi& api() const { return api_; }
   const std::string& path() const { return path_; }
 
   // Why calls can only be passed through: the library has another ABI, or lacks functions. Empty:
@@ -39,7 +39,7 @@ class Library {
   std::string path_;
   std::string unusable_;
   std::uintptr_t base_ = 0;
-  io::MpiApi api_;
+  messages::MpiApi api_;
 };
 
 }  // namespace alm::mpi

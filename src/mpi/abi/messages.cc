@@ -17,9 +17,9 @@ void UnendedMessages::sweep() {
   count_ = all_.size();
 }
 
-Messages::Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm,
+Messages::Messages(const messages::MpiApi& api, UnendedMessages& unended, MPI_Comm comm,
                    std::uint32_t ranks, std::uint32_t self, job::RankName name,
-                   const io::P2pOptions& options)
+                   const messages::P2pOptions& options)
     : unended_(unended),
       self_(self),
       name_(std::move(name)),
@@ -30,7 +30,7 @@ Messages::~Messages() {
 }
 
 base::Status Messages::start(std::size_t strand, const transport::Exchange& exchange,
-                             const io::MessageFlow& flow) {
+                             const messages::MessageFlow& flow) {
   const int code = flight_->engine.start(strand, exchange, flow);
   return code == MPI_SUCCESS ? base::Status{} : error_of(code);
 }
@@ -40,7 +40,7 @@ void Messages::make_ready(std::size_t strand, base::PeerId peer) {
 }
 
 base::Result<Messages::Event> Messages::await(std::span<const std::size_t> strands) {
-  io::MpiP2p::Event event;
+  messages::MpiP2p::Event event;
   const int code = flight_->engine.await(strands, event);
   if (code != MPI_SUCCESS) return error_of(code);
   return Event{event.index, event.arrived};

@@ -9,22 +9,22 @@
 
 #include "carrier/point_to_point.h"
 #include "job/ops.h"
-#include "transport/io/mpi_p2p.h"
+#include "messages/io/mpi_p2p.h"
 
 namespace alm::mpi {
 
 // The objects that MPI refers to while messages are under way.
 struct MessagesInFlight {
-  MessagesInFlight(const io::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks,
-                   const io::P2pOptions& options)
+  MessagesInFlight(const messages::MpiApi& mpi, MPI_Comm private_comm, std::uint32_t ranks,
+                   const messages::P2pOptions& options)
       : api(mpi), comm(private_comm), engine(mpi, private_comm, ranks, options) {}
   ~MessagesInFlight() { api.Comm_free(&comm); }
   MessagesInFlight(const MessagesInFlight&) = delete;
   MessagesInFlight& operator=(const MessagesInFlight&) = delete;
 
-  const io::MpiApi& api;
+  const messages::MpiApi& api;
   MPI_Comm comm;
-  io::MpiP2p engine;
+  messages::MpiP2p engine;
   std::vector<std::shared_ptr<const void>> kept;
 };
 
@@ -46,14 +46,15 @@ class UnendedMessages {
 class Messages final : public carrier::PointToPoint {
  public:
   // `comm` is freed in the end. `api` and `unended` outlive this.
-  Messages(const io::MpiApi& api, UnendedMessages& unended, MPI_Comm comm, std::uint32_t ranks,
-           std::uint32_t self, job::RankName name, const io::P2pOptions& options);
+  Messages(const messages::MpiApi& api, UnendedMessages& unended, MPI_Comm comm,
+           std::uint32_t ranks, std::uint32_t self, job::RankName name,
+           const messages::P2pOptions& options);
   ~Messages() override;
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
   base::Status start(std::size_t strand, const transport::Exchange& exchange,
-                     const io::MessageFlow& flow) override;
+                     const messages::MessageFlow& flow) override;
   void make_ready(std::size_t strand, base::PeerId peer) override;
   base::Result<Event> await(std::span<const std::size_t> strands) override;
   void give_up() override;

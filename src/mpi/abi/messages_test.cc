@@ -4,19 +4,19 @@
 
 #include "base/rounds.h"
 #include "carrier/message_group.h"
-#include "transport/io/mpi_p2p_test_library.h"
+#include "messages/io/mpi_p2p_test_library.h"
 
 namespace alm::mpi {
 namespace {
 
-using io::MpiTestLibrary;
+using messages::MpiTestLibrary;
 using ::testing::HasSubstr;
 
-std::unique_ptr<Messages> make(const io::MpiApi& api, UnendedMessages& unended,
+std::unique_ptr<Messages> make(const messages::MpiApi& api, UnendedMessages& unended,
                                std::uint32_t self) {
   return std::make_unique<Messages>(
       api, unended, MpiTestLibrary::comm(), 2, self,
-      [](std::uint32_t rank) { return "rank " + std::to_string(rank); }, io::P2pOptions{});
+      [](std::uint32_t rank) { return "rank " + std::to_string(rank); }, messages::P2pOptions{});
 }
 
 // Two ranks, one block each way.
@@ -41,7 +41,7 @@ struct Call {
 TEST(Messages, BothSizesAreNamedWhereTheyDiffer) {
   MpiTestLibrary library(2);
   library.run([&](int rank) {
-    const io::MpiApi api = MpiTestLibrary::api();
+    const messages::MpiApi api = MpiTestLibrary::api();
     UnendedMessages unended;
     const auto messages = make(api, unended, static_cast<std::uint32_t>(rank));
     Call call(static_cast<std::uint32_t>(rank), rank == 0 ? 40 : 30);
@@ -61,7 +61,7 @@ TEST(Messages, BothSizesAreNamedWhereTheyDiffer) {
 TEST(Messages, ACallThatFailsIsReportedWithItsCode) {
   MpiTestLibrary library(2);
   MpiTestLibrary::act_as(0);
-  const io::MpiApi api = MpiTestLibrary::api();
+  const messages::MpiApi api = MpiTestLibrary::api();
   UnendedMessages unended;
   const auto messages = make(api, unended, 0);
   library.fail(0, "Isend", 1);
@@ -77,7 +77,7 @@ TEST(Messages, MemoryStaysUntilMpiIsDoneWithIt) {
   MpiTestLibrary library(2);
   library.eager_bytes = 0;
   library.freeze(0);
-  const io::MpiApi api = MpiTestLibrary::api();
+  const messages::MpiApi api = MpiTestLibrary::api();
   UnendedMessages unended;
   Call other(1, 50);
   MpiTestLibrary::act_as(1);
@@ -109,7 +109,7 @@ TEST(Messages, MemoryStaysUntilMpiIsDoneWithIt) {
 
 TEST(Messages, WhatHasEndedIsNotKept) {
   MpiTestLibrary library(2);
-  const io::MpiApi api = MpiTestLibrary::api();
+  const messages::MpiApi api = MpiTestLibrary::api();
   MpiTestLibrary::act_as(0);
   UnendedMessages unended;
   auto memory = std::make_shared<Call>(0U, std::size_t{50});
@@ -130,7 +130,7 @@ TEST(MessageGroup, TheMemoryOfItsPhasesStaysUntilMpiIsDoneWithIt) {
   MpiTestLibrary library(2);
   library.eager_bytes = 0;
   library.freeze(0);
-  const io::MpiApi api = MpiTestLibrary::api();
+  const messages::MpiApi api = MpiTestLibrary::api();
   UnendedMessages unended;
   Call other(1, 50);
   MpiTestLibrary::act_as(1);

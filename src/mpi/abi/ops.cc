@@ -42,7 +42,7 @@ int class_of(base::ErrorCode code) {
 
 }  // namespace
 
-AbiOps::AbiOps(const io::MpiApi& api, void (*on_delete)(void* state))
+AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state))
     : api_(api), type_keyval_(make_type_keyval(api)) {
   api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
@@ -223,7 +223,7 @@ base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point
     return base::io_error("MPI_Comm_split failed: no private communicator");
   }
   api_.Comm_set_errhandler(split, api_.errors_return);
-  io::P2pOptions options;
+  messages::P2pOptions options;
   options.slow_down(time_scale);
   return std::unique_ptr<carrier::PointToPoint>(
       std::make_unique<Messages>(api_, unended_, split, static_cast<std::uint32_t>(size),

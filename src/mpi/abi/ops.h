@@ -8,10 +8,10 @@
 #include <string>
 
 #include "job/ops.h"
+#include "messages/io/mpi_api.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/sleepers.h"
-#include "transport/io/mpi_api.h"
 
 namespace alm::mpi {
 
@@ -19,7 +19,7 @@ class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
   // freed.
-  AbiOps(const io::MpiApi& api, void (*on_delete)(void* state));
+  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state));
 
   std::string library() const override;
   job::CommHandle world() const override;
@@ -65,7 +65,7 @@ class AbiOps final : public job::MpiOps {
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(job::CommHandle comm);
 
-  const io::MpiApi& api_;
+  const messages::MpiApi& api_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;

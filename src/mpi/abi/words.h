@@ -1,4 +1,5 @@
-// Casts MPI functions to take words for handles (entry.h); the machine code is the same.
+// Casts MPI functions to take words for handles and arrays of them (entry.h), or to void: the
+// machine code is the same.
 #pragma once
 
 namespace alm::mpi {

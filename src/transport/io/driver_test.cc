@@ -37,7 +37,7 @@ TEST(Driver, LargeExchangeOfSeveralRanks) {
 TEST(Driver, SeveralPaths) {
   transport::Config config;
   config.paths = 9;
-  config.path_rule = transport::PathRule::kRotate;
+  config.path_rule = paths::PathRule::kRotate;
   Cluster cluster(3, 1, config);
   EXPECT_EQ(cluster.driver(0).endpoint().paths(), 3U);
   run_all(cluster, 300'000, 4);

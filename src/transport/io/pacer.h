@@ -19,12 +19,11 @@ class Pacer {
         burst_(static_cast<base::Nanos>(nanos_per_byte_ * burst_bytes)) {}
 
   bool enabled() const { return nanos_per_byte_ > 0; }
-  bool allows(base::Nanos now) const { return theoretical_ - now < burst_; }
   // When half of the burst is free again: one wake-up serves several packets, and a sleeper may be
   // late by the other half.
   base::Nanos allowed_at() const { return theoretical_ - burst_ / 2; }
 
-  // Bytes that may go now; above 0 when allows().
+  // Bytes that may go now.
   std::uint64_t room_bytes(base::Nanos now) const {
     const base::Nanos ahead = std::max<base::Nanos>(0, theoretical_ - now);
     return ahead >= burst_

@@ -1,0 +1,226 @@
+// Slurm hostlist syntax. A number keeps at least the digits of its range's lower bound, so [08-11]
+// is 08 09 10 11 and [8-11] is 8 9 10 11.
+#include "base/hostlist.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace alm::base {
+namespace {
+
+constexpr std::size_t kDigitsMax = 18;  // fits std::uint64_t
+// As of host names (RFC 1035): of a name, and between two of its dots.
+constexpr std::size_t kNameMax = 253, kLabelMax = 63;
+// So that a short list cannot ask for much memory: what the longest list of plain names has, twice.
+constexpr std::size_t kLettersMax = 2 * kLabelMax * kHostlistMax;
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  return std::string(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  if (digits.empty() || digits.size() > kDigitsMax) return std::nullopt;
+  if (!std::all_of(digits.begin(), digits.end(), is_digit)) return std::nullopt;
+  std::uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+// Appends the numbers of "0-3,7" to `out`.
+Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
+  while (true) {
+    const std::string_view range = ranges.substr(0, ranges.find(','));
+    const std::size_t dash = range.find('-');
+    const std::string_view low_text = range.substr(0, dash);
+    const std::string_view high_text =
+        dash == std::string_view::npos ? low_text : range.substr(dash + 1);
+    const auto low = parse_number(low_text);
+    const auto high = parse_number(high_text);
+    if (!low || !high) {
+      return bad_input(fmt::format(
+          "`{}` inside brackets is not a range; expected numbers as in [0-7,9]", shown(range)));
+    }
+    if (*low > *high) {
+      return bad_input(
+          fmt::format("range `{}` runs backwards; expected the smaller number first", range));
+    }
+    if (*high - *low >= kHostlistMax - std::min(out.size(), kHostlistMax - 1)) {
+      return bad_input(
+          fmt::format("range `{}` is too long; expected at most {} names", range, kHostlistMax));
+    }
+    for (std::uint64_t value = *low; value <= *high; ++value) {
+      out.push_back(fmt::format("{:0{}}", value, low_text.size()));
+    }
+    if (range.size() == ranges.size()) return {};
+    ranges.remove_prefix(range.size() + 1);
+  }
+}
+
+Error too_long() {
+  return bad_input(fmt::format("a name is too long; expected at most {} letters, {} between dots",
+                               kNameMax, kLabelMax));
+}
+
+bool has_long_label(std::string_view name) {
+  while (name.size() > kLabelMax) {
+    const std::size_t dot = name.find('.');
+    if (dot > kLabelMax) return true;
+    name.remove_prefix(dot + 1);
+  }
+  return false;
+}
+
+Error too_many() {
+  return bad_input(fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+}
+
+// One element between commas; several brackets give the product, the last one running fastest.
+Status expand_element(std::string_view element, std::vector<std::string>& out,
+                      std::size_t& letters) {
+  if (element.empty()) {
+    return bad_input("a name is empty; expected names separated by single commas");
+  }
+  std::vector<std::string> names{""};
+  std::size_t longest = 0;
+  while (!element.empty()) {
+    const std::size_t open = std::min(element.find_first_of("[]"), element.size());
+    if ((longest += open) > kNameMax) return too_long();
+    for (std::string& name : names) name += element.substr(0, open);
+    if (open == element.size()) break;
+    const std::size_t close = element.find_first_of("[]", open + 1);
+    if (element[open] == ']' || close == std::string_view::npos || element[close] == '[') {
+      return bad_input("brackets do not match; expected names as in h[0-7]");
+    }
+    std::vector<std::string> numbers;
+    if (auto status = expand_ranges(element.substr(open + 1, close - open - 1), numbers); !status) {
+      return status;
+    }
+    std::size_t most = 0;
+    for (const std::string& number : numbers) most = std::max(most, number.size());
+    if ((longest += most) > kNameMax) return too_long();
+    if (names.size() * numbers.size() > kHostlistMax) return too_many();
+    std::vector<std::string> product;
+    product.reserve(names.size() * numbers.size());
+    for (const std::string& name : names) {
+      for (const std::string& number : numbers) product.push_back(name + number);
+    }
+    names = std::move(product);
+    element.remove_prefix(close + 1);
+  }
+  for (const std::string& name : names) letters += name.size();
+  if (out.size() + names.size() > kHostlistMax) return too_many();
+  if (letters > kLettersMax) {
+    return bad_input(
+        fmt::format("too long names; expected at most {} letters in one list", kLettersMax));
+  }
+  if (std::any_of(names.begin(), names.end(), has_long_label)) return too_long();
+  std::move(names.begin(), names.end(), std::back_inserter(out));
+  return {};
+}
+
+// A name around its last number: h12-ib is {"h", "12", "-ib"}; digits are empty if it has none.
+struct Parts {
+  std::string_view prefix, digits, suffix;
+};
+
+Parts split(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && !is_digit(name[end - 1])) --end;
+  std::size_t begin = end;
+  while (begin > 0 && is_digit(name[begin - 1])) --begin;
+  if (end == 0 || end - begin > kDigitsMax) return {name, {}, {}};
+  return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
+}
+
+// Collects names that differ in their number only.
+class Run {
+ public:
+  // False: `parts` does not continue this run.
+  bool add(const Parts& parts) {
+    if (count_ > 0 && (parts.digits.empty() || digits_.empty() || parts.prefix != prefix_ ||
+                       parts.suffix != suffix_)) {
+      return false;
+    }
+    if (count_ == 0) {
+      prefix_ = parts.prefix;
+      suffix_ = parts.suffix;
+      digits_ = low_ = high_ = parts.digits;
+    } else if (parts.digits == fmt::format("{:0{}}", *parse_number(high_) + 1, low_.size())) {
+      high_ = parts.digits;
+    } else {
+      close_range();
+      low_ = high_ = parts.digits;
+    }
+    ++count_;
+    return true;
+  }
+
+  std::string text() {
+    if (count_ == 0) return {};
+    close_range();
+    return count_ == 1 ? fmt::format("{}{}{}", prefix_, ranges_, suffix_)
+                       : fmt::format("{}[{}]{}", prefix_, ranges_, suffix_);
+  }
+
+ private:
+  void close_range() {
+    if (!ranges_.empty()) ranges_ += ',';
+    ranges_ += low_;
+    if (low_ != high_) fmt::format_to(std::back_inserter(ranges_), "-{}", high_);
+  }
+
+  std::string_view prefix_, suffix_, digits_, low_, high_;
+  std::string ranges_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+  std::vector<std::string> names;
+  std::size_t begin = 0, letters = 0;
+  bool bracket = false;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (i < list.size()) {
+      const char c = list[i];
+      if (c == '[') bracket = true;
+      if (c == ']') bracket = false;
+      if (c <= ' ' || c > '~') {
+        return bad_input("a list of names has letters that no name has; expected none");
+      }
+      if (c != ',' || bracket) continue;
+    }
+    if (auto status = expand_element(list.substr(begin, i - begin), names, letters); !status) {
+      return bad_input(fmt::format("hostlist `{}`: {}", shown(list), status.error().message));
+    }
+    begin = i + 1;
+  }
+  return names;
+}
+
+std::string compress_hostlist(std::span<const std::string> names) {
+  std::string text;
+  Run run;
+  const auto flush = [&] {
+    const std::string part = run.text();
+    if (!text.empty() && !part.empty()) text += ',';
+    text += part;
+    run = Run();
+  };
+  for (const std::string& name : names) {
+    const Parts parts = split(name);
+    if (run.add(parts)) continue;
+    flush();
+    run.add(parts);
+  }
+  flush();
+  return text;
+}
+
+}  // namespace alm::base

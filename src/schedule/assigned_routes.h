@@ -1,0 +1,36 @@
+// Spreads the blocks of pairs of members over the equal routes between leaves, so that no route
+// carries more than it must. Pure: routes are numbers that mean the same to all leaves, such as
+// spines; plan/assigned_paths.h and meeting/found_routes.h know which path number or five-tuple
+// takes a route.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/rounds.h"
+
+namespace alm::schedule {
+
+// For a member whose leaf is not known; its blocks get kNoRoute.
+constexpr std::uint32_t kNoLeaf = UINT32_MAX;
+constexpr std::uint8_t kNoRoute = UINT8_MAX;
+// With more members every rank would take too long to compute this.
+constexpr std::uint32_t kAssignedMembersMax = 256;
+
+// `leaf_of` lies by member. `sends`: [member] the peers it sends to, in the order of steps; the
+// packets of one step load no link more than they must (schedule/spread_over_routes.h). Returns
+// [from * members + to] the route, below `routes`; kNoRoute within a leaf.
+std::vector<std::uint8_t> assign_routes(std::span<const std::uint32_t> leaf_of,
+                                        std::uint32_t routes,
+                                        std::span<const std::vector<base::PeerId>> sends);
+
+// The same for blocks of different sizes, [from * members + to] bytes, that all go at once. Takes
+// the better of two: pairs spread evenly whatever they send, which is best for equal blocks; and
+// the largest block first, each by the route with the least load.
+std::vector<std::uint8_t> assign_routes_to_blocks(std::span<const std::uint32_t> leaf_of,
+                                                  std::uint32_t routes,
+                                                  std::span<const std::uint64_t> bytes);
+
+}  // namespace alm::schedule

@@ -1,0 +1,94 @@
+// Which peers are in an exchange that this rank has not entered, and which have not entered the one
+// that it is in. If one peer is both, in two sets of peers, then ranks use these in different
+// orders and wait for each other for ever.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "transport/config.h"
+#include "transport/exchange_numbers.h"
+#include "transport/peer_queue.h"
+#include "wire/control.h"
+
+namespace alm::transport {
+
+class Attendance {
+ public:
+  // Since when a peer is in an exchange that this rank has not entered.
+  struct Ahead {
+    base::Nanos since = 0;
+    std::uint64_t sends = 0;  // bytes to this rank; 0: not known yet
+  };
+  // While a rank is in a call but in no exchange of this engine: the number of the call, equal on
+  // all ranks, and the bytes it sends to each rank by other means. It is the answer to peers that
+  // ask for an exchange that the rank has not entered.
+  using Elsewhere = wire::ElsewhereBody;
+
+  explicit Attendance(std::uint32_t peers) : peers_(peers) {}
+
+  void begin() {
+    for (Peer& peer : peers_) {
+      peer.not_entered_at = 0;
+      peer.elsewhere.reset();
+    }
+  }
+  void abandon() {
+    peers_.assign(peers_.size(), {});
+    asking_.clear();
+  }
+
+  // Something of an exchange has come that this rank has not entered.
+  void came(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint64_t sends) {
+    Peer& peer = peers_[id];
+    if (peer.ahead_in != exchange + 1) {
+      peer.ahead_in = exchange + 1;
+      peer.ahead = {now, 0};
+    }
+    if (sends > 0) peer.ahead.sends = sends;
+  }
+  std::optional<Ahead> ahead(PeerId id, const ExchangeNumbers& numbers) const {
+    const Peer& peer = peers_[id];
+    return peer.ahead_in > numbers.entered() ? std::optional(peer.ahead) : std::nullopt;
+  }
+
+  // The peer says that it has not entered the running exchange.
+  void says_not_entered(base::Nanos now, PeerId id) { peers_[id].not_entered_at = now; }
+  // When it said so last; 0: never.
+  base::Nanos not_entered_at(PeerId id) const { return peers_[id].not_entered_at; }
+  void says_elsewhere(PeerId id, const Elsewhere& elsewhere) { peers_[id].elsewhere = elsewhere; }
+  const std::optional<Elsewhere>& elsewhere(PeerId id) const { return peers_[id].elsewhere; }
+
+  // Where this rank is itself.
+  void be_elsewhere(const std::optional<Elsewhere>& elsewhere) { own_ = elsewhere; }
+  const std::optional<Elsewhere>& own() const { return own_; }
+  // The peer asks for the exchange that this rank enters next.
+  void asks(PeerId id) {
+    if (own_ && asking_.size() < peers_.size()) asking_.push_back(id);
+  }
+  std::optional<PeerId> take_asking() {
+    if (asking_.empty()) return std::nullopt;
+    const PeerId id = asking_.front();
+    asking_.pop_front();
+    return id;
+  }
+
+  static constexpr std::size_t bytes_per_peer() { return sizeof(Peer); }
+
+ private:
+  struct Peer {
+    std::uint64_t ahead_in = 0;  // 1 + number of the exchange that `ahead` is about
+    Ahead ahead;
+    base::Nanos not_entered_at = 0;
+    std::optional<Elsewhere> elsewhere;
+  };
+
+  PeerQueue asking_;
+  std::optional<Elsewhere> own_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace alm::transport

@@ -1,0 +1,85 @@
+// The window of the running exchange, and what losses make of it: whether they show that others are
+// in the queues (clocks/crowd.h), and how the window yields then (clocks/yield.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "clocks/crowd.h"
+#include "clocks/send_log.h"
+#include "clocks/yield.h"
+#include "transport/config.h"
+
+namespace alm::transport {
+
+class Congestion {
+ public:
+  explicit Congestion(const Config& config)
+      : sends_(std::max(config.window_packets, config.burst_packets)),
+        limit_time_(config.limit_time),
+        latency_(config.latency),
+        yields_(config.yields) {}
+
+  // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
+  // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
+  // known.
+  void begin(std::uint32_t window, std::uint64_t cycle, base::Nanos alone) {
+    sends_.clear();
+    lossy_ = false;
+    yield_.begin(window, cycle);
+    crowd_.begin(alone, cycle);
+  }
+  // It has sent everything.
+  void end(base::Nanos now) {
+    was_lossy_ = lossy_;
+    measure(now, false);
+  }
+  void forget() { yield_.forget(); }
+
+  // A packet was sent for the first time.
+  void sent(base::Nanos now, PeerId peer, std::uint32_t packet) {
+    sends_.add(now, peer, packet);
+    yield_.sent();
+    crowd_.sent();
+  }
+  // The exchange resends a packet, or has seen a hole.
+  void saw_loss() { lossy_ = true; }
+  // A packet was lost. `sending`: more is to be sent. True: that has cut the window. Losses that
+  // the exchange causes by itself need a shorter queue, but no idle link.
+  bool lost(base::Nanos now, bool sending) {
+    if (!yields_) return false;
+    measure(now, sending);
+    return yield_.lost(crowd_.crowded() ? 1 : busy_window() + busy_window() / 2);
+  }
+
+  std::uint32_t window() const { return yield_.window(); }
+  bool yielding() const { return yield_.yielding(); }
+  bool lossy() const { return lossy_; }
+  bool was_lossy() const { return was_lossy_; }  // the exchange before
+  bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
+  const clocks::SendLog& sends() const { return sends_; }
+
+ private:
+  // What this rank gets of the link, by what it has sent last.
+  void measure(base::Nanos now, bool sending) {
+    if (limit_time_ == 0) return;
+    const auto spacing = sends_.spacing(sending ? now : sends_.latest());
+    if (spacing) crowd_.measured(*spacing, window(), busy_window());
+  }
+  // The window that keeps the links busy without a queue.
+  std::uint32_t busy_window() const {
+    const base::Nanos packets = (latency_ + limit_time_ - 1) / limit_time_;
+    return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
+  }
+
+  clocks::Yield yield_;
+  clocks::SendLog sends_;
+  clocks::Crowd crowd_;
+  base::Nanos limit_time_, latency_;
+  bool yields_;
+  bool lossy_ = false, was_lossy_ = false;
+};
+
+}  // namespace alm::transport

@@ -1,0 +1,81 @@
+#include "transport/congestion.h"
+
+#include <gtest/gtest.h>
+
+namespace alm::transport {
+namespace {
+
+constexpr base::Nanos kAlone = 1000;
+constexpr std::uint32_t kWindow = 16;
+constexpr std::uint64_t kCycle = 31;
+
+class CongestionTest : public testing::Test {
+ protected:
+  static Congestion make(bool yields = true) {
+    Config config;
+    config.window_packets = kWindow;
+    config.limit_time = kAlone;
+    config.latency = 4 * kAlone;
+    config.yields = yields;
+    Congestion made(config);
+    made.begin(kWindow, kCycle, kAlone);
+    return made;
+  }
+  void send(Congestion& congestion, int packets, base::Nanos spacing) {
+    for (int i = 0; i < packets; ++i) congestion.sent(now_ += spacing, 1, next_++);
+  }
+  base::Nanos now_ = 0;
+  std::uint32_t next_ = 0;
+};
+
+TEST_F(CongestionTest, LossesAtMuchLessThanFullSpeedCutTheWindow) {
+  Congestion congestion = make();
+  send(congestion, 1000, 2 * kAlone);
+  EXPECT_FALSE(congestion.lost(now_, true)) << "a single loss is forgiven";
+  EXPECT_TRUE(congestion.lost(now_, true));
+  EXPECT_EQ(congestion.window(), kWindow / 2);
+  EXPECT_TRUE(congestion.yielding());
+}
+
+TEST_F(CongestionTest, LossesAtFullSpeedCutItNoFurtherThanLinksStayBusy) {
+  Congestion congestion = make();
+  for (int i = 0; i < 10; ++i) {
+    send(congestion, 200, kAlone);
+    congestion.lost(now_, true);
+  }
+  EXPECT_EQ(congestion.window(), 6u) << "one and a half of the four packets on the way";
+}
+
+TEST_F(CongestionTest, YieldsOnlyWhereItIsTo) {
+  Congestion congestion = make(false);
+  send(congestion, 1000, 2 * kAlone);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(congestion.lost(now_, true));
+  EXPECT_EQ(congestion.window(), kWindow);
+}
+
+TEST_F(CongestionTest, KnowsWhetherThisExchangeAndTheOneBeforeLost) {
+  Congestion congestion = make();
+  send(congestion, 1000, kAlone);
+  congestion.saw_loss();
+  congestion.end(now_);
+  EXPECT_TRUE(congestion.lossy());
+  EXPECT_TRUE(congestion.loses_alone()) << "it had its full speed";
+  congestion.begin(kWindow, kCycle, kAlone);
+  EXPECT_FALSE(congestion.lossy());
+  EXPECT_TRUE(congestion.was_lossy());
+}
+
+TEST_F(CongestionTest, AWindowThatYieldsStaysForTheNextExchange) {
+  Congestion congestion = make();
+  send(congestion, 1000, 2 * kAlone);
+  congestion.lost(now_, true);
+  congestion.lost(now_, true);
+  congestion.begin(kWindow, kCycle, kAlone);
+  EXPECT_EQ(congestion.window(), kWindow / 2);
+  congestion.forget();
+  congestion.begin(kWindow, kCycle, kAlone);
+  EXPECT_EQ(congestion.window(), kWindow);
+}
+
+}  // namespace
+}  // namespace alm::transport

@@ -1,0 +1,111 @@
+// How long the timers of a rank run (engine.h lists them). They count cycles of the schedule as the
+// exchange really runs, J, which is what exchanges take longer than their packets need, and the
+// time that peers take to answer (clocks/answer_time.h).
+//
+// `yields` says whether the window yields to others: what is lost in others' queues is to be found
+// soon, and what exchanges take longer there is no skew.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+#include "clocks/answer_time.h"
+#include "transport/config.h"
+
+namespace alm::transport {
+
+// What an exchange takes if nothing delays it.
+struct NominalTimes {
+  base::Nanos cycle = 0;     // between two turns of a partner
+  base::Nanos total = 0;     // its packets on the host link
+  std::uint64_t cycles = 1;  // in the exchange
+};
+
+class Delays {
+ public:
+  explicit Delays(const Config& config)
+      : jitter_(config.timer_jitter),
+        jitter_least_(config.timer_jitter),
+        jitter_most_(config.timer_jitter_max),
+        round_trip_(config.round_trip),
+        least_(config.timer_least),
+        idle_ack_(config.idle_ack_delay),
+        idle_probe_(config.idle_probe_delay),
+        keep_alive_(config.keep_alive) {}
+
+  void begin(base::Nanos now, const NominalTimes& nominal) {
+    nominal_ = nominal;
+    cycle_ = nominal.cycle;
+    started_ = last_wrap_ = now;
+  }
+  // A cycle is over. An oversubscribed uplink stretches cycles, but one stalled cycle must not
+  // stretch them without end.
+  void wrapped(base::Nanos now) {
+    constexpr base::Nanos kStretchMax = 16;
+    const base::Nanos sample = std::min(now - last_wrap_, kStretchMax * nominal_.cycle);
+    cycle_ = std::max(nominal_.cycle, cycle_ + (sample - cycle_) / 4);
+    last_wrap_ = now;
+  }
+  // The exchange is over, and nothing but skew has delayed it.
+  void measure_jitter(base::Nanos now) {
+    const base::Nanos excess = std::max<base::Nanos>(0, now - started_ - nominal_.total) /
+                               static_cast<base::Nanos>(nominal_.cycles);
+    const base::Nanos smoothed = jitter_ + (std::min(excess, jitter_most_) - jitter_) / 4;
+    jitter_ = std::max(jitter_least_, smoothed);
+  }
+  clocks::AnswerTime& answers() { return answers_; }
+  const clocks::AnswerTime& answers() const { return answers_; }
+
+  base::Nanos cycle() const { return cycle_; }
+  base::Nanos ack(bool running, bool yields) const {
+    return running ? cycle_ + 2 * allowance(yields) : cycle_ + idle_ack_;
+  }
+  // The shortest time after which a sender asks without an estimate of the round trip.
+  base::Nanos probe_least(bool yields) const {
+    return round_trip_ + 2 * cycle_ + 4 * allowance(yields);
+  }
+  base::Nanos probe(bool running, bool yields) const {
+    return running ? probe_least(yields) : round_trip_ + 4 * cycle_ + idle_probe_;
+  }
+  base::Nanos await(bool yields) const { return round_trip_ + 3 * cycle_ + 6 * allowance(yields); }
+  // How long an answer is waited for. `answered_in`: how soon this peer answers; 0: not known.
+  base::Nanos patience(base::Nanos answered_in) const {
+    return std::max(answers_.patience(least_), 2 * answered_in);
+  }
+  // A peer that asks is asked back if nothing was sent to it for so long.
+  base::Nanos ask_back(base::Nanos answered_in) const {
+    const base::Nanos wait = round_trip_ + cycle_;
+    if (!answers_.known()) return wait;
+    return std::min(wait, std::max(answers_.round_trip(), answered_in));
+  }
+  // Doubles `first` for each unanswered probe, up to the keep-alive.
+  base::Nanos backed_off(base::Nanos first, std::uint8_t unanswered) const {
+    return std::min(first << unanswered, std::max(first, keep_alive_));
+  }
+  // When the peers are looked at next, at the earliest: of two of them for each packet, so that
+  // many peers do not cost more than the packets.
+  base::Nanos look(std::size_t peers, base::Nanos packet_time, bool yields) const {
+    constexpr base::Nanos kLooksPerPacket = 2;
+    if (!answers_.known()) return probe_least(yields);
+    const base::Nanos looks = static_cast<base::Nanos>(peers) * packet_time / kLooksPerPacket;
+    return std::min(probe_least(yields), std::max(looks, answers_.patience(least_)));
+  }
+
+ private:
+  base::Nanos allowance(bool yields) const {
+    constexpr base::Nanos kPart = 4;
+    if (!yields) return jitter_;
+    return std::min(jitter_, std::max(jitter_least_, cycle_ / kPart));
+  }
+
+  base::Nanos cycle_ = 0;  // measured, at least the nominal one
+  base::Nanos jitter_;     // J
+  clocks::AnswerTime answers_;
+  base::Nanos jitter_least_, jitter_most_, round_trip_, least_, idle_ack_, idle_probe_, keep_alive_;
+  NominalTimes nominal_;
+  base::Nanos started_ = 0, last_wrap_ = 0;
+};
+
+}  // namespace alm::transport

@@ -1,0 +1,147 @@
+#include "tuning/standings.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace alm::tuning {
+
+using Rules = TrialRules;
+using base::ratio;
+
+Standings::Standings(const std::vector<Transport>& ways, base::Nanos limit) : limit_(limit) {
+  assert(!ways.empty());
+  for (const Transport transport : ways) {
+    ways_.emplace_back();
+    ways_.back().transport = transport;
+  }
+}
+
+std::size_t Standings::fastest() const {
+  const auto better = [this](std::size_t way, std::size_t than) {
+    if (ways_[way].seen.none()) return false;
+    if (ways_[than].seen.none()) return true;
+    if (ways_[way].out != ways_[than].out) return ways_[than].out;
+    return time(way) < time(than);
+  };
+  std::size_t fastest = 0;
+  for (std::size_t way = 1; way < ways_.size(); ++way) {
+    if (better(way, fastest)) fastest = way;
+  }
+  return fastest;
+}
+
+base::Nanos Standings::least() const {
+  const std::size_t way = fastest();
+  return ways_[way].seen.none() ? std::numeric_limits<base::Nanos>::max() : time(way);
+}
+
+bool Standings::within(double factor) const {
+  const double longer = ratio(least(), limit_);
+  return limit_ > 0 && longer >= Rules::kImpossible && longer <= factor;
+}
+
+// A short call may seem so because its ranks came to it at different times, or not because it is
+// cold: it is seen again before any other way is.
+bool Standings::at_limit() const {
+  return within(Rules::kAtLimit) && (!is_short() || seen_often(fastest()));
+}
+
+bool Standings::cannot_win(std::size_t way) const {
+  const base::Nanos needs = ways_[way].least;
+  const bool known = limit_ > 0 && ratio(least(), limit_) >= Rules::kImpossible;
+  const bool undercut = time(way) > 0 && time(way) < needs;
+  return known && !undercut && way != fastest() && ratio(needs, least()) > Rules::kClearly;
+}
+
+bool Standings::to_warm(std::size_t way) const {
+  const Candidate& candidate = ways_[way];
+  return (librarys_own(way) || candidate.opening > 0) && !candidate.seen.called();
+}
+
+std::size_t Standings::run(std::size_t way) const {
+  const std::size_t seen = ways_[way].seen.count();
+  if (seen == 0) return 1;
+  if (seen < Rules::kOneByOne) {
+    return is_short() && !aside(way) && !seems_late(way) ? Rules::kOneByOne - seen : 1;
+  }
+  return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
+}
+
+std::size_t Standings::leads(std::size_t way) const {
+  if (is_short()) return run(way);
+  return to_warm(way) ? 1 : 0;
+}
+
+// The best may be so by luck, as long as it has been seen a few times only.
+void Standings::drop() {
+  const std::size_t best = fastest();
+  const std::span<const Rules::Behind> behind =
+      is_short() ? std::span<const Rules::Behind>(Rules::kShortBehind) : Rules::kBehind;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    const std::size_t seen = std::min(ways_[way].seen.count(), ways_[best].seen.count());
+    const auto limit = std::find_if(behind.rbegin(), behind.rend(), [&](const Rules::Behind& one) {
+      return seen >= one.sightings;
+    });
+    if (limit == behind.rend()) continue;
+    if (ratio(time(way), time(best)) > limit->times) ways_[way].out = true;
+  }
+}
+
+double Standings::expected(std::size_t way) const {
+  const base::Nanos best = least();
+  const Candidate& candidate = ways_[way];
+  if (seems_late(way)) return std::max(0.0, between(way) - 1);
+  if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
+  if (librarys_own(way) && candidate.seen.first() != 0) {
+    return std::max(0.0, ratio(candidate.seen.first(), best) / Rules::kWarming - 1);
+  }
+  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
+  double alike = std::numeric_limits<double>::infinity();
+  for (std::size_t other = 0; other < ways_.size(); ++other) {
+    if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
+    alike = std::min(alike, ratio(time(other), best));
+  }
+  return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1;
+}
+
+double Standings::cost(std::size_t way) const {
+  const auto calls = static_cast<double>(leads(way) + run(way));
+  return calls * expected(way) + opening(way);
+}
+
+// What the first call of the way takes beyond later ones. That of the library's own is no cost of
+// trials, but it is none for a program's first calls either.
+double Standings::opening(std::size_t way) const {
+  const Candidate& candidate = ways_[way];
+  if (candidate.seen.first() != 0) return 0;
+  const bool cold = trusts() && librarys_own(way) && to_warm(way);
+  return ratio(candidate.opening, least()) +
+         (cold ? (Rules::kWarming - 1) * (1 + expected(way)) : 0);
+}
+
+bool Standings::again(std::size_t way) const {
+  return contends(way) &&
+         ways_[way].seen.count() < (is_short() ? Rules::kShortSightings : Rules::kSightings);
+}
+
+bool Standings::aside(std::size_t way) const {
+  if (ways_[way].opening > 0 && to_warm(way)) return true;
+  if (seems_late(way)) return false;
+  return ways_[way].seen.count() == 1 && ratio(time(way), least()) > Rules::kAside;
+}
+
+bool Standings::settled() const {
+  const base::Nanos best = least();
+  const std::size_t enough = is_short() ? 2 * Rules::kSettled : Rules::kSettled;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (!contends(way)) continue;
+    if (ways_[way].seen.count() < enough || ratio(time(way), best) > Rules::kAsFast) return false;
+  }
+  return true;
+}
+
+}  // namespace alm::tuning

@@ -1,0 +1,101 @@
+// How the ways of a trial stand: which is the fastest, which cannot win, and what the next
+// sightings of each are expected to cost. trial.h says what a trial is; what predictions change is
+// in standings_predictions.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "base/transport.h"
+#include "tuning/sightings.h"
+#include "tuning/trial_rules.h"
+
+namespace alm::tuning {
+
+using base::Transport;
+
+// One way of a trial.
+struct Candidate {
+  Transport transport{};
+  Sightings seen;
+  base::Nanos least = 0;      // the least time the links allow for it; 0: not known
+  base::Nanos predicted = 0;  // 0: not known
+  base::Nanos opening = 0;    // expected time of its first call beyond later ones
+  bool out = false;           // clearly behind
+};
+
+class Standings {
+ public:
+  // `limit`: the least time of a call that the links allow; 0: not known.
+  Standings(const std::vector<Transport>& ways, base::Nanos limit);
+
+  std::size_t size() const { return ways_.size(); }
+  Candidate& operator[](std::size_t way) { return ways_[way]; }
+  const Candidate& operator[](std::size_t way) const { return ways_[way]; }
+  base::Nanos limit() const { return limit_; }
+  void set_limit(base::Nanos limit) { limit_ = limit; }
+  void set_librarys_own(std::size_t way) { librarys_ = way; }
+  void count_call() { ++calls_; }
+  std::uint64_t calls() const { return calls_; }
+
+  base::Nanos time(std::size_t way) const { return ways_[way].seen.time(); }
+  // The fastest way seen in this trial. Precondition: one has been seen. Ways that are out do not
+  // count: their times are old, while those of others follow what the hosts do.
+  std::size_t fastest() const;
+  // The time of the fastest.
+  base::Nanos least() const;
+  // Whether the best way takes at most `factor` times what the links need.
+  bool within(double factor) const;
+  bool at_limit() const;
+  bool cannot_win(std::size_t way) const;
+  bool contends(std::size_t way) const { return !ways_[way].out && !cannot_win(way); }
+  bool librarys_own(std::size_t way) const {
+    return way == librarys_ && ways_[way].transport == Transport::kMpi;
+  }
+  // Whether calls are short (TrialRules::kShort).
+  bool is_short() const { return least() < TrialRules::kShort; }
+  bool seen_often(std::size_t way) const {
+    return ways_[way].seen.count() >= TrialRules::kOneByOne;
+  }
+  // Rules out the ways that are clearly behind.
+  void drop();
+  // Whether all contenders are about equally fast.
+  bool settled() const;
+
+  // Whether another sighting of the way may change what is chosen.
+  bool again(std::size_t way) const;
+  // A way that was seen once and took long, or has to open connections first: the calls made so far
+  // must pay.
+  bool aside(std::size_t way) const;
+  // Sightings of the way in a row, the next time; and the calls before them, which are none.
+  std::size_t run(std::size_t way) const;
+  std::size_t leads(std::size_t way) const;
+  // What one more call of the way costs beyond the best one's, in calls of the best.
+  double expected(std::size_t way) const;
+  // The cost of the way's next run, with its leads and the opening of connections.
+  double cost(std::size_t way) const;
+
+  bool has_predictions() const;
+  std::size_t ways_seen() const;
+  // Whether the program's first calls are hardly used for trying.
+  bool trusts() const { return calls_ < TrialRules::kTrusting && predictions_hold(); }
+  // The only sighting in this trial took much longer than predicted.
+  bool surprised() const;
+
+ private:
+  bool to_warm(std::size_t way) const;
+  double opening(std::size_t way) const;
+  bool predictions_hold() const;
+  bool seems_late(std::size_t way) const;
+  double between(std::size_t way) const;
+  double foreseen(std::size_t way) const;
+
+  std::vector<Candidate> ways_;
+  std::size_t librarys_ = TrialRules::kLibrarys;  // the library's own way
+  base::Nanos limit_;
+  std::uint64_t calls_ = 0;  // made so far
+};
+
+}  // namespace alm::tuning
