@@ -81,6 +81,7 @@ WORDS = (
             ),
             *(f"src/{room}/" for room in ("routing", "schedule", "sim", "topology", "transport")),
             *EXCHANGING,
+            "src/scenario/",
             "src/tuning/",
             "python/",
             "tests/",

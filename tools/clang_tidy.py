@@ -28,7 +28,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 PRECOMPILED = re.compile(r"-Winvalid-pch|-include \S+/cmake_pch\.hxx")
 OUTPUT = re.compile(r" -o \S+")
 # Sources read at once. One that is pending alone is read alone, which shows includes it lacks.
-GROUP = 16
+GROUP = 40
 # The generated flags are gcc's; clang has other warnings.
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-ferror-limit=0"]
 
@@ -64,16 +64,24 @@ class Unit:
     key: str
 
 
+def sources_in(compiled: Path) -> list[Path]:
+    """The sources that the build compiles together in a file it has made, or the file itself."""
+    if compiled.parent.name != "Unity":
+        return [compiled]
+    return [Path(name) for name in INCLUDE.findall(compiled.read_text())]
+
+
 def units(build: Path) -> list[Unit]:
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = Path(entry["file"])
-        if source.is_relative_to(ROOT / "src") and source.suffix == ".cc":
-            command = PRECOMPILED.sub("", entry.get("command") or shlex.join(entry["arguments"]))
-            # Outputs are named after the source and the target, and are not written.
-            command = OUTPUT.sub("", command).replace(str(source), "{source}")
-            key = fingerprint(source, command.replace(str(ROOT), "."))
-            found.append(Unit(source, entry["directory"], command, key))
+        compiled = Path(entry["file"])
+        command = PRECOMPILED.sub("", entry.get("command") or shlex.join(entry["arguments"]))
+        # Outputs are named after the source and the target, and are not written.
+        command = OUTPUT.sub("", command).replace(str(compiled), "{source}")
+        for source in sources_in(compiled):
+            if source.is_relative_to(ROOT / "src") and source.suffix == ".cc":
+                key = fingerprint(source, command.replace(str(ROOT), "."))
+                found.append(Unit(source, entry["directory"], command, key))
     return found
 
 

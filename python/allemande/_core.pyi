@@ -214,6 +214,10 @@ class Cluster:
     def to_toml(self) -> str:
         """The cluster file that reads back as this cluster."""
 
+    def __getstate__(self) -> str: ...
+
+    def __setstate__(self, arg: str, /) -> None: ...
+
     def framed_bytes(self, bytes: int) -> int:
         """What one message occupies on a link, with the least framing."""
 
@@ -572,19 +576,19 @@ def make_routes(cluster: Cluster, routing: str, lmc: int = 0, lid_engine: str = 
     Routes by a rule of the simulator's option `routing`. Raises BadInput for an unknown rule, a host that cannot be reached, and an LMC above 7.
     """
 
-def simulate(cluster_text: str, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
+def simulate(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.
-    """
-
-def simulate_streams(cluster: Cluster, streams: Sequence[tuple[str, str]], message_bytes: int, duration_s: float, warm_up_s: float, options: dict[str, Any]) -> dict[str, Any]:
-    """
-    Simulates streams between pairs of hosts, one message after another as fast as cards and back-pressure let them. The result has `bit_s` of each stream, and `port_bytes`: what crossed the links from one node to another.
     """
 
 def simulate_flows(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
     """
     One exchange among all hosts as max-min fair flows. `progress` is called with the part done, 0 to 1.
+    """
+
+def simulate_streams(cluster: Cluster, streams: Sequence[tuple[str, str]], message_bytes: int, duration_s: float, warm_up_s: float, options: dict[str, Any]) -> dict[str, Any]:
+    """
+    Simulates streams between pairs of hosts, one message after another as fast as cards and back-pressure let them. The result has `bit_s` of each stream, and `port_bytes`: what crossed the links from one node to another.
     """
 
 ALM_OK: int = 0
@@ -631,7 +635,7 @@ PROBE_HEADER_BYTES: int = 40
 
 PROBE_SECRET_BYTES: int = 192
 
-def simulate_probe(cluster_text: str, options: dict[str, Any], number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool, bool]], watches: Sequence[tuple[int, int, int, int]]) -> list[tuple[bytes, bytes, bytes, int]]:
+def simulate_probe(cluster: Cluster, options: dict[str, Any], number: int, duration_ns: int, flows: Sequence[tuple[int, int, int, int, int, int, int, bool, bool]], watches: Sequence[tuple[int, int, int, int]]) -> list[tuple[bytes, bytes, bytes, int]]:
     """
     (sent, received, stalls, overflow) of each host; options as of simulate().
     """

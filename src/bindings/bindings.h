@@ -35,13 +35,7 @@ std::vector<base::HostId> participants(const topology::Cluster& cluster, const H
 std::vector<std::uint64_t> read_traffic(const nanobind::object& rows, std::size_t ranks,
                                         const std::string& where);
 
-// The hierarchy of groups that schedules are mapped to. Where the switches form no tree, its only
-// level is the leaves.
-std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& cluster,
-                                                  const std::vector<base::HostId>& hosts);
-
 void bind_exchange(nanobind::module_& m);
-void bind_flow(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_probe(nanobind::module_& m);

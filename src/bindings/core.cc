@@ -29,7 +29,6 @@ NB_MODULE(_core, m) {
   alm::bindings::bind_routing(m);
   alm::bindings::bind_simulate(m);
   alm::bindings::bind_streams(m);
-  alm::bindings::bind_flow(m);
   alm::bindings::bind_exchange(m);
   alm::bindings::bind_probe(m);
 }

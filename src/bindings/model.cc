@@ -6,8 +6,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -18,10 +16,7 @@
 #include "model/profile.h"
 #include "model/signature.h"
 #include "model/structural.h"
-#include "plan/combining.h"
-#include "plan/exchange_shape.h"
-#include "plan/multi_site.h"
-#include "plan/tune.h"
+#include "tuning/own_ways.h"
 #include "wire/header.h"
 
 namespace nb = nanobind;
@@ -33,6 +28,7 @@ namespace {
 using model::ExchangeShape;
 using model::Prediction;
 using model::Profile;
+using tuning::NamedWay;
 
 std::string_view text_of(model::Basis basis) {
   switch (basis) {
@@ -70,125 +66,14 @@ model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
   return model::demand_of(shape, model::LinkBound(cluster, hosts, wire::kHeaderBytes), bytes);
 }
 
-// A way of ours: how it is named on the command line, and its shape.
-struct OwnWay {
-  std::string algorithm, key;
-  ExchangeShape shape;
-  // The block sizes for which `algorithm` means this way.
-  std::uint64_t bytes_least = 0, bytes_most = std::numeric_limits<std::uint64_t>::max();
-
-  bool takes(std::uint64_t bytes) const { return bytes >= bytes_least && bytes <= bytes_most; }
-};
-
-// [host] its site, numbered in the order of their first hosts; empty: fewer than two.
-std::vector<std::uint32_t> sites_of(const topology::Cluster& cluster,
-                                    const std::vector<base::HostId>& hosts) {
-  const topology::Sites sites = topology::sites(cluster);
-  std::map<std::uint32_t, std::uint32_t> numbers;
-  std::vector<std::uint32_t> out;
-  for (const base::HostId host : hosts) {
-    if (sites.of.empty()) break;
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    out.push_back(numbers.try_emplace(sites.of[host.value], next).first->second);
-  }
-  return numbers.size() < 2 ? std::vector<std::uint32_t>() : out;
+std::vector<NamedWay> own_ways(const topology::Cluster& cluster, const HostNames& members) {
+  return value_or_raise(tuning::named_ways(cluster, participants(cluster, members)));
 }
 
-// Those that know sites. The request has them.
-std::vector<OwnWay> ways_between_sites(plan::Request request, std::uint32_t payload) {
-  std::vector<OwnWay> out;
-  const auto add = [&](plan::Algorithm algorithm, bool combined) -> OwnWay& {
-    request.algorithm = algorithm;
-    request.combined = combined;
-    const auto made = value_or_raise(plan::make_plan(request));
-    out.push_back({std::string(plan::name_of(algorithm)), "udp " + made.identity,
-                   value_or_raise(plan::shape_of(request))});
-    return out.back();
-  };
-  const std::uint64_t combined_max = plan::combined_bytes_max(request, payload);
-  add(plan::Algorithm::kMultiSite, false).bytes_least = combined_max + 1;
-  if (combined_max > 0) add(plan::Algorithm::kMultiSite, true).bytes_most = combined_max;
-  add(plan::Algorithm::kLocalGroup, false);
-  add(plan::Algorithm::kCoordinator, false);
-  return out;
-}
-
-// All that the library may take among these hosts, phases that combine blocks included.
-std::vector<OwnWay> own_ways(const topology::Cluster& cluster, const HostNames& members) {
-  const auto hosts = participants(cluster, members);
-  const plan::LeafOf leaf_of = leaves_of(cluster, hosts);
-  const auto ranks = static_cast<std::uint32_t>(hosts.size());
-  plan::Request request;
-  request.ranks = ranks;
-  request.self = {0};
-  request.leaf_of = leaf_of;
-  std::vector<plan::Plan> plans;
-  for (const auto algorithm :
-       {plan::Algorithm::kSyncShuffle, plan::Algorithm::kGroupShuffle, plan::Algorithm::kPairwise,
-        plan::Algorithm::kShiftExchange, plan::Algorithm::kDirect}) {
-    request.algorithm = algorithm;
-    plans.push_back(value_or_raise(plan::make_plan(request)));
-  }
-  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - wire::kHeaderBytes;
-  for (auto& plan : plan::combining_plans(ranks, {0}, leaf_of, payload)) {
-    plans.push_back(std::move(plan));
-  }
-  const plan::Tuning tuning = plan::tune(cluster, hosts);
-  request.site_of = sites_of(cluster, hosts);
-  std::vector<OwnWay> out;
-  for (const plan::Plan& plan : plans) {
-    const std::string name = plan.identity.substr(0, plan.identity.find('@'));
-    auto named = value_or_raise(plan::parse_named(name));
-    request.algorithm = named.algorithm;
-    request.shape = std::move(named.shape);
-    ExchangeShape shape = value_or_raise(plan::shape_of(request));
-    if (shape.coordinated) {
-      shape.window_packets = tuning.window_packets;
-      shape.burst_packets = tuning.burst_packets;
-    }
-    out.push_back({name, "udp " + plan.identity, std::move(shape)});
-  }
-  request.shape.clear();
-  if (request.site_of.empty()) return out;
-  for (auto& way : ways_between_sites(request, payload)) out.push_back(std::move(way));
-  return out;
-}
-
-// Between sites: that which is expected to take least, of those that `auto` chooses from.
-std::string usual_between_sites(const topology::Cluster& cluster, const HostNames& members,
-                                std::uint64_t bytes) {
-  const model::LinkBound links(cluster, participants(cluster, members), wire::kHeaderBytes);
-  std::string best;
-  double least = 0;
-  for (const OwnWay& way : own_ways(cluster, members)) {
-    const auto algorithm = value_or_raise(plan::parse_named(way.algorithm)).algorithm;
-    const bool left_out =
-        algorithm == plan::Algorithm::kGroupShuffle || algorithm == plan::Algorithm::kPairwise ||
-        algorithm == plan::Algorithm::kShiftExchange || algorithm == plan::Algorithm::kDirect;
-    if (left_out || !way.takes(bytes)) continue;
-    const double seconds =
-        model::expected(model::demand_of(way.shape, links, bytes), way.shape).seconds;
-    if (!best.empty() && seconds >= least) continue;
-    best = way.key;
-    least = seconds;
-  }
-  return best;
-}
-
-// Which of them allemande takes by itself for blocks of so many bytes, before any trial.
 std::string usual_way(const topology::Cluster& cluster, const HostNames& members,
                       std::uint64_t bytes) {
-  const auto hosts = participants(cluster, members);
-  if (!sites_of(cluster, hosts).empty()) return usual_between_sites(cluster, members, bytes);
-  const plan::LeafOf leaf_of = leaves_of(cluster, hosts);
-  const auto ranks = static_cast<std::uint32_t>(hosts.size());
-  const std::uint32_t payload = topology::payload_bytes(cluster.framing) - wire::kHeaderBytes;
-  const auto combining = plan::combining_plans(ranks, {0}, leaf_of, payload);
-  if (const auto chosen = plan::choose_combining(combining, bytes, payload)) {
-    return "udp " + combining[*chosen].identity;
-  }
-  const plan::Request request{.ranks = ranks, .self = {0}, .leaf_of = leaf_of};
-  return "udp " + value_or_raise(plan::make_plan(request)).identity;
+  const auto ways = value_or_raise(tuning::usual_ways(cluster, participants(cluster, members)));
+  return ways.key_of(ways.first(bytes));
 }
 
 void bind_parts(nb::module_& m) {
@@ -274,11 +159,11 @@ void bind_model(nb::module_& m) {
       "How many of these hosts, in this order, it takes until links between switches are the "
       "limit; "
       "None: they never are.");
-  nb::class_<OwnWay>(m, "OwnWay", "A way that allemande carries out itself.")
-      .def_ro("algorithm", &OwnWay::algorithm, "As `allemande simulate` takes it.")
-      .def_ro("key", &OwnWay::key, "As decision files have it: 'udp grid:8x4'.")
-      .def_ro("shape", &OwnWay::shape)
-      .def("takes", &OwnWay::takes, "bytes"_a,
+  nb::class_<NamedWay>(m, "OwnWay", "A way that allemande carries out itself.")
+      .def_ro("algorithm", &NamedWay::algorithm, "As `allemande simulate` takes it.")
+      .def_ro("key", &NamedWay::key, "As decision files have it: 'udp grid:8x4'.")
+      .def_ro("shape", &NamedWay::shape)
+      .def("takes", &NamedWay::takes, "bytes"_a,
            "Whether the algorithm goes this way for blocks of so many bytes.");
   m.def("own_ways", own_ways, "cluster"_a, "members"_a.none() = nb::none(),
         "All that allemande may take among these hosts (None: all).");

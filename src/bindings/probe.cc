@@ -1,7 +1,6 @@
 // The prober's experiments, simulated and over UDP. Logs go to Python as the bytes they are.
 #include <fmt/core.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -11,10 +10,11 @@
 #include <tuple>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_options.h"
+#include "bindings/values.h"
 #include "harness/probing.h"
 #include "probe/experiment.h"
 #include "probe/io/udp_runner.h"
+#include "scenario/scenario.h"
 #include "topology/cluster.h"
 
 namespace nb = nanobind;
@@ -60,13 +60,12 @@ nb::tuple tuple_of(const probe::Log& log) {
                         log.overflow);
 }
 
-nb::list probe_by_simulation(std::string_view cluster_text, const nb::dict& options,
+nb::list probe_by_simulation(const topology::Cluster& cluster, const nb::dict& options,
                              std::uint32_t number, std::int64_t duration_ns,
                              const std::vector<FlowTuple>& flows,
                              const std::vector<WatchTuple>& watches) {
-  const topology::Cluster cluster =
-      value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
-  const SimulateOptions read = read_simulate_options(cluster, options);
+  const auto read = value_or_raise(
+      scenario::make_scenario(cluster, value_or_raise(scenario::read_options(table_of(options)))));
   const probe::Experiment experiment = experiment_of(number, duration_ns, flows, watches);
   harness::ProbeRequest request;
   request.cluster = &cluster;
@@ -131,9 +130,9 @@ class ProbeSocket {
 void bind_probe(nb::module_& m) {
   m.attr("PROBE_HEADER_BYTES") = probe::kHeaderBytes;
   m.attr("PROBE_SECRET_BYTES") = probe::Secret{}.size();
-  m.def("simulate_probe", &probe_by_simulation, "cluster_text"_a, "options"_a, "number"_a,
+  m.def("simulate_probe", &probe_by_simulation, "cluster"_a, "options"_a, "number"_a,
         "duration_ns"_a, "flows"_a, "watches"_a,
-        nb::sig("def simulate_probe(cluster_text: str, options: dict[str, typing.Any], number: int,"
+        nb::sig("def simulate_probe(cluster: Cluster, options: dict[str, typing.Any], number: int,"
                 " duration_ns: int, flows: collections.abc.Sequence[tuple[int, int, int, int, int,"
                 " int, int, bool, bool]],"
                 " watches: collections.abc.Sequence[tuple[int, int, int, int]])"

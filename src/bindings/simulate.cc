@@ -1,18 +1,18 @@
-#include <fmt/core.h>
+// simulate() and simulate_flows(): what the room `scenario` runs, with its results as Python has
+// them.
+#include "scenario/simulate.h"
+
+#include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <cmath>
+#include <exception>
+#include <functional>
+#include <utility>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_job.h"
-#include "bindings/simulate_options.h"
-#include "bindings/simulate_paths.h"
-#include "bindings/simulate_result.h"
-#include "bindings/simulate_sites.h"
-#include "routing/routes.h"
+#include "bindings/values.h"
+#include "scenario/flows.h"
 #include "topology/cluster.h"
 
 namespace nb = nanobind;
@@ -21,77 +21,130 @@ using namespace nb::literals;
 namespace alm::bindings {
 namespace {
 
+using scenario::Outcome;
 using topology::Cluster;
 
-class Recorder final : public sim::TraceSink {
- public:
-  void on(const sim::TraceRecord& record) override { records_.push_back(record); }
-  nb::bytes take() const {
-    return nb::bytes(static_cast<const void*>(records_.data()),
-                     records_.size() * sizeof(sim::TraceRecord));
+nb::list ports_of(const Outcome& outcome) {
+  nb::list out;
+  for (std::size_t port = 0; port < outcome.port_names.size(); ++port) {
+    const sim::PortStats& stats = outcome.total.ports[port];
+    nb::dict one;
+    one["name"] = outcome.port_names[port];
+    one["packets"] = stats.packets;
+    one["bytes"] = stats.bytes;
+    one["dropped"] = stats.dropped + stats.input_dropped;
+    one["queue_high_water"] = stats.queue_high_water;
+    one["input_dropped"] = stats.input_dropped;
+    one["input_high_water"] = stats.input_high_water;
+    one["busy_s"] = scenario::seconds(stats.busy);
+    out.append(one);
   }
-
- private:
-  std::vector<sim::TraceRecord> records_;
-};
-
-// Refused before it begins: a trace has a record for each packet at each port of its route.
-void check_trace(const SimulateOptions& options, const Cluster& cluster,
-                 const transport::Config& config) {
-  if (options.hosts.size() < 2) return;
-  const auto routes =
-      value_or_raise(routing::Routes::make(cluster, options.network.rule, options.network.routes));
-  std::size_t longest = 0;
-  for (const base::HostId host : options.hosts) {
-    if (host == options.hosts.front()) continue;
-    longest = std::max(longest, routes.path(options.hosts.front().value, host.value, 0).size());
-  }
-  const std::uint32_t ranks = options.ranks();
-  double packets = 0;
-  for (std::uint32_t from = 0; from < ranks; ++from) {
-    for (std::uint32_t to = 0; to < ranks; ++to) {
-      if (from == to) continue;
-      const auto bytes = static_cast<double>(options.bytes(from, to));
-      packets += std::ceil(bytes / config.datagram_bytes) * options.exchanges;
-    }
-  }
-  const double need = packets * static_cast<double>(longest * sizeof(sim::TraceRecord));
-  if (need <= static_cast<double>(options.memory_max)) return;
-  constexpr double kMib = 1 << 20;
-  throw RaisedError{base::bad_input(fmt::format(
-      "a trace of this exchange takes about {:.0f} MiB, {:.0f} are allowed; trace fewer "
-      "hosts or bytes",
-      need / kMib, static_cast<double>(options.memory_max) / kMib))};
+  return out;
 }
 
-nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::object& progress) {
-  Cluster cluster = value_or_raise(topology::parse_cluster(cluster_text, "cluster"));
-  SimulateOptions options = read_simulate_options(cluster, raw);
-  if (options.datagram_bytes != 0)
-    cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
-  check_paths(options, cluster);
-  std::vector<Job> jobs;
-  for (std::uint32_t job = 0; job < options.jobs; ++job) {
-    jobs.emplace_back(of_job(options, job), cluster);
+void add_shares(nb::dict& out, const scenario::Shares& shares) {
+  nb::list jobs;
+  for (const auto& job : shares.jobs) {
+    nb::dict one;
+    one["time_s"] = job.time_s;
+    one["exchange_s"] = job.exchange_s;
+    one["data_packets"] = job.data_packets;
+    one["retransmitted"] = job.retransmitted;
+    one["window_cuts"] = job.window_cuts;
+    jobs.append(one);
   }
-  const Job& first = jobs.front();
-  std::vector<harness::SimRequest> requests;
-  sim::Random random(sim::mix(options.seed) + 1);
-  for (const Job& job : jobs) {
-    harness::SimRequest& request = requests.emplace_back(job.request(cluster));
-    request.jitter.seed += requests.size() - 1;
-    if (requests.size() == 1) continue;
-    const double apart = first.limit * static_cast<double>(sim::kPicosPerSecond);
-    request.starts_at =
-        static_cast<sim::Picos>(random.below(static_cast<std::uint64_t>(apart) + 1));
+  nb::list flows;
+  for (const auto& flow : shares.background) {
+    nb::dict one;
+    one["from"] = flow.from;
+    one["to"] = flow.to;
+    one["mbit_s"] = flow.mbit_s;
+    one["fair_mbit_s"] = flow.fair_mbit_s;
+    one["packets"] = flow.packets;
+    one["retransmitted"] = flow.retransmitted;
+    one["timeouts"] = flow.timeouts;
+    flows.append(one);
   }
-  Recorder recorder;
-  if (options.trace) {
-    check_trace(options, cluster, first.config);
-    requests.front().network.trace = &recorder;
+  out["fair_share_s"] = shares.fair_share_s;
+  out["jobs"] = jobs;
+  out["together_fraction"] = shares.together_fraction;
+  out["background"] = flows;
+}
+
+nb::dict dict_of(const Outcome& outcome) {
+  const harness::SimResult& total = outcome.total;
+  const transport::Counters& counters = total.counters;
+  nb::dict out;
+  out["host_order"] = outcome.host_order;
+  out["combines"] = outcome.combines;
+  out["warnings"] = outcome.warnings;
+  out["mode"] = "packet";
+  out["algorithm"] = outcome.algorithm;
+  out["hosts"] = outcome.host_order.size();
+  out["ranks"] = outcome.ranks;
+  out["size"] = outcome.size;
+  out["time_s"] = outcome.time_s;
+  out["limit_s"] = outcome.limit_s;
+  out["fraction_of_limit"] = outcome.fraction_of_limit;
+  out["simulated_s"] = outcome.simulated_s;
+  out["dropped"] = total.dropped;
+  out["retransmitted"] = counters.data_retransmitted;
+  out["packet_hops"] = total.packet_hops;
+  out["events"] = total.events;
+  out["bottleneck"] = outcome.bottleneck;
+  out["exchange_s"] = outcome.exchange_s;
+  out["exchange_ps"] = total.exchange_time;
+  out["rank_time_s"] = outcome.rank_time_s;
+  out["ports"] = ports_of(outcome);
+  out["packets"] = total.packets;
+  out["data_packets"] = counters.data_sent;
+  out["acks"] = counters.acks_sent;
+  out["probes"] = counters.probes_sent;
+  out["path_loads"] = outcome.path_loads;
+  out["out_of_order"] = total.out_of_order;
+  out["path_silences"] = counters.path_silences;
+  out["window_cuts"] = counters.window_cuts;
+  out["window_least"] = counters.window_least;
+  out["duplicates"] = counters.duplicates_received;
+  out["window_packets"] = outcome.window_packets;
+  out["grain_packets"] = outcome.grain_packets;
+  out["memory_bytes"] = total.memory_bytes;
+  if (!outcome.crossings.empty()) {
+    nb::dict crossings;
+    for (const auto& [level, ratio] : outcome.crossings) crossings[level.c_str()] = ratio;
+    out["crossings"] = crossings;
   }
+  if (outcome.shares) add_shares(out, *outcome.shares);
+  return out;
+}
+
+nb::dict dict_of(const sim::FlowResult& result, std::uint32_t exchanges) {
+  nb::list ports;
+  for (const sim::FlowPortLoad& load : result.ports) {
+    nb::dict port;
+    port["name"] = load.name;
+    port["bytes"] = load.bytes * exchanges;
+    port["busy_s"] = load.busy * result.seconds * exchanges;
+    ports.append(port);
+  }
+  nb::dict out;
+  out["time_s"] = result.seconds;
+  out["bottleneck"] = result.bottleneck;
+  out["rounds"] = result.together ? "together" : "free";
+  out["flows"] = result.flows * exchanges;
+  out["events"] = result.fillings * exchanges;
+  out["ports"] = ports;
+  out["rank_time_s"] = result.rank_seconds;
+  return out;
+}
+
+// Runs without the interpreter's lock. An exception in Python's `progress`, and a signal, end the
+// run and are raised when it has ended.
+template <class T>
+T run_watched(const nb::object& progress,
+              const std::function<base::Result<T>(const std::function<bool(double)>&)>& run) {
   std::exception_ptr raised;
-  requests.front().progress = [&](double share) {
+  const auto tell = [&](double share) {
     const nb::gil_scoped_acquire gil;
     try {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -102,48 +155,49 @@ nb::dict simulate(std::string_view cluster_text, const nb::dict& raw, const nb::
     }
     return true;
   };
-  auto simulated = [&] {
+  auto result = [&] {
     const nb::gil_scoped_release release;
-    return harness::simulate_shared(requests, options.background);
+    return run(tell);
   }();
   if (raised) std::rethrow_exception(raised);
-  harness::SharedResult result = value_or_raise(std::move(simulated));
-  harness::SimResult sum = result.jobs.front();
-  for (std::size_t job = 1; job < result.jobs.size(); ++job) {
-    sum.counters += result.jobs[job].counters;
-    sum.packets += result.jobs[job].packets;
+  return value_or_raise(std::move(result));
+}
+
+nb::dict simulate(const Cluster& cluster, const nb::dict& given, const nb::object& progress) {
+  const auto options = value_or_raise(scenario::read_options(table_of(given)));
+  const auto outcome = run_watched<Outcome>(
+      progress, [&](const auto& tell) { return scenario::simulate(cluster, options, tell); });
+  nb::dict out = dict_of(outcome);
+  if (options.trace) {
+    out["trace"] = nb::bytes(static_cast<const void*>(outcome.trace.data()),
+                             outcome.trace.size() * sizeof(sim::TraceRecord));
   }
-  nb::dict out = dict_of(sum, first, cluster);
-  out["simulated_s"] = seconds(result.end);
-  const auto plan_of = [&first](std::uint32_t rank) { return first.plan(rank); };
-  if (auto crossings = crossings_of(first.options, first.leaf_of, first.placement, plan_of);
-      crossings.size() > 0) {
-    out["crossings"] = crossings;
-  }
-  if (options.shared()) add_shares(out, result, options, cluster, first.combines);
-  if (options.trace) out["trace"] = recorder.take();
   return out;
+}
+
+nb::dict simulate_flows(const Cluster& cluster, const nb::dict& given, const nb::object& progress) {
+  const auto options = value_or_raise(scenario::read_flow_options(table_of(given)));
+  const auto result = run_watched<sim::FlowResult>(
+      progress, [&](const auto& tell) { return scenario::simulate_flows(cluster, options, tell); });
+  return dict_of(result, options.exchanges);
 }
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> leaves_of(const topology::Cluster& cluster,
-                                                  const std::vector<base::HostId>& hosts) {
-  std::vector<std::vector<std::uint32_t>> out;
-  for (const auto& of_host : topology::schedule_hierarchy(cluster).level) {
-    auto& group = out.emplace_back();
-    for (const base::HostId host : hosts) group.push_back(of_host[host.value]);
-  }
-  return out;
-}
-
 void bind_simulate(nb::module_& m) {
-  m.def("simulate", simulate, "cluster_text"_a, "options"_a, "progress"_a.none() = nb::none(),
-        nb::sig("def simulate(cluster_text: str, options: dict[str, typing.Any],"
+  m.def("simulate", simulate, "cluster"_a, "options"_a, "progress"_a.none() = nb::none(),
+        nb::sig("def simulate(cluster: Cluster, options: dict[str, typing.Any],"
                 " progress: collections.abc.Callable[[float], object] | None = None) -> dict[str, "
                 "typing.Any]"),
         "Simulates exchanges packet by packet. `options` are those of docs/simulator.md; "
         "`progress(share)` is called now and then.");
+  m.def("simulate_flows", simulate_flows, "cluster"_a, "options"_a,
+        "progress"_a.none() = nb::none(),
+        nb::sig("def simulate_flows(cluster: Cluster, options: dict[str, "
+                "typing.Any], progress: collections.abc.Callable[[float], object] | None = None) "
+                "-> dict[str, typing.Any]"),
+        "One exchange among all hosts as max-min fair flows. `progress` is called with the part "
+        "done, 0 to 1.");
 }
 
 }  // namespace alm::bindings

@@ -10,8 +10,9 @@
 #include <map>
 
 #include "bindings/bindings.h"
-#include "bindings/simulate_options.h"
+#include "bindings/values.h"
 #include "harness/simulation.h"
+#include "scenario/scenario.h"
 #include "topology/cluster.h"
 
 namespace nb = nanobind;
@@ -27,7 +28,8 @@ nb::dict simulate_streams(const Cluster& cluster,
                           const std::vector<std::pair<std::string, std::string>>& streams,
                           std::uint64_t message_bytes, double duration_s, double warm_up_s,
                           const nb::dict& options) {
-  const SimulateOptions read = read_simulate_options(cluster, options);
+  const auto read = value_or_raise(
+      scenario::make_scenario(cluster, value_or_raise(scenario::read_options(table_of(options)))));
   harness::StreamRequest request;
   request.cluster = &cluster;
   for (const auto& [from, to] : streams) {

@@ -5,12 +5,12 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <unordered_map>
-
 #include "base/hostlist.h"
 #include "bindings/bindings.h"
+#include "scenario/traffic.h"
 #include "topology/bound.h"
 #include "topology/cluster.h"
+#include "topology/find_hosts.h"
 #include "topology/generate.h"
 #include "topology/graph.h"
 #include "topology/leaf_traffic.h"
@@ -23,50 +23,18 @@ namespace alm::bindings {
 using topology::Cluster;
 
 std::vector<base::HostId> participants(const Cluster& cluster, const HostNames& names) {
-  std::vector<base::HostId> out;
-  if (!names) {
-    for (std::uint32_t i = 0; i < cluster.host_count(); ++i) out.push_back({i});
-    return out;
-  }
-  std::unordered_map<std::string_view, std::uint32_t> index;
-  for (std::uint32_t i = 0; i < cluster.host_count(); ++i) index[cluster.hosts[i].name] = i;
-  for (const std::string& name : *names) {
-    const auto found = index.find(name);
-    if (found == index.end()) {
-      std::vector<std::string> valid;
-      for (const topology::Host& host : cluster.hosts) valid.push_back(host.name);
-      throw RaisedError{
-          base::bad_input(fmt::format("cluster `{}` has no host `{}`; expected {}", cluster.name,
-                                      name, base::compress_hostlist(valid)))};
-    }
-    out.push_back({found->second});
-  }
-  return out;
+  return names ? value_or_raise(topology::find_hosts(cluster, *names))
+               : topology::all_hosts(cluster);
 }
 
 std::vector<std::uint64_t> read_traffic(const nb::object& rows, std::size_t ranks,
                                         const std::string& where) {
-  std::vector<std::vector<std::uint64_t>> values;
+  scenario::Rows values;
   if (!nb::try_cast(rows, values)) {
     throw RaisedError{
         base::bad_input(where + ": expected rows of whole numbers of bytes, 0 or more")};
   }
-  std::vector<std::uint64_t> out;
-  out.reserve(ranks * ranks);
-  for (const auto& row : values) {
-    if (row.size() != ranks || values.size() != ranks) {
-      throw RaisedError{base::bad_input(
-          fmt::format("{}: {} rows, one of {} numbers; expected {} of {}: a row per sender, a "
-                      "number per receiver",
-                      where, values.size(), row.size(), ranks, ranks))};
-    }
-    out.insert(out.end(), row.begin(), row.end());
-  }
-  if (out.size() != ranks * ranks) {
-    throw RaisedError{
-        base::bad_input(fmt::format("{}: no rows; expected {} of {}", where, ranks, ranks))};
-  }
-  return out;
+  return value_or_raise(scenario::matrix_of(values, ranks, where));
 }
 
 namespace {
@@ -233,6 +201,12 @@ void bind_cluster(nb::module_& m) {
           "The longest route between two of these hosts (None: all), by the latencies of its "
           "links.")
       .def("to_toml", topology::to_toml, "The cluster file that reads back as this cluster.")
+      // A cluster goes to other processes as its file.
+      .def("__getstate__", topology::to_toml)
+      .def("__setstate__",
+           [](Cluster& self, const std::string& text) {
+             new (&self) Cluster(value_or_raise(topology::parse_cluster(text, "cluster")));
+           })
       .def(
           "framed_bytes",
           [](const Cluster& c, std::uint64_t bytes) {

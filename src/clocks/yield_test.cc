@@ -6,11 +6,11 @@ namespace alm::clocks {
 namespace {
 
 constexpr std::uint32_t kFull = 16;
-constexpr std::uint64_t kCycle = 31;
+constexpr std::uint64_t kCyclePackets = 31;
 
-Yield begun() {
+Yield full_yield() {
   Yield yield;
-  yield.begin(kFull, kCycle);
+  yield.begin(kFull, kCyclePackets);
   return yield;
 }
 
@@ -19,34 +19,34 @@ void send(Yield& yield, std::uint64_t packets) {
 }
 
 TEST(Yield, KeepsTheFullWindowWhileNothingIsLost) {
-  Yield yield = begun();
-  send(yield, 1000 * kCycle);
+  Yield yield = full_yield();
+  send(yield, 1000 * kCyclePackets);
   EXPECT_EQ(yield.window(), kFull);
   EXPECT_FALSE(yield.yielding());
 }
 
 TEST(Yield, ForgivesASingleLoss) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(yield.lost());
-    send(yield, 16 * kCycle);
+    send(yield, 16 * kCyclePackets);
   }
   EXPECT_EQ(yield.window(), kFull);
 }
 
 TEST(Yield, ASecondLossWithinSixteenCyclesHalvesTheWindow) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   EXPECT_FALSE(yield.lost());
-  send(yield, 16 * kCycle - 1);
+  send(yield, 16 * kCyclePackets - 1);
   EXPECT_TRUE(yield.lost());
   EXPECT_EQ(yield.window(), kFull / 2);
   EXPECT_TRUE(yield.yielding());
 }
 
 TEST(Yield, LossesOfOneFullQueueCutOnce) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   yield.lost();
-  for (std::uint64_t i = 0; i < kCycle; ++i) {
+  for (std::uint64_t i = 0; i < kCyclePackets; ++i) {
     yield.lost();
     yield.sent();
   }
@@ -56,10 +56,10 @@ TEST(Yield, LossesOfOneFullQueueCutOnce) {
 }
 
 TEST(Yield, NeverGoesBelowOnePacket) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   for (int i = 0; i < 20; ++i) {
     yield.lost();
-    send(yield, kCycle);
+    send(yield, kCyclePackets);
   }
   EXPECT_EQ(yield.window(), 1u);
   EXPECT_FALSE(yield.lost());
@@ -67,11 +67,11 @@ TEST(Yield, NeverGoesBelowOnePacket) {
 
 // What is known to be no queue of others is not yielded to beyond that.
 TEST(Yield, IsNotCutBelowWhatIsAllowed) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   yield.lost(12);
   EXPECT_TRUE(yield.lost(12));
   EXPECT_EQ(yield.window(), 12u);
-  send(yield, kCycle);
+  send(yield, kCyclePackets);
   EXPECT_FALSE(yield.lost(12));
   EXPECT_EQ(yield.window(), 12u);
   EXPECT_TRUE(yield.lost(1));
@@ -79,10 +79,10 @@ TEST(Yield, IsNotCutBelowWhatIsAllowed) {
 }
 
 TEST(Yield, LossesThatMayNotCutDoNotKeepTheWindowSmall) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   yield.lost(12);
   yield.lost(12);
-  for (std::uint64_t i = 0; i < 130 * kCycle; ++i) {
+  for (std::uint64_t i = 0; i < 130 * kCyclePackets; ++i) {
     if (i % 50 == 0) yield.lost(12);
     yield.sent();
   }
@@ -90,40 +90,40 @@ TEST(Yield, LossesThatMayNotCutDoNotKeepTheWindowSmall) {
 }
 
 TEST(Yield, OpensByAnEighthPerQuietSpan) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   yield.lost();
   yield.lost();
-  send(yield, kCycle);  // in which no further loss counts
-  send(yield, 128 * kCycle - 1);
+  send(yield, kCyclePackets);  // in which no further loss counts
+  send(yield, 128 * kCyclePackets - 1);
   EXPECT_EQ(yield.window(), 8u);
   yield.sent();
   EXPECT_EQ(yield.window(), 10u);
-  send(yield, 3 * 128 * kCycle);
+  send(yield, 3 * 128 * kCyclePackets);
   EXPECT_EQ(yield.window(), kFull);
   EXPECT_FALSE(yield.yielding());
 }
 
 TEST(Yield, EveryLossBeginsTheQuietSpanAnew) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   yield.lost();
   yield.lost();
   for (int i = 0; i < 10; ++i) {
-    send(yield, 127 * kCycle);
+    send(yield, 127 * kCyclePackets);
     yield.lost();
   }
   EXPECT_EQ(yield.window(), 8u);
 }
 
 TEST(Yield, HoldsFromExchangeToExchangeUntilForgotten) {
-  Yield yield = begun();
+  Yield yield = full_yield();
   yield.lost();
   yield.lost();
-  yield.begin(kFull, kCycle);
+  yield.begin(kFull, kCyclePackets);
   EXPECT_EQ(yield.window(), kFull / 2);
-  yield.begin(4, kCycle);  // one with a smaller window
+  yield.begin(4, kCyclePackets);  // one with a smaller window
   EXPECT_EQ(yield.window(), 4u);
   yield.forget();
-  yield.begin(kFull, kCycle);
+  yield.begin(kFull, kCyclePackets);
   EXPECT_EQ(yield.window(), kFull);
 }
 

@@ -12,6 +12,7 @@
 #include "job/sites.h"
 #include "meeting/hello_exchange.h"
 #include "node/node_slabs.h"
+#include "plan/leaves.h"
 #include "plan/limit_time.h"
 #include "transport/io/udp_socket.h"
 #include "ways/plan_settings.h"
@@ -109,8 +110,10 @@ base::Status BringUp::join(std::string_view refusal) {
   auto membership = meeting::judge(records_, members_.placement, job_.cluster_or_null());
   if (!membership.refusal.empty()) return base::bad_input(membership.refusal);
   members_.hosts = std::move(membership.hosts);
-  if (job_.cluster) members_.tuning = plan::tune(*job_.cluster, members_.hosts);
-  members_.leaves = ways::leaf_of(job_.cluster_or_null(), members_.hosts);
+  if (job_.cluster) {
+    members_.tuning = plan::tune(*job_.cluster, members_.hosts);
+    members_.leaves = plan::leaves_of(*job_.cluster, members_.hosts);
+  }
   members_.leaders = ways::leaders_wanted(job_.options, members_.placement,
                                           members_.tuning ? &*members_.tuning : nullptr);
   if (ways::knows_sites(job_.options)) {
@@ -154,7 +157,7 @@ base::Status BringUp::open_udp() {
   }
   check_forecast(datagram_bytes);
   courier_.take_udp(std::move(memory));
-  ways_.take_udp(datagram_bytes - wire::kHeaderBytes, courier_.phases_bytes_max());
+  ways_.take_udp(courier_.phases_bytes_max());
   return {};
 }
 
@@ -244,10 +247,10 @@ void BringUp::open_sockets(meeting::PeerRecord& mine, meeting::ReservedSets& set
   }
 }
 
-// Reserves set numbers in the order in which the group uses them. mine.set is 0 if too few are
-// left.
+// Reserves set numbers, for any packets: those that the group may not need come last. mine.set is 0
+// if too few are left.
 void BringUp::reserve(meeting::PeerRecord& mine, meeting::ReservedSets& sets) {
-  const std::size_t phases = members_.leads() ? ways_.phases() : 0;
+  const std::size_t phases = members_.leads() ? ways_.phases_max() : 0;
   const std::size_t shared = members_.leads() && members_.leaders > 1 ? 1 : 0;
   sets = meeting::ReservedSets(*driver_, 1 + phases + shared + members_.lanes());
   mine.set = mine.shared_set = 0;
@@ -260,9 +263,9 @@ void BringUp::reserve(meeting::PeerRecord& mine, meeting::ReservedSets& sets) {
     numbers = numbers.subspan(count);
   };
   take(1, &mine.set);
-  take(phases, mine.phase_sets.begin());
   take(shared, &mine.shared_set);
   take(members_.lanes(), mine.lanes.begin());
+  take(phases, mine.phase_sets.begin());
 }
 
 // All ranks compute the same from the records.
@@ -333,6 +336,7 @@ base::Status BringUp::share_memory(std::unique_ptr<node::NodeMemory>& memory) {
 
 // Done when every pair of hosts has exchanged a full packet; the group is open then.
 base::Status BringUp::say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes) {
+  ways_.fit(datagram_bytes - wire::kHeaderBytes);
   if (driver_ != nullptr) open_udp_group(sets, datagram_bytes);
   // Nobody begins before everybody listens. A rank that does not wait says hello too early at
   // worst, and says it again until it is answered; the outcome tells whether it has been.

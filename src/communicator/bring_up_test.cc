@@ -15,8 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kRanks = 3;
-
 // How bringing up has ended on a rank.
 struct End {
   bool accelerates = false, failed = false;

@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kRanks = 3;
 constexpr job::CommHandle kComm = job::FakeJob::kWorld;
 
 using Configure = std::function<void(FakeRank&)>;

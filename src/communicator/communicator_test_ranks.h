@@ -19,6 +19,8 @@
 
 namespace alm::communicator {
 
+constexpr std::uint32_t kRanks = 3;  // of a job, where any number would do
+
 // One rank: its MPI, its job, and what it logs.
 struct FakeRank {
   FakeRank(job::FakeMpiOps& mpi, std::uint32_t number, std::uint32_t ranks,

@@ -12,16 +12,16 @@
 namespace alm::communicator {
 namespace {
 
-constexpr std::uint32_t kRanks = 8;
+constexpr std::uint32_t kEightRanks = 8;
 
 void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
-  job::FakeJob job(kRanks);
+  job::FakeJob job(kEightRanks);
   job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
     plan::Request request;
-    request.ranks = kRanks;
+    request.ranks = kEightRanks;
     request.self = base::Rank{rank};
     request.algorithm = algorithm;
-    for (std::uint32_t one = 0; one < kRanks; ++one) request.site_of.push_back(one % 3);
+    for (std::uint32_t one = 0; one < kEightRanks; ++one) request.site_of.push_back(one % 3);
     auto plan = plan::make_plan(request);
     ASSERT_TRUE(plan) << plan.error().message;
     const std::string what = plan.value().identity + ", rank " + std::to_string(rank);
@@ -30,7 +30,7 @@ void expect_blocks_to_arrive(plan::Algorithm algorithm, std::uint64_t bytes) {
     ASSERT_TRUE(messages);
     carrier::MessageGroup group(std::move(messages).value(), std::move(plan).value());
     for (int call = 0; call < 3; ++call) {
-      FakeBlocks blocks(kRanks, rank, bytes);
+      FakeBlocks blocks(kEightRanks, rank, bytes);
       // A group leaves a rank's own block to others.
       std::copy_n(blocks.send.begin() + rank * bytes, bytes, blocks.recv.begin() + rank * bytes);
       const auto done = group.run({blocks.send.data(), bytes, bytes},
@@ -52,14 +52,14 @@ TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
 }
 
 TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
-  job::FakeJob job(kRanks);
+  job::FakeJob job(kEightRanks);
   job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
     plan::Request request;
-    request.ranks = kRanks;
+    request.ranks = kEightRanks;
     request.self = base::Rank{rank};
     auto plan = plan::make_plan(request);
     request.algorithm = plan::Algorithm::kMultiSite;
-    for (std::uint32_t one = 0; one < kRanks; ++one) request.site_of.push_back(one % 3);
+    for (std::uint32_t one = 0; one < kEightRanks; ++one) request.site_of.push_back(one % 3);
     auto between_sites = plan::make_plan(request);
     ASSERT_TRUE(plan && between_sites);
     auto messages = ops.make_point_to_point(

@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "courier/size_check.h"
-#include "execute/configuration.h"
 #include "job/settings.h"
 #include "meeting/hello_exchange.h"
-#include "plan/far.h"
 #include "ways/plan_settings.h"
 
 namespace alm::courier {
@@ -57,30 +55,22 @@ void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
 std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_configuration(
     const io::Driver& driver) const {
   if (members_.sites.empty()) return {};
-  if (!job_.cluster) {
-    const base::Nanos round_trip = members_.far_round_trip;
-    return [round_trip](const plan::Phase& phase, transport::Config& config) {
-      if (phase.reach == plan::Reach::kFar) {
-        execute::configure_far(config, round_trip);
-      } else if (phase.reach == plan::Reach::kNear) {
-        execute::configure_near(config, phase, nullptr, {});
-      }
-    };
-  }
-  const auto tuner =
-      std::make_shared<plan::FarTuner>(*job_.cluster, members_.hosts, members_.sites);
   const std::uint32_t held = driver.endpoint().receive_buffer_bytes();
-  return [this, tuner, held](const plan::Phase& phase, transport::Config& config) {
-    if (phase.reach == plan::Reach::kFar) {
-      execute::configure_far(config, tuner->tune(phase, tuner->equal_load(phase)));
-    } else if (phase.reach == plan::Reach::kNear) {
-      const auto of_site = plan::tune_near(*job_.cluster, members_.hosts, phase);
-      execute::configure_near(config, phase, &of_site,
-                              {job_.options.window_packets, job_.options.grain_packets});
-      const std::uint32_t fit = io::packets_that_fit(held, config.datagram_bytes);
-      config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
-    }
+  return [phases = site_phases(), bounded = job_.cluster.has_value(), held](
+             const plan::Phase& phase, transport::Config& config) {
+    phases.configure(config, phase);
+    if (phase.reach != plan::Reach::kNear || !bounded) return;
+    const std::uint32_t fit = io::packets_that_fit(held, config.datagram_bytes);
+    config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
   };
+}
+
+execute::PhaseConfiguration Courier::site_phases() const {
+  if (!job_.cluster) return execute::PhaseConfiguration(members_.far_round_trip);
+  return {*job_.cluster,
+          members_.hosts,
+          members_.sites,
+          {job_.options.window_packets, job_.options.grain_packets}};
 }
 
 // Paths are assigned by all ranks alike, from what all of them send.
@@ -225,8 +215,7 @@ messages::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const 
   transport::Config far;
   const std::uint32_t sharers = members_.placement.most();
   if (members_.tuning && sharers == 1) {
-    const plan::FarTuner tuner(*job_.cluster, members_.hosts, members_.sites);
-    execute::configure_far(far, tuner.tune(phase, tuner.equal_load(phase)));
+    site_phases().configure(far, phase);
     // Half of what the transport allows, which paces: about a round trip of this rank's part.
     far.window_packets = std::max(1u, far.window_packets / 2);
   } else {

@@ -19,6 +19,7 @@
 #include "carrier/uneven_steps.h"
 #include "courier/block_staging.h"
 #include "courier/staging.h"
+#include "execute/configuration.h"
 #include "job/job.h"
 #include "meeting/members.h"
 #include "tuning/candidates.h"
@@ -93,6 +94,7 @@ class Courier {
   std::string settings_text() const;    // "window 7 packets, ..."; on the leaders of hosts
 
  private:
+  execute::PhaseConfiguration site_phases() const;
   std::function<void(const plan::Phase&, transport::Config&)> phase_configuration(
       const io::Driver& driver) const;
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "transport/windows.h"
 
@@ -73,6 +74,31 @@ void configure_far(transport::Config& config, base::Nanos round_trip) {
   config.window_packets = std::max(config.window_packets, kUnknownFarWindow);
   config.burst_packets = 0;
   set_span(config);
+}
+
+PhaseConfiguration::PhaseConfiguration(const topology::Cluster& cluster,
+                                       std::vector<base::HostId> hosts,
+                                       std::span<const std::uint32_t> sites, const Wishes& wishes)
+    : cluster_(&cluster), hosts_(std::move(hosts)), wishes_(wishes) {
+  far_.emplace(cluster, hosts_, sites);
+}
+
+void PhaseConfiguration::configure(transport::Config& config, const plan::Phase& phase,
+                                   std::optional<plan::FarLoad> load) const {
+  if (phase.reach == plan::Reach::kFar) {
+    if (cluster_ == nullptr) {
+      configure_far(config, far_round_trip_);
+    } else {
+      configure_far(config, far_->tune(phase, load ? *load : far_->equal_load(phase)));
+    }
+  } else if (phase.reach == plan::Reach::kNear) {
+    if (cluster_ == nullptr) {
+      configure_near(config, phase, nullptr, {});
+    } else {
+      const auto tuning = plan::tune_near(*cluster_, hosts_, phase);
+      configure_near(config, phase, &tuning, wishes_);
+    }
+  }
 }
 
 }  // namespace alm::execute

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
+#include "base/ids.h"
 #include "plan/far.h"
 #include "plan/tune.h"
+#include "topology/cluster.h"
 #include "transport/config.h"
 
 namespace alm::execute {
@@ -26,5 +31,27 @@ void configure_near(transport::Config& config, const plan::Phase& phase, const p
 void configure_far(transport::Config& config, const plan::FarTuning& tuning);
 // The same without a cluster file. `round_trip`: as measured; 0: not measured.
 void configure_far(transport::Config& config, base::Nanos round_trip = 0);
+
+// Configures the phases of plans that know sites: those within a site and those between sites have
+// windows and timers of their own. Other phases stay as they are.
+class PhaseConfiguration {
+ public:
+  // Without a cluster file. `far_round_trip`: as measured; 0: not measured.
+  explicit PhaseConfiguration(base::Nanos far_round_trip) : far_round_trip_(far_round_trip) {}
+  // `hosts` and `sites` lie by rank. The cluster must outlive this.
+  PhaseConfiguration(const topology::Cluster& cluster, std::vector<base::HostId> hosts,
+                     std::span<const std::uint32_t> sites, const Wishes& wishes);
+
+  // `load`: of the phase, if it is one between sites; nothing: that of equal blocks.
+  void configure(transport::Config& config, const plan::Phase& phase,
+                 std::optional<plan::FarLoad> load = std::nullopt) const;
+
+ private:
+  base::Nanos far_round_trip_ = 0;
+  const topology::Cluster* cluster_ = nullptr;
+  std::vector<base::HostId> hosts_;
+  std::optional<plan::FarTuner> far_;
+  Wishes wishes_;
+};
 
 }  // namespace alm::execute

@@ -11,9 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 using topology::Cluster;
 
-constexpr std::uint32_t kPayload = 1472 - 24;
-constexpr sim::Picos kFrame = 12'112'000;  // 1514 bytes at 1 Gbit/s
-constexpr sim::Picos kAck = 528'000;       // 66 bytes
+constexpr sim::Picos kGigabitFrame = 12'112'000;  // 1514 bytes at 1 Gbit/s
+constexpr sim::Picos kGigabitAck = 528'000;       // 66 bytes
 constexpr std::uint64_t kChunk = (64u << 10) + 64;
 
 SimRequest request(const Cluster& cluster, plan::Algorithm algorithm, std::uint64_t bytes) {
@@ -42,7 +41,7 @@ TEST(Messages, AMessageAndItsAcknowledgementAreExact) {
     const SimResult result =
         run(request(cluster, plan::Algorithm::kDirect, std::uint64_t{packets} * kPayload));
     // Store and forward: one frame more, then the acknowledgement over two links.
-    EXPECT_EQ(result.exchange_time[0], (packets + 1) * kFrame + 2 * kAck);
+    EXPECT_EQ(result.exchange_time[0], (packets + 1) * kGigabitFrame + 2 * kGigabitAck);
     EXPECT_EQ(result.counters.data_sent, 2u * packets);
     EXPECT_EQ(result.counters.acks_sent, 2u);
   }

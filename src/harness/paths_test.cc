@@ -13,7 +13,6 @@ namespace {
 using paths::PathRule;
 using topology::Cluster;
 
-constexpr std::uint32_t kPayload = 1472 - 24;
 constexpr PathRule kAdaptive[] = {PathRule::kLeastLoaded, PathRule::kBss, PathRule::kHsam,
                                   PathRule::kRecycled, PathRule::kBitmap};
 

@@ -9,7 +9,7 @@ namespace alm::harness {
 namespace {
 
 constexpr std::uint32_t kBytes = 958;  // 1000 on the link: 80 us
-constexpr base::Nanos kFrame = 80'000;
+constexpr base::Nanos kFrameTime = 80'000;
 constexpr base::Nanos kSecond = base::kSecond;
 
 std::vector<probe::Log> run(const topology::Cluster& cluster, const probe::Experiment& experiment,
@@ -30,7 +30,8 @@ TEST(Probing, PacketsComeAsTheNetworkCarriesThem) {
   ASSERT_EQ(logs[1].received.size(), 10u);
   for (std::uint32_t i = 0; i < 10; ++i) {
     EXPECT_EQ(logs[1].received[i].number, i);
-    EXPECT_EQ(logs[1].received[i].at, 500 + (i + 2) * kFrame);  // two links, stored at the switch
+    EXPECT_EQ(logs[1].received[i].at,
+              500 + (i + 2) * kFrameTime);  // two links, stored at the switch
   }
 }
 
@@ -63,7 +64,7 @@ TEST(Probing, EchoesAndWatchesShowTheCostsOfAHost) {
                                      .watches = {{1, 0, kSecond / 2, 1000}}};
   const auto logs = run(cluster, experiment, network);
   ASSERT_EQ(logs[0].received.size(), 5u);
-  const base::Nanos round = 2 * (12'500 + 2 * kFrame + 27'000);
+  const base::Nanos round = 2 * (12'500 + 2 * kFrameTime + 27'000);
   for (std::uint32_t i = 0; i < 5; ++i) {
     EXPECT_EQ(logs[0].received[i].at - logs[0].received[i].sent, round);
   }

@@ -41,7 +41,6 @@ SimRequest request(const Cluster& cluster, std::uint64_t bytes, std::uint32_t wi
   return out;
 }
 
-constexpr std::uint32_t kPayload = 1472 - 24;
 constexpr sim::Picos kFrame = 121'120'000;  // 1514 bytes at 100 Mbit/s
 
 TEST(Simulate, Equation2IsExactOnAnIdleNetwork) {

@@ -9,6 +9,8 @@
 
 namespace alm::harness {
 
+constexpr std::uint32_t kPayload = 1472 - 24;  // of a packet of 1500 bytes
+
 inline SimResult run(const SimRequest& wanted) {
   auto result = simulate(wanted);
   if (!result) {

@@ -16,8 +16,6 @@ using paths::PathRule;
 using ::testing::HasSubstr;
 using topology::Cluster;
 
-constexpr std::uint32_t kPayload = 1472 - 24;
-
 struct Wanted {
   PathRule rule = PathRule::kBss;
   std::uint32_t paths = 4, batch = 2;
@@ -27,7 +25,7 @@ struct Wanted {
 };
 
 // Every host sends to the one at its place below the other leaf.
-SimRequest request(const Cluster& cluster, const Wanted& wanted) {
+SimRequest striped_request(const Cluster& cluster, const Wanted& wanted) {
   SimRequest out;
   out.cluster = &cluster;
   const std::uint32_t ranks = cluster.host_count();
@@ -59,7 +57,7 @@ Cluster network(double slow_mbit_s = 100) {
 // acknowledgement.
 TEST(Stripes, EveryMessageHasItsNotices) {
   const Cluster cluster = network();
-  const SimResult result = run(request(cluster, {.rule = PathRule::kHsam}));
+  const SimResult result = run(striped_request(cluster, {.rule = PathRule::kHsam}));
   EXPECT_EQ(result.counters.data_sent, 8u * 4 * 25);
   EXPECT_EQ(result.counters.acks_sent, 8u * 4);
   EXPECT_EQ(result.packets, 8u * (4 * 25 + 4 + 2 + 4));
@@ -70,7 +68,7 @@ TEST(Stripes, EveryMessageHasItsNotices) {
 
 TEST(Stripes, SmallMessagesAreOneStripeAndRotate) {
   const Cluster cluster = network();
-  const SimResult result = run(request(cluster, {.packets = 4, .exchanges = 8}));
+  const SimResult result = run(striped_request(cluster, {.packets = 4, .exchanges = 8}));
   EXPECT_EQ(result.counters.acks_sent, 8u * 8);
   for (std::size_t path = 0; path < 4; ++path) {
     EXPECT_EQ(result.counters.path_loads[path], 8u * 8 * 4 / 4);
@@ -80,7 +78,7 @@ TEST(Stripes, SmallMessagesAreOneStripeAndRotate) {
 // Stage 1: the first half of the hosts sends; stage 2: the second half does, twice as much.
 TEST(Stripes, StagesFollowOneAnotherTogether) {
   const Cluster cluster = network();
-  SimRequest wanted = request(cluster, {.rule = PathRule::kEven, .exchanges = 4});
+  SimRequest wanted = striped_request(cluster, {.rule = PathRule::kEven, .exchanges = 4});
   wanted.bytes_of = nullptr;
   wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
     if (to != (from + 4) % 8 || (from < 4) != (stage == 0)) return 0;
@@ -98,8 +96,8 @@ TEST(Stripes, StagesFollowOneAnotherTogether) {
 
 // Finish notices of other paths overtake that of a slow one, and wait for their turn.
 TEST(Stripes, NoticesAreTakenInOrder) {
-  EXPECT_GT(run(request(network(20), {.rule = PathRule::kEven})).out_of_order, 0u);
-  EXPECT_EQ(run(request(network(), {.rule = PathRule::kOne})).out_of_order, 0u);
+  EXPECT_GT(run(striped_request(network(20), {.rule = PathRule::kEven})).out_of_order, 0u);
+  EXPECT_EQ(run(striped_request(network(), {.rule = PathRule::kOne})).out_of_order, 0u);
 }
 
 // Four messages share three fast spines and one of a tenth. Even stripes wait for the slow one;
@@ -107,7 +105,7 @@ TEST(Stripes, NoticesAreTakenInOrder) {
 TEST(Stripes, WeightsFollowCompletions) {
   const Cluster cluster = network(10);
   const auto last = [&](PathRule rule) {
-    const SimResult result = run(request(cluster, {.rule = rule, .exchanges = 40}));
+    const SimResult result = run(striped_request(cluster, {.rule = rule, .exchanges = 40}));
     return static_cast<double>(result.exchange_time.back());
   };
   const double even = last(PathRule::kEven);
@@ -120,8 +118,8 @@ TEST(Stripes, EachStripeCostsProcessorTime) {
   const Cluster cluster = network();
   constexpr sim::Picos kCost = 1000 * sim::kPicosPerMicro;
   const auto slower = [&](PathRule rule) {
-    const auto free = run(request(cluster, {.rule = rule})).exchange_time[0];
-    return run(request(cluster, {.rule = rule, .cost = kCost})).exchange_time[0] - free;
+    const auto free = run(striped_request(cluster, {.rule = rule})).exchange_time[0];
+    return run(striped_request(cluster, {.rule = rule, .cost = kCost})).exchange_time[0] - free;
   };
   EXPECT_GE(slower(PathRule::kOne), 4 * kCost);
   EXPECT_GE(slower(PathRule::kHsam), slower(PathRule::kOne) + 3 * kCost);
@@ -139,11 +137,11 @@ TEST(Stripes, CutsAddUp) {
 
 TEST(Stripes, WhatCannotBeSimulatedIsRefused) {
   const Cluster cluster = network();
-  const auto rule = simulate(request(cluster, {.rule = PathRule::kLeastLoaded}));
+  const auto rule = simulate(striped_request(cluster, {.rule = PathRule::kLeastLoaded}));
   ASSERT_FALSE(rule.ok());
   EXPECT_THAT(rule.error().message, HasSubstr("expected one, rotate, random, even, bss or hsam"));
   const Cluster dropping = make_leaf_spine({});
-  const auto lossy = simulate(request(dropping, {}));
+  const auto lossy = simulate(striped_request(dropping, {}));
   ASSERT_FALSE(lossy.ok());
   EXPECT_THAT(lossy.error().message, HasSubstr("back-pressure"));
 }

@@ -70,14 +70,8 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
       std::clamp(config.window_packets, 1u,
                  std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes)));
   if (options.integrity == "header") config.covers = wire::Covers::kHeader;
-  if (options.reliability == "go-back-n") {
-    config.reliability = transport::Reliability::kGoBackN;
-  }
-  if (options.send_rule == "receive-clock") {
-    config.send_rule = transport::SendRule::kReceiveClock;
-  } else if (options.send_rule == "unacked") {
-    config.send_rule = transport::SendRule::kUnacked;
-  }
+  config.reliability = transport::parse_reliability(options.reliability).value();
+  config.send_rule = transport::parse_send_rule(options.send_rule).value();
   config.paths = static_cast<std::uint32_t>(options.paths);
   config.path_rule = paths::parse_path_rule(options.path_policy).value();
   config.path_batch = static_cast<std::uint32_t>(options.path_batch);

@@ -6,11 +6,12 @@ namespace alm::messages {
 namespace {
 
 TEST(MessageFlow, KeepsDataAndWhatComesAgainstItWithinTheWindow) {
-  struct Case {
+  struct FlowCase {
     std::uint32_t window, segments, chunks;
   };
-  for (const Case& one : {Case{1, 1, 1}, Case{2, 1, 2}, Case{3, 2, 2}, Case{4, 2, 2}, Case{5, 3, 2},
-                          Case{6, 3, 2}, Case{9, 3, 3}, Case{43, 3, 14}}) {
+  for (const FlowCase& one :
+       {FlowCase{1, 1, 1}, FlowCase{2, 1, 2}, FlowCase{3, 2, 2}, FlowCase{4, 2, 2},
+        FlowCase{5, 3, 2}, FlowCase{6, 3, 2}, FlowCase{9, 3, 3}, FlowCase{43, 3, 14}}) {
     const auto flow = MessageFlow::of_packets(one.window, 1500, 4);
     EXPECT_EQ(flow.window_chunks, one.chunks) << one.window;
     EXPECT_EQ(flow.chunk_bytes, one.segments * 1448 - 64) << one.window;

@@ -10,13 +10,13 @@ namespace {
 constexpr std::uint32_t kHeader = 24;
 constexpr double kFrameS = 1514 * 8 / 100e6;
 
-std::vector<base::HostId> first(std::uint32_t count) {
+std::vector<base::HostId> first_hosts(std::uint32_t count) {
   std::vector<base::HostId> hosts;
   for (std::uint32_t i = 0; i < count; ++i) hosts.push_back({i});
   return hosts;
 }
 
-ExchangeShape shuffle(std::uint32_t ranks) {
+ExchangeShape shuffle_of(std::uint32_t ranks) {
   return {.ranks = ranks, .phases = {{.complete = true, .rounds = {}}}};
 }
 
@@ -33,9 +33,9 @@ ExchangeShape shift(std::uint32_t ranks) {
 // Store-and-forward: the last of 3 x 2 full packets is sent, and then forwarded once.
 TEST(Structural, AShuffleTakesWhatTheLinksNeedAndTheLastPacketsWay) {
   const auto cluster = topology::build_one_switch(4);
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
-  const Demand demand = demand_of(shuffle(4), links, 2 * 1448);
+  const Demand demand = demand_of(shuffle_of(4), links, 2 * 1448);
   EXPECT_NEAR(demand.links_s, 6 * kFrameS, 1e-12);
   EXPECT_EQ(demand.packets, 6);
   EXPECT_EQ(demand.pace_s, 0);
@@ -43,19 +43,19 @@ TEST(Structural, AShuffleTakesWhatTheLinksNeedAndTheLastPacketsWay) {
 
 TEST(Structural, EveryRoundWaitsForItsLastPacket) {
   const auto cluster = topology::build_one_switch(4);
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
   const Demand demand = demand_of(shift(4), links, 1448);
   EXPECT_EQ(demand.rounds, 3);
   EXPECT_NEAR(demand.turns_s, 3 * kFrameS, 1e-12);
   EXPECT_NEAR(demand.rounds_s, demand.links_s, 1e-12);
   EXPECT_GT(expected(demand, shift(4)).sigma,
-            expected(demand_of(shuffle(4), links, 1448), shuffle(4)).sigma);
+            expected(demand_of(shuffle_of(4), links, 1448), shuffle_of(4)).sigma);
 }
 
 TEST(Structural, RoundsOverOneUplinkAddUp) {
   const auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
   const Demand demand = demand_of(shift(4), links, 1448);
   // Distance 2 sends both of a leaf over its uplink at once, 1 and 3 one of them.
@@ -65,9 +65,9 @@ TEST(Structural, RoundsOverOneUplinkAddUp) {
 
 TEST(Structural, ASmallWindowSetsThePace) {
   const auto cluster = topology::build_one_switch(4);
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
-  ExchangeShape shape = shuffle(4);
+  ExchangeShape shape = shuffle_of(4);
   shape.window_packets = 1;
   EXPECT_NEAR(demand_of(shape, links, 1448).pace_s, 3 * 2 * kFrameS, 1e-12);
   shape.burst_packets = 3;
@@ -77,9 +77,9 @@ TEST(Structural, ASmallWindowSetsThePace) {
 // Both of a leaf send over its uplink in the first step, none in the second.
 TEST(Structural, StepsThatAskALinkForMoreAreUneven) {
   const auto cluster = topology::build_tree(topology::TreeSpec{{2, 2}, 100, 100});
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
-  ExchangeShape shape = shuffle(4);
+  ExchangeShape shape = shuffle_of(4);
   auto& steps = shape.phases.front().steps;
   steps.push_back({{{0, 2, 1}, {1, 3, 1}, {2, 0, 1}, {3, 1, 1}}});
   steps.push_back({{{0, 3, 1}, {1, 2, 1}, {2, 1, 1}, {3, 0, 1}}});
@@ -90,7 +90,7 @@ TEST(Structural, StepsThatAskALinkForMoreAreUneven) {
   EXPECT_NEAR(demand.steps_s, 5 * kFrameS, 1e-12);
   EXPECT_NEAR(demand.uneven(), 0.25, 1e-12);
   EXPECT_GT(demand.work_s(), demand.links_s);
-  EXPECT_EQ(demand_of(shuffle(4), links, 1448).uneven(), 0);
+  EXPECT_EQ(demand_of(shuffle_of(4), links, 1448).uneven(), 0);
 }
 
 // Two hosts on each side of a link of 10 ms.
@@ -119,7 +119,7 @@ ExchangeShape between_sites(double paced) {
 
 TEST(Structural, PhasesAlongsideTakeWhatTheirMessagesNeedTogether) {
   const auto cluster = two_far_leaves();
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
   const ExchangeShape shape = between_sites(0);
   const Demand demand = demand_of(shape, links, 10 * 1448);
@@ -130,7 +130,7 @@ TEST(Structural, PhasesAlongsideTakeWhatTheirMessagesNeedTogether) {
 
 TEST(Structural, APaceSpreadsFarMessagesOverWhatTheExchangeNeeds) {
   const auto cluster = two_far_leaves();
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
   const Demand demand = demand_of(between_sites(1.5), links, 10 * 1448);
   // 20 frames of each rank, a third of the link's 60 apart by the pace, the first at once.
@@ -142,9 +142,9 @@ TEST(Structural, APaceSpreadsFarMessagesOverWhatTheExchangeNeeds) {
 
 TEST(Structural, WhatIsNotPacedGathersBeforeAThinLink) {
   const auto cluster = two_far_leaves();
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
-  ExchangeShape shape = shuffle(4);
+  ExchangeShape shape = shuffle_of(4);
   const double plain = demand_of(shape, links, 10 * 1448).work_s();
   shape.between_sites = true;
   const Demand demand = demand_of(shape, links, 10 * 1448);
@@ -155,9 +155,9 @@ TEST(Structural, WhatIsNotPacedGathersBeforeAThinLink) {
 
 TEST(Structural, AWindowWaitsForFarPacketsBeyondItsFirst) {
   const auto cluster = two_far_leaves();
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
-  ExchangeShape shape = shuffle(4);
+  ExchangeShape shape = shuffle_of(4);
   shape.window_packets = 30;
   const double few = demand_of(shape, links, 10 * 1448).pace_s;    // 30 packets
   const double many = demand_of(shape, links, 100 * 1448).pace_s;  // 300
@@ -168,12 +168,12 @@ TEST(Structural, AWindowWaitsForFarPacketsBeyondItsFirst) {
 
 TEST(Structural, WhatIsPostedInNoOrderIsExpectedToCollapse) {
   const auto cluster = topology::build_one_switch(4);
-  const auto hosts = first(4);
+  const auto hosts = first_hosts(4);
   const LinkBound links(cluster, hosts, kHeader);
-  ExchangeShape direct = shuffle(4);
+  ExchangeShape direct = shuffle_of(4);
   direct.coordinated = false;
   const Demand demand = demand_of(direct, links, 10'000);
-  EXPECT_GT(expected(demand, direct).seconds, 3 * expected(demand, shuffle(4)).seconds);
+  EXPECT_GT(expected(demand, direct).seconds, 3 * expected(demand, shuffle_of(4)).seconds);
 }
 
 }  // namespace

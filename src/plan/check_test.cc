@@ -29,7 +29,7 @@ LeafOf leaves(const std::vector<std::uint32_t>& sizes) {
 }
 
 // Empty: the algorithm has no plan for so many ranks.
-std::vector<Plan> plans_of(Request request) {
+std::vector<Plan> plans_if_any(Request request) {
   std::vector<Plan> plans;
   // Those that know sites have three, dealt out.
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) request.site_of.push_back(rank % 3);
@@ -72,7 +72,7 @@ TEST(Proof, EveryAlgorithmDeliversEveryBlockOnceForEveryNumberOfRanks) {
   for (const Algorithm algorithm : kAll) {
     std::uint32_t made = 0;
     for (std::uint32_t ranks = 1; ranks <= 34; ++ranks) {
-      const auto plans = plans_of({.ranks = ranks, .self = {}, .algorithm = algorithm});
+      const auto plans = plans_if_any({.ranks = ranks, .self = {}, .algorithm = algorithm});
       if (plans.empty()) continue;
       ++made;
       ASSERT_EQ(prove(plans).wrong, "") << name_of(algorithm) << " on " << ranks;
@@ -86,11 +86,11 @@ TEST(Proof, EveryAlgorithmDeliversOverUnequalLeaves) {
     const auto ranks = static_cast<std::uint32_t>(groups[0].size());
     for (const Algorithm algorithm : kAll) {
       for (const bool aware : {true, false}) {
-        const auto plans = plans_of({.ranks = ranks,
-                                     .self = {},
-                                     .algorithm = algorithm,
-                                     .contention_aware = aware,
-                                     .leaf_of = groups});
+        const auto plans = plans_if_any({.ranks = ranks,
+                                         .self = {},
+                                         .algorithm = algorithm,
+                                         .contention_aware = aware,
+                                         .leaf_of = groups});
         if (plans.empty()) continue;
         EXPECT_EQ(prove(plans, groups).wrong, "") << name_of(algorithm);
       }
@@ -101,7 +101,7 @@ TEST(Proof, EveryAlgorithmDeliversOverUnequalLeaves) {
 TEST(Proof, EveryShapeOfGridAndBruckDelivers) {
   const auto proof = [](std::uint32_t ranks, Algorithm algorithm, const Shape& shape) {
     const auto plans =
-        plans_of({.ranks = ranks, .self = {}, .algorithm = algorithm, .shape = shape});
+        plans_if_any({.ranks = ranks, .self = {}, .algorithm = algorithm, .shape = shape});
     return plans.empty() ? "refused" : prove(plans).wrong;
   };
   EXPECT_EQ(proof(24, Algorithm::kGrid, {4, 6}), "");
@@ -124,7 +124,7 @@ TEST(Proof, EveryAlgorithmDeliversOverHostsWithSeveralRanks) {
       const Placement where = placement(ranks_on, dealt);
       for (const Algorithm algorithm : kAll) {
         const auto of_hosts =
-            plans_of({.ranks = where.hosts(), .self = {}, .algorithm = algorithm});
+            plans_if_any({.ranks = where.hosts(), .self = {}, .algorithm = algorithm});
         if (of_hosts.empty()) continue;
         const Proof proof = prove(lifted(of_hosts, where), {where.host_of});
         EXPECT_EQ(proof.wrong, "") << name_of(algorithm) << ", " << where.text();
@@ -136,7 +136,7 @@ TEST(Proof, EveryAlgorithmDeliversOverHostsWithSeveralRanks) {
 TEST(Proof, CountsWhatCrossesBetweenLeaves) {
   const auto groups = leaves({8, 8, 8, 8});
   const auto crossings = [&](Algorithm algorithm) {
-    return prove(plans_of({.ranks = 32, .self = {}, .algorithm = algorithm, .leaf_of = groups}),
+    return prove(plans_if_any({.ranks = 32, .self = {}, .algorithm = algorithm, .leaf_of = groups}),
                  groups)
         .crossings.front();
   };
@@ -148,7 +148,7 @@ TEST(Proof, CountsWhatCrossesBetweenLeaves) {
 
 TEST(Proof, AggregationByHostLetsOneMessageCrossForEachPairOfHosts) {
   const Placement where = placement({4, 4, 4});
-  const auto of_hosts = plans_of({.ranks = 3, .self = {}});
+  const auto of_hosts = plans_if_any({.ranks = 3, .self = {}});
   const Proof proof = prove(lifted(of_hosts, where), {where.host_of});
   EXPECT_EQ(proof.crossings.front(), (Crossings{3 * 2, 12 * 8}));
 }
@@ -160,7 +160,7 @@ TEST(Proof, WhereEachHostHasOneRankThePlanOfTheHostsIsThatOfTheRanks) {
 }
 
 TEST(Proof, RefusesAPlanThatLosesABlock) {
-  auto plans = plans_of({.ranks = 6, .self = {}, .algorithm = Algorithm::kGrid});
+  auto plans = plans_if_any({.ranks = 6, .self = {}, .algorithm = Algorithm::kGrid});
   // Rank 0 keeps the last block of its first message, and its partner expects it to.
   Phase& sender = plans[0].phases[0];
   const std::uint32_t to = sender.rank_of(sender.rounds.send[0]).value;
@@ -177,7 +177,7 @@ TEST(Proof, RefusesAPlanThatLosesABlock) {
 }
 
 TEST(Proof, RefusesAMessageThatNobodySends) {
-  auto plans = plans_of({.ranks = 4, .self = {}});
+  auto plans = plans_if_any({.ranks = 4, .self = {}});
   base::Rounds& rounds = plans[2].phases[0].rounds;
   rounds.send.pop_back();
   rounds.send_begin.back() -= 1;

@@ -1,5 +1,7 @@
 #include "plan/combining.h"
 
+#include <algorithm>
+
 #include "plan/bruck.h"
 #include "plan/grid.h"
 
@@ -27,7 +29,10 @@ std::vector<Plan> plans_of(Algorithm algorithm, const Request& ranks_and_leaves,
 std::vector<Plan> those_taken(std::vector<Plan> all, std::uint32_t packet_bytes) {
   std::vector<bool> taken(all.size());
   if (!taken.empty()) taken.front() = true;
-  for (std::uint64_t bytes = 1; bytes <= packet_bytes; ++bytes) {
+  // Each size in packets of Ethernet, and as many sizes in larger ones.
+  constexpr std::uint32_t kUsual = 1448;
+  const std::uint32_t apart = std::max(1u, packet_bytes / kUsual);
+  for (std::uint64_t bytes = 1; bytes <= packet_bytes; bytes += apart) {
     if (const auto chosen = choose_combining(all, bytes, packet_bytes)) taken[*chosen] = true;
   }
   std::vector<Plan> useful;
@@ -78,6 +83,14 @@ std::optional<std::size_t> choose_combining(std::span<const Plan> all, std::uint
     least = cost;
   }
   return best;
+}
+
+std::size_t combining_phases_max(std::uint32_t ranks, const LeafOf& leaf_of) {
+  if (ranks < 2) return 0;
+  std::size_t of_grids = 0, of_brucks = 0;
+  for (const auto& grid : make_grids(ranks, {0}, leaf_of)) of_grids += grid.lengths.size();
+  for (const auto& bruck : make_brucks(ranks)) of_brucks += shape_of(bruck).size();
+  return std::max(of_grids, of_brucks);
 }
 
 std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,

@@ -41,6 +41,9 @@ enum class Keep : std::uint8_t {
   kAll,     // one for each number of phases: the caller chooses
 };
 
+// How many phases combining_plans() has at most, whatever the packets hold.
+std::size_t combining_phases_max(std::uint32_t ranks, const LeafOf& leaf_of);
+
 // Grids whose lines keep to leaves, or Bruck's algorithm if the number of ranks has no divisors
 // that do as well.
 std::vector<Plan> combining_plans(std::uint32_t ranks, base::Rank self, const LeafOf& leaf_of,

@@ -5,6 +5,7 @@
 
 #include "plan/check.h"
 #include "plan/plan.h"
+#include "plan/plans_test_ranks.h"
 
 namespace alm::plan {
 namespace {
@@ -23,15 +24,6 @@ Request request_of(Algorithm algorithm, std::uint32_t n1, std::uint32_t n2) {
   request.site_of.assign(n1, 0);
   request.site_of.resize(n1 + n2, 1);
   return request;
-}
-
-std::vector<Plan> plans_of(Request request) {
-  std::vector<Plan> plans;
-  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
-    request.self = {rank};
-    plans.push_back(make_plan(request).value());
-  }
-  return plans;
 }
 
 struct Largest {

@@ -7,18 +7,10 @@
 #include <random>
 
 #include "plan/check.h"
+#include "plan/plans_test_ranks.h"
 
 namespace alm::plan {
 namespace {
-
-std::vector<Plan> plans_of(Request request) {
-  std::vector<Plan> plans;
-  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
-    request.self = {rank};
-    plans.push_back(make_plan(request).value());
-  }
-  return plans;
-}
 
 Request request_of(const std::vector<std::uint32_t>& sizes) {
   Request request;
@@ -91,11 +83,11 @@ TEST(MultiSite, SitesTakeTurnsByTheirSizes) {
 }
 
 TEST(MultiSite, SmallBlocksCrossTogether) {
-  constexpr std::uint32_t kPacketBytes = 1448;
+  constexpr std::uint32_t kPacket = 1448;
   const Request request = request_of({30, 30});
-  EXPECT_EQ(combined_bytes_max(request, kPacketBytes), 48u);  // 30 of them fit a packet
+  EXPECT_EQ(combined_bytes_max(request, kPacket), 48u);  // 30 of them fit a packet
   // Two ranks at the larger site collect 7 blocks for one of the smaller.
-  EXPECT_EQ(combined_bytes_max(request_of({3, 7}), kPacketBytes), kPacketBytes / 4);
+  EXPECT_EQ(combined_bytes_max(request_of({3, 7}), kPacket), kPacket / 4);
   Request combined = request;
   combined.self = {0};
   combined.combined = true;

@@ -13,7 +13,7 @@ namespace {
 
 using topology::Cluster;
 
-Routes make(const Cluster& cluster, Rule rule) {
+Routes routes_by(const Cluster& cluster, Rule rule) {
   auto made = Routes::make(cluster, rule);
   EXPECT_TRUE(made.ok());
   return std::move(made).value();
@@ -27,7 +27,7 @@ std::string end_of(const Cluster& cluster, std::uint32_t port) {
 TEST(Routes, TreesHaveOnePath) {
   const Cluster cluster = topology::build_tree(topology::TreeSpec{.groups = {2, 2}});
   for (const Rule rule : {Rule::kEcmp, Rule::kDModK, Rule::kSource}) {
-    const Routes routes = make(cluster, rule);
+    const Routes routes = routes_by(cluster, rule);
     std::vector<std::string> nodes;
     for (const std::uint32_t port : routes.path(0, 3, 5)) nodes.push_back(end_of(cluster, port));
     EXPECT_THAT(nodes, ::testing::ElementsAre("leaf0", "core", "leaf1", "h3"));
@@ -38,7 +38,7 @@ TEST(Routes, TreesHaveOnePath) {
 
 TEST(Routes, FatTreesHaveAPathPerCoreSwitch) {
   const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
-  const Routes routes = make(cluster, Rule::kSource);
+  const Routes routes = routes_by(cluster, Rule::kSource);
   EXPECT_EQ(routes.path_count(0, 1), 1u);  // same edge switch
   EXPECT_EQ(routes.path_count(0, 5), 4u);  // same pod
   EXPECT_EQ(routes.path_count(0, 127), 16u);
@@ -52,7 +52,7 @@ TEST(Routes, FatTreesHaveAPathPerCoreSwitch) {
 // link of a non-blocking fat tree carries two of them.
 TEST(Routes, DModKMakesShiftsContentionFree) {
   const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
-  const Routes routes = make(cluster, Rule::kDModK);
+  const Routes routes = routes_by(cluster, Rule::kDModK);
   for (std::uint32_t step = 1; step < 128; ++step) {
     std::map<std::uint32_t, std::uint32_t> load;
     for (std::uint32_t host = 0; host < 128; ++host) {
@@ -66,7 +66,7 @@ TEST(Routes, DModKMakesShiftsContentionFree) {
 
 TEST(Routes, EcmpSpreadsFlowsAndKeepsEachOnItsPath) {
   const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
-  const Routes routes = make(cluster, Rule::kEcmp);
+  const Routes routes = routes_by(cluster, Rule::kEcmp);
   std::map<std::uint32_t, int> core;
   constexpr std::uint32_t kFlows = 16'000;
   for (std::uint32_t entropy = 0; entropy < kFlows; ++entropy) {
@@ -83,7 +83,7 @@ TEST(Routes, EcmpSpreadsFlowsAndKeepsEachOnItsPath) {
 TEST(Routes, UpDownNeverTurnsUp) {
   for (const char* name : {"torus:4x4", "torus:5x3", "dragonfly:1x4x2", "leaf-spine:2x4x3"}) {
     const Cluster cluster = topology::generate(name).value();
-    const Routes routes = make(cluster, Rule::kUpDown);
+    const Routes routes = routes_by(cluster, Rule::kUpDown);
     EXPECT_LE(routes.path(0, cluster.host_count() - 1, 0).size(), 12u);
     for (std::uint32_t from = 0; from < cluster.host_count(); ++from) {
       for (std::uint32_t to = 0; to < cluster.host_count(); ++to) {
@@ -99,7 +99,7 @@ TEST(Routes, UpDownNeverTurnsUp) {
 TEST(Routes, ShufflesMeetInTheMiddleAndValiantEvensThemOut) {
   const Cluster cluster = topology::generate("shuffle-exchange:8").value();
   const auto middle = [&](Rule rule, std::uint32_t messages) {
-    const Routes routes = make(cluster, rule);
+    const Routes routes = routes_by(cluster, rule);
     std::map<std::string, double> load;
     for (std::uint32_t i = 0; i < 8; ++i) {
       const std::uint32_t to = (2 * i + i / 4) % 8;

@@ -10,21 +10,21 @@ namespace {
 
 constexpr Picos kMilli = kPicosPerSecond / 1000;
 
-struct Finished {
+struct Taken {
   std::vector<std::uint32_t> labels;   // of packets that came, in order
   std::vector<std::uint64_t> packets;  // by port
   std::vector<Simulator::Rerouted> rerouted;
 };
 
-Finished run(const topology::Cluster& cluster, const std::vector<Sending>& list,
-             const Options& options) {
+Taken take(const topology::Cluster& cluster, const std::vector<Sending>& list,
+           const Options& options) {
   auto made = Simulator::make(cluster, options);
   EXPECT_TRUE(made.ok()) << (made ? "" : made.error().message);
   Simulator& simulator = *made.value();
   ListProgram program(cluster.host_count(), list);
   program.numbers_messages = true;
   simulator.run(program);
-  Finished out;
+  Taken out;
   for (const Arrived& one : program.arrived) out.labels.push_back(one.label);
   for (std::uint32_t port = 0; port < simulator.ports(); ++port) {
     out.packets.push_back(simulator.stats(port).packets);
@@ -48,9 +48,9 @@ TEST(Rerouting, TakesAsLongAsItIsSaidTo) {
                               .port = trunk,
                               .start = 5 * kMilli / 2,
                               .duration = 5 * kMilli});
-    EXPECT_THAT(run(cluster, list, options).labels, ::testing::ElementsAre(0, 1, 2, 8, 9, 10, 11));
+    EXPECT_THAT(take(cluster, list, options).labels, ::testing::ElementsAre(0, 1, 2, 8, 9, 10, 11));
     options.reroute_delay = 2 * kMilli;
-    const Finished got = run(cluster, list, options);
+    const Taken got = take(cluster, list, options);
     // Lost until 4.5 ms; another spine until 9.5 ms.
     EXPECT_THAT(got.labels, ::testing::ElementsAre(0, 1, 2, 5, 6, 7, 8, 9, 10, 11));
     EXPECT_EQ(got.packets[trunk], 3u + 2 + 2) << routing::name_of(rule);
@@ -66,9 +66,9 @@ TEST(Rerouting, KeepsItsRoutesWhereNoneAreLeft) {
   options.faults.push_back(
       {.kind = Fault::Kind::kLinkDown, .port = 4, .start = 1, .duration = 3 * kMilli});
   options.reroute_delay = kMilli;
-  const Finished got =
-      run(cluster, {{.from = 0, .to = 1, .at = kMilli}, {.from = 0, .to = 1, .at = 5 * kMilli}},
-          options);
+  const Taken got =
+      take(cluster, {{.from = 0, .to = 1, .at = kMilli}, {.from = 0, .to = 1, .at = 5 * kMilli}},
+           options);
   EXPECT_THAT(got.labels, ::testing::ElementsAre(1));
   ASSERT_EQ(got.rerouted.size(), 2u);
   EXPECT_FALSE(got.rerouted[0].whole);
@@ -85,7 +85,7 @@ TEST(LeastLoaded, TakesTheRouteWithFewerPackets) {
   }
   Options options;
   options.rule = routing::Rule::kLeastLoaded;
-  const Finished got = run(cluster, list, options);
+  const Taken got = take(cluster, list, options);
   EXPECT_EQ(got.labels.size(), 40u);
   // leaf0 - spine0, leaf0 - spine1
   EXPECT_NEAR(static_cast<double>(got.packets[8]), 20, 6);

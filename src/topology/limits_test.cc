@@ -8,14 +8,14 @@
 namespace alm::topology {
 namespace {
 
-std::vector<base::HostId> all(const Cluster& cluster) {
+std::vector<base::HostId> every_host(const Cluster& cluster) {
   std::vector<base::HostId> hosts;
   for (std::uint32_t i = 0; i < cluster.host_count(); ++i) hosts.push_back({i});
   return hosts;
 }
 
 double limit(const Cluster& cluster, std::uint64_t bytes) {
-  return alltoall_limit_seconds(cluster, all(cluster), bytes);
+  return alltoall_limit_seconds(cluster, every_host(cluster), bytes);
 }
 
 Cluster ready_made(const std::string& name) {
@@ -44,7 +44,7 @@ TEST(Limits, EightByFour) {
   EXPECT_NEAR(limit(cluster, 10'000), 0.255, 0.0005);
   EXPECT_NEAR(limit(cluster, 1'000), 0.026, 0.0005);
   EXPECT_NEAR(limit(cluster, 100), 0.0035, 0.00005);
-  const auto levels = alltoall_limits(cluster, all(cluster), 100);
+  const auto levels = alltoall_limits(cluster, every_host(cluster), 100);
   ASSERT_EQ(levels.size(), 4u);
   EXPECT_EQ(levels[0].level, "host link up");
   EXPECT_EQ(levels[0].busiest, "h0 -> leaf0");
@@ -84,13 +84,13 @@ TEST(Limits, SharedPackets) {
   const Cluster cluster = scaled(ready_made("tam-8x4"), 0.01);
   const double payload = 31 * 8 * 8 / 1e6;
   const auto shared = [&](std::uint64_t bytes) {
-    return alltoall_limit_seconds(cluster, all(cluster), bytes, Packing::kShared);
+    return alltoall_limit_seconds(cluster, every_host(cluster), bytes, Packing::kShared);
   };
   EXPECT_DOUBLE_EQ(shared(8), payload * 1514 / 1472);
   EXPECT_DOUBLE_EQ(limit(cluster, 8), payload * 50 / 8);
   EXPECT_DOUBLE_EQ(shared(1472), limit(cluster, 1472)) << "all packets are full";
   const std::vector<std::uint64_t> equal(32 * 32, 8);
-  EXPECT_DOUBLE_EQ(traffic_limit_seconds(cluster, all(cluster), equal, Packing::kShared),
+  EXPECT_DOUBLE_EQ(traffic_limit_seconds(cluster, every_host(cluster), equal, Packing::kShared),
                    shared(8));
 }
 
@@ -121,7 +121,7 @@ TEST(Limits, ThreeLevels) {
       .node = {}, .hosts = 0, .uplink = {.rate_up_mbit_s = 10}, .children = {leaf, leaf}};
   const Cluster cluster =
       build_tree(TreeNode{.node = {}, .hosts = 0, .uplink = {}, .children = {middle, middle}});
-  const auto levels = alltoall_limits(cluster, all(cluster), 1472);
+  const auto levels = alltoall_limits(cluster, every_host(cluster), 1472);
   ASSERT_EQ(levels.size(), 6u);
   EXPECT_EQ(levels[4].level, "level 2 uplink up");
   EXPECT_DOUBLE_EQ(levels[4].seconds, 16 * 1514 * 8 / 10e6);
@@ -149,7 +149,7 @@ std::vector<std::uint64_t> equal(std::size_t ranks, std::uint64_t bytes) {
 TEST(Limits, EqualTrafficIsTheAllToAll) {
   for (const char* name : {"tam-8x4", "oversubscribed-8x4", "tam-16x1", "tam-6x4-u412"}) {
     const Cluster cluster = ready_made(name);
-    const auto hosts = all(cluster);
+    const auto hosts = every_host(cluster);
     const auto levels = alltoall_limits(cluster, hosts, 10'000);
     const auto same = traffic_limits(cluster, hosts, equal(hosts.size(), 10'000));
     ASSERT_EQ(levels.size(), same.size()) << name;
@@ -167,12 +167,12 @@ TEST(Limits, RingsAreCutIntoHalves) {
   const Cluster ring = build_torus(std::vector<std::uint32_t>{6}, 1, {.rate_mbit_s = 100});
   EXPECT_DOUBLE_EQ(limit(ring, 1472), 5 * 1514 * 8 / 100e6);  // of a host's link
   const Cluster doubled = build_torus(std::vector<std::uint32_t>{6}, 2, {.rate_mbit_s = 100});
-  const auto levels = alltoall_limits(doubled, all(doubled), 1472);
+  const auto levels = alltoall_limits(doubled, every_host(doubled), 1472);
   ASSERT_EQ(levels.size(), 4u);
   EXPECT_DOUBLE_EQ(levels[2].bytes, 36 * 1514);
   EXPECT_DOUBLE_EQ(levels[2].rate_mbit_s, 200);
   EXPECT_EQ(levels[2].busiest, "s[0-1,5] -> *");
-  const auto same = traffic_limits(doubled, all(doubled), equal(12, 1472));
+  const auto same = traffic_limits(doubled, every_host(doubled), equal(12, 1472));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(same[i].seconds, levels[i].seconds);
 }
 
@@ -180,7 +180,7 @@ TEST(Limits, RingsAreCutIntoHalves) {
 //   0 -> 1: 5, 0 -> 2: 1, 3 -> 2: 4, 2 -> 0: 2, 3 -> 1: 1; 1 sends nothing.
 TEST(Limits, TrafficCountsRowsColumnsAndCuts) {
   const Cluster cluster = build_tree(TreeSpec{.groups = {2, 2}});
-  const auto hosts = all(cluster);
+  const auto hosts = every_host(cluster);
   std::vector<std::uint64_t> bytes(16, 0);
   bytes[0 * 4 + 1] = 5 * 1472;
   bytes[0 * 4 + 2] = 1 * 1472;

@@ -327,11 +327,11 @@ TEST(Channel, PeersAreToldOfALoss) {
 }
 
 // What two ranks think of the block from rank 0 to rank 1; all other blocks are one packet long.
-struct Sizes {
+struct SentAndExpected {
   std::uint64_t sent, expected;
 };
 
-class Disagreement : public testing::TestWithParam<Sizes> {
+class Disagreement : public testing::TestWithParam<SentAndExpected> {
  protected:
   static constexpr PeerId kRanks = 4;
 
@@ -383,10 +383,12 @@ TEST_P(Disagreement, IsFoundByTheOneThatSends) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Channel, Disagreement,
-                         testing::Values(Sizes{3 * kPacket, kPacket}, Sizes{kPacket, 3 * kPacket},
-                                         Sizes{2 * kPacket, 2 * kPacket - 1},
-                                         Sizes{2 * kPacket - 1, 2 * kPacket}, Sizes{0, 5 * kPacket},
-                                         Sizes{0, 1}, Sizes{700 * kPacket, 0}, Sizes{1, 0}));
+                         testing::Values(SentAndExpected{3 * kPacket, kPacket},
+                                         SentAndExpected{kPacket, 3 * kPacket},
+                                         SentAndExpected{2 * kPacket, 2 * kPacket - 1},
+                                         SentAndExpected{2 * kPacket - 1, 2 * kPacket},
+                                         SentAndExpected{0, 5 * kPacket}, SentAndExpected{0, 1},
+                                         SentAndExpected{700 * kPacket, 0}, SentAndExpected{1, 0}));
 
 TEST(Channel, TheOwnBlockMustAgreeToo) {
   Group group(2);

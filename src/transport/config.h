@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
+#include "base/result.h"
 #include "base/rounds.h"
 #include "base/time.h"
 #include "paths/policy.h"
@@ -21,6 +23,10 @@ enum class SendRule {
   kReceiveClock,
   kUnacked
 };  // design section 5; the pure ones for study
+
+// By the names that options have. Unknown ones give an error that lists the valid ones.
+base::Result<Reliability> parse_reliability(std::string_view name);
+base::Result<SendRule> parse_send_rule(std::string_view name);
 
 struct Config {
   std::uint32_t datagram_bytes = 1472;  // UDP payload of a full packet, header included

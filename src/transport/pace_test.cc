@@ -5,13 +5,13 @@
 namespace alm::transport {
 namespace {
 
-constexpr base::Nanos kPace = 1000;
+constexpr base::Nanos kPacedNanos = 1000;
 constexpr std::uint32_t kFull = 100;  // bytes of payload in a full frame
 
 Config config_of(bool yields = false) {
   Config config;
   config.datagram_bytes = kFull + wire::kHeaderBytes;
-  config.pace = kPace;
+  config.pace = kPacedNanos;
   config.pace_burst_packets = 3;
   config.pace_yields = yields;
   return config;
@@ -28,18 +28,18 @@ TEST(Pace, AFullFrameLeavesEveryPace) {
   EXPECT_EQ(pace.due_at(), 0);
   for (int i = 1; i < 10; ++i) {
     pace.sent(pace.due_at(), kFull, true);
-    EXPECT_EQ(pace.due_at(), i * kPace);
+    EXPECT_EQ(pace.due_at(), i * kPacedNanos);
   }
 }
 
 TEST(Pace, WhoIsLateMakesUpForABurst) {
   Pace pace(config_of());
   pace.begin(0);
-  const base::Nanos late = 100 * kPace;
+  const base::Nanos late = 100 * kPacedNanos;
   int at_once = 0;
   for (; pace.due_at() <= late; ++at_once) pace.sent(late, kFull, true);
   EXPECT_EQ(at_once, 4) << "the one that is due, and three";
-  EXPECT_EQ(pace.due_at(), late + kPace);
+  EXPECT_EQ(pace.due_at(), late + kPacedNanos);
 }
 
 TEST(Pace, AShortPacketTakesLess) {
@@ -49,7 +49,7 @@ TEST(Pace, AShortPacketTakesLess) {
   pace.begin(0);
   pace.sent(0, 10, true);
   EXPECT_EQ(pace.due_at(),
-            kPace * static_cast<base::Nanos>(frame - 90) / static_cast<base::Nanos>(frame));
+            kPacedNanos * static_cast<base::Nanos>(frame - 90) / static_cast<base::Nanos>(frame));
 }
 
 TEST(Pace, TheEndOfALongerBlockCountsForMoreWhereItIsSaid) {
@@ -58,10 +58,10 @@ TEST(Pace, TheEndOfALongerBlockCountsForMoreWhereItIsSaid) {
   Pace pace(config);
   pace.begin(0);
   pace.sent(0, 10, false);
-  EXPECT_LT(pace.due_at(), kPace) << "the only packet of its block";
+  EXPECT_LT(pace.due_at(), kPacedNanos) << "the only packet of its block";
   pace.begin(0);
   pace.sent(0, 10, true);
-  EXPECT_EQ(pace.due_at(), kPace);
+  EXPECT_EQ(pace.due_at(), kPacedNanos);
 }
 
 TEST(Pace, SlowsDownWhereMuchIsLostAndRecovers) {
@@ -77,16 +77,16 @@ TEST(Pace, SlowsDownWhereMuchIsLostAndRecovers) {
   EXPECT_FALSE(pace.slowed()) << "less than one in 16";
   send(64, 8);
   EXPECT_TRUE(pace.slowed());
-  EXPECT_EQ(pace.time_of(kFull + wire::kHeaderBytes + kFramingBytes), kPace * 5 / 4);
+  EXPECT_EQ(pace.time_of(kFull + wire::kHeaderBytes + kFramingBytes), kPacedNanos * 5 / 4);
   send(64 * 100, 8);
-  EXPECT_EQ(pace.time_of(kFull + wire::kHeaderBytes + kFramingBytes), 8 * kPace);
+  EXPECT_EQ(pace.time_of(kFull + wire::kHeaderBytes + kFramingBytes), 8 * kPacedNanos);
   send(64 * 100, 0);
   EXPECT_FALSE(pace.slowed());
 }
 
 TEST(Pace, LooksOnceForWhatIsSentInARoundTrip) {
   Config config = config_of(true);
-  config.round_trip = 1000 * kPace;
+  config.round_trip = 1000 * kPacedNanos;
   Pace pace(config);
   pace.begin(0);
   for (int i = 0; i < 999; ++i) {

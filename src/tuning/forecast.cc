@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plan/exchange_shape.h"
+#include "tuning/way_key.h"
 
 namespace alm::tuning {
 namespace {
@@ -15,12 +16,6 @@ constexpr std::uint32_t kShapeHostsMax = 256;
 // How a plan is made tells what the links need. The work of the hosts has to be measured: for
 // smaller blocks it counts for more.
 constexpr std::uint64_t kByLinksBytesMin = 8 << 10;
-
-// Our own ways begin with it.
-constexpr std::string_view kUdp = "udp ";
-
-// "udp grid:8x4@balanced" -> "udp grid:8x4": how partners are permuted makes no other way.
-std::string_view family_of(std::string_view key) { return key.substr(0, key.find('@')); }
 
 base::Nanos nanos(double seconds) {
   return std::max<base::Nanos>(1, std::llround(seconds * static_cast<double>(base::kSecond)));
@@ -34,10 +29,32 @@ std::string_view library_name(std::string_view mpi) {
 
 }  // namespace
 
+std::string_view family_of(std::string_view key) { return key.substr(0, key.find('@')); }
+
+base::Result<model::ExchangeShape> shape_of(const plan::Plan& plan, const plan::LeafOf& leaves,
+                                            std::span<const std::uint32_t> sites,
+                                            const plan::Tuning* tuning, bool combined) {
+  plan::Request request{.ranks = plan.ranks,
+                        .algorithm = plan.algorithm,
+                        .permutation = plan.permutation,
+                        .leaf_of = leaves,
+                        .site_of = {sites.begin(), sites.end()},
+                        .combined = combined};
+  const auto named = plan::parse_named(family_of(plan.identity));
+  if (!named && !combined) return named.error();
+  if (named) request.shape = named.value().shape;
+  auto shape = plan::shape_of(request);
+  if (shape && shape.value().coordinated && tuning != nullptr) {
+    shape.value().window_packets = tuning->window_packets;
+    shape.value().burst_packets = tuning->burst_packets;
+  }
+  return shape;
+}
+
 std::vector<std::string> candidates_of(std::string_view key, std::string_view mpi) {
   const std::string library(library_name(mpi));
-  if (key.starts_with(kUdp)) {
-    const std::string algorithm(family_of(key.substr(kUdp.size())));
+  if (key.starts_with(kOverUdp)) {
+    const std::string algorithm(family_of(key.substr(kOverUdp.size())));
     // Over UDP it is all the same by which library the program was started.
     std::vector<std::string> names;
     for (const std::string_view name : {"openmpi", "mpich"}) {
@@ -72,21 +89,8 @@ Forecast::Forecast(const model::Profile& profile, std::span<const std::string> h
 
 void Forecast::add(const plan::Plan& plan, const plan::LeafOf& leaves, const plan::Tuning* tuning) {
   if (plan.phases.size() > 1 && plan.ranks > kShapeHostsMax) return;
-  const auto named = plan::parse_named(family_of(plan.identity));
-  if (!named) return;
-  plan::Request request;
-  request.ranks = plan.ranks;
-  request.algorithm = named.value().algorithm;
-  request.shape = named.value().shape;
-  request.permutation = plan.permutation;
-  request.leaf_of = leaves;
-  request.site_of = sites_;
-  if (auto shape = plan::shape_of(request)) {
-    if (tuning != nullptr) {
-      shape.value().window_packets = tuning->window_packets;
-      shape.value().burst_packets = tuning->burst_packets;
-    }
-    shapes_.insert_or_assign(std::string(kUdp) + plan.identity, std::move(shape).value());
+  if (auto shape = shape_of(plan, leaves, sites_, tuning)) {
+    shapes_.insert_or_assign(key_over_udp(plan.identity), std::move(shape).value());
   }
 }
 
@@ -105,7 +109,7 @@ Foreseen Forecast::of(std::string_view key, std::uint64_t bytes) const {
 // algorithm=multi-site is another way for small blocks. The library's by candidates first: a
 // profile may hold what was measured with several MPI libraries, each of which is `library`.
 std::string Forecast::name_of(std::string_view key) const {
-  if (key.starts_with(kUdp) && predictor_.speaks_of(key)) return std::string(key);
+  if (key.starts_with(kOverUdp) && predictor_.speaks_of(key)) return std::string(key);
   for (const std::string& name : candidates_of(key, profile_.mpi)) {
     if (predictor_.speaks_of(name)) return name;
   }

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
+#include "model/exchange_shape.h"
 #include "model/predictor.h"
 #include "model/profile.h"
 #include "plan/plan.h"
@@ -58,6 +60,15 @@ class Forecast {
   std::vector<std::uint32_t> sites_;
   std::map<std::string, model::ExchangeShape, std::less<>> shapes_;  // by key
 };
+
+// "udp grid:8x4@balanced" -> "udp grid:8x4": how partners are permuted makes no other way.
+std::string_view family_of(std::string_view key);
+
+// What a plan of ours puts on the network, of all hosts. `tuning` null: the window is not known.
+// `combined`: multi-site with small blocks.
+base::Result<model::ExchangeShape> shape_of(const plan::Plan& plan, const plan::LeafOf& leaves,
+                                            std::span<const std::uint32_t> sites,
+                                            const plan::Tuning* tuning, bool combined = false);
 
 // The names in `allemande bench` of candidates that take this way, in jobs with an MPI library of
 // this name and version. The first is preferred.

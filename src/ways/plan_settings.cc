@@ -3,21 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "meeting/peer_record.h"
 
 namespace alm::ways {
-
-plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts) {
-  plan::LeafOf leaves;
-  if (cluster == nullptr) return leaves;
-  for (const auto& level : topology::schedule_hierarchy(*cluster).level) {
-    auto& level_leaf = leaves.emplace_back();
-    for (const base::HostId host : hosts) level_leaf.push_back(level[host.value]);
-  }
-  return leaves;
-}
 
 plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement& placement) {
   if (!placement.shared()) return of_hosts;
@@ -29,13 +18,6 @@ plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement
   return leaves;
 }
 
-std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
-                                    std::uint32_t ranks, std::uint32_t self, plan::Keep keep) {
-  if (options.algorithm != kAutomatic && options.algorithm != kCombine) return {};
-  constexpr std::uint32_t kPacketBytes = 1448;  // of blocks, at an MTU of 1500
-  return plan::combining_plans(ranks, base::Rank{self}, leaves, kPacketBytes, keep);
-}
-
 bool knows_sites(const base::Options& options) {
   const auto algorithm = plan::parse_algorithm(options.algorithm);
   return algorithm && plan::knows_sites(algorithm.value());
@@ -45,9 +27,7 @@ bool may_take_sites(const base::Options& options) { return options.algorithm == 
 
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self) {
-  const auto algorithm = may_take_sites(options)
-                             ? base::Result<plan::Algorithm>(plan::Algorithm::kMultiSite)
-                             : plan::parse_algorithm(options.algorithm);
+  const auto algorithm = plan::parse_algorithm(options.algorithm);
   if (!algorithm) return algorithm.error();
   plan::Request request;
   request.ranks = static_cast<std::uint32_t>(sites.size());
@@ -56,32 +36,6 @@ base::Result<plan::Request> site_request(const base::Options& options, const pla
   request.leaf_of = leaves;
   request.site_of.assign(sites.begin(), sites.end());
   return request;
-}
-
-base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& request) {
-  std::vector<plan::Plan> plans;
-  plan::Request wanted = request;
-  for (const bool combined : {false, true}) {
-    if (combined && request.algorithm != plan::Algorithm::kMultiSite) continue;
-    wanted.combined = combined;
-    auto made = plan::make_plan(wanted);
-    if (!made) return made.error();
-    plans.push_back(std::move(made).value());
-  }
-  return plans;
-}
-
-base::Result<std::vector<plan::Plan>> all_site_plans(const plan::Request& request) {
-  std::vector<plan::Plan> plans;
-  plan::Request wanted = request;
-  for (const auto algorithm :
-       {plan::Algorithm::kMultiSite, plan::Algorithm::kLocalGroup, plan::Algorithm::kCoordinator}) {
-    wanted.algorithm = algorithm;
-    auto made = plan::make_plan(wanted);
-    if (!made) return made.error();
-    plans.push_back(std::move(made).value());
-  }
-  return plans;
 }
 
 bool wants_trials(const base::Options& options) {
@@ -104,25 +58,51 @@ std::uint32_t leaders_wanted(const base::Options& options, const plan::Placement
 
 bool fixes_leaders(const base::Options& options) { return options.leaders_per_host != "auto"; }
 
+namespace {
+
+base::Result<plan::Algorithm> rounds_of(const base::Options& options) {
+  const bool named =
+      options.algorithm != kAutomatic && options.algorithm != kCombine && !knows_sites(options);
+  if (!named) return plan::Algorithm::kSyncShuffle;
+  return plan::parse_algorithm(options.algorithm);
+}
+
+}  // namespace
+
 base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self) {
-  plan::Algorithm algorithm = plan::Algorithm::kSyncShuffle;
-  if (options.algorithm != kAutomatic && options.algorithm != kCombine && !knows_sites(options)) {
-    const auto named = plan::parse_algorithm(options.algorithm);
-    if (!named) return named.error();
-    algorithm = named.value();
-  }
+  const auto algorithm = rounds_of(options);
+  if (!algorithm) return algorithm.error();
   const auto permutation = plan::parse_permutation(options.permutation);
   if (!permutation) return permutation.error();
-
   plan::Request request;
   request.ranks = ranks;
   request.self = base::Rank{self};
-  request.algorithm = algorithm;
+  request.algorithm = algorithm.value();
   request.permutation = permutation.value();
   request.omega = options.omega;
   request.leaf_of = leaves;
   return plan::make_plan(request);
+}
+
+base::Result<tuning::OwnWaysWanted> own_ways_wanted(const base::Options& options,
+                                                    const meeting::Members& members) {
+  const auto algorithm = rounds_of(options);
+  if (!algorithm) return algorithm.error();
+  const auto permutation = plan::parse_permutation(options.permutation);
+  if (!permutation) return permutation.error();
+  tuning::OwnWaysWanted out;
+  out.hosts = members.placement.hosts();
+  out.self = members.host;
+  out.leaves = members.leaves;
+  out.sites = members.sites;
+  out.rounds = algorithm.value();
+  out.permutation = permutation.value();
+  out.omega = options.omega;
+  out.always_combines = options.algorithm == kCombine;
+  out.combines = out.always_combines || options.algorithm == kAutomatic;
+  if (knows_sites(options)) out.between_sites = plan::parse_algorithm(options.algorithm).value();
+  return out;
 }
 
 }  // namespace alm::ways

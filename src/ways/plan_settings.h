@@ -9,11 +9,12 @@
 #include "base/ids.h"
 #include "base/options.h"
 #include "base/result.h"
-#include "plan/combining.h"
+#include "meeting/members.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
 #include "plan/tune.h"
 #include "topology/cluster.h"
+#include "tuning/own_ways.h"
 
 namespace alm::ways {
 
@@ -26,16 +27,10 @@ constexpr std::string_view kCombine = "combine";
 bool knows_sites(const base::Options& options);
 // Whether algorithms that know sites are among the candidates, if it is known what the sites are.
 bool may_take_sites(const base::Options& options);
-// The request for the algorithm that the option names, or for multi-site if it names none. `sites`
-// lies as `leaves` does, by host or by rank.
+// The request for the algorithm that the option names. `sites` lies as `leaves` does, by host or by
+// rank.
 base::Result<plan::Request> site_request(const base::Options& options, const plan::LeafOf& leaves,
                                          std::span<const std::uint32_t> sites, std::uint32_t self);
-// The plans for the request: one, or one for large and one for small blocks.
-base::Result<std::vector<plan::Plan>> make_site_plans(const plan::Request& request);
-// All candidates: multi-site for large blocks, multi-site for small blocks, which go as in local
-// group, and coordinators.
-base::Result<std::vector<plan::Plan>> all_site_plans(const plan::Request& request);
-
 // Whether ways are tried and the fastest is kept. An algorithm that the option names is taken
 // without a trial.
 bool wants_trials(const base::Options& options);
@@ -47,18 +42,15 @@ std::uint32_t leaders_wanted(const base::Options& options, const plan::Placement
 // Whether the number of leaders is fixed, not tried.
 bool fixes_leaders(const base::Options& options);
 
-// Position of each host in the hierarchy, for plan::Request; empty without a cluster file.
-plan::LeafOf leaf_of(const topology::Cluster* cluster, std::span<const base::HostId> hosts);
-
-// The same by rank, for exchanges of ranks: the lowest level is the host, where ranks share one.
+// The position of each rank in the hierarchy, for exchanges of ranks: the lowest level is the host,
+// where ranks share one.
 plan::LeafOf leaves_of_ranks(const plan::LeafOf& of_hosts, const plan::Placement& placement);
-
-// The combining plans; none if the options exclude them or there are few ranks.
-std::vector<plan::Plan> make_phased(const base::Options& options, const plan::LeafOf& leaves,
-                                    std::uint32_t ranks, std::uint32_t self,
-                                    plan::Keep keep = plan::Keep::kUseful);
 
 base::Result<plan::Plan> make_rounds(const base::Options& options, const plan::LeafOf& leaves,
                                      std::uint32_t ranks, std::uint32_t self);
+
+// Which ways there are over UDP among the hosts.
+base::Result<tuning::OwnWaysWanted> own_ways_wanted(const base::Options& options,
+                                                    const meeting::Members& members);
 
 }  // namespace alm::ways

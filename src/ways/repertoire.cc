@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "carrier/slices.h"
-#include "plan/multi_site.h"
+#include "plan/combining.h"
 #include "ways/plan_settings.h"
 
 namespace alm::ways {
@@ -15,68 +15,31 @@ namespace {
 // Sizes for which a choice is remembered.
 constexpr std::size_t kRememberedMax = 1024;
 
-std::string_view transport_key(base::Transport transport) {
-  return transport == base::Transport::kUdp ? "udp" : "mpi";
-}
-
 }  // namespace
 
 base::Status Repertoire::plan(const base::Options& options, const model::Profile* profile,
                               const topology::Cluster* cluster) {
-  const plan::Placement& placement = members_.placement;
-  auto rounds = make_rounds(options, members_.leaves, placement.hosts(), members_.host);
-  if (!rounds) return rounds.error();
-  plan_ = std::move(rounds).value();
-  const bool foreseeing = profile != nullptr && !placement.shared() &&
-                          tuning::Forecast::covers(*profile, members_.host_names);
-  combining_ = make_phased(options, members_.leaves, placement.hosts(), members_.host,
-                           foreseeing ? plan::Keep::kAll : plan::Keep::kUseful);
-  always_combines_ = options.algorithm == kCombine;
-  if (!members_.sites.empty()) {
-    if (auto planned = plan_for_sites(options); !planned) return planned;
-  }
+  auto wanted = own_ways_wanted(options, members_);
+  if (!wanted) return wanted.error();
+  const bool chooses_between_sites = !wanted.value().sites.empty() && !wanted.value().between_sites;
+  auto own = tuning::OwnWays::make(std::move(wanted).value());
+  if (!own) return own.error();
+  own_.emplace(std::move(own).value());
   fixes_leaders_ = fixes_leaders(options);
-  if (foreseeing) {
-    foresee(*profile, members_.host_names);
-  } else if (site_request_ && !names_site_way_ && cluster != nullptr) {
-    foresee(*cluster);
+  foresees_by_profile_ = profile != nullptr && !members_.placement.shared() &&
+                         tuning::Forecast::covers(*profile, members_.host_names);
+  const plan::Tuning* tuning = members_.tuning ? &*members_.tuning : nullptr;
+  if (foresees_by_profile_) {
+    own_->foresee(*profile, members_.host_names, tuning);
+  } else if (chooses_between_sites && cluster != nullptr) {
+    own_->foresee(*cluster, members_.hosts, tuning);
   }
   return {};
-}
-
-base::Status Repertoire::plan_for_sites(const base::Options& options) {
-  names_site_way_ = knows_sites(options);
-  auto request = site_request(options, members_.leaves, members_.sites, members_.host);
-  if (!request) return request.error();
-  site_request_ = std::move(request).value();
-  auto made = names_site_way_ ? make_site_plans(*site_request_) : all_site_plans(*site_request_);
-  if (!made) return made.error();
-  site_plans_ = combining_.size();
-  for (plan::Plan& one : made.value()) combining_.push_back(std::move(one));
-  return {};
-}
-
-void Repertoire::foresee(const model::Profile& profile, const std::vector<std::string>& hosts) {
-  forecast_ = std::make_unique<tuning::Forecast>(profile, hosts, members_.sites);
-  const plan::Tuning* tuning = members_.tuning && site_request_ ? &*members_.tuning : nullptr;
-  forecast_->add(plan_, members_.leaves, tuning);
-  for (const plan::Plan& combining : combining_) {
-    forecast_->add(combining, members_.leaves, tuning);
-  }
-}
-
-void Repertoire::foresee(const topology::Cluster& cluster) {
-  network_.emplace();
-  for (const base::HostId host : members_.hosts) {
-    network_->hosts.push_back(cluster.hosts[host.value].name);
-  }
-  network_->cluster = cluster;
-  foresee(*network_, network_->hosts);
 }
 
 // A profile is used only where hosts have one rank; a cluster file predicts blocks between hosts.
 tuning::Foreseen Repertoire::foreseen(tuning::Way way, std::uint64_t bytes) const {
-  return forecast_ ? forecast_->of(key_of(way), members_.host_block(bytes)) : tuning::Foreseen{};
+  return own_->foreseen(key_of(way), members_.host_block(bytes));
 }
 
 base::Status Repertoire::plan_messages(const base::Options& options) {
@@ -102,79 +65,45 @@ base::Status Repertoire::plan_messages_between_sites(const base::Options& option
   return {};
 }
 
-void Repertoire::take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max) {
+void Repertoire::take_udp(std::uint64_t phases_bytes_max) {
   transport_ = base::Transport::kUdp;
-  packet_bytes_ = packet_bytes;
   phases_bytes_max_ = phases_bytes_max;
-  if (site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite) {
-    site_combined_max_ = plan::combined_bytes_max(*site_request_, packet_bytes);
-  }
 }
 
 std::size_t Repertoire::phases() const {
   std::size_t count = 0;
-  for (const plan::Plan& combining : combining_) count += combining.phases.size();
+  for (const plan::Plan& combining : combining()) count += combining.phases.size();
   return count;
 }
 
 bool Repertoire::has_phases(std::uint64_t bytes) const {
-  return transport_ == base::Transport::kUdp && !combining_.empty() && bytes <= phases_bytes_max_;
-}
-
-// Equal on all ranks, also on those that do not take part in the exchange of hosts.
-std::optional<std::size_t> Repertoire::choose_combining(std::uint64_t bytes) const {
-  if (!has_phases(bytes)) return std::nullopt;
-  return plan::choose_combining(combining_, members_.host_block(bytes), packet_bytes_);
+  return transport_ == base::Transport::kUdp && !combining().empty() && bytes <= phases_bytes_max_;
 }
 
 tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
-  if (!forecast_) return find_model_way(bytes);
+  if (!has_forecast()) return find_model_way(bytes);
   const std::lock_guard lock(mutex_);
   if (const auto known = model_ways_.find(bytes); known != model_ways_.end()) return known->second;
   if (model_ways_.size() >= kRememberedMax) model_ways_.clear();
   return model_ways_.emplace(bytes, find_model_way(bytes)).first->second;
 }
 
-// The way with the fewest packets, or a way that is faster than it by the profile.
+// Equal on all ranks, also on those that do not take part in the exchange of hosts.
 tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
-  tuning::Way best = way_by_packets(bytes);
-  if (!forecast_ || !has_phases(bytes) || names_site_way_) return best;
-  tuning::Foreseen least = foreseen(best, bytes);
-  std::vector<tuning::Way> ways;
-  if (!always_combines_) ways.emplace_back();
-  for (std::size_t i = 0; i < combining_.size(); ++i) ways.push_back(tuning::phased_way(i));
-  for (const tuning::Way way : ways) {
-    const tuning::Foreseen one = foreseen(way, bytes);
-    if (!one.comparable(least) || one.time >= least.time) continue;
-    best = way;
-    least = one;
-  }
-  return best;
+  if (transport_ != base::Transport::kUdp) return {};
+  const std::uint64_t of_hosts = members_.host_block(bytes);
+  return own_->first(of_hosts, bytes <= phases_bytes_max_, rounds_way(of_hosts));
 }
 
-tuning::Way Repertoire::way_of_sites(std::uint64_t bytes) const {
-  // Larger blocks of hosts with several ranks go piece by piece, by the same plan.
-  if (transport_ != base::Transport::kUdp || combining_.empty()) return {};
-  const bool combines = members_.host_block(bytes) <= site_combined_max_;
-  return tuning::phased_way(site_plans_ + (combines ? 1 : 0));
-}
-
-tuning::Way Repertoire::way_by_packets(std::uint64_t bytes) const {
-  if (site_request_) return way_of_sites(bytes);
-  if (const auto chosen = choose_combining(bytes)) return tuning::phased_way(*chosen);
-  if (always_combines_ && has_phases(bytes)) return tuning::phased_way(0);
-  const bool shares = sharing(members_.host_block(bytes)) == tuning::Sharing::kFixed;
-  return shares ? tuning::kSharedWay : tuning::Way{};
+tuning::Way Repertoire::rounds_way(std::uint64_t host_bytes) const {
+  return sharing(host_bytes) == tuning::Sharing::kFixed ? tuning::kSharedWay : tuning::Way{};
 }
 
 tuning::Way Repertoire::blocks_way() const {
-  const bool direct = site_request_ && site_request_->algorithm == plan::Algorithm::kMultiSite;
-  const bool over_udp = transport_ == base::Transport::kUdp && !combining_.empty();
-  if (over_udp && direct && !members_.placement.shared()) {
-    return tuning::phased_way(site_plans_);
-  }
-  const bool shares = sharing(carrier::kSharedBytesMin) == tuning::Sharing::kFixed;
-  return shares ? tuning::kSharedWay : tuning::Way{};
+  const auto between_sites = own_->any_size_between_sites();
+  const bool over_udp = transport_ == base::Transport::kUdp;
+  if (over_udp && between_sites && !members_.placement.shared()) return *between_sites;
+  return rounds_way(carrier::kSharedBytesMin);
 }
 
 // Whether leaders share messages of so many bytes between hosts.
@@ -190,17 +119,17 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
   wanted.bytes = bytes;
   wanted.sharing = sharing(members_.host_block(bytes));
   if (has_phases(bytes)) {
-    wanted.packet_bytes = packet_bytes_;
+    wanted.packet_bytes = own_->packet_bytes();
     wanted.members = members_.placement.hosts();
     wanted.member_bytes = members_.host_block(bytes);
     const tuning::Way model = model_way(bytes);
     if (model.kind == tuning::Way::Kind::kPhased) wanted.model = model.index;
     // In plans for sites the packets differ from rank to rank, so they cannot be compared by
     // packets.
-    if (!site_request_ || foreseen(model, bytes).known()) wanted.combining = combining_;
+    if (!own_->know_sites() || foreseen(model, bytes).known()) wanted.combining = combining();
   }
   std::vector<std::pair<tuning::Way, tuning::Foreseen>> known;  // asked for again and again
-  if (forecast_) {
+  if (has_forecast()) {
     wanted.foreseen = [&](tuning::Way way) {
       for (const auto& [of, what] : known) {
         if (of == way) return what;
@@ -222,13 +151,14 @@ std::vector<tuning::Way> Repertoire::candidates_for_blocks(std::uint64_t load) c
 std::uint64_t Repertoire::packets_of(tuning::Way way, std::uint64_t bytes) const {
   if (!goes_over_udp(way)) return 0;
   const std::uint64_t block = members_.host_block(bytes);
+  const std::uint32_t packet = own_->packet_bytes();
   return way.kind == tuning::Way::Kind::kPhased
-             ? plan::traffic_of(combining_[way.index], block, packet_bytes_).packets
-             : plan::direct_traffic(members_.placement.hosts(), block, packet_bytes_).packets;
+             ? plan::traffic_of(combining()[way.index], block, packet).packets
+             : plan::direct_traffic(members_.placement.hosts(), block, packet).packets;
 }
 
 const plan::Plan& Repertoire::plan_in_use() const {
-  if (transport_ == base::Transport::kUdp) return plan_;
+  if (transport_ == base::Transport::kUdp) return plan_of_hosts();
   return site_message_plan_ ? *site_message_plan_ : message_plan_;
 }
 
@@ -239,13 +169,13 @@ std::string Repertoire::key_of(tuning::Way way) const {
     case tuning::Way::Kind::kMessages:
       return fmt::format("mpi {}", tuning::key_of(static_cast<plan::MessageOrder>(way.index)));
     case tuning::Way::Kind::kPhased:
-      return "udp " + combining_[way.index].identity;
+      return own_->key_of(way);
     case tuning::Way::Kind::kShared:
-      return fmt::format("udp {} leaders:{}", plan_.identity, members_.leaders);
+      return fmt::format("{} leaders:{}", own_->key_of({}), members_.leaders);
     case tuning::Way::Kind::kRounds:
       break;
   }
-  return fmt::format("{} {}", transport_key(transport_), plan_in_use().identity);
+  return transport_ == base::Transport::kUdp ? own_->key_of(way) : "mpi " + plan_in_use().identity;
 }
 
 std::string Repertoire::name_of(tuning::Way way) const {
@@ -257,9 +187,9 @@ std::string Repertoire::name_of(tuning::Way way) const {
       return fmt::format("{}{}", plan::name_of(static_cast<plan::MessageOrder>(way.index)),
                          kOverMessages);
     case tuning::Way::Kind::kPhased:
-      return plan::text_of(combining_[way.index]) + " over UDP";
+      return plan::text_of(combining()[way.index]) + " over UDP";
     case tuning::Way::Kind::kShared:
-      return fmt::format("{} over UDP by {} leaders per host", plan::text_of(plan_),
+      return fmt::format("{} over UDP by {} leaders per host", plan::text_of(plan_of_hosts()),
                          members_.leaders);
     case tuning::Way::Kind::kRounds:
       break;

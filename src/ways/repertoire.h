@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -16,10 +15,10 @@
 #include "base/transport.h"
 #include "meeting/members.h"
 #include "model/profile.h"
-#include "plan/combining.h"
+#include "plan/plan.h"
 #include "topology/cluster.h"
 #include "tuning/candidates.h"
-#include "tuning/forecast.h"
+#include "tuning/own_ways.h"
 
 namespace alm::ways {
 
@@ -34,23 +33,28 @@ class Repertoire {
                     const topology::Cluster* cluster = nullptr);
   base::Status plan_messages(const base::Options& options);
 
+  // The route is known to carry packets that hold so many bytes of blocks: keeps the plans that may
+  // be taken with them. Before that there are plans for any packets.
+  void fit(std::uint32_t packet_bytes) { own_->fit(packet_bytes, foresees_by_profile_); }
   // Bring-up has decided on UDP, or on MPI messages. `phases_bytes_max`: larger blocks go without
-  // phases, except between sites.
-  void take_udp(std::uint32_t packet_bytes, std::uint64_t phases_bytes_max);
+  // phases, except between sites. Precondition: fit() for UDP.
+  void take_udp(std::uint64_t phases_bytes_max);
   void take_messages() { transport_ = base::Transport::kMpi; }
 
-  const plan::Plan& plan_of_hosts() const { return plan_; }         // over UDP
-  const plan::Plan& message_plan() const { return message_plan_; }  // among ranks
+  const plan::Plan& plan_of_hosts() const { return own_->rounds(); }  // over UDP
+  const plan::Plan& message_plan() const { return message_plan_; }    // among ranks
   // Among ranks, if the option names an algorithm for sites. A plan that forwards blocks serves
   // blocks of one size alone.
   const std::optional<plan::Plan>& site_message_plan() const { return site_message_plan_; }
-  std::span<const plan::Plan> combining() const { return combining_; }  // among hosts
+  std::span<const plan::Plan> combining() const { return own_->phased(); }  // among hosts
   std::size_t phases() const;  // of all combining plans together
+  // The most that these may be, whatever fit() will tell.
+  std::size_t phases_max() const { return own_->phases_max(); }
 
   // The packets have another size than those that the profile was measured with.
-  void forget_forecast() { forecast_.reset(); }
-  bool has_forecast() const { return forecast_ != nullptr; }
-  bool rests_on_profile() const { return forecast_ != nullptr && !network_; }
+  void forget_forecast() { own_->forget_forecast(); }
+  bool has_forecast() const { return own_ && own_->has_forecast(); }
+  bool rests_on_profile() const { return own_ && own_->rests_on_profile(); }
   // The prediction of the profile.
   tuning::Foreseen foreseen(tuning::Way way, std::uint64_t bytes) const;
 
@@ -74,35 +78,22 @@ class Repertoire {
   std::string name_of(tuning::Way way) const;
 
  private:
-  base::Status plan_for_sites(const base::Options& options);
   base::Status plan_messages_between_sites(const base::Options& options);
-  void foresee(const model::Profile& profile, const std::vector<std::string>& hosts);
-  void foresee(const topology::Cluster& cluster);
   bool has_phases(std::uint64_t bytes) const;
-  tuning::Way way_of_sites(std::uint64_t bytes) const;
-  tuning::Way way_by_packets(std::uint64_t bytes) const;
   tuning::Way find_model_way(std::uint64_t bytes) const;
-  std::optional<std::size_t> choose_combining(std::uint64_t bytes) const;
+  // What carries rounds between hosts that exchange so many bytes.
+  tuning::Way rounds_way(std::uint64_t host_bytes) const;
   const plan::Plan& plan_in_use() const;
   tuning::Sharing sharing(std::uint64_t host_bytes) const;
 
   const meeting::Members& members_;
   base::Transport transport_ = base::Transport::kMpi;
-  bool always_combines_ = false;  // by the option
-  bool fixes_leaders_ = false;    // by the option
-  // The request for plans that know sites. These lie in combining_ from site_plans_ on: first the
-  // one for large blocks, then the one for small blocks.
-  std::optional<plan::Request> site_request_;
-  std::size_t site_plans_ = 0;
-  bool names_site_way_ = false;          // the option names the algorithm for sites
-  std::uint64_t site_combined_max_ = 0;  // bytes between two hosts that count as small
-  plan::Plan plan_, message_plan_;
+  bool fixes_leaders_ = false;  // by the option
+  bool foresees_by_profile_ = false;
+  std::optional<tuning::OwnWays> own_;  // set by plan()
+  plan::Plan message_plan_;
   std::optional<plan::Plan> site_message_plan_;
-  std::vector<plan::Plan> combining_;  // plans in phases, among hosts
-  std::uint32_t packet_bytes_ = 0;     // of blocks in a packet, over UDP
   std::uint64_t phases_bytes_max_ = 0;
-  std::optional<model::Profile> network_;  // a profile without measurements, for forecast_
-  std::unique_ptr<tuning::Forecast> forecast_;
   // With a forecast: model_way() of recent sizes. Several threads may call it.
   mutable std::mutex mutex_;
   mutable std::map<std::uint64_t, tuning::Way> model_ways_;

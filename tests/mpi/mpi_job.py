@@ -39,7 +39,7 @@ PLATFORMS = {
     "mpiabi": Platform("mpich", "mpiabi", "mpicc_abi"),
 }
 SOURCES = Path(__file__).parent / "programs"
-JOB_TIMEOUT_S = 100
+JOB_TIMEOUT_S = 300  # no job takes a tenth of it, unless the machine is busy with others
 
 # On a machine that is busy with other things a rank may not run for seconds.
 PATIENT = {"ALLEMANDE_HELLO_TIMEOUT_MS": "20000"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.mpi.mpi_job import Bench
 
 from allemande.decisions import load_decisions
@@ -55,22 +56,19 @@ def test_blocks_of_any_size_have_decisions_too(bench: Bench, tmp_path: Path) -> 
     assert len(told) == len(found)
 
 
-def test_a_damaged_file_is_a_warning_and_left_alone(bench: Bench, tmp_path: Path) -> None:
-    file = tmp_path / "decisions.toml"
-    file.write_text("decisions = 2\n[[decision]]\nranks = 'many'\n")
-    before = file.read_text()
-    done = bench.run("repeat", "30", "300", env=trying(file))
-    done.check()
-    assert any("no decision file" in line for line in done.warnings), done.err
-    assert file.read_text() == before
-
-
-def test_a_file_of_an_earlier_format_is_a_warning_and_left_alone(
-    bench: Bench, tmp_path: Path
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("decisions = 2\n[[decision]]\nranks = 'many'\n", "no decision file"),
+        ("decisions = 1\n", "format 1 of an earlier version"),
+    ],
+)
+def test_a_file_that_is_of_no_use_is_a_warning_and_left_alone(
+    bench: Bench, tmp_path: Path, text: str, told: str
 ) -> None:
     file = tmp_path / "decisions.toml"
-    file.write_text("decisions = 1\n")
+    file.write_text(text)
     done = bench.run("repeat", "30", "300", env=trying(file))
     done.check()
-    assert any("format 1 of an earlier version" in line for line in done.warnings), done.err
-    assert file.read_text() == "decisions = 1\n"
+    assert any(told in line for line in done.warnings), done.err
+    assert file.read_text() == text

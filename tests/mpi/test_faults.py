@@ -148,7 +148,7 @@ def udp_ports(bench: Bench, host: str) -> list[int]:
 def test_datagrams_from_outside_are_dropped_and_unanswered(own_bench: Bench) -> None:
     stats = own_bench.folder / "stats.json"
     command = own_bench.command(
-        [own_bench.program("repeat"), "600", "20000"], env={"ALLEMANDE_STATS": str(stats)}
+        [own_bench.program("repeat"), "300", "20000"], env={"ALLEMANDE_STATS": str(stats)}
     )
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

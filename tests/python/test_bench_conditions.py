@@ -23,7 +23,6 @@ from allemande.bench.job_plan import make_jobs, split_placement
 from allemande.bench.program import build_program, find_root
 from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records
 from allemande.bench.runner import MEETING_BYTES
-from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
@@ -75,33 +74,6 @@ def test_background_says_where_and_how_much(text: str, links: str, rate: float |
 def test_bad_background_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match=r"expected \[LINKS:\]RATE"):
         parse_background(text)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--cold --idle 5", "exclude each other"),
-        ("--cold --warmup 2", "--cold has no --warmup"),
-        ("--idle -1", "expected milliseconds"),
-        ("--idle nan", "expected milliseconds"),
-        ("--jobs 0", "expected 1 to 8"),
-        ("--jobs 3 --job-layout split", "expected a multiple of 3"),
-        ("--job-layout split", "add --jobs 2"),
-        ("--jobs 2 --job-layout halves", "expected interleaved or split"),
-        ("--slow h32:5", "no host 'h32'; did you mean 'h3'?"),
-        ("--slow h3:5,h[2-4]:1", "names h3 twice"),
-        ("--half-rate h[0-40]", "no host 'h32'"),
-        ("--background nowhere:5", "'nowhere' is unknown; expected 'uplinks', a switch"),
-        ("--background h0..h99:5", "no host 'h99'"),
-        ("--background h0..h0:5", "needs two hosts"),
-        ("--lab tam-8x1 --background 5", "no link between switches"),
-    ],
-)
-def test_what_does_not_go_together_ends_with_2(
-    arguments: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", *arguments.split()]) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_conditions_are_described_and_labelled() -> None:

@@ -20,7 +20,6 @@ from allemande.bench.request import read_request
 from allemande.bench.request_text import RequestText
 from allemande.bench.timeline import TimelineRequest
 from allemande.bench.workload import Workload
-from allemande.cli import main
 from allemande.cli.bench import OPTIONS
 from allemande.errors import BadInput
 from allemande.lab.placement import one_per_host
@@ -139,30 +138,3 @@ def test_a_request_is_read_from_words() -> None:
 def test_bad_requests_are_refused(text: RequestText, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         read_request(text)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--sizes", "ten"], "size 'ten' is not valid"),
-        (["--against", "nobody"], "unknown candidate 'nobody'"),
-        (["--lab", "tam-9x9"], "no cluster is called 'tam-9x9'"),
-        (["--scale", "0"], "--scale 0 is not valid"),
-        (["--rounds", "0"], "--rounds 0 is not valid"),
-        (["--congestion-control", "warp"], "control 'warp' is not loaded here; expected one of"),
-        (["--json", "-", "--csv", "-"], "--json and --csv cannot both be '-'"),
-        (["--timeline", "1K"], "--timeline draws on the page; name one with --html FILE"),
-        (
-            ["--timeline", "7", "--html", "-"],
-            "--timeline 7 is not valid; expected one of --sizes: 100, 1000, 10000",
-        ),
-        (["--json", "/nowhere/x.json"], "its folder does not exist"),
-    ],
-)
-def test_bad_input_exits_with_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", *arguments]) == 2
-    output = capsys.readouterr()
-    assert message in output.err
-    assert output.out == ""

@@ -164,25 +164,25 @@ def test_progress_only_grows_to_its_end() -> None:
     assert all(0 <= part <= 1 for part in watcher.parts)
 
 
-def test_a_void_run_is_repeated() -> None:
-    bed = FakeBed({"mpich": ['{"seconds": 9, "drops": 4}', '{"seconds": 1}']})
+VOID = '{"seconds": 9, "drops": 4}'
+
+
+@pytest.mark.parametrize(
+    ("launches", "launched", "median_s", "void", "wrong_bytes"),
+    [
+        ([VOID, '{"seconds": 1}'], 2, 1.0, False, 0),  # repeated
+        ([VOID], 1 + runner_module.REPEATS_OF_VOID_MAX, 9.0, True, 0),  # stays void
+        # Wrong bytes are never repeated away.
+        (['{"seconds": 9, "drops": 4, "wrong": 5}', '{"seconds": 1}'], 1, 9.0, True, 10),
+    ],
+)
+def test_void_runs_are_repeated(
+    launches: list[str], launched: int, median_s: float, void: bool, wrong_bytes: int
+) -> None:
+    bed = FakeBed({"mpich": launches})
     figure = make_runner(bed, rounds=1).run()[0]
-    assert len(bed.launches) == 2
-    assert (figure.median_s, figure.void) == (1.0, False)
-
-
-def test_a_run_that_stays_void_is_shown_as_such() -> None:
-    bed = FakeBed({"mpich": ['{"seconds": 9, "drops": 4}']})
-    figure = make_runner(bed, rounds=1).run()[0]
-    assert len(bed.launches) == 1 + runner_module.REPEATS_OF_VOID_MAX
-    assert (figure.median_s, figure.void) == (9.0, True)
-
-
-def test_wrong_bytes_are_never_repeated_away() -> None:
-    bed = FakeBed({"mpich": ['{"seconds": 9, "drops": 4, "wrong": 5}', '{"seconds": 1}']})
-    figure = make_runner(bed, rounds=1).run()[0]
-    assert len(bed.launches) == 1
-    assert figure.wrong_bytes == 10
+    assert len(bed.launches) == launched
+    assert (figure.median_s, figure.void, figure.wrong_bytes) == (median_s, void, wrong_bytes)
 
 
 def test_a_candidate_that_keeps_failing_is_left_out() -> None:

@@ -12,7 +12,6 @@ from allemande.bench.figures import make_figure, warnings
 from allemande.bench.records import RunRecord, SizeRecord, add_own_counters
 from allemande.bench.runner import misplaced
 from allemande.bench.workload import make_workload
-from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.lab.placement import Placement, hostfile, parse_placement, spread
 from allemande.matrix import parse_matrix
@@ -101,34 +100,6 @@ def test_ranks_elsewhere_than_asked_are_noticed() -> None:
     assert misplaced(["a", "b", "a"], ["a", "a", "b"]) == "rank 1 ran on b; expected a"
     assert misplaced(["a"], ["a", "b"]) == "1 ranks ran; expected 2"
     assert misplaced([], ["a", "b"]) is None  # a program that does not tell
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--collective", "allgather"], "collective 'allgather' is unknown; expected one of"),
-        (["--matrix", "hot"], "MPI_Alltoall sends the same to everybody; use --collective"),
-        (["--matrix", "hot", "--collective", "ialltoall"], "use --collective ialltoallv or"),
-        (["--collective", "alltoallv", "--matrix", "warm"], "matrix 'warm' is unknown"),
-        (["--collective", "alltoallv", "--matrix", "file:m", "--sizes", "1"], "leave out --sizes"),
-        (["--collective", "alltoallv", "--matrix", "file:m"], "matrix file m: No such file"),
-        (["--collective", "alltoallv", "--matrix", "hot:1e6", "--sizes", "100M"], "offsets end"),
-        (["--ranks-per-host", "0"], "--ranks-per-host '0' is not valid"),
-        (["--ranks-per-host", "4,"], "--ranks-per-host '4,' is not valid"),
-        (["--ranks-per-host", ",".join("1" * 9)], "names 9 hosts; the cluster has 8"),
-        (["--rank-order", "random"], "rank order 'random' is unknown; expected block or cyclic"),
-        (["--seed", "-1"], "--seed -1 is not valid"),
-        (
-            ["--collective", "alltoallw", "--against", "openmpi:linear"],
-            "'openmpi:linear' is no algorithm of MPI_Alltoallw; expected some of: openmpi, mpich",
-        ),
-    ],
-)
-def test_bad_input_exits_with_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", "--lab", "tam-8x1", *arguments]) == 2
-    assert message in capsys.readouterr().err
 
 
 def test_matrices_beyond_the_offsets_of_mpi_are_refused() -> None:

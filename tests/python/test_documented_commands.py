@@ -97,16 +97,16 @@ def presets() -> set[str]:
 
 
 @cache
-def cpp_tests() -> dict[str, Path]:
-    """The test programs there are, each with its source."""
+def cpp_tests() -> dict[str, list[Path]]:
+    """The test programs there are, each with its sources."""
     found = {}
     for listed in [*ROOT.glob("src/**/CMakeLists.txt"), *ROOT.glob("tests/**/CMakeLists.txt")]:
         text = listed.read_text(encoding="utf-8")
         for module in re.findall(r"alm_module\(\s*(\w+)", text):
-            for test in re.findall(r"\b(\w+_test)\.cc\b", text):
-                found[f"{module}_{test}"] = listed.parent / f"{test}.cc"
+            tests = re.findall(r"\b\w+_test\.cc\b", text)
+            found[f"{module}_tests"] = [listed.parent / test for test in tests]
         for program in re.findall(r"add_executable\(\s*(\w+)", text):
-            found[program] = listed.parent / f"{program}.cc"
+            found[program] = [listed.parent / f"{program}.cc"]
     return found
 
 
@@ -149,12 +149,14 @@ def check_test_program(words: list[str]) -> None:
     _, preset, *folders, program = words[0].split("/")
     assert preset in presets()
     assert program in cpp_tests(), f"no test program {program}"
-    source = cpp_tests()[program]
-    assert source.parent == ROOT.joinpath(*folders), f"{program} lies in {name_of(source.parent)}"
+    sources = cpp_tests()[program]
+    folder = sources[0].parent
+    assert folder == ROOT.joinpath(*folders), f"{program} lies in {name_of(folder)}"
+    text = "".join(source.read_text() for source in sources)
     for word in words[1:]:
         option, _, pattern = word.partition("=")
         assert option == "--gtest_filter", word
-        tests = re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)", source.read_text())
+        tests = re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)", text)
         assert any(fnmatch(f"{suite}.{test}", pattern) for suite, test in tests), (
             f"no test of {program} matches {pattern}"
         )

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import allemande
-from allemande import _core, cluster_files
+from allemande import _core
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.matrix import leaf_groups, make_matrix, mean_of, parse_matrix, split_whole
+from allemande.simulation.networks import find_cluster
 from allemande.topology import load_cluster
 
 GENERATED = ("uniform", "zipf:1.2", "zipf:0", "hot", "hot:3", "block", "block:0.1", "random")
@@ -152,10 +153,10 @@ def test_npy_files_that_are_no_matrix_are_refused(tmp_path: Path) -> None:
 
 def test_simulated_traffic_is_what_was_asked() -> None:
     """Packets of 1448 bytes: 16 hosts, rank 3 receives 10 from each, the others one from each."""
-    text = cluster_files.find_cluster_file("tam-16x1").read_text()
+    cluster = find_cluster("tam-16x1")
     rows = np.full((16, 16), 1448)
     rows[:, 3] = 14480
-    result = _core.simulate(text, {"matrix": rows.tolist()})
+    result = _core.simulate(cluster, {"matrix": rows.tolist()})
     assert result["data_packets"] == 15 * 10 + 15 * 15
     # 15 blocks of 10 packets into one link of 100 Mbit/s; framed with the least headers.
     framed = 15 * (14480 + 10 * 42)
@@ -200,22 +201,6 @@ def test_simulate_takes_a_matrix_and_its_limit(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--matrix", "pareto"], "matrix 'pareto' is unknown"),
-        (["--matrix", "file:none.csv"], "matrix file none.csv: "),
-        (["--matrix", "file:none.csv", "--size", "10"], "leave out --size"),
-        (["--matrix", "hot", "--mode", "flow"], "the same size for every pair"),
-    ],
-)
-def test_simulate_refuses_matrices_that_do_not_fit(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["simulate", "tam-16x1", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"matrix": [[1, 2], [3, 4]]}, "2 rows, one of 2 numbers; expected 16 of 16"),
@@ -229,6 +214,6 @@ def test_simulate_refuses_matrices_that_do_not_fit(
 def test_the_simulator_refuses_matrices_that_do_not_fit(
     options: dict[str, Any], message: str
 ) -> None:
-    text = cluster_files.find_cluster_file("tam-16x1").read_text()
+    cluster = find_cluster("tam-16x1")
     with pytest.raises(BadInput, match=message):
-        _core.simulate(text, options)
+        _core.simulate(cluster, options)

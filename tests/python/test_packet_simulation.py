@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from tests.python.output_queues import output_queued
 
-from allemande import _core, cluster_files
+from allemande import _core
 from allemande.errors import BadInput, Failed
+from allemande.simulation.networks import find_cluster
+from allemande.topology import Cluster
 
 TRACE = np.dtype(
     [
@@ -22,16 +24,16 @@ TRACE = np.dtype(
 
 
 @pytest.fixture(scope="module")
-def text() -> str:
-    return cluster_files.find_cluster_file("tam-8x2").read_text()
+def cluster() -> Cluster:
+    return find_cluster("tam-8x2")
 
 
-def simulate(text: str, **options: Any) -> dict[str, Any]:
-    return _core.simulate(text, options, None)
+def simulate(cluster: Cluster, **options: Any) -> dict[str, Any]:
+    return _core.simulate(cluster, options, None)
 
 
-def test_a_result_counts_packets_time_and_ranks(text: str) -> None:
-    result = simulate(text, size=10_000, exchanges=2)
+def test_a_result_counts_packets_time_and_ranks(cluster: Cluster) -> None:
+    result = simulate(cluster, size=10_000, exchanges=2)
     assert result["hosts"] == 16
     assert result["data_packets"] == 2 * 16 * 15 * 7
     assert result["dropped"] == 0
@@ -43,15 +45,15 @@ def test_a_result_counts_packets_time_and_ranks(text: str) -> None:
     assert sent >= result["packet_hops"]
 
 
-def test_same_seed_same_result(text: str) -> None:
+def test_same_seed_same_result(cluster: Cluster) -> None:
     options = {"size": 20_000, "algorithm": "direct", "jitter_us": 100}
-    first = simulate(text, **options, seed=7)
-    assert simulate(text, **options, seed=7) == first
-    assert simulate(text, **options, seed=8) != first
+    first = simulate(cluster, **options, seed=7)
+    assert simulate(cluster, **options, seed=7) == first
+    assert simulate(cluster, **options, seed=8) != first
 
 
-def test_a_trace_has_a_record_of_every_packet_hop(text: str) -> None:
-    result = simulate(text, size=3000, trace=True)
+def test_a_trace_has_a_record_of_every_packet_hop(cluster: Cluster) -> None:
+    result = simulate(cluster, size=3000, trace=True)
     records = np.frombuffer(result["trace"], dtype=TRACE)
     assert len(records) == result["packet_hops"]
     assert (records["start"] >= records["queued"]).all()
@@ -59,16 +61,16 @@ def test_a_trace_has_a_record_of_every_packet_hop(text: str) -> None:
     assert records["label"].max() == 2
 
 
-def test_block_of_a_port_costs_its_time(text: str) -> None:
-    free = simulate(text, size=1000)
+def test_block_of_a_port_costs_its_time(cluster: Cluster) -> None:
+    free = simulate(cluster, size=1000)
     block = {"kind": "block-port", "from": "core", "to": "leaf1", "duration_us": 5000}
-    blocked = simulate(text, size=1000, faults=[block])
+    blocked = simulate(cluster, size=1000, faults=[block])
     assert blocked["time_s"] > free["time_s"] + 0.003
 
 
-def test_output_queues_take_the_window_of_the_host_port(text: str) -> None:
-    assert simulate(text, size=10_000)["window_packets"] == 4
-    queued = output_queued("tam-8x2").to_toml()
+def test_output_queues_take_the_window_of_the_host_port(cluster: Cluster) -> None:
+    assert simulate(cluster, size=10_000)["window_packets"] == 4
+    queued = output_queued("tam-8x2")
     assert simulate(queued, size=10_000)["window_packets"] == 43
 
 
@@ -98,37 +100,37 @@ def test_output_queues_take_the_window_of_the_host_port(text: str) -> None:
     ],
 )
 def test_unknown_options_and_values_are_refused(
-    text: str, options: dict[str, Any], message: str
+    cluster: Cluster, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(BadInput, match=message):
-        simulate(text, **{"size": 1000, **options})
+        simulate(cluster, **{"size": 1000, **options})
 
 
 def test_a_run_beyond_its_memory_is_refused() -> None:
-    tree = _core.generate("fat-tree:128").to_toml()
+    tree = _core.generate("fat-tree:128")
     with pytest.raises(BadInput, match="MiB are allowed"):
         simulate(tree, size=1000, memory_max_mib=1)
 
 
-def test_a_trace_beyond_its_memory_is_refused(text: str) -> None:
+def test_a_trace_beyond_its_memory_is_refused(cluster: Cluster) -> None:
     with pytest.raises(BadInput, match="a trace of this exchange takes about"):
-        simulate(text, size=1_000_000_000, trace=True)
+        simulate(cluster, size=1_000_000_000, trace=True)
 
 
-def test_a_run_beyond_its_time_or_with_a_lost_peer_fails(text: str) -> None:
+def test_a_run_beyond_its_time_or_with_a_lost_peer_fails(cluster: Cluster) -> None:
     with pytest.raises(Failed, match="not complete after"):
-        simulate(text, size=100_000, time_max_s=0.001)
+        simulate(cluster, size=100_000, time_max_s=0.001)
     down = {"kind": "link-down", "from": "h0", "to": "leaf0"}
     with pytest.raises(Failed, match="has not heard of rank 0"):
-        simulate(text, size=100_000, peer_timeout_s=2, faults=[down])
+        simulate(cluster, size=100_000, peer_timeout_s=2, faults=[down])
 
 
-def test_an_interrupt_in_the_watcher_ends_the_run(text: str) -> None:
+def test_an_interrupt_in_the_watcher_ends_the_run(cluster: Cluster) -> None:
     def stop(share: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _core.simulate(text, {"size": 1_000_000}, stop)
+        _core.simulate(cluster, {"size": 1_000_000}, stop)
 
 
 @pytest.mark.parametrize(
@@ -136,42 +138,43 @@ def test_an_interrupt_in_the_watcher_ends_the_run(text: str) -> None:
     [("sync-shuffle", 16 * 15), ("grid", 16 * 6), ("grid:2x8", 16 * 8), ("bruck", 16 * 7)],
 )
 def test_combining_plans_send_one_packet_for_each_message(
-    text: str, algorithm: str, packets: int
+    cluster: Cluster, algorithm: str, packets: int
 ) -> None:
-    result = simulate(text, algorithm=algorithm, size=100, exchanges=2)
+    result = simulate(cluster, algorithm=algorithm, size=100, exchanges=2)
     assert result["data_packets"] == 2 * packets
     assert result["retransmitted"] == 0
     assert result["algorithm"] == algorithm
 
 
 def test_ranks_of_a_host_share_a_message_for_each_other_host() -> None:
-    text = cluster_files.find_cluster_file("tam-8x1").read_text()
-    result = simulate(text, size=100, ranks_per_host=4)
+    result = simulate(find_cluster("tam-8x1"), size=100, ranks_per_host=4)
     assert result["ranks"] == 32
     # 16 blocks of 100 bytes for each other host: two packets.
     assert result["data_packets"] == 8 * 7 * 2
     assert 0.9 < result["fraction_of_limit"] < 1
 
 
-def test_unequal_blocks_are_combined_too(text: str) -> None:
+def test_unequal_blocks_are_combined_too(cluster: Cluster) -> None:
     matrix = [[(sender * 5 + receiver) % 7 * 10 for receiver in range(16)] for sender in range(16)]
-    combined = simulate(text, algorithm="grid", matrix=matrix)
-    direct = simulate(text, algorithm="sync-shuffle", matrix=matrix)
+    combined = simulate(cluster, algorithm="grid", matrix=matrix)
+    direct = simulate(cluster, algorithm="sync-shuffle", matrix=matrix)
     assert combined["data_packets"] == 16 * 6
     assert combined["data_packets"] < direct["data_packets"] / 2
 
 
 def test_messages_on_lossless_networks_are_worth_their_order() -> None:
-    text = _core.generate("lossless-fat-tree:16").to_toml()
+    cluster = _core.generate("lossless-fat-tree:16")
     times = {
-        algorithm: simulate(text, algorithm=algorithm, size=65536, transport="messages")["time_s"]
+        algorithm: simulate(cluster, algorithm=algorithm, size=65536, transport="messages")[
+            "time_s"
+        ]
         for algorithm in ("direct", "sync-shuffle")
     }
     assert times["direct"] >= 1.2 * times["sync-shuffle"]
 
 
-def test_messages_need_back_pressure(text: str) -> None:
+def test_messages_need_back_pressure(cluster: Cluster) -> None:
     with pytest.raises(BadInput, match="drops what it cannot hold"):
-        simulate(text, size=1000, transport="messages")
+        simulate(cluster, size=1000, transport="messages")
     with pytest.raises(BadInput, match="expected udp, messages or stripes"):
-        simulate(text, size=1000, transport="tcp")
+        simulate(cluster, size=1000, transport="tcp")

@@ -149,28 +149,6 @@ def test_patterns_from_the_command_line(tmp_path: Path) -> None:
     assert written["delivered_bytes"] == 14 * 8192
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["simulate", "tam-8x1", "--pattern", "drc", "--matrix", "random"],
-        ["simulate", "tam-8x1", "--pattern", "drc", "--mode", "flow"],
-        ["simulate", "tam-8x1", "--pattern", "drc", "--jobs", "2"],
-        ["simulate", "tam-8x1", "--pattern", "drc", "--ranks-per-host", "2"],
-        ["simulate", "tam-8x1", "--pattern", "drc", "--set", "transport=messages"],
-        ["simulate", "tam-8x1", "--pattern", "ft:S", "--size", "1KB"],
-        ["bench", "--lab", "tam-8x1", "--pattern", "ft:S"],
-        ["bench", "--lab", "tam-8x1", "--pattern", "drc", "--matrix", "random"],
-        ["bench", "--lab", "tam-8x1", "--pattern", "drc", "--collective", "ialltoall"],
-        ["bench", "--lab", "tam-8x1", "--pattern", "drc", "--jobs", "2"],
-    ],
-)
-def test_what_does_not_go_with_a_pattern(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    assert "expected" in (text := capsys.readouterr().err) or "leave out" in text or "needs" in text
-
-
 @pytest.mark.parametrize("kind", BENCH_KINDS)
 def test_the_bench_delivers_what_the_simulator_does(kind: str, tmp_path: Path) -> None:
     cluster = load_cluster("shallow-8x1")

@@ -234,23 +234,6 @@ def test_between_sites_what_is_foreseen_to_be_a_little_faster_is_taken(
     assert rows[0].time_s < shuffle.time_s < 1.12 * rows[0].time_s
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--hosts", "x"], "--hosts 'x' cannot be read"),
-        (["--hosts", "2000"], "expected at most 64 times"),
-        (["--against", "mpich"], "the profile says nothing of 'mpich'"),
-        (["--plot", "p.pdf"], "ends with .svg or .png"),
-        (["--plot", "p.svg", "--hosts", "8,16"], "one number of hosts"),
-    ],
-)
-def test_bad_input_is_named(
-    path: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["predict", path, *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_too_few_samples_without_a_network_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

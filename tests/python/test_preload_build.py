@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from allemande import preload_build
-from allemande.cli import main
 from allemande.errors import BadInput, Failed
 from allemande.preload import source_folder, user_folder
 
@@ -47,11 +46,6 @@ def test_headers_are_recognised(tmp_path: Path, macros: str, kind: str, version:
 def test_headers_of_an_unknown_library_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="neither Open MPI's nor MPICH's"):
         preload_build.find_headers(wrapper(tmp_path, "#define OTHER 1\n"), ENVIRONMENT)
-
-
-def test_a_missing_compiler_wrapper_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build-preload", "--mpicc", "/nowhere/mpicc"]) == 2
-    assert "/nowhere/mpicc: no such command; expected the compiler" in capsys.readouterr().err
 
 
 def test_a_failing_compiler_wrapper_shows_its_message(tmp_path: Path) -> None:

@@ -136,21 +136,6 @@ def test_csv_has_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert {row["figure"] for row in rows} == {"002 Figure 5.2"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no experiment named; expected one of 000-fig-10,"),
-        (["000-fig-11"], "no experiment is called '000-fig-11' (did you mean 004-fig-11?)"),
-        (["000-fig-5", "--json", "-", "--csv", "-"], "cannot both be '-'"),
-    ],
-)
-def test_bad_input_exits_with_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["reproduce", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 # ---- 000 -----------------------------------------------------------------------------------------
 
 
@@ -204,21 +189,6 @@ def test_in_the_lab_calls_that_took_a_time_out_are_counted(
     slowest = rows["lab, 58 packets per port, openmpi: slowest call, ms at full speed"]
     assert slowest.ours == pytest.approx(410)
     assert outcome.draw("svg").startswith(b"<?xml")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["000-fig-3-4", "--lab"], "simulated only"),
-        (["dctcp-all-to-all", "--scale", "0.1"], "add --lab"),
-        (["dctcp-all-to-all", "--timers", "real"], "add --lab"),
-    ],
-)
-def test_options_of_the_lab_are_for_the_lab(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["reproduce", *arguments]) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_an_unordered_exchange_overruns_a_shared_buffer() -> None:

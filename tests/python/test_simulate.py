@@ -173,38 +173,6 @@ def test_direct_loses_packets_and_says_where(capsys: pytest.CaptureFixture[str])
     assert result.dropped == sum(port.dropped for port in result.ports) > 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["tam-9x9"], "no cluster is called 'tam-9x9'; expected a cluster file, fat-tree:HOSTS,"),
-        (["fat-tree:1"], "too small; expected fat-tree:HOSTS, for example fat-tree:128"),
-        (["fat-tree:x"], "`x` are no sizes of it; expected fat-tree:HOSTS"),
-        (["tam-8x4", "--size", "ten"], "size 'ten' cannot be read"),
-        (["tam-8x4", "--algorithm", "fast"], "unknown algorithm `fast`; expected one of: direct,"),
-        (["tam-8x4", "--algorithm", "pairwise,"], "has an empty name"),
-        (["tam-8x4", "--mode", "exact"], "mode 'exact' is unknown; expected one of packet, flow"),
-        (["tam-8x4", "--permutation", "any"], "unknown permutation `any`; expected one of"),
-        (["tam-8x4", "--routing", "any"], "expected ecmp, d-mod-k, source"),
-        (["tam-8x4", "--fault", "fire:host=h1"], "fault 'fire' is unknown; expected one of"),
-        (["tam-8x4", "--fault", "slow-host:host"], "'host' cannot be read; expected KEY=VALUE"),
-        (["tam-8x4", "--fault", "slow-host:host=h99"], "no host `h99`; expected h[0-31]"),
-        (["tam-8x4", "--set", "colour=red"], "`colour` is unknown; expected"),
-        (["tam-8x4", "--mode", "flow", "--set", "colour=red"], "`colour` is unknown to flow mode"),
-        (["tam-8x4", "--set", "colour"], "--set 'colour' cannot be read"),
-        (["tam-8x4", "--json", "-", "--csv", "-"], "--json and --csv cannot both be '-'"),
-        (["tam-8x4", "--trace", "/nowhere/x"], "its folder does not exist"),
-        (["tam-8x4", "--trace", "x", "--size", "1,2"], "--trace takes one algorithm and one size"),
-    ],
-)
-def test_bad_input_exits_with_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["simulate", *arguments]) == 2
-    output = capsys.readouterr()
-    assert message in " ".join(output.err.split())
-    assert output.out == ""
-
-
 def test_a_deadlock_names_the_cycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "ring.toml"
     file.write_text(RING)
@@ -340,7 +308,7 @@ def test_queue_lengths_count_who_waits() -> None:
 
 
 def test_the_record_of_a_trace_is_what_the_simulator_writes() -> None:
-    raw = _core.simulate(find_cluster("tam-16x1").to_toml(), {"size": 1000, "trace": True}, None)
+    raw = _core.simulate(find_cluster("tam-16x1"), {"size": 1000, "trace": True}, None)
     records = np.frombuffer(raw["trace"], RECORD)
     assert 0 <= len(records) - raw["packet_hops"] < 16
     assert set(records["bytes"]) >= {1066}
@@ -386,21 +354,3 @@ def test_background_flows_are_those_of_the_lab(capsys: pytest.CaptureFixture[str
         assert flow["fair_mbit_s"] == pytest.approx(50)
         assert flow["mbit_s"] > 20
     assert found["fair_share_s"] > found["limit_s"]
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("tam-8x1 --background full", "all hosts are on one switch"),
-        ("tam-8x4 --background core:full", "expected 'uplinks' or two hosts"),
-        ("tam-8x4 --background h0..h99:full", "no host 'h99'"),
-        ("tam-8x1 --jobs 5 --job-layout split", "cannot be split among 5 jobs"),
-        ("tam-8x1 --job-layout mixed", "expected interleaved or split"),
-        ("tam-8x1 --set congestion_control=vegas", "expected aimd or off"),
-    ],
-)
-def test_bad_neighbours_are_refused(
-    words: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["simulate", *words.split()]) == 2
-    assert says in capsys.readouterr().err

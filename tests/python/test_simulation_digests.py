@@ -101,7 +101,7 @@ def name_of(case: dict[str, Any]) -> str:
 
 def digest(case: dict[str, Any]) -> str:
     options = {key: value for key, value in case.items() if key != "cluster"}
-    result = _core.simulate(find_cluster(case["cluster"]).to_toml(), options, None)
+    result = _core.simulate(find_cluster(case["cluster"]), options, None)
     trace = hashlib.sha256(result.pop("trace", b"")).hexdigest()
     behaviour = {key: value for key, value in result.items() if key not in NOT_BEHAVIOUR}
     text = json.dumps([behaviour, trace], sort_keys=True)

@@ -177,7 +177,7 @@ def command(
     options = case_options(given, fault or [], assignments or []) | {"exchanges": exchanges}
     first = make_case(cluster, runs[0][1], runs[0][0], mode, **options)
     cases = [replace(first, algorithm=name, size=bytes_) for bytes_, name in runs]
-    with LateProgress(f"simulating {first.cluster_name}") as progress:
+    with LateProgress(f"simulating {first.cluster.name}") as progress:
         results = run_cases(cases, workers, progress)
     result_output.print_results(Console(stderr=STDOUT in (json, csv)), results)
     write_output(json, result_output.to_json(results))

@@ -33,7 +33,6 @@ class SimulatedBed:
         return bed
 
     def _init(self, text: str, name: str, options: dict[str, Any]) -> None:
-        self._text = text
         self._options = options
         self._seed = int(options.get("seed", 1))
         self._cluster = parse_cluster(text, name)
@@ -69,7 +68,7 @@ class SimulatedBed:
         self._number += 1
         options = {**self._options, "seed": self._seed * 1000 + self._number}
         logs = _core.simulate_probe(
-            self._text,
+            self._cluster,
             options,
             self._number,
             experiment.duration_ns(),

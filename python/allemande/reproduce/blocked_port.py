@@ -43,9 +43,7 @@ def run_blocked_port(
             faults = [{**data["fault"], "duration_packets": float(block)}] if block else []
             options = {**data["options"], **own, "faults": faults}
             size = data["packets"] * payload_bytes(cluster)
-            cases.append(
-                Case(cluster.to_toml(), cluster.name, "sync-shuffle", size, "packet", options)
-            )
+            cases.append(Case(cluster, "sync-shuffle", size, "packet", options))
     results = iter(run_cases(cases, workers, watcher))
     variants = []
     for curve in data["curve"]:

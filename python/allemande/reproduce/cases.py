@@ -47,4 +47,4 @@ def make_case(experiment: Experiment, curve: dict[str, Any], x: float) -> Case:
                 f"{experiment.folder}: x {other!r} is unknown; expected size, packets, omega, hosts"
             )
     algorithm = curve.get("algorithm", "sync-shuffle")
-    return Case(cluster.to_toml(), cluster.name, algorithm, int(size), "packet", options)
+    return Case(cluster, algorithm, int(size), "packet", options)

@@ -71,7 +71,7 @@ def run_learning(
             {"pattern": "drc", "exchanges": data["whole_visits"]},
         ):
             one = {**options, **own}
-            cases.append(Case(cluster.to_toml(), cluster.name, "sync-shuffle", size, "packet", one))
+            cases.append(Case(cluster, "sync-shuffle", size, "packet", one))
     results = run_cases(cases, workers, watcher)
     lines: dict[str, Line] = {}
     for curve, best_s, single, whole in zip(

@@ -39,13 +39,12 @@ def run_networks(
     cases: list[Case] = []
     for name, text in data["networks"]:
         cluster = find_experiment_cluster(experiment, text)
-        file = cluster.to_toml()
         for curve in data["curve"]:
             options = {**data.get("options", {}), **curve.get("options", {})}
             algorithm = curve.get("algorithm", "sync-shuffle")
             for size in data["sizes"]:
                 plan.append((curve["label"], name, size))
-                cases.append(Case(file, cluster.name, algorithm, size, "packet", options))
+                cases.append(Case(cluster, algorithm, size, "packet", options))
     values: dict[str, dict[str, dict[int, float]]] = {}
     for (label, name, size), result in zip(plan, run_cases(cases, workers, watcher), strict=True):
         values.setdefault(label, {}).setdefault(name, {})[size] = result.delivered_gbit_s

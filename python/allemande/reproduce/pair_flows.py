@@ -42,9 +42,7 @@ def run_pair_flows(
             pairs = [list(pair) for a, b in ends for pair in ((a, b), (b, a))]
             options = {**data["options"], **curve.get("options", {}), "pairs": pairs}
             plan.append((curve["label"], flows))
-            cases.append(
-                Case(cluster.to_toml(), cluster.name, "sync-shuffle", size, "packet", options)
-            )
+            cases.append(Case(cluster, "sync-shuffle", size, "packet", options))
     results = run_cases(cases, workers, watcher)
     lines = []
     for label in dict.fromkeys(label for label, _ in plan):

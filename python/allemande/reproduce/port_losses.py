@@ -49,11 +49,10 @@ def run_port_losses(
 ) -> Outcome:
     data = experiment.data
     cluster = find_experiment_cluster(experiment, data["cluster"])
-    text, size, seeds = cluster.to_toml(), int(data["size"]), int(data["seeds"])
+    size, seeds = int(data["size"]), int(data["seeds"])
     cases = [
         Case(
-            text,
-            cluster.name,
+            cluster,
             curve["algorithm"],
             size,
             "packet",

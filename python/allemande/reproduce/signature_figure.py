@@ -52,11 +52,9 @@ def _simulate(
     data = experiment.data
     names = [host.name for host in cluster.hosts]
     points = [(count, size) for count in (PAIR, *data["hosts"]) for size in data["sizes"]]
-    text = cluster.to_toml()
     cases = [
         Case(
-            text,
-            cluster.name,
+            cluster,
             data["algorithm"],
             size,
             "packet",

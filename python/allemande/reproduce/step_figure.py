@@ -63,12 +63,11 @@ def run_steps(
     hosts = expand_hostlist(data["hosts"])
     size, text = int(data["size"]), str(data["pattern"])
     step = make_steps(parse_pattern(text), len(hosts), size)[data["step"] - 1]
-    file = cluster.to_toml()
     cases = []
     for curve in data["curve"]:
         options = {"hosts": hosts, **data.get("options", {}), **curve["options"]}
         for own in ({"pattern": text}, {"steps": [step]}):
-            case = Case(file, cluster.name, "sync-shuffle", size, "packet", {**options, **own})
+            case = Case(cluster, "sync-shuffle", size, "packet", {**options, **own})
             cases.append(case)
     results = run_cases(cases, workers, watcher)
     lines = []

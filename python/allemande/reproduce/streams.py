@@ -17,12 +17,12 @@ from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.line_plot import draw_lines
 from allemande.reproduce.stream_pairs import mappings, stream_pairs
-from allemande.topology import parse_cluster
+from allemande.topology import Cluster
 
 
 @dataclass(frozen=True)
 class _Run:
-    cluster: str  # its text
+    cluster: Cluster
     pairs: list[tuple[str, str]]
     size: int
     duration_s: float
@@ -32,10 +32,9 @@ class _Run:
 
 def _gbit_s(run: _Run) -> float | None:
     """All streams together; None where ports came to wait for each other."""
-    cluster = parse_cluster(run.cluster, "cluster")
     try:
         found = _core.simulate_streams(
-            cluster, run.pairs, run.size, run.duration_s, run.warm_up_s, run.options
+            run.cluster, run.pairs, run.size, run.duration_s, run.warm_up_s, run.options
         )
     except Failed:
         return None
@@ -74,9 +73,7 @@ def run_streams(
         for size in data["values"]:
             for mapping in mappings(own):
                 pairs = stream_pairs(cluster, own, mapping)
-                run = _Run(
-                    cluster.to_toml(), pairs, size, data["duration_s"], data["warm_up_s"], options
-                )
+                run = _Run(cluster, pairs, size, data["duration_s"], data["warm_up_s"], options)
                 plan.append((curve["label"], size, run))
     lines = {curve["label"]: _Line(curve["label"], {}) for curve in data["curve"]}
     with ProcessPoolExecutor(workers or cpu_count()) as pool:

@@ -72,7 +72,7 @@ def _case(
     elif data["x"] == "alpha":
         options["stripe_alpha"] = x
     algorithm = curve.get("algorithm", data.get("algorithm", "sync-shuffle"))
-    return Case(cluster.to_toml(), cluster.name, algorithm, size, "packet", options)
+    return Case(cluster, algorithm, size, "packet", options)
 
 
 def _times(result: Result) -> list[float]:

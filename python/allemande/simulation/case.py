@@ -18,7 +18,7 @@ from allemande.patterns import Steps, step_bytes
 from allemande.simulation.networks import find_cluster
 from allemande.simulation.steps import step_times, steps_bound_s, steps_limit_s, steps_of
 from allemande.text_files import MIB, read_json
-from allemande.topology import Cluster, parse_cluster
+from allemande.topology import Cluster
 
 Mode = Literal["packet", "flow"]
 MODES: tuple[Mode, ...] = ("packet", "flow")
@@ -57,8 +57,7 @@ class Case:
     `pattern` is a text as --pattern takes it; `exchanges` then counts how often all steps are made.
     """
 
-    cluster: str  # a cluster file's text
-    cluster_name: str
+    cluster: Cluster
     algorithm: str = "sync-shuffle"
     size: int = 65536
     mode: Mode = "packet"
@@ -167,7 +166,7 @@ def _host_names(case: Case) -> list[str]:
     hosts = case.options.get("hosts")
     if hosts is not None:
         return list(hosts)
-    return [host.name for host in parse_cluster(case.cluster, case.cluster_name).hosts]
+    return [host.name for host in case.cluster.hosts]
 
 
 def _is_generated(matrix: Any) -> bool:
@@ -193,12 +192,11 @@ def _matrix_of(case: Case) -> Matrix | None:
     given = case.options.get("matrix")
     if given is None:
         return None
-    cluster = parse_cluster(case.cluster, case.cluster_name)
     hosts = case.options.get("hosts")
     on_host = _ranks_per_host(case)
-    ranks = on_host * (len(cluster.hosts) if hosts is None else len(hosts))
+    ranks = on_host * (len(case.cluster.hosts) if hosts is None else len(hosts))
     if isinstance(given, str):
-        groups = [leaf for leaf in leaf_groups(cluster, hosts) for _ in range(on_host)]
+        groups = [leaf for leaf in leaf_groups(case.cluster, hosts) for _ in range(on_host)]
         seed = int(case.options.get("seed", 1))
         return make_matrix(parse_matrix(given), ranks, case.size, seed, groups)
     matrix = np.asarray(given)
@@ -219,7 +217,7 @@ def _traffic(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> tuple[li
 
 def _add_bounds(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> None:
     """Where there are several paths, the limit is that of the flow over all of them."""
-    cluster = parse_cluster(case.cluster, case.cluster_name)
+    cluster = case.cluster
     if not raw["limit_s"]:
         raw["bound_s"] = 0.0
         return
@@ -232,9 +230,7 @@ def _add_bounds(case: Case, raw: dict[str, Any], matrix: Matrix | None) -> None:
 
 
 def _add_parts(case: Case, raw: dict[str, Any]) -> None:
-    raw["latency_s"] = parse_cluster(case.cluster, case.cluster_name).latency_seconds(
-        case.options.get("hosts")
-    )
+    raw["latency_s"] = case.cluster.latency_seconds(case.options.get("hosts"))
     for name in ("limit", "bound"):
         raw[f"fraction_of_{name}"] = raw[f"{name}_s"] / raw["time_s"] if raw["time_s"] else 0.0
 
@@ -258,7 +254,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
             options["size"] = mean_of(matrix)
     begin = time.process_time()
     if case.mode == "flow":
-        cluster = parse_cluster(case.cluster, case.cluster_name)
+        cluster = case.cluster
         raw: dict[str, Any] = _core.simulate_flows(cluster, options, watcher)
         limit_s = flow_limit(cluster, None, case.size).seconds
         hosts = len(cluster.hosts)
@@ -281,9 +277,8 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
     if steps:
         times = step_times(raw, steps)
         raw["time_s"] = sum(times.mean_s)
-        cluster = parse_cluster(case.cluster, case.cluster_name)
-        raw["limit_s"] = steps_limit_s(cluster, raw["host_order"], steps)
-        raw["bound_s"] = steps_bound_s(cluster, raw["host_order"], steps)
+        raw["limit_s"] = steps_limit_s(case.cluster, raw["host_order"], steps)
+        raw["bound_s"] = steps_bound_s(case.cluster, raw["host_order"], steps)
         timed = {"pattern": case.options["pattern"], "step_s": times.mean_s}
         if len(times.visits_s) > 1:
             timed["visits_s"] = times.visits_s
@@ -312,7 +307,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         ranks_per_host=_ranks_per_host(case),
         cpu_s=cpu_s,
         mode=case.mode,
-        cluster=case.cluster_name,
+        cluster=case.cluster.name,
         rank_time_s=list(raw["rank_time_s"]),
         ports=ports,
         warnings=list(raw.get("warnings", [])),
@@ -347,7 +342,7 @@ def make_case(
     routes = options.get("routes")
     if isinstance(routes, str):
         options |= {"routes": _read_routes(routes)}
-    return Case(found.to_toml(), found.name, algorithm, size, mode, options)
+    return Case(found, algorithm, size, mode, options)
 
 
 def simulate(

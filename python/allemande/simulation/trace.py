@@ -20,7 +20,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[
 )
 
 from allemande.simulation.case import Case, Result
-from allemande.topology import Cluster, parse_cluster
+from allemande.topology import Cluster
 
 # alm::sim::TraceRecord as it lies in memory; times in picoseconds.
 RECORD = np.dtype(
@@ -193,4 +193,4 @@ def _write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
 
 def write_result_trace(path: Path, case: Case, result: Result) -> int:
     """Writes the trace of a result whose case asked for one."""
-    return _write_trace(path, result.raw["trace"], parse_cluster(case.cluster, case.cluster_name))
+    return _write_trace(path, result.raw["trace"], case.cluster)

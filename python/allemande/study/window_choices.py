@@ -53,7 +53,7 @@ class _Network:
     """One exchange on it, with any window."""
 
     def __init__(self, cluster: Cluster, seed: int, size: int) -> None:
-        self.text = cluster.to_toml()
+        self.cluster = cluster
         self.tuning = tune(cluster)
         self.size = size
         self.packets = math.ceil(size / payload_bytes(cluster)) * (len(cluster.hosts) - 1)
@@ -73,7 +73,9 @@ class _Network:
         times = []
         for seed in seeds:
             try:
-                times.append(_core.simulate(self.text, {**options, "seed": seed}, None)["time_s"])
+                times.append(
+                    _core.simulate(self.cluster, {**options, "seed": seed}, None)["time_s"]
+                )
             except AllemandeError:
                 return math.inf
         return fmean(times)

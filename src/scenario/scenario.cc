@@ -1,0 +1,72 @@
+#include "scenario/scenario.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "messages/turns.h"
+#include "paths/policy.h"
+#include "scenario/network.h"
+#include "scenario/traffic.h"
+
+namespace alm::scenario {
+namespace {
+
+base::Status set_protocol(Scenario& out) {
+  const Options& asked = out.asked;
+  transport::Config& config = out.config;
+  config.reliability = asked.reliability;
+  config.send_rule = asked.send_rule;
+  config.yields = asked.congestion_control == "aimd";
+  config.piggyback_acks = asked.piggyback_acks;
+  config.timer_jitter = sim::to_nanos(asked.timer_jitter_us);
+  config.retransmit_budget_packets = asked.retransmit_budget_packets;
+  config.peer_timeout = sim::to_nanos(asked.peer_timeout_s);
+  config.paths = asked.paths;
+  config.path_rule = asked.path_policy;
+  config.path_batch = asked.path_batch;
+  if (const auto checked = paths::check_paths(asked.paths, asked.path_batch); !checked) {
+    return base::bad_input("options: " + checked.error().message);
+  }
+  if (asked.paths > 1 && asked.reliability == transport::Reliability::kGoBackN) {
+    return base::bad_input(
+        "options: `paths` above 1 need reliability `selective-repeat`, as packets overtake");
+  }
+  constexpr std::uint32_t kDatagramLeast = 128;
+  const std::uint32_t datagram = asked.datagram_bytes;
+  if (datagram != 0 && datagram < kDatagramLeast) {
+    return base::bad_input(fmt::format("options: `datagram_bytes` is {}; expected {} to {}",
+                                       datagram, kDatagramLeast, kDatagramMax));
+  }
+  return {};
+}
+
+// As the library sends them where the network loses nothing; a library that posts everything at
+// once posts whole blocks.
+void set_messages(Scenario& out) {
+  const Options& asked = out.asked;
+  const bool direct = asked.algorithm.algorithm == plan::Algorithm::kDirect;
+  if (asked.transport == "messages") {
+    out.messages = harness::MessageFlow{
+        .outstanding = asked.outstanding.value_or(direct ? 0 : messages::MessageTurns::kFew),
+        .chunk_bytes = asked.chunk_bytes.value_or(direct ? 0 : messages::MessageTurns::kChunkBytes),
+        .by_turns = asked.by_turns};
+  } else if (asked.transport == "stripes") {
+    out.striped = harness::StripedFlow{
+        .post = asked.post_ns, .handle = asked.completion_ns, .alpha = asked.stripe_alpha};
+  }
+}
+
+}  // namespace
+
+base::Result<Scenario> make_scenario(const topology::Cluster& cluster, Options asked) {
+  Scenario out;
+  out.asked = std::move(asked);
+  if (auto set = set_protocol(out); !set) return set.error();
+  set_messages(out);
+  if (auto set = set_traffic(cluster, out); !set) return set.error();
+  if (auto set = set_network(cluster, out); !set) return set.error();
+  return out;
+}
+
+}  // namespace alm::scenario
