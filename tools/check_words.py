@@ -68,7 +68,15 @@ WORDS = (
     Word(
         "way",
         r"(?<!One)(?<!Both)(?<!Each)(?<!Under)Ways?(?![a-z])|\w(?<!both)_ways\b",
-        ("src/tuning/", *EXCHANGING, "src/model/", "src/bindings/model.cc", "python/", "tests/"),
+        (
+            "src/tuning/",
+            "src/tally/",
+            *EXCHANGING,
+            "src/model/",
+            "src/bindings/model.cc",
+            "python/",
+            "tests/",
+        ),
     ),
     # The option `steps` is free. Patterns have stages in C++ alone.
     Word(

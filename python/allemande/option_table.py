@@ -318,4 +318,12 @@ OPTIONS: tuple[Option, ...] = (
         shared=False,
         help="File for the counters (JSON), summed over all ranks and written in MPI_Finalize. With `%r` in the name, which stands for the rank, each rank writes its own.",
     ),
+    Option(
+        key="summary",
+        kind="path",
+        default="",
+        valid="",
+        shared=False,
+        help="A summary of the exchanges for people: by function, size and way the calls, their time, its median and tails, the part of the bound, and what was not accelerated and why. `1` writes it to standard error when the program ends; anything else names a file, which is also written anew every 10 s. Rank 0 tells of its own calls; with `%r` in the name each rank does.",
+    ),
 )

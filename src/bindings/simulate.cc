@@ -71,6 +71,18 @@ void add_shares(nb::dict& out, const scenario::Shares& shares) {
   out["background"] = flows;
 }
 
+nb::dict dict_of(const harness::TcpResult& tcp) {
+  nb::dict out;
+  out["timeouts"] = tcp.timeouts;
+  out["probes"] = tcp.probes;
+  out["waits"] = tcp.waits;
+  out["window_cuts"] = tcp.cuts;
+  out["marked"] = tcp.marked;
+  out["exchange_waits"] = tcp.exchange_waits;
+  out["waiting_receivers"] = tcp.waiting_receivers;
+  return out;
+}
+
 nb::dict dict_of(const Outcome& outcome) {
   const harness::SimResult& total = outcome.total;
   const transport::Counters& counters = total.counters;
@@ -114,6 +126,7 @@ nb::dict dict_of(const Outcome& outcome) {
     for (const auto& [level, ratio] : outcome.crossings) crossings[level.c_str()] = ratio;
     out["crossings"] = crossings;
   }
+  if (!total.tcp.exchange_waits.empty()) out["tcp"] = dict_of(total.tcp);
   if (outcome.shares) add_shares(out, *outcome.shares);
   return out;
 }

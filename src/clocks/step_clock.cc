@@ -19,7 +19,7 @@ bool StepClock::allows(base::Nanos now, std::uint64_t step, const UnderWay& unde
                        base::Nanos* wait_until) {
   if (step < arrival_clock_) return true;
   const base::Nanos at = time_of(step) - lead(under_way.window);
-  if (now < at) {
+  if (now < at && !hurries_) {
     *wait_until = std::min(*wait_until, at);
     return false;
   }

@@ -29,6 +29,8 @@ class StepClock {
   StepClock(base::Nanos packet_time, base::Nanos round_trip, std::optional<std::uint32_t> burst)
       : packet_time_(packet_time), round_trip_(round_trip), burst_(burst) {}
 
+  // Later exchanges wait for no step's time.
+  void hurry(bool hurries) { hurries_ = hurries; }
   // An exchange begins, in which this rank sends so many packets. `rounds` must outlive it.
   void begin(base::Nanos now, const base::Rounds& rounds, std::uint64_t packets);
   void end() { trains_ = arrivals_ = {}; }
@@ -121,6 +123,7 @@ class StepClock {
   std::uint64_t steps_ = 0, packets_ = 0;
   base::Nanos packet_time_, round_trip_;
   std::optional<std::uint32_t> burst_;
+  bool hurries_ = false;
 };
 
 }  // namespace alm::clocks

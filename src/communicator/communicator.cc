@@ -23,6 +23,12 @@ base::Error error_of(const std::exception& thrown) {
   return base::io_error(thrown.what());
 }
 
+std::uint64_t mean_bytes(const courier::BlockCall& call) {
+  std::uint64_t bytes = 0;
+  for (const job::TypedBuffer& block : call.send) bytes += block.bytes();
+  return call.send.empty() ? 0 : bytes / call.send.size();
+}
+
 }  // namespace
 
 Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks,
@@ -33,6 +39,7 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       courier_(job, comm, members_, ways_),
       report_(job, members_, ways_, courier_),
       trials_(job, comm, members_, ways_, report_),
+      taken_(job, members_, ways_),
       failure_(job, comm, members_, courier_),
       queue_(job.mpi, comm, dead_) {
   members_.ranks = ranks;
@@ -88,7 +95,9 @@ std::optional<int> Communicator::alltoall(const courier::AlltoallCall& call) {
 
 int Communicator::exchange(const courier::AlltoallCall& call) {
   if (trials_.on()) return exchange_on_trial(call);
-  return stage_and_carry(call, ways_.model_way(call.bytes()));
+  const tuning::Way way = ways_.model_way(call.bytes());
+  taken_.note(call.taken, way, true, call.bytes());
+  return stage_and_carry(call, way);
 }
 
 int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
@@ -97,6 +106,7 @@ int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
     tried.trial.rule_out(tried.trial.way());
   }
   const tuning::Way way = tried.way();
+  taken_.note(call.taken, way, tried.trial.decided(), call.bytes());
   if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
   const base::Nanos begin = io::monotonic_now();
   const int code = way == tuning::kNativeWay ? by_library(call.native) : stage_and_carry(call, way);
@@ -163,6 +173,7 @@ std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call)
 
 int Communicator::exchange_blocks(const courier::BlockCall& call) {
   if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
+  taken_.note(call.taken, ways_.blocks_way(), true);
   return stage_and_carry(call, ways_.blocks_way(), false);
 }
 
@@ -173,6 +184,7 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
   const tuning::Way way = tried.way();
+  taken_.note(call.taken, way, tried.trial.decided());
   int code = job::kMpiSuccess;
   if (way == tuning::kNativeWay) {
     code = by_library(call.native);
@@ -221,11 +233,13 @@ int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
   }
-  const auto carried = [this, queued, way] {
+  const base::Nanos begin = io::monotonic_now();
+  const auto carried = [this, queued, way, begin] {
     report_.announce(queued->call.bytes());
     courier_.uses(queued);
     job::Outcome outcome = carry(queued->call, queued->staging, way);
     courier_.uses(nullptr);
+    taken_.note_end(queued->call.name, way, queued->call.bytes(), begin);
     return outcome;
   };
   return enqueue(call.name, carried, request);
@@ -245,11 +259,13 @@ int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& requ
     return withdraw(call.name, ready.error());
   }
   queued->detach();
-  const auto carried = [this, queued] {
+  const base::Nanos begin = io::monotonic_now();
+  const auto carried = [this, queued, begin] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
     job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), false);
     courier_.uses(nullptr);
+    taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes(queued->call), begin);
     return outcome;
   };
   return enqueue(call.name, carried, request);

@@ -15,6 +15,7 @@
 #include "communicator/block_load.h"
 #include "communicator/nonblocking_queue.h"
 #include "communicator/report.h"
+#include "communicator/taken_ways.h"
 #include "communicator/trials.h"
 #include "courier/block_staging.h"
 #include "courier/calls.h"
@@ -121,6 +122,7 @@ class Communicator {
   Report report_;
   Trials trials_;
   BlockLoad load_;
+  TakenWays taken_;
   std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
   std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();
   courier::Failure failure_;

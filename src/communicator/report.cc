@@ -2,8 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace alm::communicator {
 namespace {
+
+// "h0 -> leaf0 of 10 Mbit/s in line 17"
+std::string link_text(const topology::Cluster& cluster, const topology::LevelLimit& limit) {
+  std::string text = fmt::format("{} of {} Mbit/s", limit.busiest, limit.rate_mbit_s);
+  for (const topology::Link& link : cluster.links) {
+    const std::string& from = cluster.node_name(link.from);
+    const std::string& to = cluster.node_name(link.to);
+    if (limit.busiest != from + " -> " + to && limit.busiest != to + " -> " + from) continue;
+    return link.line > 0 ? fmt::format("{} in line {}", text, link.line) : text;
+  }
+  return text;
+}
 
 double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
 
@@ -64,6 +78,23 @@ void Report::tell(Tried& tried) const {
                                                milliseconds(trial.time(way)), trial.sightings(way));
   }
   job_.log.info(text + ")");
+}
+
+void Report::refutes_limit(const Tried& tried) const {
+  if (members_.self != 0 || !job_.cluster || !members_.placement.equal()) return;
+  std::string what = "its links";
+  if (!tried.any_size) {
+    const auto levels =
+        topology::alltoall_limits(*job_.cluster, members_.hosts, members_.host_block(tried.bytes));
+    const auto most =
+        std::max_element(levels.begin(), levels.end(),
+                         [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    if (most != levels.end()) what = link_text(*job_.cluster, *most);
+  }
+  job_.warn_of_rates(fmt::format(
+      "{}{} took less than {} can carry in that time by the cluster file {}: a rate there is too "
+      "low. Nothing is held to it; correct the file.",
+      subject_text(tried), "a call", what, job_.options.cluster));
 }
 
 std::string Report::class_text(std::uint64_t bytes) const {

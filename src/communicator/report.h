@@ -17,7 +17,7 @@ namespace alm::communicator {
 
 class Report {
  public:
-  Report(const job::Job& job, const meeting::Members& members, const ways::Repertoire& ways,
+  Report(job::Job& job, const meeting::Members& members, const ways::Repertoire& ways,
          const courier::Courier& courier)
       : job_(job), members_(members), ways_(ways), courier_(courier) {}
 
@@ -31,6 +31,8 @@ class Report {
   void adopted(const Tried& tried, tuning::Way way, const std::string& why) const;
   // Logs new decisions and reopened trials. Called after the ranks have agreed on times.
   void tell(Tried& tried) const;
+  // Warns that calls take less than the links of the cluster file allow, and names the link.
+  void refutes_limit(const Tried& tried) const;
 
  private:
   bool shows() const;
@@ -38,7 +40,7 @@ class Report {
   std::string subject_text(const Tried& tried) const;
   std::string way_text(tuning::Way way) const;  // with the settings
 
-  const job::Job& job_;
+  job::Job& job_;
   const meeting::Members& members_;
   const ways::Repertoire& ways_;
   const courier::Courier& courier_;

@@ -45,6 +45,7 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   made.trial =
       tuning::Trial(transports_of(made.ways), least_time(bytes, topology::Packing::kShared),
                     job_.options.time_scale);
+  if (!members_.sites.empty()) made.trial.keep_to_rates();
   const base::Nanos uncombined = least_time(bytes, topology::Packing::kPerMessage);
   for (std::size_t i = 0; i < made.ways.size(); ++i) {
     const tuning::Way way = made.ways[i];
@@ -71,6 +72,7 @@ Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
   made.any_size = true;
   made.ways = ways_.candidates_for_blocks(load);
   made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
+  made.trial.keep_to_rates();
   adopt(made);
   return tried_blocks_.emplace(sizes, std::move(made)).first->second;
 }
@@ -106,6 +108,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   if ((goes_on || (decided && trial.due())) && job_.rank == 0) tried.kept = latest(tried);
   if (!trial.due()) return {};
   if (auto agreed = agree(trial); !agreed) return agreed;
+  if (trial.refutes_limit()) report_.refutes_limit(tried);
   if (!decided || !trial.decided()) report_.tell(tried);
   return {};
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "job/ops.h"
+#include "tally/tally.h"
 
 namespace alm::courier {
 
@@ -16,7 +17,8 @@ struct AlltoallCall {
   bool in_place = false;
   job::TypedBuffer send;  // not used when in place
   job::TypedBuffer recv;
-  std::function<int()> native;  // the same call, by the MPI library; its error code
+  std::function<int()> native;    // the same call, by the MPI library; its error code
+  tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
 
   // Per pair of ranks; MPI makes this equal on all of them.
   std::uint64_t bytes() const { return in_place ? recv.bytes() : send.bytes(); }
@@ -30,7 +32,8 @@ struct BlockCall {
   bool in_place = false;
   std::span<const job::TypedBuffer> send;  // as `recv` when in place
   std::span<const job::TypedBuffer> recv;
-  std::function<int()> native;  // the same call, by the MPI library; its error code
+  std::function<int()> native;    // the same call, by the MPI library; its error code
+  tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
 };
 
 }  // namespace alm::courier

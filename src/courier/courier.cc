@@ -15,6 +15,7 @@ namespace alm::courier {
 namespace {
 
 constexpr std::uint32_t kUsualMtuBytes = 1500;
+constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
   transport::Exchange exchange;
@@ -44,6 +45,7 @@ void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
       driver, std::move(peers), plan_with_paths(), std::move(plans), sets, std::move(shared),
       carrier::UdpGroup::Hooks{[this] {
                                  job_.bootstrap.progress();
+                                 learn_of_deaths();
                                  end_with_host();
                                },
                                {[this](const std::string& text) { job_.log.warning(text); },
@@ -89,6 +91,18 @@ plan::Plan Courier::plan_with_paths() const {
 
 bool Courier::assigns_routes() const {
   return meeting::assigns_paths(job_.options, members_.routes);
+}
+
+// The library may know long before silence tells.
+void Courier::learn_of_deaths() {
+  if (job_.mpi == nullptr) return;
+  const base::Nanos now = io::monotonic_now();
+  if (now < next_look_) return;
+  next_look_ = now + kLookInterval;
+  const auto rank = job_.mpi->lost_rank(comm_);
+  if (!rank) return;
+  const std::string text = members_.name_of(*rank) + " is lost: the MPI library knows it has died";
+  udp_group_->give_up(text, *rank);
 }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.
@@ -336,6 +350,7 @@ base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
 // What the group has done since it was last asked.
 transport::Counters Courier::count() {
   if (!udp_group_) return {};
+  job_.check_rate();
   const auto now = udp_group_->counters();
   auto more = now;
   more.data_sent -= counted_.data_sent;

@@ -102,6 +102,7 @@ class Courier {
   plan::Plan plan_with_paths() const;
   bool assigns_routes() const;
   void make_steps();
+  void learn_of_deaths();
   void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);
   messages::MessageFlow message_flow() const;
@@ -124,6 +125,7 @@ class Courier {
   std::unique_ptr<carrier::NodeExchange> host_;         // null where every host has one rank
   std::unique_ptr<carrier::MessageGroup> messages_;
   std::shared_ptr<const void> memory_;  // of the running exchange
+  base::Nanos next_look_ = 0;           // at what the library knows of deaths
   transport::Counters counted_;         // the part that is already in the statistics
   std::uint64_t calls_ = 0;             // begun so far; equal on all ranks
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call

@@ -33,14 +33,27 @@ base::Status check_lossless(const topology::Cluster& cluster, std::string_view w
 
 base::Status MessageProgram::set_up(const SimRequest& request, std::string_view what) {
   if (auto checked = check_lossless(*request.cluster, what); !checked) return checked.error();
+  if (auto made = set_up_ranks(request, what); !made) return made.error();
+  packet_bytes_ = request.config(0).datagram_bytes - wire::kHeaderBytes;
+  overhead_bytes_ = wire::kHeaderBytes + request.overhead_bytes;
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    auto plan = request.plan(rank);
+    if (!plan) return plan.error();
+    if (plan.value().phases.size() != 1 || !plan.value().phases.front().direct()) {
+      return base::bad_input(fmt::format("over {} only plans of one phase are simulated", what));
+    }
+    plans_.push_back(std::move(plan).value());
+  }
+  return {};
+}
+
+base::Status MessageProgram::set_up_ranks(const SimRequest& request, std::string_view what) {
   const auto count = static_cast<std::uint32_t>(request.hosts.size());
   bytes_ = request.bytes;
   bytes_of_ = request.bytes_of;
   bytes_in_ = request.bytes_in;
   stages_ = request.stages;
   together_ = request.together;
-  packet_bytes_ = request.config(0).datagram_bytes - wire::kHeaderBytes;
-  overhead_bytes_ = wire::kHeaderBytes + request.overhead_bytes;
   rule_ = request.network.rule;
   exchanges_ = request.exchanges;
   jitter_ = request.jitter;
@@ -54,12 +67,6 @@ base::Status MessageProgram::set_up(const SimRequest& request, std::string_view 
     }
     rank_on_[host] = rank;
     host_of_.push_back(host);
-    auto plan = request.plan(rank);
-    if (!plan) return plan.error();
-    if (plan.value().phases.size() != 1 || !plan.value().phases.front().direct()) {
-      return base::bad_input(fmt::format("over {} only plans of one phase are simulated", what));
-    }
-    plans_.push_back(std::move(plan).value());
     visits_.push_back({.starts_at = late()});
   }
   return {};

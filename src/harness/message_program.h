@@ -1,6 +1,6 @@
-// The base of programs that send messages (messages.h, striped_ranks.h): a rank on each host, one
-// phase of rounds, the blocks of each exchange, and when ranks enter and end exchanges. Nothing is
-// sent twice, so all switches must use back-pressure.
+// The base of programs that send messages (messages.h, striped_ranks.h, tcp_ranks.h): a rank on
+// each host, the blocks of each exchange, and when ranks enter and end exchanges. Where nothing is
+// sent twice, all switches must use back-pressure, and the plan is one phase of rounds.
 #pragma once
 
 #include <string_view>
@@ -24,6 +24,8 @@ class MessageProgram : public Program {
   // `what` names the messages in errors: "over stripes ...". Errors are kBadInput: switches that
   // drop, two ranks on a host, plans of several phases.
   base::Status set_up(const SimRequest& request, std::string_view what);
+  // The same on any switches and without plans, for programs that send again what is lost.
+  base::Status set_up_ranks(const SimRequest& request, std::string_view what);
   const base::Rounds& rounds(std::uint32_t rank) const {
     return plans_[rank].phases.front().rounds;
   }
@@ -49,6 +51,8 @@ class MessageProgram : public Program {
   void address(sim::Packet& packet, std::uint32_t from, std::uint32_t to, std::uint32_t number,
                std::uint32_t payload) const;
   routing::Rule rule() const { return rule_; }
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(visits_.size()); }
+  std::uint32_t exchanges() const { return exchanges_; }
 
   std::uint64_t messages_expected_ = 0, messages_came_ = 0;  // for progress()
 

@@ -11,6 +11,7 @@
 #include "harness/neighbours.h"
 #include "harness/ranks.h"
 #include "harness/striped_ranks.h"
+#include "harness/tcp_ranks.h"
 
 namespace alm::harness {
 namespace {
@@ -36,7 +37,8 @@ base::Status check(const SimRequest& request) {
     }
   }
   if (request.exchanges == 0) return base::bad_input("0 exchanges; expected one or more");
-  const std::size_t need = memory_estimate(*request.cluster, ranks);
+  const std::size_t need =
+      request.tcp ? TcpRanks::memory_estimate(ranks) : memory_estimate(*request.cluster, ranks);
   if (need > request.memory_max) {
     constexpr double kMib = 1 << 20;
     return base::bad_input(fmt::format(
@@ -146,10 +148,12 @@ base::Result<SharedResult> simulate_shared(const std::vector<SimRequest>& asked,
     if (request.together && (jobs.size() > 1 || !flows.empty())) {
       return base::bad_input("steps are simulated alone: without other jobs and background");
     }
-    if ((request.messages || request.striped) && (jobs.size() > 1 || !flows.empty())) {
+    const bool messages = request.messages || request.striped || request.tcp;
+    if (messages && (jobs.size() > 1 || !flows.empty())) {
       return base::bad_input("messages are simulated alone: without other jobs and background");
     }
-    auto made = request.striped    ? StripedRanks::make(request)
+    auto made = request.tcp        ? TcpRanks::make(request)
+                : request.striped  ? StripedRanks::make(request)
                 : request.messages ? MessageRanks::make(request)
                                    : Ranks::make(request, jobs.size() > 1);
     if (!made) return made.error();

@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "sim/options.h"
 #include "sim/simulator.h"
+#include "tcp/config.h"
 #include "topology/cluster.h"
 #include "transport/engine.h"
 
@@ -41,6 +42,14 @@ struct StripedFlow {
   double alpha = paths::kAlpha;  // of Eq 3, 0 to 1
 };
 
+// An algorithm of an MPI library over TCP (harness/tcp_ranks.h).
+struct TcpFlow {
+  std::string algorithm;            // as model::StockSchedule has it
+  tcp::Config config;               // segment_bytes 0: what the MTU holds
+  std::uint32_t turn_segments = 4;  // one connection sends so many, then it is another's turn
+  std::uint64_t send_buffer_bytes = 256 << 10;  // a send is over when all but so much has come
+};
+
 struct SimRequest {
   const topology::Cluster* cluster = nullptr;
   std::vector<base::HostId> hosts;  // of each rank; empty: every host has one
@@ -61,6 +70,7 @@ struct SimRequest {
       configure_phase;
   std::optional<MessageFlow> messages;
   std::optional<StripedFlow> striped;  // instead of the protocol and of `messages`
+  std::optional<TcpFlow> tcp;          // instead of all of these, and of the plan
   std::uint32_t overhead_bytes = 42;   // of headers around a datagram on the link
   sim::Options network;
   StartJitter jitter;
@@ -71,6 +81,18 @@ struct SimRequest {
   std::size_t memory_max = std::size_t{16} << 30;
 };
 
+struct TcpResult {
+  std::uint64_t timeouts = 0;  // of RFC 6298
+  std::uint64_t probes = 0;    // of tails that may be lost (RFC 8985)
+  std::uint64_t cuts = 0;      // of windows
+  std::uint64_t marked = 0;    // data segments that came with a mark of a switch
+  // Time-outs, and probes that waited as long, because one segment was under way.
+  std::uint64_t waits = 0;
+  std::vector<std::uint32_t> exchange_waits;  // by exchange
+  // [exchange] receivers to which some connection waited so.
+  std::vector<std::uint32_t> waiting_receivers;
+};
+
 struct SimResult {
   std::vector<sim::Picos> exchange_time;  // from the end of the one before to the last rank's end
   std::vector<sim::Picos> rank_end;       // when each rank ended the last exchange
@@ -78,8 +100,9 @@ struct SimResult {
   std::uint64_t dropped = 0;
   std::uint64_t packet_hops = 0;
   std::uint64_t events = 0;
-  std::uint64_t out_of_order = 0;     // stripes: notices that waited for earlier ones
-  transport::Counters counters;       // sum over ranks
+  std::uint64_t out_of_order = 0;  // stripes: notices that waited for earlier ones
+  transport::Counters counters;    // sum over ranks
+  TcpResult tcp;
   std::vector<sim::PortStats> ports;  // 2 per link: up, down
   std::uint32_t bottleneck = 0;       // the port that was busy longest
   std::size_t memory_bytes = 0;

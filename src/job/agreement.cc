@@ -101,6 +101,8 @@ Agreement agree(std::span<const JobRecord> records) {
         "forwards them).";
     return agreement;
   }
+  agreement.stats = std::any_of(records.begin(), records.end(),
+                                [](const JobRecord& record) { return record.wants_stats != 0; });
   const bool alone = std::all_of(records.begin(), records.end(), [&](const JobRecord& record) {
     return on_one_host(record, records.front());
   });
@@ -119,8 +121,6 @@ Agreement agree(std::span<const JobRecord> records) {
   agreement.device_memory =
       std::any_of(records.begin(), records.end(),
                   [](const JobRecord& record) { return record.device_memory != 0; });
-  agreement.stats = std::any_of(records.begin(), records.end(),
-                                [](const JobRecord& record) { return record.wants_stats != 0; });
   return agreement;
 }
 

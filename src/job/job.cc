@@ -53,6 +53,30 @@ void Job::warn_once(const std::string& text) {
   if (said_.insert(text).second) log.warning(text);
 }
 
+void Job::warn_of_rates(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(warned_of_rates_, true)) return;
+  log.warning(text);
+}
+
+void Job::check_rate() {
+  if (rank != 0 || !cluster || !driver_) return;
+  const io::RateClaim claim = driver_->rate();
+  if (claim.verdict() != io::RateClaim::Verdict::kTooLow) return;
+  const auto id = find_host(*cluster, host);
+  if (!id) return;
+  std::uint32_t line = 0;
+  for (const topology::Link& link : cluster->links) {
+    if (link.from.value == id->value || link.to.value == id->value) line = link.line;
+  }
+  warn_of_rates(fmt::format(
+      "{}:{}: the rate of {} is too low: {}. Nothing is held to it; correct the file.",
+      options.cluster, line, host,
+      claim.received_mbit_s() > 0
+          ? fmt::format("{:.3g} Mbit/s have come in an exchange", claim.received_mbit_s())
+          : "its interface is faster"));
+}
+
 // The option, then the cluster file, then the interface whose subnet all hosts share, then the
 // route.
 base::Result<Job::LocalAddress> Job::local_address() const {

@@ -16,6 +16,8 @@
 #include "job/stats.h"
 #include "model/profile.h"
 #include "node/liveness.h"
+#include "tally/summary_output.h"
+#include "tally/tally.h"
 #include "topology/cluster.h"
 #include "transport/io/driver.h"
 #include "tuning/decisions.h"
@@ -40,6 +42,8 @@ struct Job {
   Agreement agreement;
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]
   Stats stats;
+  tally::Tally tally;  // begun where the options ask for statistics or a summary
+  tally::SummaryOutput summary{tally};
   tuning::JobShape shape;
   node::LivenessFiles liveness;           // of ranks that share a host with this one
   std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks
@@ -59,6 +63,10 @@ struct Job {
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);
+  // Warns that rates in the cluster file are wrong. The first warning is enough.
+  void warn_of_rates(const std::string& text);
+  // The same, as soon as this host has received more than its links can carry by the file.
+  void check_rate();
 
   const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }
   const model::Profile* profile_or_null() const { return profile ? &*profile : nullptr; }
@@ -76,6 +84,7 @@ struct Job {
   std::unique_ptr<io::Driver> driver_;
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
+  bool warned_of_rates_ = false;
   std::vector<tuning::Decision> recorded_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -59,6 +60,10 @@ class MpiOps : public Bootstrap {
   // the pointer; it is called from inside MPI and may not call MPI.
   [[nodiscard]] virtual int set_state(CommHandle comm, void* state) = 0;
   virtual void* state(CommHandle comm) = 0;
+
+  // A rank of `comm` that the library knows to have died; nothing where it knows of none. Any
+  // thread, like progress().
+  virtual std::optional<std::uint32_t> lost_rank(CommHandle) { return std::nullopt; }
 
   // Makes `buffer` describe its elements by a type that outlives the user's. True: by a new type,
   // to be released.

@@ -48,6 +48,7 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
     endpoint.burst_packets = tuning->burst_packets;
     if (options.pacing != "off") {
       endpoint.pace_mbit_s = tuning->host_rate_mbit_s * links;
+      endpoint.pace_when_seen = true;
     }
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;

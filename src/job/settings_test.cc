@@ -43,6 +43,7 @@ TEST(Settings, SocketsAreSpreadOverTheLinksOfAHost) {
   plan::Tuning tuning;
   tuning.host_rate_mbit_s = 100;
   EXPECT_EQ(endpoint_options(options, &tuning, 2).pace_mbit_s, 200);
+  EXPECT_TRUE(endpoint_options(options, &tuning, 2).pace_when_seen);
 }
 
 TEST(Settings, EveryTimeOfTheNetworkGrowsWithTheTimeScale) {

@@ -47,7 +47,61 @@ std::string sizes_json(const StatsRecord& stats) {
   return text;
 }
 
+// Texts of ways are ours, but may hold names that somebody else has given.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') out += '\\';
+    out += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
+  }
+  return out + "\"";
+}
+
+std::string calls_json(const StatsRecord& stats) {
+  std::string text;
+  for (const auto& line : stats.calls) {
+    if (line.calls == 0) continue;
+    tally::Line sizes;
+    sizes.width = line.width;
+    text += fmt::format(
+        "{}\n    {{\"function\": \"{}\", \"bytes_least\": {}, \"bytes_most\": {}, \"way\": {}, "
+        "\"calls\": {}, \"seconds\": {:.9f}}}",
+        text.empty() ? "" : ",", tally::name_of(line.function), sizes.least_bytes(),
+        sizes.most_bytes(), quoted(line.way.data()), line.calls,
+        static_cast<double>(line.time) / static_cast<double>(base::kSecond));
+  }
+  return text;
+}
+
 }  // namespace
+
+void StatsRecord::add_calls(const Calls& more) {
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const Calls& line) {
+    return line.calls == 0 ||
+           (line.function == more.function && line.width == more.width && line.way == more.way);
+  });
+  Calls& line = found == calls.end() ? calls.back() : *found;
+  if (line.calls == 0) {
+    line = more;
+    return;
+  }
+  line.calls += more.calls;
+  line.time += more.time;
+}
+
+void add_tally(StatsRecord& record, const tally::Tally& tally) {
+  for (std::size_t i = 0; i < tally.size(); ++i) {
+    const tally::Line& line = tally.line(i);
+    StatsRecord::Calls calls;
+    calls.function = line.function;
+    calls.width = line.width;
+    const std::string& way = tally.text_of(line.way);
+    std::copy_n(way.begin(), std::min(way.size(), calls.way.size() - 1), calls.way.begin());
+    calls.calls = line.calls;
+    calls.time = line.time;
+    record.add_calls(calls);
+  }
+}
 
 StatsRecord::Size& StatsRecord::size(std::uint64_t bytes) {
   const auto found = std::find_if(sizes.begin(), sizes.end(), [&](const Size& line) {
@@ -75,6 +129,9 @@ void add(StatsRecord& total, const StatsRecord& more) {
     sum.exchanges += line.exchanges;
     sum.packets += line.packets;
     sum.retransmitted += line.retransmitted;
+  }
+  for (const auto& line : more.calls) {
+    if (line.calls > 0) total.add_calls(line);
   }
 }
 
@@ -118,7 +175,8 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   line("gso_fallbacks", endpoint.gso_fallbacks);
   line("path_silences", channel.path_silences);
   text += fmt::format(",\n  \"path_loads\": [{}]", paths_json(channel));
-  return text + ",\n  \"sizes\": [" + sizes_json(stats) + "]\n}\n";
+  return text + ",\n  \"sizes\": [" + sizes_json(stats) + "],\n  \"calls\": [" + calls_json(stats) +
+         "]\n}\n";
 }
 
 base::Status write_file(const std::string& path, const std::string& text) {

@@ -7,12 +7,15 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
+#include "tally/tally.h"
 #include "transport/channel.h"
 #include "transport/io/endpoint.h"
 
 namespace alm::job {
 
 constexpr std::size_t kSizesCounted = 32;
+constexpr std::size_t kCallLines = 64;
 
 // Trivially copyable: rank 0 may gather and add them all up.
 struct StatsRecord {
@@ -32,8 +35,20 @@ struct StatsRecord {
   };
   std::array<Size, kSizesCounted> sizes{};
 
+  // What the tally holds of this process, without the distribution of times.
+  struct Calls {
+    tally::Function function = tally::Function::kAlltoall;
+    std::uint8_t width = 0;      // as in tally::Line
+    std::array<char, 46> way{};  // may be cut off
+    std::uint64_t calls = 0;     // 0: not used
+    base::Nanos time = 0;
+  };
+  std::array<Calls, kCallLines> calls{};
+
   // The entry of a message size; when the table is full, further sizes share the last one.
   Size& size(std::uint64_t bytes);
+  // Adds to the entry of this function, size class and way; the last one takes what is too much.
+  void add_calls(const Calls& more);
 };
 
 // Thread-safe: several threads may exchange on different communicators.
@@ -54,6 +69,7 @@ class Stats {
   StatsRecord record_;
 };
 
+void add_tally(StatsRecord& record, const tally::Tally& tally);
 void add(StatsRecord& total, const StatsRecord& more);
 std::string to_json(const StatsRecord& stats, std::uint32_t ranks);
 base::Status write_file(const std::string& path, const std::string& text);

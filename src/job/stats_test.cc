@@ -45,6 +45,36 @@ TEST(Stats, JsonNamesWhatTheBenchReads) {
   EXPECT_THAT(text, HasSubstr("{\"bytes\": 1000, \"exchanges\": 2,"));
 }
 
+TEST(Stats, CallsAreAddedByFunctionSizeAndWay) {
+  tally::Tally tally;
+  tally.begin(0);
+  const auto way = tally.way("a \"quoted\" way, longer than there is room for in the counters");
+  tally.note(tally::Function::kAlltoall, 600, {way, 0}, base::kSecond);
+  tally.note(tally::Function::kAlltoallv, 600, {}, base::kSecond);
+  StatsRecord one, two;
+  add_tally(one, tally);
+  add_tally(two, tally);
+  add(one, two);
+  const std::string text = to_json(one, 2);
+  EXPECT_THAT(text, HasSubstr("{\"function\": \"MPI_Alltoall\", \"bytes_least\": 512, "
+                              "\"bytes_most\": 1023, \"way\": \"a \\\"quoted\\\" way, longer"));
+  EXPECT_THAT(text, HasSubstr("\"calls\": 2, \"seconds\": 2.000000000}"));
+  EXPECT_THAT(text, HasSubstr("\"function\": \"MPI_Alltoallv\""));
+}
+
+TEST(Stats, MoreCallsThanLinesShareTheLast) {
+  StatsRecord stats;
+  for (int i = 0; i < 2 * static_cast<int>(kCallLines); ++i) {
+    StatsRecord::Calls calls;
+    calls.width = static_cast<std::uint8_t>(i);
+    calls.calls = 1;
+    stats.add_calls(calls);
+  }
+  std::uint64_t total = 0;
+  for (const auto& line : stats.calls) total += line.calls;
+  EXPECT_EQ(total, 2 * kCallLines);
+}
+
 TEST(Stats, ThePathMayNameTheRank) {
   EXPECT_EQ(path_for_rank("/tmp/s-%r.json", 7), "/tmp/s-7.json");
   EXPECT_EQ(path_for_rank("/tmp/s.json", 7), "/tmp/s.json");

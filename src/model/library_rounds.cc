@@ -1,18 +1,17 @@
 #include "model/library_rounds.h"
 
-#include <bit>
+#include "model/stock_schedule.h"
 
 namespace alm::model {
 
 std::vector<Round> library_rounds(std::string_view candidate, std::uint32_t ranks) {
-  const bool mpich = candidate == "mpich:pairwise";
-  if (!mpich && candidate != "openmpi:pairwise") return {};
-  const bool pairs = mpich && std::has_single_bit(ranks);
+  if (candidate != "mpich:pairwise" && candidate != "openmpi:pairwise") return {};
+  const auto schedule = StockSchedule::make(candidate, ranks);
   std::vector<Round> rounds;
-  for (std::uint32_t step = 1; step < ranks; ++step) {
+  for (std::uint32_t number = 0; number + 1 < ranks; ++number) {
     Round& round = rounds.emplace_back();
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      round.messages.push_back({rank, pairs ? rank ^ step : (rank + step) % ranks, 1});
+      round.messages.push_back({rank, schedule.value().round(rank, number).sends.front().to, 1});
     }
   }
   return rounds;

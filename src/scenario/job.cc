@@ -237,6 +237,8 @@ harness::SimRequest Job::request() const {
   out.memory_max = scenario.memory_max();
   out.messages = scenario.messages;
   out.striped = scenario.striped;
+  out.tcp = scenario.tcp;
+  if (out.tcp) out.together = true;  // a barrier between calls, as benchmarks have it
   out.config = [this](std::uint32_t) { return config; };
   out.plan = [this](std::uint32_t rank) { return plan(rank); };
   if (phases) {

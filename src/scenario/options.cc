@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "model/stock_schedule.h"
 #include "paths/policy.h"
 #include "scenario/reader.h"
 #include "wire/header.h"
@@ -77,6 +78,21 @@ Module read_module(Reader& reader) {
 }
 
 }  // namespace
+
+base::Result<Algorithm> parse_algorithm(std::string_view text) {
+  const bool stock = text.starts_with("openmpi") || text.starts_with("mpich") || text == "query";
+  if (stock) {
+    constexpr std::uint32_t kAnyRanks = 2;
+    const auto known = model::StockSchedule::make(text, kAnyRanks);
+    if (!known) return known.error();
+    Algorithm out(plan::Named{plan::Algorithm::kDirect, {}});
+    out.stock = text;
+    return out;
+  }
+  auto ours = plan::parse_named(text);
+  if (!ours) return ours.error();
+  return Algorithm(std::move(ours).value());
+}
 
 base::Result<Options> read_options(const Table& given) {
   Reader reader(given, "options");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,7 @@
 #include "routing/routes.h"
 #include "scenario/value.h"
 #include "sim/options.h"
+#include "tcp/config.h"
 #include "transport/config.h"
 
 namespace alm::scenario {
@@ -29,6 +31,17 @@ inline constexpr std::string_view kRows =
     "senders; expected rows of whole numbers of bytes, 0 or more";
 
 inline const plan::Named kSyncShuffle{plan::Algorithm::kSyncShuffle, {}};
+inline constexpr sim::Picos kPicosPerMilli = sim::kPicosPerSecond / 1000;
+
+// One of ours, or one of an MPI library, which goes over TCP: then the one of ours is `direct`,
+// whose limit it has.
+struct Algorithm : plan::Named {
+  // Implicit: ours are what plans are named by.
+  Algorithm(plan::Named ours = kSyncShuffle) : plan::Named(std::move(ours)) {}
+  std::string stock;  // as model::StockSchedule has it; empty: one of ours
+};
+
+base::Result<Algorithm> parse_algorithm(std::string_view text);
 
 // Hosts, switches and links by name.
 struct BackgroundFlow {

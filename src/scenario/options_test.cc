@@ -47,6 +47,13 @@ TEST(Options, EachRuleReadsItsKind) {
   EXPECT_EQ(options.stripe_alpha, harness::StripedFlow().alpha);
 }
 
+TEST(Options, AlgorithmsOfLibrariesAreKnown) {
+  EXPECT_EQ(parse_algorithm("mpich:scattered:throttle=4").value().stock,
+            "mpich:scattered:throttle=4");
+  EXPECT_EQ(parse_algorithm("grid:4x2").value().stock, "");
+  EXPECT_THAT(parse_algorithm("openmpi:ring").error().message, HasSubstr("openmpi:linear-sync"));
+}
+
 TEST(Options, TablesWithinListsAreReadByTheirKind) {
   const auto read =
       read_options({{"faults", list({table({{"kind", text("block-port")},
@@ -73,8 +80,10 @@ TEST(Options, WhatIsWrongIsNamedWithWhatIsExpected) {
             "options: `jitter_us` is nan; expected a time of 0 or more");
   EXPECT_EQ(refusal({{"stripe_alpha", whole(0)}}),
             "options: `stripe_alpha` is 0; expected more than 0, up to 1");
-  EXPECT_EQ(refusal({{"transport", text("tcp")}}),
-            "options: transport `tcp` is unknown; expected udp, messages or stripes");
+  EXPECT_EQ(
+      refusal({{"transport", text("rdma")}}),
+      "options: transport `rdma` is unknown; expected udp, messages, stripes, tcp, tcp:cubic, "
+      "tcp:newreno or tcp:dctcp");
   EXPECT_EQ(refusal({{"reliability", text("none")}}),
             "options: reliability `none` is unknown; expected selective-repeat or go-back-n");
   EXPECT_EQ(refusal({{"trace", whole(1)}}), "options: `trace` is 1; expected true or false");

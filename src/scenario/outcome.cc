@@ -128,6 +128,7 @@ base::Result<Outcome> outcome_of(const harness::SharedResult& results, const Job
   if (const auto& shape = scenario.asked.algorithm.shape; !shape.empty()) {
     out.algorithm += ":" + plan::text_of_shape(shape);
   }
+  if (!scenario.asked.algorithm.stock.empty()) out.algorithm = scenario.asked.algorithm.stock;
   for (const base::HostId host : scenario.hosts) {
     out.host_order.push_back(cluster.hosts[host.value].name);
   }

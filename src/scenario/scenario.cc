@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <string>
 #include <utility>
 
 #include "messages/turns.h"
@@ -57,6 +58,42 @@ void set_messages(Scenario& out) {
   }
 }
 
+// Algorithms of MPI libraries, and they alone, go over TCP.
+base::Status set_tcp(Scenario& out) {
+  const Options& asked = out.asked;
+  const bool over_tcp = asked.transport.starts_with("tcp");
+  const std::string& stock = asked.algorithm.stock;
+  if (over_tcp && stock.empty()) {
+    return base::bad_input(fmt::format(
+        "options: transport `{}` carries algorithms of MPI libraries, such as openmpi:pairwise or "
+        "mpich:scattered; ours go over udp, messages or stripes",
+        asked.transport));
+  }
+  if (!over_tcp && !stock.empty()) {
+    return base::bad_input(fmt::format(
+        "options: algorithm `{}` is an MPI library's; expected transport tcp, tcp:cubic, "
+        "tcp:newreno or tcp:dctcp with it",
+        stock));
+  }
+  if (!over_tcp) return {};
+  harness::TcpFlow flow;
+  flow.algorithm = stock;
+  flow.turn_segments = asked.turn_segments;
+  tcp::Config& config = flow.config;
+  if (asked.transport == "tcp:newreno") config.control = tcp::Control::kNewReno;
+  if (asked.transport == "tcp:dctcp") config.control = tcp::Control::kDctcp;
+  config.segment_bytes = 0;  // what the MTU holds
+  config.initial_window = asked.initial_window;
+  config.sack = asked.sack;
+  config.rack = asked.rack;
+  config.ecn = asked.ecn;
+  config.idle_restart = asked.idle_restart;
+  config.rto_min = sim::to_nanos(asked.rto_min_ms);
+  config.delayed_ack = sim::to_nanos(asked.delayed_ack_ms);
+  out.tcp = std::move(flow);
+  return {};
+}
+
 }  // namespace
 
 base::Result<Scenario> make_scenario(const topology::Cluster& cluster, Options asked) {
@@ -64,6 +101,7 @@ base::Result<Scenario> make_scenario(const topology::Cluster& cluster, Options a
   out.asked = std::move(asked);
   if (auto set = set_protocol(out); !set) return set.error();
   set_messages(out);
+  if (auto set = set_tcp(out); !set) return set.error();
   if (auto set = set_traffic(cluster, out); !set) return set.error();
   if (auto set = set_network(cluster, out); !set) return set.error();
   return out;

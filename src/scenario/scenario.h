@@ -33,6 +33,7 @@ struct Scenario {
   std::vector<std::vector<Send>> stages;  // the option `steps`
   std::optional<harness::MessageFlow> messages;
   std::optional<harness::StripedFlow> striped;
+  std::optional<harness::TcpFlow> tcp;
   sim::Options network;
   harness::StartJitter jitter;
   std::vector<harness::BulkFlow> background;

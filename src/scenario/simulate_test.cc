@@ -46,6 +46,25 @@ TEST(Simulate, PlansThatCombineSendFewerPackets) {
   EXPECT_EQ(out.total.counters.data_sent, 8 * 4);
 }
 
+TEST(Simulate, AlgorithmsOfLibrariesGoOverTcp) {
+  Options options = of_size(10'000);
+  options.algorithm = parse_algorithm("openmpi:pairwise").value();
+  options.transport = "tcp:newreno";
+  options.exchanges = 3;
+  const Outcome out = simulate(make_cluster(4), options).value();
+  EXPECT_EQ(out.algorithm, "openmpi:pairwise");
+  EXPECT_EQ(out.total.counters.data_sent, 3 * 8 * 7 * 7);
+  EXPECT_THAT(out.total.tcp.exchange_waits, SizeIs(3));
+  EXPECT_GT(out.fraction_of_limit, 0.1);
+  options.transport = "udp";
+  EXPECT_THAT(simulate(make_cluster(4), options).error().message,
+              HasSubstr("expected transport tcp"));
+  Options ours = of_size(10'000);
+  ours.transport = "tcp";
+  EXPECT_THAT(simulate(make_cluster(4), ours).error().message,
+              HasSubstr("carries algorithms of MPI libraries"));
+}
+
 TEST(Simulate, RanksOfAHostShareMessages) {
   Options options = of_size(100);
   options.ranks_per_host = 4;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "job/host_links.h"
 #include "job/safe_collectives.h"
 #include "ways/plan_settings.h"
 
@@ -16,6 +17,7 @@ namespace alm::session {
 namespace {
 
 constexpr int kAbortCode = 1;
+constexpr std::string_view kToStandardError = "1";  // of the option `summary`
 
 // The lowest rank that runs with allemande is to give the reason, once, before its abort ends the
 // others.
@@ -49,7 +51,11 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   job::JobRecord record;
   session->read_configuration(record, std::move(settings));
   session->await_everybody();
-  if (!session->compare(record)) return session;
+  if (!session->compare(record)) {
+    session->begin_tally();
+    return session;
+  }
+  session->drop_file_of_others();
   const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
@@ -58,6 +64,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
     session->load_profile();
     session->load_decisions();
   }
+  session->begin_tally();
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->open(mpi.world(), session->shape_of_world());
@@ -90,6 +97,21 @@ bool Session::compare(const job::JobRecord& record) {
   job_.agreement = agree(job_.records);
   if (job_.rank == 0 && !job_.agreement.warning.empty()) job_.log.warning(job_.agreement.warning);
   return true;
+}
+
+// A cluster file of other hosts, or of these under old names, is worth no more than none.
+void Session::drop_file_of_others() {
+  if (!job_.cluster) return;
+  const auto named = [this](const job::JobRecord& record) {
+    return job::find_host(*job_.cluster, job::host_of(record.host)).has_value();
+  };
+  if (std::any_of(job_.records.begin(), job_.records.end(), named)) return;
+  if (job_.rank == 0) {
+    job_.log.warning(fmt::format(
+        "{} names none of the job's hosts (rank 0 is on {}): this job does without a cluster file",
+        job_.options.cluster, job_.host));
+  }
+  job_.cluster.reset();
 }
 
 void Session::warn_of_progress() const {
@@ -133,11 +155,66 @@ void Session::await_everybody() {
   mpi_.abort(mpi_.world(), kAbortCode);
 }
 
+void Session::begin_tally() {
+  const std::string& target = job_.options.summary;
+  if (!job_.agreement.stats && target.empty()) return;
+  job_.tally.begin(io::monotonic_now());
+  if (target.empty()) return;
+  const std::string path = target == kToStandardError ? "" : job::path_for_rank(target, job_.rank);
+  own_summary_ = job_.rank == 0 || (!path.empty() && path != target);
+  job_.summary.begin(path, job_.rank, static_cast<std::uint32_t>(job_.records.size()),
+                     own_summary_);
+}
+
+void Session::aborts() {
+  if (!job_.summary.begun()) return;
+  // Where all ranks abort, the lowest ends the others before they fill the terminal.
+  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
+  own_summary_ = true;
+  ends("at MPI_Abort");
+}
+
+void Session::ends(const char* end) {
+  if (!own_summary_) return;
+  job_.summary.say(end);
+  if (job_.summary.failed()) {
+    job_.log.warning("ALLEMANDE_SUMMARY: cannot write " + job_.summary.path());
+  }
+}
+
+std::string Session::refusal() const {
+  if (job_.options.disable) return "library: ALLEMANDE_DISABLE";
+  if (job_.options.algorithm == "native") return "library: ALLEMANDE_ALGORITHM=native";
+  if (job_.agreement.obstacle == job::Obstacle::kOneHost) return "library: all ranks on one host";
+  return "library: options, hosts or builds do not agree";
+}
+
+void Session::passes(tally::Taken* taken, std::string_view why) {
+  if (taken != nullptr) taken->way = job_.tally.way(why);
+}
+
+void Session::refuse(tally::Taken* taken) {
+  if (taken == nullptr) return;
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+  passes(taken, refusal());
+}
+
+void Session::note_passed(tally::Function function, std::uint64_t bytes) {
+  tally::Taken taken;
+  if (!accelerating_) {
+    passes(&taken, refusal());
+  } else {
+    passes(&taken, starting() ? "library: nonblocking, not brought up or faster"
+                              : "library: nonblocking, see ALLEMANDE_PROGRESS");
+  }
+  job_.tally.note(function, bytes, taken, -1);
+}
+
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
-  return on_communicator(call.comm, call.name, buffers, &call.recv,
+  return on_communicator(call.comm, call.name, buffers, &call.recv, call.taken,
                          [&](communicator::Communicator& found) { return found.alltoall(call); });
 }
 
@@ -146,14 +223,14 @@ std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
-      call.comm, call.name, buffers, nullptr,
+      call.comm, call.name, buffers, nullptr, call.taken,
       [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
 }
 
 template <class Buffers, class Exchange>
 std::optional<int> Session::on_communicator(job::CommHandle comm, const char* function,
                                             const Buffers& buffers, const job::TypedBuffer* block,
-                                            Exchange exchange) {
+                                            tally::Taken* taken, Exchange exchange) {
   reap();
   communicator::Communicator* communicator = nullptr;
   if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
@@ -171,6 +248,19 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
           function, base::io_error("MPI_Allreduce on where buffers lie has failed"));
     }
     if (everywhere) code = exchange(*communicator);
+  }
+  if (!code && taken != nullptr) {
+    if (communicator == nullptr) {
+      passes(taken, "library: one rank alone");
+    } else if (!everywhere) {
+      passes(taken, "library: buffers in GPU memory");
+    } else if (communicator->waits()) {
+      passes(taken, "library: communicator used too little so far");
+    } else if (communicator->accelerates()) {
+      passes(taken, "library: nothing to exchange");
+    } else {
+      passes(taken, "library: " + communicator->obstacle());
+    }
   }
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
@@ -364,14 +454,18 @@ void Session::finish() {
     }
     if (settled && job_.agreement.stats) write_stats();
     store_decisions();
+  } else if (job_.agreement.stats) {
+    write_stats();
   }
+  ends("at MPI_Finalize");
   job_.close_driver();
   accelerating_ = false;
   mpi_.close();
 }
 
 void Session::write_stats() {
-  const job::StatsRecord mine = job_.stats.record();
+  job::StatsRecord mine = job_.stats.record();
+  job::add_tally(mine, job_.tally);
   std::vector<job::StatsRecord> all(job_.records.size());
   if (mpi_.allgather(mpi_.world(), std::as_bytes(std::span(&mine, 1)),
                      std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {

@@ -16,6 +16,7 @@
 #include "job/ops.h"
 #include "job/settings.h"
 #include "session/device_memory.h"
+#include "tally/tally.h"
 
 namespace alm::session {
 
@@ -53,6 +54,18 @@ class Session {
            job::wants_threads(job_.options);
   }
 
+  // The process is about to end otherwise; `end` says how.
+  void ends(const char* end);
+  // The same right before MPI_Abort, whichever rank calls it: the others may not come to say it.
+  void aborts();
+  tally::Tally& tally() { return job_.tally; }
+  // Notes that nothing is accelerated in this job, and why. `taken` may be null.
+  void refuse(tally::Taken* taken);
+  // Counts a nonblocking call that the library has carried; how long it takes is not known.
+  void note_passed(tally::Function function, std::uint64_t bytes);
+  // After a call that has been counted.
+  void counted(base::Nanos now) { job_.summary.refresh(now); }
+
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
 
@@ -69,6 +82,7 @@ class Session {
   void identify();
   void read_configuration(job::JobRecord& record, job::JobSettings settings);
   void await_everybody();
+  void drop_file_of_others();
   bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
   void warn_of_progress() const;
 
@@ -76,7 +90,7 @@ class Session {
   template <class Buffers, class Exchange>
   std::optional<int> on_communicator(job::CommHandle comm, const char* function,
                                      const Buffers& buffers, const job::TypedBuffer* block,
-                                     Exchange exchange);
+                                     tally::Taken* taken, Exchange exchange);
   // Collective. Returns an MPI error code.
   template <class Buffers>
   int bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
@@ -94,6 +108,10 @@ class Session {
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
   void reap();
   void write_stats();
+  void begin_tally();
+  std::string refusal() const;
+  // Notes why the library carries the call.
+  void passes(tally::Taken* taken, std::string_view why);
   void load_profile();  // session_profile.cc
   // session_decisions.cc
   void load_decisions();
@@ -104,6 +122,7 @@ class Session {
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
+  bool own_summary_ = false;      // this rank writes one, whichever it is
   double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
   bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
   std::mutex mutex_;              // guards communicators_; never held while MPI is called

@@ -79,6 +79,21 @@ TEST_F(SessionTest, AConfigurationThatIsInvalidOnOneRankIsWarnedOfAndAccelerates
   EXPECT_TRUE(ends[2].logged.empty());
 }
 
+TEST_F(SessionTest, AClusterFileOfOtherHostsIsLikeNone) {
+  const std::string text =
+      "format = 1\nname = \"others\"\n[[switch]]\nname = \"s\"\n[[host]]\nname = \"x[0-2]\"\n"
+      "[[link]]\nfrom = \"x[0-2]\"\nto = \"s\"\nrate_mbit_s = 100\n";
+  std::ofstream(path("others.toml")) << text;
+  configure = [this](std::uint32_t, Surroundings& its) {
+    its.settings.cluster_file = path("others.toml");
+  };
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  for (const End& end : ends) EXPECT_TRUE(end.accelerating && end.good);
+  ASSERT_FALSE(ends[0].logged.empty());
+  EXPECT_THAT(ends[0].logged[0], HasSubstr("names none of the job's hosts"));
+}
+
 TEST_F(SessionTest, OptionsThatDifferOnOneRankAreWarnedOfAndAccelerateNone) {
   configure = [](std::uint32_t rank, Surroundings& its) {
     if (rank == 2) its.settings.options.push_back("algorithm=direct");
@@ -312,6 +327,33 @@ TEST_F(SessionTest, StatisticsOfAllRanksAreWrittenByTheFirst) {
   std::ifstream file(path("stats.json"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_THAT(text, HasSubstr("\"ranks\": 3"));
+}
+
+TEST_F(SessionTest, StatisticsAreWrittenWhereNothingIsAccelerated) {
+  options.push_back("stats=" + path("stats.json"));
+  options.push_back("disable=on");
+  job::FakeJob job(kRanks);
+  run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  std::ifstream file(path("stats.json"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("\"exchanges\": 0"));
+}
+
+TEST_F(SessionTest, ASummaryIsWrittenByTheFirstRank) {
+  options.push_back("summary=" + path("summary.txt"));
+  job::FakeJob job(kRanks);
+  run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  std::ifstream file(path("summary.txt"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("summary of rank 0 of 3, at MPI_Finalize"));
+}
+
+TEST_F(SessionTest, ASummaryThatCannotBeWrittenIsWarnedOf) {
+  options.push_back("summary=/nonexistent/summary.txt");
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  ASSERT_EQ(ends[0].logged.size(), 1u);
+  EXPECT_THAT(ends[0].logged[0], HasSubstr("/nonexistent/summary.txt"));
 }
 
 TEST_F(SessionTest, StatisticsThatCannotBeGatheredAreWarnedOf) {

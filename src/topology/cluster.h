@@ -62,6 +62,7 @@ struct Link {
   // The switch marks a packet that finds so many in the queue of this link, where senders know ECN
   // (RFC 3168, DCTCP); 0: it marks none.
   std::uint32_t ecn_packets = 0;
+  std::uint32_t line = 0;  // of the cluster file, for messages; 0: of no file
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8

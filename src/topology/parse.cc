@@ -241,6 +241,7 @@ class Parser {
     section.need("from", "the names at the lower end, as in h[0-7]");
     section.need("to", "the name at the upper end, as in leaf0");
     Link link;
+    link.line = section.line_of(section.has("rate_mbit_s") ? "rate_mbit_s" : "rate_up_mbit_s");
     read_rates(section, link);
     link.latency_us = section.number("latency_us", kLatency).value_or(0);
     link.queue_up_packets =

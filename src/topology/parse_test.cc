@@ -186,6 +186,17 @@ TEST(Parse, MissingFileAndFolderAreBadInput) {
   }
 }
 
+TEST(Parse, MessagesAreShortAndOfOneLineWhateverTheFileHolds) {
+  for (const std::string& name : {std::string(5000, 'x'), std::string(R"(a\nb\u001b[2J)")}) {
+    const auto text = "format = 1\nname = \"x\"\n[[host]]\nname = \"" + name + "\"\n";
+    const auto cluster = parse_cluster(text, "names");
+    ASSERT_FALSE(cluster.ok());
+    const std::string& message = cluster.error().message;
+    EXPECT_LT(message.size(), 700u);
+    EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' '; }));
+  }
+}
+
 TEST(Parse, ScaledMultipliesRatesAlone) {
   const Cluster cluster = must_load(kFixtures / "good/everything.toml");
   const Cluster half = scaled(cluster, 0.5);

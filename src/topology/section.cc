@@ -10,11 +10,30 @@
 
 namespace alm::topology {
 
+namespace {
+
+// A file may hold names of any length, and letters that end lines or move the cursor.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kBytesMax = 240;
+  const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; };
+  std::size_t end = std::min(text.size(), kBytesMax);
+  while (end < text.size() && !begins(text[end])) --end;
+  std::string out(text.substr(0, end));
+  const auto moves = [](char byte) {
+    return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
+  };
+  std::replace_if(out.begin(), out.end(), moves, '?');
+  return end < text.size() ? out + ".." : out;
+}
+
+}  // namespace
+
 void Complaints::add(std::uint32_t line, std::string_view key, std::string_view what,
                      std::string_view expected) {
   if (error_) return;
   error_ = base::bad_input(fmt::format("{}:{}: key `{}`: {}; expected {}", file_,
-                                       std::max(line, std::uint32_t{1}), key, what, expected));
+                                       std::max(line, std::uint32_t{1}), shown(key), shown(what),
+                                       expected));
 }
 
 std::string_view describe(const toml::node& node) {

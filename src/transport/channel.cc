@@ -46,6 +46,7 @@ Channel& Channel::operator=(Channel&&) noexcept = default;
 
 void Channel::start(base::Nanos now, const Exchange& exchange) {
   impl_->exchange = exchange;
+  impl_->engine.hurry(exchange.hurries);
   impl_->engine.start(now, *exchange.rounds, exchange.send.sizes(), exchange.recv.sizes(),
                       exchange.withheld, exchange.reports_arrivals);
   impl_->exchange.withheld = {};

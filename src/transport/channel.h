@@ -54,6 +54,8 @@ struct Exchange {
   // Read at the start only.
   std::span<const std::uint8_t> withheld = {};
   bool reports_arrivals = false;  // see take_arrival()
+  // The rate of the link is not known well enough to wait for the time of a step.
+  bool hurries = false;
 };
 
 // One datagram to send. The Outgoing holds its head; `payload` points into the caller's send buffer

@@ -64,8 +64,10 @@ class Group {
     Exchange exchange = uniform(self, bytes);
     exchange.withheld = absent;
     exchange.reports_arrivals = true;
+    exchange.hurries = hurries;
     channels_[self].start(now, exchange);
   }
+  bool hurries = false;
   void fill(PeerId self, PeerId peer, std::uint64_t bytes) {
     for (std::uint64_t i = 0; i < bytes; ++i) send_[self][bytes * peer + i] = value(self, peer, i);
   }

@@ -101,6 +101,8 @@ class Engine : private EngineReceiving {
   Engine(Engine&&) = default;
   Engine& operator=(Engine&&) = default;
 
+  // Later exchanges wait for no step's time.
+  void hurry(bool hurries) { steps_.hurry(hurries); }
   // `rounds` must outlive the exchange; `withheld` ([peer], or empty) need not.
   void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv,
              std::span<const std::uint8_t> withheld = {}, bool reports_arrivals = false);

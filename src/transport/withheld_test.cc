@@ -169,6 +169,15 @@ TEST(WithheldInSteps, ALaterTrainGoesFirst) {
   EXPECT_EQ(order, (Peers{1, 1, 1, 2, 2}));
 }
 
+// Nobody knows how long a step lasts: what is ready and fits the window goes.
+TEST(WithheldInSteps, WhoHurriesWaitsForNoStep) {
+  Group group(3);
+  set_steps(group.rounds(0));
+  group.hurries = true;
+  group.start_withheld(0, 0, 3 * kPacket, {1});
+  EXPECT_EQ(peers_of(group.pull(0, 0)), (Peers{2, 2, 2}));
+}
+
 TEST(WithheldInSteps, ATrainMadeReadyInTimeKeepsItsSteps) {
   Group group(3);
   set_steps(group.rounds(0));

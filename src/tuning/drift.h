@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/time.h"
 #include "tuning/trial_rules.h"
@@ -19,9 +20,18 @@ class Drift {
     look_ = TrialRules::kFirstLook;
     recent_ = 0;
   }
+  // An earlier job has chosen the way: the ranks compare early, and no long call is cut.
+  void adopt() {
+    adopted_ = true;
+    look_ = TrialRules::kFirstLookAdopted;
+  }
+  // The ranks compare; whether it is the first time after adopt().
+  bool compares_adopted() { return std::exchange(adopted_, false); }
+  // What was adopted holds so far.
+  void keep_adopted() { look_ = TrialRules::kFirstLook; }
   void expect(base::Nanos time) { spike_ = TrialRules::kSpike * std::max<base::Nanos>(time, 1); }
   void took(base::Nanos time) {
-    time = std::min(time, spike_);
+    if (!adopted_) time = std::min(time, spike_);
     recent_ = recent_ == 0 ? time : recent_ + (time - recent_) / TrialRules::kSmoothing;
   }
 
@@ -46,6 +56,7 @@ class Drift {
   std::uint64_t decided_at_ = 0;
   std::uint64_t look_ = 0;  // calls after the decision until the ranks compare again
   base::Nanos recent_ = 0;
+  bool adopted_ = false;  // an earlier job has decided, and the ranks have not compared since
 };
 
 }  // namespace alm::tuning

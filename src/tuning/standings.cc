@@ -44,9 +44,18 @@ bool Standings::within(double factor) const {
   return limit_ > 0 && longer >= Rules::kImpossible && longer <= factor;
 }
 
+bool Standings::librarys_seen() const {
+  return librarys_ >= ways_.size() || !ways_[librarys_].seen.none() || ways_[librarys_].out;
+}
+
+bool Standings::refutes_limit() const {
+  return limit_ > 0 && ways_seen() > 0 && ratio(least(), limit_) < Rules::kRefuted;
+}
+
 // A short call may seem so because its ranks came to it at different times, or not because it is
 // cold: it is seen again before any other way is.
 bool Standings::at_limit() const {
+  if (keep_to_rates_ && !librarys_seen()) return false;
   return within(Rules::kAtLimit) && (!is_short() || seen_often(fastest()));
 }
 

@@ -37,6 +37,8 @@ class Standings {
   base::Nanos limit() const { return limit_; }
   void set_limit(base::Nanos limit) { limit_ = limit; }
   void set_librarys_own(std::size_t way) { librarys_ = way; }
+  // The ways keep to the rates from which the limit is made.
+  void keep_to_rates() { keep_to_rates_ = true; }
   void count_call() { ++calls_; }
   std::uint64_t calls() const { return calls_; }
 
@@ -49,6 +51,8 @@ class Standings {
   // Whether the best way takes at most `factor` times what the links need.
   bool within(double factor) const;
   bool at_limit() const;
+  // A call has taken so much less than the limit that the limit must be wrong.
+  bool refutes_limit() const;
   bool cannot_win(std::size_t way) const;
   bool contends(std::size_t way) const { return !ways_[way].out && !cannot_win(way); }
   bool librarys_own(std::size_t way) const {
@@ -85,6 +89,7 @@ class Standings {
   bool surprised() const;
 
  private:
+  bool librarys_seen() const;
   bool to_warm(std::size_t way) const;
   double opening(std::size_t way) const;
   bool predictions_hold() const;
@@ -95,6 +100,7 @@ class Standings {
   std::vector<Candidate> ways_;
   std::size_t librarys_ = TrialRules::kLibrarys;  // the library's own way
   base::Nanos limit_;
+  bool keep_to_rates_ = false;
   std::uint64_t calls_ = 0;  // made so far
 };
 

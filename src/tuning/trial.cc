@@ -69,6 +69,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   budget_.count_agreement(-slowest.back());
   const base::Nanos recent = slowest[slowest.size() - 2];
   const bool drifted = Drift::is_drift(recent, time(chosen_));
+  const bool adopted = drift_.compares_adopted();
   due_ = false;
   times_.clear();
   if (doubted_) return confirm(slowest);
@@ -77,10 +78,16 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     if (drift_.counts(ways_.calls() - batch_.size())) follow(recent);
     count(slowest);
     ways_.drop();
-    return drifted ? doubt() : plan();
+    return drifted ? doubt(Rules::kConfirming) : plan();
+  }
+  if (adopted) {
+    drift_.keep_adopted();
+    if (recent >= Rules::kShort && ratio(recent, time(chosen_)) > Rules::kAside) {
+      return reopen(recent);
+    }
   }
   drift_.looked(ways_.calls());
-  if (drifted) return doubt();
+  if (drifted) return doubt(adopted ? Rules::kConfirmingAdopted : Rules::kConfirming);
   follow(recent);
   await_turn();
 }
@@ -88,15 +95,14 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
 // A few calls that stall raise what is smoothed as much as hosts that have become slower. The way
 // chosen is seen again before all is tried anew, which costs agreeing alone. What other ways have
 // just been seen to take is not forgotten over it.
-void Trial::doubt() {
+void Trial::doubt(std::ptrdiff_t calls) {
   doubted_ = true;
-  batch_.assign(Rules::kConfirming, {chosen_, true});
+  batch_.assign(static_cast<std::size_t>(calls), {chosen_, true});
 }
 
 void Trial::confirm(std::span<const base::Nanos> slowest) {
   doubted_ = false;
-  const base::Nanos now =
-      Sightings::time_by({slowest.begin(), slowest.begin() + Rules::kConfirming});
+  const base::Nanos now = Sightings::time_by({slowest.begin(), slowest.end() - 2});
   if (Drift::is_drift(now, time(chosen_))) return reopen(now);
   batch_.clear();
   drift_.forget();
@@ -123,6 +129,7 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   batch_.clear();
   decide(0);
   choose(way);
+  drift_.adopt();
 }
 
 void Trial::choose(std::size_t way) {

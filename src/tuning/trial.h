@@ -45,7 +45,8 @@
 // What is chosen:
 //   - A way replaces one before it in the list only if it is clearly faster.
 //   - If the least time that the links allow is known, a way close to it is kept at once: no other
-//     can be clearly faster.
+//     can be clearly faster. Ways that are paced by the same file say nothing of it, so that the
+//     library's own is seen first.
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
 //     own, is not tried.
 //
@@ -85,6 +86,11 @@ class Trial {
   std::size_t way() const {
     return batch_.empty() || ways_.calls() == 0 ? chosen_ : batch_[times_.size()].way;
   }
+  // The ways keep to the rates from which the limit is made.
+  void keep_to_rates() { ways_.keep_to_rates(); }
+  // A call has taken so much less than the limit that the limit must be wrong.
+  bool refutes_limit() const { return ways_.refutes_limit(); }
+
   // The call has taken way(), and `time` on this rank.
   void took(base::Nanos time);
 
@@ -146,7 +152,7 @@ class Trial {
   std::uint64_t taken_as_made() const;
   void count(const std::vector<base::Nanos>& slowest);
   void follow(base::Nanos recent);
-  void doubt();
+  void doubt(std::ptrdiff_t calls);
   void confirm(std::span<const base::Nanos> slowest);
   void plan();
   void decide(double postponed_cost);

@@ -82,6 +82,8 @@ struct TrialRules {
   // A way that takes less than this part of what the links need shows that the cluster file is
   // wrong.
   static constexpr double kImpossible = 0.95;
+  // So much less that no clock or late rank explains it: the file is said to be wrong.
+  static constexpr double kRefuted = 0.8;
 
   // --- What happens after a decision
   // The ranks compare at calls 64, 256, 1024, ...: often enough to see drift, too rarely to cost.
@@ -91,6 +93,10 @@ struct TrialRules {
   static constexpr double kDrift = 1.5;
   // So many sightings of the chosen way confirm or refute drift.
   static constexpr std::ptrdiff_t kConfirming = 8;
+  // The same for a decision of an earlier job, which may be of another network or day: the ranks
+  // compare at its first timed call. A long call beyond kAside has all tried anew at once.
+  static constexpr std::uint64_t kFirstLookAdopted = 1;
+  static constexpr std::ptrdiff_t kConfirmingAdopted = 2;
   // A new call has the weight 1 / kSmoothing in the smoothed time.
   static constexpr base::Nanos kSmoothing = 16;
   // The smoothed time counts after so many calls.

@@ -198,13 +198,52 @@ TEST(Trial, AWayTakenOverHasItsConnections) {
   Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.opens(2, 3'000'000);
   trial.adopt(2, {130, 100, 70});
-  calls(trial, 64, {130, 100, 200});
+  calls(trial, 2, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 0u) << "seen again first";
-  calls(trial, 8, {130, 100, 200});
+  calls(trial, 2, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 1u);
   calls(trial, 400, {130, 100, 200});
   EXPECT_EQ(trial.way(), 1u);
   EXPECT_GT(trial.sightings(2), 1u);
+}
+
+// As a decision of another day or network would have it: our way took 10 ms then.
+TEST(Trial, AWrongDecisionOfAnEarlierJobCostsTwoCalls) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.adopt(0, {10 * kMs, 900 * kMs});
+  calls(trial, 2, {300 * kMs, 30 * kMs});
+  EXPECT_EQ(trial.reopened(), 1u);
+  calls(trial, 10, {300 * kMs, 30 * kMs});
+  EXPECT_EQ(trial.way(), 1u);
+}
+
+TEST(Trial, ARightDecisionOfAnEarlierJobIsComparedOnceAndKept) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.adopt(0, {30 * kMs, 300 * kMs});
+  calls(trial, 50, {33 * kMs, 300 * kMs});
+  EXPECT_EQ(trial.reopened(), 0u);
+  EXPECT_EQ(trial.sightings(1), 0u);
+}
+
+// A cluster file with a tenth of the true rate: a way that it paces takes what it says, always.
+TEST(Trial, AWayPacedByTheFileIsHeldAgainstTheLibrary) {
+  Trial trial(100 * kMs);
+  trial.keep_to_rates();
+  EXPECT_FALSE(trial.at_limit());
+  calls(trial, 20, {102 * kMs, 10 * kMs});
+  EXPECT_EQ(trial.way(), 1u);
+  EXPECT_TRUE(trial.refutes_limit());
+  EXPECT_GE(trial.sightings(1), 1u);
+}
+
+TEST(Trial, ARateThatIsRightIsNotRefuted) {
+  Trial trial(100 * kMs);
+  trial.keep_to_rates();
+  calls(trial, 20, {102 * kMs, 140 * kMs});
+  EXPECT_EQ(trial.way(), 0u);
+  EXPECT_TRUE(trial.at_limit());
+  EXPECT_FALSE(trial.refutes_limit());
+  EXPECT_LE(trial.sightings(1), 2u);
 }
 
 // What reopens a trial is smoothed and cut short.

@@ -57,6 +57,44 @@ def test_every_other_rank_ends_naming_the_host(
             assert f"AGAIN {rank}: an error" in text
 
 
+PROC_FAILED = {"openmpi": 75, "mpich": 101}  # as their mpi.h have it
+LONG_S = 60
+
+
+@pytest.mark.slow
+def test_a_death_that_the_library_knows_of_is_no_silence(own_bench: Bench) -> None:
+    """Silence alone would tell after a minute."""
+    if own_bench.mpi != "openmpi":
+        pytest.skip("the library does not tell")
+    patient = {"ALLEMANDE_PEER_TIMEOUT_S": str(LONG_S)}
+    with running(own_bench, patient, "return", victim=VICTIM) as job:
+        kill(job)
+        wait_for(
+            "the end of every other rank",
+            lambda: all(job.ended(rank) for rank in job.others),
+            LONG_S / 3,
+        )
+        for rank in job.others:
+            text = job.text(rank)
+            assert f"rank {VICTIM} on h{VICTIM} is lost" in text, text
+            assert f"CLASS {rank}: {PROC_FAILED[own_bench.mpi]}" in text, text
+
+
+@pytest.mark.slow
+def test_a_rank_that_is_stopped_is_a_failed_process_too(own_bench: Bench) -> None:
+    if own_bench.mpi not in PROC_FAILED:
+        pytest.skip("its release has no class for that")
+    with running(own_bench, {}, "return", victim=VICTIM) as job:
+        stop(job)
+        wait_for(
+            "the end of every other rank",
+            lambda: all(job.ended(rank) for rank in job.others),
+            ENDED_WITHIN_S,
+        )
+        for rank in job.others:
+            assert f"CLASS {rank}: {PROC_FAILED[own_bench.mpi]}" in job.text(rank), job.text(rank)
+
+
 PEER_TIMEOUT_S = 3
 SITES = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": "rennes=h[0-2]/nancy=h[3-5]"}
 

@@ -23,6 +23,7 @@ from allemande.formats import goal, htsim, msccl, plan_json
 from allemande.formats.cluster_imports import read_import
 from allemande.formats.schedule import make_schedule
 from allemande.text_files import read_text
+from allemande.topology import load_cluster
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "imports"
 FILES = 1000
@@ -78,6 +79,8 @@ def make_cases() -> Iterator[Case]:
             text = "".join(module.write(make_schedule(algorithm, 3000, ranks=ranks)))
             name = f"{module.__name__.rpartition('.')[2]}.txt"
             yield Case(name, text.encode(), written(reader))
+    for path in sorted((FIXTURES.parent / "clusters" / "good").glob("*.toml")):
+        yield Case(path.name, path.read_bytes(), load_cluster)
     yield Case("decisions.toml", DECISION.encode(), lambda path: load_decisions(str(path)))
 
 

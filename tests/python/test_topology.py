@@ -16,8 +16,10 @@ from allemande import cluster_files
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.quantities import format_size, parse_sizes
+from allemande.report.cluster_outline import Outline
 from allemande.report.cluster_report import format_limit
 from allemande.topology import (
+    Cluster,
     compress_hostlist,
     expand_hostlist,
     load_cluster,
@@ -197,8 +199,56 @@ def test_every_good_cluster_file_gives_a_report(capsys: pytest.CaptureFixture[st
         assert "Bisection" in capsys.readouterr().out
     assert run(str(FIXTURES / "good" / "everything.toml")) == 0
     text = capsys.readouterr().out
-    assert "Further links: spine1 - spine2" in text
+    assert "Further links:\n  spine1 - spine2" in text
     assert "more than one path" in text
+
+
+def test_two_networks_of_the_same_hosts_are_both_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(FIXTURES / "good" / "slow-and-fast-links.toml")) == 0
+    out = capsys.readouterr().out
+    assert "mgmt  output-buffered" in out and "data  output-buffered" in out
+    assert "h[0-7]  10 Mbit/s, queues 1000 up, 40 down" in out
+    assert "h[0-7]  100 Mbit/s, queues 1000 up, 10 down" in out
+    assert "as hosts have several links" in out
+    assert "Further links" not in out
+
+
+def _of_switches(links: str, switches: str) -> Cluster:
+    hosts = 'format = 1\nname = "x"\n[[host]]\nname = "a,b"\n[[link]]\nfrom = "a,b"\nto = "l0"\n'
+    text = f'{hosts}rate_mbit_s = 100\n[[switch]]\nname = "{switches}"\n{links}'
+    return parse_cluster(text, "x.toml")
+
+
+def _link(start: str, end: str) -> str:
+    return f'[[link]]\nfrom = "{start}"\nto = "{end}"\nrate_mbit_s = 100\n'
+
+
+def test_further_links_of_one_kind_share_a_line() -> None:
+    links = "".join(_link(f"l{leaf}", f"s{spine}") for leaf in range(4) for spine in range(3))
+    further = Outline(_of_switches(links, "l[0-3],s[0-2]")).further()
+    text = "100 Mbit/s, queues 1000 up, 1000 down"
+    assert further == [f"each of l[1-3] - each of s[1-2]  {text}"]
+
+
+def test_parallel_links_are_counted() -> None:
+    further = Outline(_of_switches(_link("l0", "s0") * 3, "l0,s0")).further()
+    assert further == ["l0 - 2 links to s0  100 Mbit/s, queues 1000 up, 1000 down"]
+
+
+def test_many_different_further_links_are_cut_short() -> None:
+    links = "".join(
+        _link(f"l{leaf}", "s0").replace("100", f"{100 + leaf}") * 2 for leaf in range(30)
+    )
+    *lines, last = Outline(_of_switches(links, "l[0-29],s0")).further()
+    assert len(lines) == 20
+    assert last == "and 10 more, all of which --json lists"
+
+
+def test_one_host_needs_no_window(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(_of_switches("", "l0").to_toml().replace("a,b", "a").replace("[a-b]", "a"))
+    assert run(str(path)) == 0
+    assert "Window: none, because one host has nobody to send to" in capsys.readouterr().out
 
 
 def test_json_holds_the_facts_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:

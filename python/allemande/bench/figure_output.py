@@ -27,10 +27,12 @@ from allemande.quantities import (
 )
 
 SPEEDS = ("median", "slowest", "spread", "of limit", "vs stock")
+TAILS = ("P90", "P99")
 COSTS = ("CPU/call", "idle", "RTOs", "resent")
 MEASURING = Console(width=1000)
 COLUMNS_TEXT = (
-    "CPU/call: processor time of all ranks; RTOs: TCP's time-outs; resent: TCP's segments, or "
+    "P90, P99: not exceeded by so many per cent of the calls; CPU/call: processor time of all "
+    "ranks; RTOs: TCP's time-outs; resent: TCP's segments, or "
     "allemande's packets with those of the warm-up"
 )
 
@@ -52,6 +54,10 @@ def _speed_headings(figures: Sequence[Figure]) -> tuple[str, ...]:
     if not any(figure.bound_s is not None for figure in figures):
         return SPEEDS
     return (*SPEEDS[:-1], "of bound", SPEEDS[-1])
+
+
+def _tails(figure: Figure) -> tuple[str, ...]:
+    return format_seconds(figure.p90_s), format_seconds(figure.p99_s)
 
 
 def _costs(figure: Figure) -> tuple[str, ...]:
@@ -147,11 +153,17 @@ def _rich_table(
 def rich_tables(figures: Sequence[Figure], title: str, width: int) -> list[Table]:
     """Times and what they cost: side by side where there is room."""
     speeds = _speed_headings(figures)
-    wide = _rich_table(figures, title, (*speeds, *COSTS), lambda one: (*_speeds(one), *_costs(one)))
+    wide = _rich_table(
+        figures,
+        title,
+        (*speeds, *TAILS, *COSTS),
+        lambda one: (*_speeds(one), *_tails(one), *_costs(one)),
+    )
     tables = [wide]
     if Measurement.get(MEASURING, MEASURING.options, wide).maximum > width:
         tables = [
             _rich_table(figures, title, speeds, _speeds),
+            _rich_table(figures, None, TAILS, _tails),
             _rich_table(figures, None, COSTS, _costs),
         ]
     if shared := shared_headings(figures):
@@ -211,7 +223,7 @@ def print_result(
 ) -> None:
     """The table with everything a reader must know beside it."""
     if not console.is_terminal:
-        console.width = max(console.width, 120)  # a file has no edge to wrap at
+        console.width = max(console.width, 140)  # a file has no edge to wrap at
     for table in rich_tables(figures, setting.lines()[0], console.width):
         console.print(table)
     checked = sum(figure.calls for figure in figures)

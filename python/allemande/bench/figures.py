@@ -34,6 +34,13 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(float(median), float(low), float(high))
 
 
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """The least value that so many per cent do not exceed; None: there are none."""
+    if not values:
+        return None
+    return float(np.percentile(np.asarray(values, dtype=float), percent, method="inverted_cdf"))
+
+
 @dataclass(frozen=True)
 class Figure:
     """One line of the result; `None` where a candidate gave nothing that counts."""
@@ -67,6 +74,8 @@ class Figure:
     rank_order: str = "block"
     seed: int = 1  # of the matrix
     timers: str = "real"  # of the lab
+    p90_s: float | None = None  # of the timed calls, as the next ones; P50 is the median
+    p99_s: float | None = None
     slowest_s: float | None = None
     times_s: list[float] = field(default_factory=list)  # of the timed calls, in order
     tcp_timeouts: int = 0  # of all hosts in the timed calls, whoever's connections these are
@@ -212,6 +221,8 @@ def make_figure(
         dropped=max(0, frames - received),
         accelerated=any(record.counters.get("allemande_exchanges", 0) > 0 for record in used),
         cpu_idle=idle / total if total > 0 else None,
+        p90_s=percentile(seconds, 90),
+        p99_s=percentile(seconds, 99),
         slowest_s=max(seconds, default=None),
         times_s=seconds,
         tcp_timeouts=sum(record.counters.get(TIMED_TIMEOUTS, 0) for record in used),

@@ -39,6 +39,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Run real MPI programs in an emulated cluster, stock and preloaded.",
     ),
     "run": ("allemande.cli.run", "Run an MPI launcher with allemande preloaded in every rank."),
+    "compare": (
+        "allemande.cli.compare",
+        "Run a program stock and with allemande preloaded, by turns, and compare.",
+    ),
     "preload": ("allemande.cli.preload", "Print the library path for LD_PRELOAD."),
     "build-preload": (
         "allemande.cli.build_preload",

@@ -24,6 +24,21 @@ def _readable_profile(name: str) -> Path:
     return Path(name).absolute()
 
 
+def job_flags(
+    cluster: str | None, profile: str | None, sites: str | None, assignments: list[str] | None
+) -> dict[str, str]:
+    """The options that a command line sets. Raises BadInput: here, once, and not by every rank."""
+    flags = config.parse_flags(assignments or [])
+    if cluster is not None:
+        flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
+    if profile is not None:
+        flags["profile"] = str(_readable_profile(profile))
+    if sites is not None:
+        flags["sites"] = sites_option(Path(sites))
+    config.load(flags)
+    return flags
+
+
 def command(
     launcher: Annotated[
         list[str],
@@ -63,15 +78,7 @@ def command(
     The launcher is told to forward LD_PRELOAD and the ALLEMANDE_ variables: Open MPI by -x, MPICH
     by -genv; srun forwards its environment anyway. Nothing else of the command changes.
     """
-    flags = config.parse_flags(assignments or [])
-    if cluster is not None:
-        flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
-    if profile is not None:
-        flags["profile"] = str(_readable_profile(profile))
-    if sites is not None:
-        flags["sites"] = sites_option(Path(sites))
-    config.load(flags)  # what is not valid is said here, once, and not by every rank
-    settings = config.to_environment(flags)
+    settings = config.to_environment(job_flags(cluster, profile, sites, assignments))
     line, environment = launch(launcher, settings, mpi=mpi.value if mpi else None)
     try:
         os.execvpe(line[0], line, environment)

@@ -27,9 +27,19 @@ def command(
         typer.Option(
             help="Separated by commas: sync-shuffle, group-shuffle[:PARTNERS], pairwise, "
             "shift-exchange, direct, grid[:AxB], bruck[:AxB], one-way-bruck[:RADIX] or "
-            "recursive-doubling; between sites local-group, coordinator or multi-site."
+            "recursive-doubling; between sites local-group, coordinator or multi-site. With "
+            "--transport tcp those of MPI libraries: openmpi:linear, openmpi:linear-sync[:reqs=N], "
+            "openmpi:pairwise, openmpi:bruck, mpich:scattered[:throttle=N], mpich:pairwise or "
+            "mpich:bruck[:k=N]; or query, where all ask all at once."
         ),
     ] = "sync-shuffle",
+    transport: Annotated[
+        str | None,
+        typer.Option(
+            help="udp: our protocol (the default); messages, on lossless networks; stripes; tcp, "
+            "tcp:cubic, tcp:newreno or tcp:dctcp: the MPI libraries' algorithms.",
+        ),
+    ] = None,
     size: Annotated[
         str | None,
         typer.Option(
@@ -166,6 +176,7 @@ def command(
         "seed": seed,
         "jitter_us": jitter_us,
         "routing": routing,
+        "transport": transport,
         "trace": True if trace else None,
     }
     given |= {"jobs": jobs, "job_layout": job_layout}

@@ -19,8 +19,9 @@ def print_plan(console: Console, plan: Plan) -> None:
     print_rows(console, plan.rows)
     tuning = plan.tuning
     if tuning is not None:
+        port = f", at the port {tuning.contended_port}" if tuning.contended_port else ""
         console.print(
-            f"window: {tuning.window_packets} packets, at the port {tuning.contended_port}; "
+            f"window: {tuning.window_packets} packets{port}; "
             f"{tuning.window_packets_min} keep a host busy",
             highlight=False,
         )

@@ -44,7 +44,7 @@ class Plan:
             "window_packets": None if tuning is None else tuning.window_packets,
             "window_packets_min": None if tuning is None else tuning.window_packets_min,
             "grain_packets": None if tuning is None else tuning.grain_packets,
-            "contended_port": None if tuning is None else tuning.contended_port,
+            "contended_port": (tuning.contended_port or None) if tuning else None,
             "saturates_from": self.saturates_from,
             "warnings": [] if tuning is None else list(tuning.warnings),
             "choices": [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rich.text import Text
 from rich.tree import Tree
 
@@ -9,6 +11,18 @@ from allemande.quantities import format_rate
 from allemande.topology import Cluster, Link, Switch, compress_hostlist
 
 DEPTH_MAX = 40
+FURTHER_LINES_MAX = 20
+
+
+class _Strand(NamedTuple):
+    """Links between switches that are not part of the tree: alike, from the same switch."""
+
+    origin: str
+    targets: tuple[tuple[str, int], ...]  # switch, how many links to it
+    text: str
+
+    def links(self) -> int:
+        return sum(count for _, count in self.targets)
 
 
 def _describe_link(link: Link, upward: bool) -> str:
@@ -42,24 +56,38 @@ def _describe_switch(switch: Switch) -> str:
 
 
 class Outline:
-    """Hosts on equal links share a line, and so does what is said of equal leaf switches."""
+    """Hosts on equal links share a line, and so does what is said of equal leaf switches.
+
+    A host is drawn below every switch that it has a link to. Switches that only hosts join to the
+    others, as those of a second network, have a tree of their own.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._switches = {switch.name: switch for switch in cluster.switches}
-        self._root = cluster.root_switch()
         # parent -> (name, link text) of each node below
         self._children: dict[str, list[tuple[str, str]]] = {}
-        self.further: list[str] = []  # links that are not part of the tree
-        self._walk(cluster)
-
-    def _walk(self, cluster: Cluster) -> None:
-        """Breadth first from the root."""
-        neighbours: dict[str, list[tuple[str, Link, bool]]] = {}
+        # (switch, text) -> switch -> number of links, of those that are not part of a tree
+        self._further: dict[tuple[str, str], dict[str, int]] = {}
+        self._roots: list[str] = []
+        neighbours: dict[str, list[tuple[str, Link, bool]]] = {name: [] for name in self._switches}
         for link in cluster.links:
-            neighbours.setdefault(link.to, []).append((link.from_, link, True))
-            neighbours.setdefault(link.from_, []).append((link.to, link, False))
-        seen, drawn = {self._root}, set()
-        queue = [self._root]
+            if link.to in self._switches:
+                neighbours[link.to].append((link.from_, link, True))
+            if link.from_ in self._switches:
+                neighbours[link.from_].append((link.to, link, False))
+        seen: set[str] = set()
+        for root in (cluster.root_switch(), *self._switches):
+            if root not in seen:
+                self._roots.append(root)
+                self._walk(root, neighbours, seen)
+
+    def _walk(
+        self, root: str, neighbours: dict[str, list[tuple[str, Link, bool]]], seen: set[str]
+    ) -> None:
+        """Breadth first from a switch, over switches alone."""
+        drawn = set()
+        seen.add(root)
+        queue = [root]
         for node in queue:
             self._children[node] = []
             for name, link, upward in neighbours[node]:
@@ -67,16 +95,52 @@ class Outline:
                     continue
                 drawn.add(id(link))
                 if name in seen:
-                    self.further.append(f"{link.from_} - {link.to} {_describe_link(link, True)}")
+                    described = link.from_, _describe_link(link, True)
+                    targets = self._further.setdefault(described, {})
+                    targets[link.to] = targets.get(link.to, 0) + 1
                     continue
-                seen.add(name)
                 self._children[node].append((name, _describe_link(link, upward)))
-                queue.append(name)
+                if name in self._switches:
+                    seen.add(name)
+                    queue.append(name)
+
+    def further(self) -> list[str]:
+        """Lines for the links that no tree has: those of one kind together, few lines in all."""
+        strands = [
+            _Strand(origin, tuple(targets.items()), text)
+            for (origin, text), targets in self._further.items()
+        ]
+        alike: dict[tuple[object, str], list[str]] = {}
+        for strand in strands:
+            alike.setdefault((strand.targets, strand.text), []).append(strand.origin)
+        lines = []
+        for strand in strands:
+            origins = alike.pop((strand.targets, strand.text), [])
+            if origins:
+                lines.append((self._further_line(origins, strand), len(origins) * strand.links()))
+        told = [line for line, _ in lines[:FURTHER_LINES_MAX]]
+        untold = sum(count for _, count in lines[FURTHER_LINES_MAX:])
+        return [*told, f"and {untold} more, all of which --json lists"] if untold else told
+
+    @staticmethod
+    def _further_line(origins: list[str], strand: _Strand) -> str:
+        by_count: dict[int, list[str]] = {}
+        for name, count in strand.targets:
+            by_count.setdefault(count, []).append(name)
+        targets = ", ".join(
+            (f"{count} links to " if count > 1 else "")
+            + ("each of " if len(names) > 1 else "")
+            + compress_hostlist(names)
+            for count, names in by_count.items()
+        )
+        each = "each of " if len(origins) > 1 else ""
+        return f"{each}{compress_hostlist(origins)} - {targets}  {strand.text}"
 
     def tree(self) -> Tree:
         """The whole of it for a rich console."""
         tree = Tree("", hide_root=True)
-        self._draw(tree, [(self._root, "")], 0)
+        for root in self._roots:
+            self._draw(tree, [(root, "")], 0)
         return tree
 
     def _kind(self, name: str, link: str) -> object:

@@ -14,7 +14,7 @@ from allemande.flow_limit import FlowLimit, alltoall_limits, bound_s
 from allemande.partition import Halves, bisection
 from allemande.quantities import format_rate, format_size
 from allemande.report.cluster_outline import Outline
-from allemande.topology import Cluster, LevelLimit, tune
+from allemande.topology import Cluster, LevelLimit, Tuning, tune
 
 LINE_MAX = 400
 
@@ -143,7 +143,7 @@ def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str
             "window_packets_max": tuning.window_packets_max,
             "grain_packets": tuning.grain_packets,
             "nu": tuning.nu,
-            "contended_port": tuning.contended_port,
+            "contended_port": tuning.contended_port or None,
         },
         "warnings": cluster.warnings() + tuning.warnings,
     }
@@ -181,6 +181,22 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
     console.print(table)
 
 
+def window_text(cluster: Cluster, tuning: Tuning) -> str:
+    """The window and the port that gives it, or why no port does."""
+    if len(cluster.hosts) < 2:
+        return "none, because one host has nobody to send to"
+    if not tuning.contended_port:
+        names = {host.name for host in cluster.hosts}
+        ends = [end for link in cluster.links for end in (link.from_, link.to) if end in names]
+        reason = "hosts have several links" if len(ends) > len(names) else "no queue fills up"
+        return f"{_count(tuning.window_packets, 'packet')} per host, as {reason}"
+    return (
+        f"{_count(tuning.window_packets, 'packet')} per host "
+        f"({tuning.nu:.3g} meet at {tuning.contended_port} in an average step); "
+        f"{tuning.window_packets_min} are under way where a host sends at full rate"
+    )
+
+
 def _print_price(console: Console, cluster: Cluster) -> None:
     price, cost = cluster.price, cluster.cost()
     assert price is not None and cost is not None
@@ -202,8 +218,11 @@ def print_report(cluster: Cluster, sizes: list[int], price: bool = False) -> Non
     )
     drawing = Outline(cluster)
     console.print(drawing.tree())
-    if drawing.further:
-        console.print(f"Further links: {escape(', '.join(drawing.further))}")
+    further = drawing.further()
+    if further:
+        console.print("Further links:")
+        for line in further:
+            console.print(f"  {escape(line)}")
     halves, reason = _bisection_or_reason(cluster)
     if halves:
         console.print(
@@ -215,11 +234,7 @@ def print_report(cluster: Cluster, sizes: list[int], price: bool = False) -> Non
     if price:
         _print_price(console, cluster)
     tuning = tune(cluster)
-    console.print(
-        f"Window: {_count(tuning.window_packets, 'packet')} per host "
-        f"({tuning.nu:.3g} meet at {escape(tuning.contended_port)} in an average step); "
-        f"{tuning.window_packets_min} are under way where a host sends at full rate"
-    )
+    console.print(f"Window: {escape(window_text(cluster, tuning))}")
     console.print()
     _print_limits(console, cluster, sizes)
     for warning in cluster.warnings() + tuning.warnings:

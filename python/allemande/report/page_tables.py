@@ -24,6 +24,8 @@ SPEEDS: tuple[Column, ...] = (
         "of all timed calls; a call lasts until the slowest rank is done",
         lambda figure: format_seconds(figure.median_s),
     ),
+    ("P90", "nine of ten timed calls take no longer", lambda f: format_seconds(f.p90_s)),
+    ("P99", "99 of 100 timed calls take no longer", lambda f: format_seconds(f.p99_s)),
     ("slowest", "of the timed calls", lambda figure: format_seconds(figure.slowest_s)),
     (
         "spread",

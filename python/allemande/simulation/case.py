@@ -109,6 +109,7 @@ class Result:
     # By level of the network, where it has sites: blocks that cross, by those that have to.
     crossings: dict[str, float] = field(default_factory=dict)
     shares: dict[str, Any] = field(default_factory=dict)  # SHARE_KEYS, where jobs or flows share
+    tcp: dict[str, Any] = field(default_factory=dict)  # what TCP did, where it carried messages
     warnings: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
@@ -147,6 +148,7 @@ class Result:
             **({"visits_s": self.visits_s} if self.visits_s else {}),
             **({"crossings": self.crossings} if self.crossings else {}),
             **self.shares,
+            **({"tcp": self.tcp, "exchange_s": self.raw["exchange_s"]} if self.tcp else {}),
             "path_loads": self.path_loads,
             "warnings": self.warnings,
             "ports": [
@@ -313,6 +315,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         warnings=list(raw.get("warnings", [])),
         path_loads=list(raw["path_loads"]) if "path_loads" in raw else None,
         crossings=dict(raw.get("crossings", {})),
+        tcp=dict(raw.get("tcp", {})),
         shares={key: raw[key] for key in SHARE_KEYS if key in raw},
         raw=raw,
     )

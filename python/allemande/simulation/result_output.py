@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from statistics import median
 
 from rich import box
 from rich.console import Console
@@ -113,10 +114,39 @@ def _share_table(result: Result) -> Table:
     return table
 
 
+def _tcp_table(results: Sequence[Result]) -> Table:
+    """How calls over TCP went: those in which a connection waited, and the others."""
+    table = Table(title="TCP", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("algorithm", no_wrap=True)
+    headings = ("size", "calls", "that wait", "median", "others' median", "time-outs", "probes")
+    for heading in (*headings, "marked"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for result in results:
+        waits = result.tcp["exchange_waits"]
+        times = result.raw["exchange_s"]
+        with_wait = [time for time, count in zip(times, waits, strict=True) if count]
+        without = [time for time, count in zip(times, waits, strict=True) if not count]
+        table.add_row(
+            result.algorithm,
+            format_size(result.size),
+            str(len(times)),
+            Text(str(len(with_wait)), style="red" if with_wait else ""),
+            format_seconds(median(with_wait)) if with_wait else "",
+            format_seconds(median(without)) if without else "",
+            f"{result.tcp['timeouts']:,}",
+            f"{result.tcp['probes']:,}",
+            f"{result.tcp['marked']:,}",
+        )
+    return table
+
+
 def print_results(console: Console, results: Sequence[Result]) -> None:
     if not console.is_terminal:
         console.width = max(console.width, 160)  # a file has no edge to wrap at
     console.print(_result_table(results))
+    over_tcp = [result for result in results if result.tcp]
+    if over_tcp:
+        console.print(_tcp_table(over_tcp))
     for warning in dict.fromkeys(text for result in results for text in result.warnings):
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)
     for result in results:

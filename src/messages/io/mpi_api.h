@@ -47,6 +47,7 @@
   X(Comm_split)              \
   X(Comm_group)              \
   X(Group_translate_ranks)   \
+  X(Group_size)              \
   X(Group_free)              \
   X(Comm_dup)                \
   X(Comm_free)               \
@@ -94,6 +95,9 @@ struct MpiApi {
   decltype(&PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
   decltype(&PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
+
+  // Of ULFM; null where the library has none. Headers of releases before it do not declare it.
+  int (*Comm_get_failed)(MPI_Comm comm, MPI_Group* failed) = nullptr;
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};
   MPI_Datatype byte{}, uint64{};

@@ -101,6 +101,7 @@ int accelerate_or_pass(const void* caller, const Given& given) {
   if (!self.library().contains(caller)) {
     const auto code = given.request ? self.ialltoall(given) : self.alltoall(given, native);
     if (code) return *code;
+    if (given.request) return self.passed(given, native());
   }
   return native();
 }
@@ -134,6 +135,12 @@ int finalize() {
   auto& self = interposer();
   self.finalising();
   return self.library().api().Finalize();
+}
+
+int abort(Word comm, int code) {
+  auto& self = interposer();
+  self.aborting();
+  return with_words<int(Word, int)>(self.library().api().Abort)(comm, code);
 }
 
 int wait(void* request, void* status) {

@@ -71,6 +71,7 @@ Interposer& interposer();
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
+int abort(Word comm, int code);
 
 // `caller` is the address the exported function returns to.
 int alltoall(const void* caller, const Arguments& arguments);

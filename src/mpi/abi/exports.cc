@@ -65,6 +65,13 @@ ALM_EXPORT int MPI_Finalize() {
   return next();
 }
 
+ALM_EXPORT int PMPI_Abort(Word comm, int code) { return entry::abort(comm, code); }
+
+ALM_EXPORT int MPI_Abort(Word comm, int code) {
+  static auto* const next = tool<decltype(PMPI_Abort)>("MPI_Abort");
+  return next != nullptr ? next(comm, code) : entry::abort(comm, code);
+}
+
 ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
 
 ALM_EXPORT int MPI_Wait(void* request, void* status) {

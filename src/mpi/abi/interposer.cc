@@ -51,6 +51,10 @@ bool first_of_job() {
   return true;
 }
 
+const char* name_of(const entry::Arguments& given) {
+  return given.request ? "MPI_Ialltoall" : "MPI_Alltoall";
+}
+
 const char* name_of(const entry::BlockArguments& given) {
   if (given.request) return given.typed ? "MPI_Ialltoallw" : "MPI_Ialltoallv";
   return given.typed ? "MPI_Alltoallw" : "MPI_Alltoallv";
@@ -90,7 +94,8 @@ int Interposer::initialised(int code) {
     return code;
   }
   try {
-    ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed);
+    ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed,
+                                    [this] { aborting(); });
     session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
     job::Log().error(std::string("MPI_Init: ") + failure.what());
@@ -100,6 +105,7 @@ int Interposer::initialised(int code) {
 }
 
 void Interposer::at_exit() const {
+  if (session_ != nullptr && !finalised_) session_->ends("at the end, without MPI_Finalize");
   int used = 0;
   if (initialised_ || library_->api().Initialized == nullptr || !first_of_job() ||
       library_->api().Initialized(&used) != MPI_SUCCESS || used == 0) {
@@ -110,6 +116,10 @@ void Interposer::at_exit() const {
       " past allemande. It takes MPI's functions from that library's own handle (dlopen "
       "and dlsym). Let it look them up among all that is loaded: dlsym(RTLD_DEFAULT), or "
       "ctypes.CDLL(None) in Python");
+}
+
+void Interposer::aborting() const {
+  if (session_ != nullptr) session_->aborts();
 }
 
 int Interposer::initialised_by_tool(int code) {
@@ -163,7 +173,7 @@ std::optional<courier::AlltoallCall> Interposer::describe_call(
   if (comm == api.comm_null) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
-  call.name = request ? "MPI_Ialltoall" : "MPI_Alltoall";
+  call.name = name_of(given);
   call.in_place = send.base == MPI_IN_PLACE;
   if (recv.count < 0 || recv_type == api.datatype_null) return std::nullopt;
   if (!call.in_place && (send.count < 0 || send_type == api.datatype_null)) return std::nullopt;
@@ -216,13 +226,91 @@ int Interposer::raise(job::CommHandle comm, const char* function,
   return ops_->raise(comm, base::io_error("allemande: " + text));
 }
 
+std::uint64_t Interposer::bytes_of(std::int64_t count, std::uintptr_t word) const {
+  const auto type = from_opaque<MPI_Datatype>(word);
+  MPI_Count size = 0;
+  if (count <= 0 || type == library_->api().datatype_null) return 0;
+  if (library_->api().Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
+  return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+}
+
+std::uint64_t Interposer::bytes_of(const entry::Arguments& given) const {
+  return bytes_of(given.recv.count, given.recv.type);
+}
+
+std::uint64_t Interposer::bytes_of(const entry::BlockArguments& given) const {
+  const auto& recv = given.recv;
+  const job::CommHandle comm = to_opaque(from_opaque<MPI_Comm>(given.comm));
+  bool inter = false;
+  int ranks = 0;
+  if (ops_->is_intercommunicator(comm, inter) != MPI_SUCCESS || inter ||
+      ops_->comm_size(comm, ranks) != MPI_SUCCESS || ranks == 0) {
+    return 0;
+  }
+  std::uint64_t bytes = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
+    if (given.typed) {
+      bytes +=
+          bytes_of(recv.counts[i], to_opaque(reinterpret_cast<const MPI_Datatype*>(recv.types)[i]));
+    } else {
+      count += recv.counts[i];
+    }
+  }
+  if (!given.typed) bytes = bytes_of(count, recv.types);
+  return bytes / static_cast<std::uint64_t>(ranks);
+}
+
+template <class Given>
+std::optional<int> Interposer::counted(const Given& given, const std::function<int()>& native) {
+  if (inside || session_ == nullptr) return std::nullopt;
+  tally::Tally& tally = session_->tally();
+  if (!tally.counts()) return accelerate(given, native, nullptr);
+  tally::Taken taken;
+  const base::Nanos begin = io::monotonic_now();
+  std::optional<int> code = accelerate(given, native, &taken);
+  if (!code) code = native();
+  const base::Nanos end = io::monotonic_now();
+  if (code == MPI_SUCCESS) {  // else its arguments may not be valid
+    tally.note(tally::function_of(name_of(given)), bytes_of(given), taken, end - begin);
+    session_->counted(end);
+  }
+  return code;
+}
+
+template <class Given>
+int Interposer::passed(const Given& given, int code) {
+  if (code != MPI_SUCCESS || inside || session_ == nullptr || !session_->tally().counts()) {
+    return code;
+  }
+  session_->note_passed(tally::function_of(name_of(given)), bytes_of(given));
+  return code;
+}
+
+template int Interposer::passed(const entry::Arguments&, int);
+template int Interposer::passed(const entry::BlockArguments&, int);
+
 std::optional<int> Interposer::alltoall(const entry::Arguments& given,
                                         const std::function<int()>& native) {
-  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+  return counted(given, native);
+}
+
+std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
+                                        const std::function<int()>& native) {
+  return counted(given, native);
+}
+
+std::optional<int> Interposer::accelerate(const entry::Arguments& given,
+                                          const std::function<int()>& native, tally::Taken* taken) {
+  if (!session_->accelerating()) {
+    session_->refuse(taken);
+    return std::nullopt;
+  }
   const Inside guard;
   auto call = describe_call(given);
   if (!call) return std::nullopt;
   call->native = native;
+  call->taken = taken;
   try {
     return session_->alltoall(*call);
   } catch (const std::exception& failure) {
@@ -230,14 +318,18 @@ std::optional<int> Interposer::alltoall(const entry::Arguments& given,
   }
 }
 
-std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
-                                        const std::function<int()>& native) {
-  if (inside || session_ == nullptr || !session_->accelerating()) return std::nullopt;
+std::optional<int> Interposer::accelerate(const entry::BlockArguments& given,
+                                          const std::function<int()>& native, tally::Taken* taken) {
+  if (!session_->accelerating()) {
+    session_->refuse(taken);
+    return std::nullopt;
+  }
   const Inside guard;
   try {
     auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     blocks->call.native = native;
+    blocks->call.taken = taken;
     return session_->alltoall_blocks(blocks->call);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);

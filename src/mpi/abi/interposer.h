@@ -14,6 +14,7 @@
 #include "mpi/abi/library.h"
 #include "mpi/abi/ops.h"
 #include "session/session.h"
+#include "tally/tally.h"
 
 namespace alm::mpi {
 
@@ -31,7 +32,10 @@ class Interposer {
   void finalising();
 
   // Warns if the program has used MPI and no call has come here.
+  // Also says what ALLEMANDE_SUMMARY asks for, where MPI_Finalize has not been called.
   void at_exit() const;
+  // Right before MPI_Abort.
+  void aborting() const;
 
   // After a tool's own MPI_Init and before its MPI_Finalize, which may pass PMPI_Init here by.
   int initialised_by_tool(int code);
@@ -47,6 +51,10 @@ class Interposer {
   std::optional<int> ialltoall(const entry::Arguments& given);
   std::optional<int> ialltoall(const entry::BlockArguments& given);
 
+  // Counts a nonblocking call that the library has carried, and returns its `code`.
+  template <class Given>
+  int passed(const Given& given, int code);
+
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.
   void sleep_until_complete(int count, const void* requests);
@@ -58,6 +66,18 @@ class Interposer {
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
+  // Carries the call out here or natively; counts and times both.
+  template <class Given>
+  std::optional<int> counted(const Given& given, const std::function<int()>& native);
+  std::optional<int> accelerate(const entry::Arguments& given, const std::function<int()>& native,
+                                tally::Taken* taken);
+  std::optional<int> accelerate(const entry::BlockArguments& given,
+                                const std::function<int()>& native, tally::Taken* taken);
+  // To each rank; on average, where blocks have sizes of their own. Precondition: the arguments are
+  // valid.
+  std::uint64_t bytes_of(const entry::Arguments& given) const;
+  std::uint64_t bytes_of(const entry::BlockArguments& given) const;
+  std::uint64_t bytes_of(std::int64_t count, std::uintptr_t type) const;
   int raise(job::CommHandle comm, const char* function, const std::exception& failure) const;
   // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
   std::optional<courier::AlltoallCall> describe_call(const entry::Arguments& given) const;

@@ -125,6 +125,7 @@ void Library::resolve(void* handle) {
   ALM_MPI_FUNCTIONS(ALM_MPI_RESOLVE)
 #undef ALM_MPI_RESOLVE
 
+  look_up(handle, "PMPIX_Comm_get_failed", api_.Comm_get_failed);
 #if defined(OPEN_MPI)
   // The handles are addresses of data inside libmpi; mpi.h's macros would refer to them as symbols.
   require(look_up_data(handle, "ompi_mpi_comm_world", api_.comm_world), "ompi_mpi_comm_world");

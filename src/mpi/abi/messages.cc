@@ -62,7 +62,7 @@ base::Error Messages::error_of(int code) const {
     return base::io_error("MPI point-to-point failed with code " + std::to_string(code));
   const std::string peer = name_(trouble->peer);
   if (trouble->gave_up) {
-    return {base::ErrorCode::kPeerLost, peer + " has given up, and says why"};
+    return {base::ErrorCode::kTimeout, peer + " has given up, and says why"};
   }
   const std::string sent = trouble->sent ? std::to_string(*trouble->sent)
                                          : "more than " + std::to_string(trouble->expected);

@@ -35,15 +35,27 @@ int deleted(MPI_Comm, int, void* state, void* on_delete) {
   return MPI_SUCCESS;
 }
 
+// The class of processes that have failed (ULFM), as binary interfaces have it: headers of releases
+// without it must do. Open MPI from 5.0, MPICH from 3.2.
+#if defined(OPEN_MPI)
+constexpr int kProcFailed = 75;
+#elif defined(MPI_ABI)
+constexpr int kProcFailed = MPI_ERR_OTHER;
+#else
+constexpr int kProcFailed = 101;
+#endif
+
 // The standard's class: two ranks that do not agree on a size are what it calls truncation.
-int class_of(base::ErrorCode code) {
-  return code == base::ErrorCode::kBadInput ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+int class_of(base::ErrorCode code, bool has_ulfm) {
+  if (code == base::ErrorCode::kBadInput) return MPI_ERR_TRUNCATE;
+  return code == base::ErrorCode::kPeerLost && has_ulfm ? kProcFailed : MPI_ERR_OTHER;
 }
 
 }  // namespace
 
-AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state))
-    : api_(api), type_keyval_(make_type_keyval(api)) {
+AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
+               std::function<void()> before_abort)
+    : api_(api), before_abort_(std::move(before_abort)), type_keyval_(make_type_keyval(api)) {
   api_.Comm_create_keyval(copy_nothing, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -160,6 +172,7 @@ std::optional<int> AbiOps::poll(MPI_Request& request, base::Nanos limit) {
 int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).value(); }
 
 void AbiOps::abort(job::CommHandle comm, int code) {
+  before_abort_();
   api_.Abort(comm_of(comm), code);
   std::_Exit(code);
 }
@@ -181,6 +194,29 @@ void AbiOps::progress() {
   int done = 0;
   api_.Test(&never_, &done, MPI_STATUS_IGNORE);
   if (!unended_.empty()) unended_.sweep();
+}
+
+// Open MPI alone: MPICH has the function, and never names a rank that has died (5.0.2).
+std::optional<std::uint32_t> AbiOps::lost_rank(job::CommHandle comm) {
+#if !defined(OPEN_MPI)
+  static_cast<void>(comm);
+  return std::nullopt;
+#else
+  const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+  if (!lock || api_.Comm_get_failed == nullptr) return std::nullopt;
+  MPI_Group failed{};
+  if (api_.Comm_get_failed(comm_of(comm), &failed) != MPI_SUCCESS) return std::nullopt;
+  int count = 0;
+  int rank = -1;
+  api_.Group_size(failed, &count);
+  if (MPI_Group all{}; count > 0 && api_.Comm_group(comm_of(comm), &all) == MPI_SUCCESS) {
+    const int first = 0;
+    api_.Group_translate_ranks(failed, 1, &first, all, &rank);
+    api_.Group_free(&all);
+  }
+  api_.Group_free(&failed);
+  return rank >= 0 ? std::optional(static_cast<std::uint32_t>(rank)) : std::nullopt;
+#endif
 }
 
 bool AbiOps::is_contiguous(const job::TypedBuffer& buffer) {
@@ -243,7 +279,8 @@ int AbiOps::error_code(const base::Error& error) {
   const std::lock_guard lock(error_mutex_);
   const std::string text = error.message.substr(0, MPI_MAX_ERROR_STRING - 1);
   const auto [place, made] = error_codes_.try_emplace(text, MPI_ERR_OTHER);
-  if (made) place->second = make_error_code(class_of(error.code), text);
+  if (made)
+    place->second = make_error_code(class_of(error.code, api_.Comm_get_failed != nullptr), text);
   return place->second;
 }
 
@@ -257,8 +294,9 @@ int AbiOps::make_error_code(int error_class, const std::string& text) {
       told.compare(0, static_cast<std::size_t>(length), text) == 0) {
     return code;
   }
-  // MPICH 4.0 keeps no texts in the standard's classes; what they say matters more.
-  if (error_class == error_class_) return code;
+  // MPICH 4.0 keeps no texts in the standard's classes; what they say matters more. Not where
+  // programs go by the class.
+  if (error_class == error_class_ || error_class == kProcFailed) return code;
   if (error_class_ < 0) api_.Add_error_class(&error_class_);
   return make_error_code(error_class_, text);
 }

@@ -19,7 +19,9 @@ class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
   // freed.
-  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state));
+  // `before_abort` is called when this ends the job.
+  AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
+         std::function<void()> before_abort);
 
   std::string library() const override;
   job::CommHandle world() const override;
@@ -38,6 +40,7 @@ class AbiOps final : public job::MpiOps {
   int set_state(job::CommHandle comm, void* state) override;
   void* state(job::CommHandle comm) override;
   void progress() override;
+  std::optional<std::uint32_t> lost_rank(job::CommHandle comm) override;
   bool is_contiguous(const job::TypedBuffer& buffer) override;
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
@@ -66,6 +69,7 @@ class AbiOps final : public job::MpiOps {
   bool errors_are_fatal(job::CommHandle comm);
 
   const messages::MpiApi& api_;
+  std::function<void()> before_abort_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;

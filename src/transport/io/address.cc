@@ -9,10 +9,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include "base/text_file.h"
 
 namespace alm::io {
 namespace {
@@ -248,6 +252,21 @@ Result<std::uint32_t> interface_mtu(const Address& local) {
     return static_cast<std::uint32_t>(request.ifr_mtu);
   }
   return base::bad_input(fmt::format("no interface that is up has the address {}", wanted));
+}
+
+double interface_speed(const Address& local, const std::string& interfaces) {
+  constexpr std::size_t kNumberBytesMax = 64;
+  const auto list = interface_addresses();
+  if (!list) return 0;
+  const std::string wanted = to_numeric_string(local);
+  for (const auto& entry : list.value()) {
+    if (to_numeric_string(entry.address) != wanted) continue;
+    const std::string folder = interfaces + "/" + entry.name;
+    if (::access((folder + "/device").c_str(), F_OK) != 0) return 0;
+    const auto text = base::read_text(folder + "/speed", kNumberBytesMax, "a speed in Mbit/s");
+    return text ? std::max(0.0, std::strtod(text.value().c_str(), nullptr)) : 0;
+  }
+  return 0;
 }
 
 }  // namespace alm::io

@@ -36,4 +36,9 @@ base::Result<std::string> choose_local_address(const std::string& interface,
 // MTU of the interface that carries `local`.
 base::Result<std::uint32_t> interface_mtu(const Address& local);
 
+// What the interface that carries `local` says of its speed, in Mbit/s; 0: nothing that counts.
+// Interfaces without a device, as those of containers and virtual networks, have made it up.
+// `interfaces`: the folder with one for each interface.
+double interface_speed(const Address& local, const std::string& interfaces = "/sys/class/net");
+
 }  // namespace alm::io

@@ -118,9 +118,30 @@ base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchang
   entry->next_progress = now + kProgressInterval;
   entry->next_check = now + kCheckInterval;
   entry->told_absent = false;
-  entry->channel.start(now, exchange);
+  entry->to_come = 0;
+  std::uint64_t to_go = 0;
+  const transport::PeerId own = entry->channel.identity().self;
+  for (transport::PeerId peer = 0; peer < entry->addresses.size(); ++peer) {
+    if (peer == own) continue;
+    entry->to_come += exchange.recv.size_of(peer);
+    to_go += exchange.send.size_of(peer);
+  }
+  transport::Exchange begun = exchange;
+  begun.hurries = self.hurries(std::max(to_go, entry->to_come));
+  entry->channel.start(now, begun);
   self.attend(*entry);
   return {};
+}
+
+// The first exchanges that carry much show whether the rate of the cluster file is far too low.
+// Afterwards most ranks still cannot tell, where blocks differ: they keep to it.
+bool Driver::Impl::hurries(std::uint64_t bytes) {
+  constexpr std::uint64_t kMuch = 64 << 10;
+  constexpr std::uint32_t kShowing = 2;
+  const RateClaim& rate = endpoint->rate();
+  if (rate.verdict() != RateClaim::Verdict::kOpen) return !rate.holds();
+  if (bytes >= kMuch && large_exchanges <= kShowing) ++large_exchanges;
+  return large_exchanges <= kShowing;
 }
 
 base::Status Driver::Impl::startable(SetEntry* entry, std::uint16_t set) {
@@ -212,8 +233,7 @@ std::optional<Driver::Loss> Driver::loss(std::span<const std::uint16_t> sets) co
     if (entry == nullptr) continue;
     if (entry->failure && entry->lost) return Loss{*entry->failure, *entry->lost};
     if (const auto& told = entry->channel.told(); told && told->told) {
-      return Loss{{base::ErrorCode::kPeerLost, entry->given_up(told->peer, *told->told)},
-                  *told->told};
+      return Loss{entry->told_error(told->peer, *told->told), *told->told};
     }
   }
   return std::nullopt;
@@ -275,6 +295,12 @@ DriverCounters Driver::driver_counters() const {
   if (!impl_->in_owner()) return {};
   const Lock lock(impl_->mutex);
   return impl_->counters;
+}
+
+RateClaim Driver::rate() const {
+  if (!impl_->in_owner()) return {};
+  const Lock lock(impl_->mutex);
+  return impl_->endpoint->rate();
 }
 
 const Endpoint& Driver::endpoint() const { return *impl_->endpoint; }

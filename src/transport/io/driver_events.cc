@@ -81,9 +81,7 @@ void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
   const transport::Config& config = entry.channel.config();
   while (const auto failure = entry.channel.check_peers(now)) {
     if (failure->told) {
-      return fail(call, entry,
-                  {base::ErrorCode::kPeerLost, entry.given_up(failure->peer, *failure->told)},
-                  *failure->told);
+      return fail(call, entry, entry.told_error(failure->peer, *failure->told), *failure->told);
     }
     const std::string who = entry.name_of(entry.numbers[failure->peer]);
     if (failure->fatal) {

@@ -69,6 +69,7 @@ struct Driver::Impl {
   bool in_owner() const;  // false in a forked child
 
   // driver.cc
+  bool hurries(std::uint64_t bytes);
   base::Status startable(SetEntry* entry, std::uint16_t set);
   void attend(SetEntry& entry);
   void begin_call();
@@ -121,7 +122,8 @@ struct Driver::Impl {
   Endpoint::Sink sink;
   SetTable sets;
   Outbox outbox;
-  bool may_send = true;  // false: the last wait ended before the queue had drained
+  bool may_send = true;               // false: the last wait ended before the queue had drained
+  std::uint32_t large_exchanges = 0;  // begun so far, as far as they are counted
   DriverCounters counters;
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // which set is pulled first

@@ -172,6 +172,7 @@ void Driver::Impl::finish_complete() {
     entry->channel.release(now);
     entry->attention = true;
     entry->finished = true;
+    endpoint->exchanged(entry->to_come, now - entry->begun);
     other = true;
   }
   if (other && waiting > 0) turn_over.notify_all();

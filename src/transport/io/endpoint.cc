@@ -54,6 +54,8 @@ struct Endpoint::Impl {
   Sender sender;
   Receiver receiver;
   Pacer pacer;
+  RateClaim rate;
+  std::uint32_t pace_burst_bytes = 0;
   EndpointCounters counters;
 
   Blocked blocked = Blocked::kNo;
@@ -68,6 +70,7 @@ struct Endpoint::Impl {
     return socket.gso() ? options.grain_packets : 1;
   }
   bool kernel_holds(base::Nanos now);
+  void pace_as_seen();
   std::uint32_t ready_sockets() const;  // bit s: something waits at socket s
   std::size_t room_items(base::Nanos now, std::span<const SendItem> items);
 };
@@ -135,7 +138,12 @@ base::Status Endpoint::Impl::open_sockets(std::span<const Address> locals) {
   const std::uint32_t burst =
       std::max({kPaceBurstPacketsMin, std::min(options.burst_packets, kPaceBurstPacketsMax),
                 2 * grain, packets_in(kPaceBurstTime, options.pace_mbit_s, frame)});
-  pacer = Pacer(options.pace_mbit_s, burst * frame);
+  pace_burst_bytes = burst * frame;
+  double told_mbit_s = 0;
+  for (const Address& local : locals) told_mbit_s += interface_speed(local);
+  rate = RateClaim(options.pace_mbit_s, told_mbit_s);
+  if (!options.pace_when_seen) pacer = Pacer(options.pace_mbit_s, pace_burst_bytes);
+  pace_as_seen();
 
   UdpSocketOptions socket_options{.local = locals.front(),
                                   .datagram_bytes = datagram_bytes,
@@ -174,6 +182,23 @@ std::uint32_t Endpoint::receive_buffer_bytes() const {
 std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagram_bytes) {
   return buffer_bytes / kernel_bytes_per_packet(datagram_bytes);
 }
+
+void Endpoint::Impl::pace_as_seen() {
+  if (!options.pace_when_seen) return;
+  const bool seen = rate.verdict() == RateClaim::Verdict::kSeen;
+  pacer = Pacer(seen ? rate.mbit_s() : 0, pace_burst_bytes);
+}
+
+void Endpoint::exchanged(std::uint64_t bytes, base::Nanos time) {
+  const auto before = impl_->rate.verdict();
+  const double paced_by = impl_->rate.mbit_s();
+  impl_->rate.exchanged(bytes * (impl_->datagram_bytes + impl_->frame_overhead) /
+                            (impl_->datagram_bytes - wire::kHeaderBytes),
+                        time);
+  if (impl_->rate.verdict() != before || impl_->rate.mbit_s() != paced_by) impl_->pace_as_seen();
+}
+
+const RateClaim& Endpoint::rate() const { return impl_->rate; }
 
 // Packets that sit in a queueing discipline (or a real NIC's ring) are still charged to the socket.
 // Where they are not (virtio, veth without a shaper), nothing but the pacer keeps us at the link's

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "transport/io/address.h"
 #include "transport/io/hops.h"
+#include "transport/io/rate_claim.h"
 #include "wire/header.h"
 
 namespace alm::io {
@@ -74,6 +75,9 @@ struct EndpointOptions {
   // The rate of all links together, for pacing in user space where the kernel gives no
   // back-pressure; 0: no pacing.
   double pace_mbit_s = 0;
+  // Pacing waits until exchanges have come at this rate (rate_claim.h), because a file may be
+  // wrong.
+  bool pace_when_seen = false;
   std::uint32_t grain_packets = 1;  // longest train
   // An exchange of so few packets fits the queues on its route and need not be paced.
   std::uint32_t burst_packets = 0;
@@ -137,6 +141,11 @@ class Endpoint {
   // Kernel memory granted to each socket.
   std::uint32_t receive_buffer_bytes() const;
   std::vector<std::string> warnings() const;  // kernel buffers too small: the sysctl to set
+
+  // So many bytes have come in an exchange that took `time`.
+  void exchanged(std::uint64_t bytes, base::Nanos time);
+  // What that says of pace_mbit_s.
+  const RateClaim& rate() const;
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken. Runs
   // of datagrams of equal size to one destination go out as UDP_SEGMENT trains of up to

@@ -316,6 +316,23 @@ TEST(Endpoint, WhatTheQueuesHoldOfASmallExchangeIsNotPaced) {
   }
 }
 
+TEST(Endpoint, NothingIsPacedByARateThatHasNotBeenSeen) {
+  auto options = loopback();
+  options.pace_mbit_s = 1;
+  options.pace_when_seen = true;
+  auto a = Endpoint::open(options).value();
+  auto b = Endpoint::open(options).value();
+  const auto bytes = pattern(1472, 1);
+  const Address to = b->local();
+  const std::vector<SendItem> items(30, SendItem{&to, 0, bytes, {}});
+  EXPECT_EQ(a->send(monotonic_now(), items), 30U);
+  constexpr std::uint64_t kBytes = 125'000;  // a second's at 1 Mbit/s
+  a->exchanged(kBytes, base::kSecond);
+  EXPECT_EQ(a->send(monotonic_now(), items), 30U);
+  a->exchanged(kBytes, base::kSecond);
+  EXPECT_LT(a->send(monotonic_now(), items), 30U);
+}
+
 TEST(Endpoint, WaitEndsOnTimeDataAndWake) {
   auto a = Endpoint::open(loopback()).value();
   auto b = Endpoint::open(loopback()).value();

@@ -36,11 +36,14 @@ std::vector<transport::PeerId> SetEntry::absent() const {
   return found;
 }
 
-std::string SetEntry::given_up(transport::PeerId peer, std::uint32_t told) const {
+// A peer that has given up is alive: only what it was to do will never be done.
+base::Error SetEntry::told_error(transport::PeerId peer, std::uint32_t told) const {
   const std::string who = name_of(numbers[peer]);
   const std::string of_whom = name_of(told);
-  return of_whom == who ? fmt::format("{} has given up, and says why", who)
-                        : fmt::format("{} is lost, as {} has found", of_whom, who);
+  if (of_whom == who) {
+    return {base::ErrorCode::kTimeout, fmt::format("{} has given up, and says why", who)};
+  }
+  return {base::ErrorCode::kPeerLost, fmt::format("{} is lost, as {} has found", of_whom, who)};
 }
 
 std::string SetEntry::disorder(transport::PeerId peer, std::optional<std::uint64_t> sends) const {

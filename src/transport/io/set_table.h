@@ -34,6 +34,7 @@ struct SetEntry {
   bool finished = false;   // complete and released
   // The running exchange:
   base::Nanos begun = 0;
+  std::uint64_t to_come = 0;           // bytes from other hosts
   base::Nanos next_check = 0;          // when to check the peers
   bool told_absent = false;            // a warning has named those that have not entered it
   base::Nanos next_progress = 0;       // when the thread that awaits it calls `progress`
@@ -46,7 +47,7 @@ struct SetEntry {
   }
   std::string name_of(std::uint32_t rank_number) const;
   // The text for a peer that has given up because of rank `told`.
-  std::string given_up(transport::PeerId peer, std::uint32_t told) const;
+  base::Error told_error(transport::PeerId peer, std::uint32_t told) const;
   // Peers that answer and have not entered the running exchange.
   std::vector<transport::PeerId> absent() const;
   // The text for a running exchange that waits for the peer in vain. `sends`: the bytes that the

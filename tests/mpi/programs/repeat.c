@@ -1,6 +1,7 @@
 // Exchanges again and again. Usage: repeat COUNT BYTES [FOLDER [return]]
 // With FOLDER each rank writes its pid to FOLDER/pid.RANK after the first exchange, rank 0 last.
-// With `return` errors come back as codes: the first is printed, and so is that of one more call.
+// With `return` errors come back as codes: the first is printed
+// with its class, and so is that of one more call.
 #include "check.h"
 
 static void write_pid(const char* folder, int rank) {
@@ -30,7 +31,9 @@ int main(int argc, char** argv) {
       char text[MPI_MAX_ERROR_STRING];
       int length = 0;
       MPI_Error_string(code, text, &length);
-      printf("ERROR %d: %s\n", rank, text);
+      int error_class = 0;
+      MPI_Error_class(code, &error_class);
+      printf("ERROR %d: %s\nCLASS %d: %d\n", rank, text, rank, error_class);
       const int again = exchange_bytes(MPI_COMM_WORLD, bytes, (unsigned)i);
       printf("AGAIN %d: %s\n", rank, again == MPI_SUCCESS ? "no error" : "an error");
       fflush(stdout);

@@ -1,0 +1,70 @@
+// What a cluster file says that the links of this host carry, held against what has come over them.
+//
+// A rate that is too low must not hold a sender back, so nothing is paced by it before it has been
+// seen: exchanges that only their windows held back have come at about this rate. Windows leave a
+// little of it unused, and the ranks of a busy machine more; an exchange in which less comes says
+// nothing, because any of a hundred things may be slow. One in which clearly more comes shows that
+// the file is wrong.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace alm::io {
+
+class RateClaim {
+ public:
+  enum class Verdict : std::uint8_t { kOpen, kSeen, kTooLow };
+
+  RateClaim() = default;
+  // `told_mbit_s`: what the interface says of itself; 0: nothing.
+  explicit RateClaim(double claimed_mbit_s, double told_mbit_s = 0) : claimed_(claimed_mbit_s) {
+    if (claimed_ <= 0 || told_mbit_s <= 0) return;
+    if (told_mbit_s > kClearly * claimed_) verdict_ = Verdict::kTooLow;
+    if (told_mbit_s <= kClearly * claimed_ && told_mbit_s >= claimed_ / kClearly) {
+      verdict_ = Verdict::kSeen;
+    }
+  }
+
+  // `bytes` in frames have come in an exchange that took `time`.
+  void exchanged(std::uint64_t bytes, base::Nanos time) {
+    if (claimed_ <= 0 || time <= 0 || bytes < kBytesMin) return;
+    const double mbit_s = static_cast<double>(bytes) * kBits / static_cast<double>(time);
+    received_ = std::max(received_, mbit_s);
+    if (mbit_s >= kAbout * claimed_) ++at_it_;
+    // Others may have begun before this rank did: a window of each has come already.
+    if (bytes >= kManyBytes && kPartInTime * mbit_s > kClearly * claimed_) ++above_;
+    if (above_ >= kTimes) {
+      verdict_ = Verdict::kTooLow;
+    } else if (at_it_ >= kTimes && verdict_ == Verdict::kOpen) {
+      verdict_ = Verdict::kSeen;
+    }
+  }
+
+  Verdict verdict() const { return verdict_; }
+  // Whether times may be reckoned from the rate.
+  bool holds() const { return verdict_ == Verdict::kSeen && received_ <= kSame * claimed_; }
+  // What may be paced by; never below what has come.
+  double mbit_s() const { return std::max(claimed_, received_); }
+  // The highest rate of an exchange.
+  double received_mbit_s() const { return received_; }
+
+ private:
+  static constexpr double kBits = 8e3;      // bytes per nanosecond in Mbit/s
+  static constexpr double kAbout = 0.85;    // of the rate: what exchanges reach where it is right
+  static constexpr double kSame = 1.1;      // times the rate: windows of others came before
+  static constexpr double kClearly = 1.25;  // times the rate
+  static constexpr double kPartInTime = 0.75;
+  static constexpr std::uint32_t kTimes = 2;
+  static constexpr std::uint64_t kBytesMin = 64 << 10;
+  static constexpr std::uint64_t kManyBytes = 256 << 10;
+
+  double claimed_ = 0;  // 0: there is none
+  double received_ = 0;
+  std::uint32_t at_it_ = 0, above_ = 0;  // exchanges
+  Verdict verdict_ = Verdict::kOpen;
+};
+
+}  // namespace alm::io

@@ -1,0 +1,81 @@
+#include "transport/io/rate_claim.h"
+
+#include <gtest/gtest.h>
+
+namespace alm::io {
+namespace {
+
+using Verdict = RateClaim::Verdict;
+
+constexpr std::uint64_t kBytes = 1'000'000;
+
+// What an exchange of this size takes at so many Mbit/s.
+base::Nanos at(double mbit_s, std::uint64_t bytes = kBytes) {
+  return static_cast<base::Nanos>(static_cast<double>(bytes) * 8e3 / mbit_s);
+}
+
+TEST(RateClaim, IsOpenUntilItHasBeenSeenTwice) {
+  RateClaim claim(100);
+  EXPECT_EQ(claim.verdict(), Verdict::kOpen);
+  claim.exchanged(kBytes, at(96));
+  EXPECT_EQ(claim.verdict(), Verdict::kOpen);
+  claim.exchanged(kBytes, at(30));
+  EXPECT_EQ(claim.verdict(), Verdict::kOpen);
+  claim.exchanged(kBytes, at(95));
+  EXPECT_EQ(claim.verdict(), Verdict::kSeen);
+}
+
+TEST(RateClaim, ATenthOfTheTruthIsRefuted) {
+  RateClaim claim(10);
+  claim.exchanged(kBytes, at(90));
+  claim.exchanged(kBytes, at(95));
+  EXPECT_EQ(claim.verdict(), Verdict::kTooLow);
+  EXPECT_NEAR(claim.received_mbit_s(), 95, 0.1);
+}
+
+TEST(RateClaim, TenTimesTheTruthStaysOpen) {
+  RateClaim claim(1000);
+  for (int i = 0; i < 100; ++i) claim.exchanged(kBytes, at(99));
+  EXPECT_EQ(claim.verdict(), Verdict::kOpen);
+}
+
+TEST(RateClaim, PacingNeverFallsBelowWhatHasCome) {
+  RateClaim claim(90);
+  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, at(99));
+  EXPECT_EQ(claim.verdict(), Verdict::kSeen);
+  EXPECT_NEAR(claim.mbit_s(), 99, 0.1);
+  EXPECT_TRUE(claim.holds());
+}
+
+TEST(RateClaim, AFileThatIsALittleTooLowSetsNoTimes) {
+  RateClaim claim(70);
+  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, at(99));
+  EXPECT_EQ(claim.verdict(), Verdict::kSeen);
+  EXPECT_FALSE(claim.holds());
+}
+
+// A rank that comes late finds what the windows of others let through.
+TEST(RateClaim, SmallExchangesRefuteNothing) {
+  RateClaim claim(100);
+  for (int i = 0; i < 100; ++i) claim.exchanged(100'000, at(1000, 100'000));
+  EXPECT_NE(claim.verdict(), Verdict::kTooLow);
+  RateClaim tiny(100);
+  for (int i = 0; i < 100; ++i) tiny.exchanged(1000, at(100, 1000));
+  EXPECT_EQ(tiny.verdict(), Verdict::kOpen);
+}
+
+TEST(RateClaim, TheInterfaceIsAsked) {
+  EXPECT_EQ(RateClaim(100, 100).verdict(), Verdict::kSeen);
+  EXPECT_EQ(RateClaim(100, 1000).verdict(), Verdict::kTooLow);
+  EXPECT_EQ(RateClaim(1000, 100).verdict(), Verdict::kOpen);
+  EXPECT_EQ(RateClaim(100, 0).verdict(), Verdict::kOpen);
+}
+
+TEST(RateClaim, WithoutAClaimThereIsNothingToRefute) {
+  RateClaim claim;
+  claim.exchanged(kBytes, at(1e5));
+  EXPECT_EQ(claim.verdict(), Verdict::kOpen);
+}
+
+}  // namespace
+}  // namespace alm::io

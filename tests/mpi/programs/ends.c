@@ -1,0 +1,35 @@
+// Exchanges some blocks, then ends in the way that the argument names. Prints CORRECT where it ends
+// as programs should.
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kCalls = 5, kBytes = 1000 };
+
+int main(int argc, char** argv) {
+  const char* end = argc > 1 ? argv[1] : "finalize";
+  int rank = 0;
+  int ranks = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  char* send = calloc((size_t)ranks, kBytes);
+  char* recv = calloc((size_t)ranks, kBytes);
+  if (send == NULL || recv == NULL) return 1;
+  if (strcmp(end, "nothing") != 0) {
+    for (int i = 0; i < kCalls; ++i) {
+      MPI_Alltoall(send, kBytes, MPI_BYTE, recv, kBytes, MPI_BYTE, MPI_COMM_WORLD);
+    }
+  }
+  if (strcmp(end, "abort") == 0 && rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
+  if (strcmp(end, "crash") == 0 && rank == 0) raise(SIGSEGV);
+  if (strcmp(end, "exit") == 0 && rank == 0) exit(3);
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(send);
+  free(recv);
+  MPI_Finalize();
+  if (rank == 0) printf("CORRECT\n");
+  return 0;
+}
