@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "courier/flows.h"
 #include "courier/size_check.h"
 #include "job/settings.h"
 #include "meeting/hello_exchange.h"
@@ -14,7 +15,6 @@
 namespace alm::courier {
 namespace {
 
-constexpr std::uint32_t kUsualMtuBytes = 1500;
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
@@ -58,21 +58,13 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
     const io::Driver& driver) const {
   if (members_.sites.empty()) return {};
   const std::uint32_t held = driver.endpoint().receive_buffer_bytes();
-  return [phases = site_phases(), bounded = job_.cluster.has_value(), held](
+  return [phases = site_phases(job_, members_), bounded = job_.cluster.has_value(), held](
              const plan::Phase& phase, transport::Config& config) {
     phases.configure(config, phase);
     if (phase.reach != plan::Reach::kNear || !bounded) return;
     const std::uint32_t fit = io::packets_that_fit(held, config.datagram_bytes);
     config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
   };
-}
-
-execute::PhaseConfiguration Courier::site_phases() const {
-  if (!job_.cluster) return execute::PhaseConfiguration(members_.far_round_trip);
-  return {*job_.cluster,
-          members_.hosts,
-          members_.sites,
-          {job_.options.window_packets, job_.options.grain_packets}};
 }
 
 // Paths are assigned by all ranks alike, from what all of them send.
@@ -190,57 +182,12 @@ base::Status Courier::open_messages() {
       job_.options.time_scale);
   if (!made) return made.error();
   const auto flow_of = [&](const plan::Phase& phase) {
-    return phase.reach == plan::Reach::kFar ? far_message_flow(phase) : message_flow();
+    return phase.reach == plan::Reach::kFar ? far_message_flow(job_, members_, phase)
+                                            : message_flow(job_, members_);
   };
   messages_ = std::make_unique<carrier::MessageGroup>(std::move(made).value(), ways_.message_plan(),
                                                       flow_of, ways_.site_message_plan());
   return {};
-}
-
-// Where switches drop what they cannot hold, messages are cut into a few packets, and what comes
-// clocks what is sent, as it does over UDP. Equal on all ranks.
-messages::MessageFlow Courier::message_flow() const {
-  const auto* cluster = job_.cluster_or_null();
-  if (!members_.tuning || cluster == nullptr) return carrier::PointToPoint::kFew;
-  const auto drops = [](const topology::Switch& one) {
-    return one.flow_control == topology::FlowControl::kDrop;
-  };
-  if (std::none_of(cluster->switches.begin(), cluster->switches.end(), drops)) {
-    return carrier::PointToPoint::kFew;
-  }
-  transport::Config of_host;
-  execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
-  const std::uint32_t sharers = members_.placement.most();
-  const std::uint32_t window = std::max(1u, of_host.window_packets / sharers);
-  auto flow = messages::MessageFlow::of_packets(window, members_.tuning->mtu_bytes,
-                                                carrier::PointToPoint::kFew);
-  flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
-  return flow;
-}
-
-base::Nanos Courier::far_round_trip() const {
-  if (members_.far_round_trip > 0 || !job_.cluster) return members_.far_round_trip;
-  const double latency_s = topology::latency_seconds(*job_.cluster, members_.hosts);
-  return static_cast<base::Nanos>(2 * latency_s * base::kSecond);
-}
-
-// What is on its way for a latency must not use up a window that is made for a site.
-messages::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
-  transport::Config far;
-  const std::uint32_t sharers = members_.placement.most();
-  if (members_.tuning && sharers == 1) {
-    site_phases().configure(far, phase);
-    // Half of what the transport allows, which paces: about a round trip of this rank's part.
-    far.window_packets = std::max(1u, far.window_packets / 2);
-  } else {
-    execute::configure_far(far, far_round_trip());
-  }
-  const std::uint32_t mtu_bytes = members_.tuning ? members_.tuning->mtu_bytes : kUsualMtuBytes;
-  auto flow = messages::MessageFlow::of_packets(std::max(1u, far.window_packets / sharers),
-                                                mtu_bytes, carrier::PointToPoint::kFew);
-  if (members_.tuning) flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
-  flow.patience = std::max(flow.patience, far.round_trip);
-  return flow;
 }
 
 void Courier::begin_call(const char* function) {
