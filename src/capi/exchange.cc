@@ -50,21 +50,20 @@ job::TypedBuffer buffer_of(std::byte* base, const Block& block) {
 
 Exchange::Exchange(Settings settings)
     : settings_(std::move(settings)),
-      ops_(settings_.ranks, settings_.self, settings_.allgather, settings_.progress),
-      job_(ops_) {
-  job_.has_native = false;
+      bootstrap_(settings_.ranks, settings_.self, settings_.allgather, settings_.progress),
+      job_(bootstrap_) {
   job_.rank = settings_.self;
 }
 
 // A rank may still miss what this one has sent last.
 Exchange::~Exchange() {
   if (!communicator_) return;
-  if (ready_ && !communicator_->failed()) {
+  if (ready_ && !communicator_->failure().happened()) {
     if (const auto driver = job_.driver()) {
       const double times = job_.options.time_scale;
       const auto patience =
           std::min(base::slowed(kSettleMax, times), job::peer_timeout(job_.options));
-      driver.value()->settle(io::monotonic_now() + patience, [this] { ops_.progress(); });
+      driver.value()->settle(io::monotonic_now() + patience, [this] { bootstrap_.progress(); });
       std::this_thread::sleep_for(std::chrono::nanoseconds(base::slowed(kLinger, times)));
     }
   }
@@ -83,10 +82,10 @@ int Exchange::open() {
   if (const int code = compare(record, wrong_here); code != ALM_OK) return code;
   if (const int code = check_switches(); code != ALM_OK) return code;
   if (settings_.ranks > 1) {
-    communicator_ = communicator::Communicator::create(job_, BootstrapOps::kComm, settings_.ranks,
-                                                       settings_.self);
-    if (ops_.failure() != 0) {
-      return fail(ALM_ERROR_BOOTSTRAP, fmt::format("allgather returned {}", ops_.failure()));
+    communicator_ = communicator::Communicator::create(job_, AllgatherBootstrap::kComm,
+                                                       settings_.ranks, settings_.self);
+    if (bootstrap_.failure() != 0) {
+      return fail(ALM_ERROR_BOOTSTRAP, fmt::format("allgather returned {}", bootstrap_.failure()));
     }
     if (!communicator_->obstacle().empty()) {
       return fail(ALM_ERROR_UNAVAILABLE, communicator_->obstacle());
@@ -136,9 +135,10 @@ int Exchange::compare(const job::JobRecord& mine, const std::string& wrong_here)
   const Introduction introduction{mine, settings_.ranks, settings_.self};
   if (settings_.ranks == 1) {
     all.front() = introduction;
-  } else if (ops_.allgather(BootstrapOps::kComm, std::as_bytes(std::span(&introduction, 1)),
-                            std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
-    return fail(ALM_ERROR_BOOTSTRAP, fmt::format("allgather returned {}", ops_.failure()));
+  } else if (bootstrap_.allgather(AllgatherBootstrap::kComm,
+                                  std::as_bytes(std::span(&introduction, 1)),
+                                  std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
+    return fail(ALM_ERROR_BOOTSTRAP, fmt::format("allgather returned {}", bootstrap_.failure()));
   }
   for (std::uint32_t rank = 0; rank < settings_.ranks; ++rank) {
     job_.records.push_back(all[rank].job);
@@ -189,9 +189,9 @@ int Exchange::outcome(const char* name, std::optional<int> code) {
   if (code == job::kMpiSuccess) return ALM_OK;
   if (!code) return fail(ALM_ERROR_SYSTEM, fmt::format("{}: the exchange is closed", name));
   constexpr std::string_view kPrefix = "allemande: ";
-  std::string text = ops_.raised();
+  std::string text = bootstrap_.raised();
   if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
-  return fail(code_of(communicator_->failure_code()), std::move(text));
+  return fail(code_of(communicator_->failure().error().code), std::move(text));
 }
 
 int Exchange::not_ready(const char* name) {
@@ -226,7 +226,7 @@ int Exchange::alltoall(const char* name, const std::byte* send, std::byte* recv,
   }
   courier::AlltoallCall call;
   call.name = name;
-  call.comm = BootstrapOps::kComm;
+  call.comm = AllgatherBootstrap::kComm;
   call.in_place = send == nullptr;
   call.send = buffer_of(const_cast<std::byte*>(send), {0, bytes});  // which is only read
   call.recv = buffer_of(recv, {0, bytes});
@@ -268,7 +268,7 @@ int Exchange::alltoallv(const char* name, const std::byte* send, std::span<const
   }
   courier::BlockCall call;
   call.name = name;
-  call.comm = BootstrapOps::kComm;
+  call.comm = AllgatherBootstrap::kComm;
   call.in_place = in_place;
   call.send = send_;
   call.recv = recv_;

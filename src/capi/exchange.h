@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capi/bootstrap_ops.h"
+#include "capi/allgather_bootstrap.h"
 #include "communicator/communicator.h"
 #include "job/job.h"
 
@@ -21,8 +21,8 @@ namespace alm::capi {
 // See alm_exchange_config; empty strings stand for NULL.
 struct Settings {
   std::uint32_t ranks = 0, self = 0;
-  BootstrapOps::Allgather allgather;
-  BootstrapOps::Progress progress;
+  AllgatherBootstrap::Allgather allgather;
+  AllgatherBootstrap::Progress progress;
   std::function<void(int level, const std::string& message)> log;
   std::string cluster_file, host;
   std::vector<std::string> options;  // "key=value"
@@ -85,7 +85,7 @@ class Exchange {
   Settings settings_;
   std::atomic<bool> busy_{false};
   std::string error_;
-  BootstrapOps ops_;
+  AllgatherBootstrap bootstrap_;
   job::Job job_;
   std::unique_ptr<communicator::Communicator> communicator_;  // none for one rank
   bool ready_ = false;

@@ -8,7 +8,7 @@
 
 namespace alm::communicator {
 
-base::Status AgreedLoad::prepare(job::MpiOps& ops, job::CommHandle comm,
+base::Status AgreedLoad::prepare(job::Bootstrap& bootstrap, job::CommHandle comm,
                                  std::span<const std::uint64_t> send,
                                  std::span<const std::uint64_t> recv, std::uint32_t self,
                                  base::Nanos limit) {
@@ -18,7 +18,7 @@ base::Status AgreedLoad::prepare(job::MpiOps& ops, job::CommHandle comm,
   }
   std::array<std::uint64_t, 2> words = {carrier::UnevenSteps::load_of(send, recv, self),
                                         static_cast<std::uint64_t>(limit)};
-  if (ops.allreduce_max(comm, words) != job::kMpiSuccess) {
+  if (bootstrap.allreduce_max(comm, words) != job::kMpiSuccess) {
     return base::io_error("MPI_Allreduce of what the ranks carry failed");
   }
   const std::uint64_t load = std::max<std::uint64_t>(words[0], 1);

@@ -19,8 +19,8 @@ bool about_equal(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-base::Status BlockLoad::learn(job::MpiOps& ops, const courier::BlockCall& call, std::uint32_t self,
-                              courier::Courier& courier,
+base::Status BlockLoad::learn(job::Bootstrap& bootstrap, const courier::BlockCall& call,
+                              std::uint32_t self, courier::Courier& courier,
                               const std::function<bool(std::uint64_t load)>& wants_steps) {
   const auto send = sizes_of(call.send);
   const auto recv = sizes_of(call.recv);
@@ -31,7 +31,7 @@ base::Status BlockLoad::learn(job::MpiOps& ops, const courier::BlockCall& call, 
     return {};
   }
   // A leader knows what the last exchange of all hosts needed.
-  if (auto agreed = agreed_.prepare(ops, call.comm, send, recv, self, courier.least_time());
+  if (auto agreed = agreed_.prepare(bootstrap, call.comm, send, recv, self, courier.least_time());
       !agreed) {
     return agreed;
   }

@@ -17,7 +17,7 @@ class BlockLoad {
  public:
   // Collective, before every exchange on trial. `wants_steps`, equal on all ranks, says for a load
   // whether the exchange will take steps that are made from the counts.
-  base::Status learn(job::MpiOps& ops, const courier::BlockCall& call, std::uint32_t self,
+  base::Status learn(job::Bootstrap& bootstrap, const courier::BlockCall& call, std::uint32_t self,
                      courier::Courier& courier,
                      const std::function<bool(std::uint64_t load)>& wants_steps);
   // The exchange whose load was learnt has been carried out by us, not by the library.

@@ -27,7 +27,7 @@ constexpr std::string_view kNative = "its MPI_Alltoall passes through";
 }  // namespace
 
 void BringUp::warn(const std::string& reason, std::string_view consequence) const {
-  if (members_.self != 0 || !job_.has_native) return;
+  if (members_.self != 0 || job_.mpi == nullptr) return;
   job_.warn_once(
       fmt::format("communicator of {} ranks: {}; {}", members_.ranks, reason, consequence));
 }
@@ -99,7 +99,7 @@ base::Status BringUp::join(std::string_view refusal) {
   for (const meeting::PeerRecord& record : records_) {
     members_.host_names.emplace_back(job::host_of(record.host));
   }
-  members_.placement = meeting::place(records_, !job_.has_native);
+  members_.placement = meeting::place(records_, job_.mpi == nullptr);
   members_.host = members_.placement.host_of[members_.self];
   leaders_ = meeting::leaders_of(records_, members_.placement);
   for (std::uint32_t rank = 0; rank < members_.ranks; ++rank) {

@@ -39,7 +39,11 @@ class BringUp {
   // Fills in `members`, which holds ranks and self already, `ways` and `courier`.
   BringUp(job::Job& job, job::CommHandle comm, meeting::Members& members, ways::Repertoire& ways,
           courier::Courier& courier)
-      : job_(job), collectives_(job.ops, comm), members_(members), ways_(ways), courier_(courier) {}
+      : job_(job),
+        collectives_(job.bootstrap, comm),
+        members_(members),
+        ways_(ways),
+        courier_(courier) {}
 
   struct Result {
     bool accelerates = false;

@@ -41,7 +41,7 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       trials_(job, comm, members_, ways_, report_),
       taken_(job, members_, ways_),
       failure_(job, comm, members_, courier_),
-      queue_(job.ops, comm, dead_) {
+      queue_(job.mpi, comm, dead_) {
   members_.ranks = ranks;
   members_.self = self;
 }
@@ -82,7 +82,7 @@ void Communicator::pass_through(std::string reason) {
 std::optional<int> Communicator::alltoall(const courier::AlltoallCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
   // Nothing for the library either; but others may have something for this rank.
   if (call.bytes() == 0) {
@@ -131,7 +131,7 @@ int Communicator::by_library(const std::function<int()>& native) {
 // A call that ends with an error on this rank alone counts as well: the others go on with the
 // trial.
 int Communicator::note_time(const char* function, Tried& tried, base::Nanos begin, int code) {
-  if (failed()) return code;
+  if (failure_.happened()) return code;
   const auto noted = trials_.took(tried, io::monotonic_now() - begin);
   return noted ? code : withdraw(function, noted.error());
 }
@@ -149,7 +149,7 @@ base::Status Communicator::stage(courier::Staging& staging,
     return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
                                        call.bytes(), call.recv.bytes()));
   }
-  return packed(staging.begin(job_.ops, call, members_.ranks, members_.self));
+  return packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
@@ -157,7 +157,7 @@ job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Sta
   if (const auto done = courier_.alltoall(way, staged, call.bytes()); !done) {
     return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
-  return {staged.finish(job_.ops, call, members_.ranks), {}};
+  return {staged.finish(job_.bootstrap, call, members_.ranks), {}};
 }
 
 // --- MPI_Alltoallv, MPI_Alltoallw
@@ -165,7 +165,7 @@ job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Sta
 std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return exchange_blocks(call); });
@@ -179,7 +179,7 @@ int Communicator::exchange_blocks(const courier::BlockCall& call) {
 
 int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   const base::Nanos begin = io::monotonic_now();
-  const auto known = load_.learn(job_.ops, call, members_.self, courier_,
+  const auto known = load_.learn(job_.bootstrap, call, members_.self, courier_,
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
@@ -204,7 +204,7 @@ int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way wa
 
 base::Status Communicator::stage(courier::BlockStaging& staging,
                                  const courier::BlockCall& call) const {
-  return packed(staging.begin(job_.ops, call, members_.self));
+  return packed(staging.begin(job_.bootstrap, call, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
@@ -212,7 +212,7 @@ job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockS
   if (const auto done = courier_.alltoall_blocks(way, staged, counts_told); !done) {
     return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
-  return {staged.finish(job_.ops, call, members_.self), {}};
+  return {staged.finish(job_.bootstrap, call, members_.self), {}};
 }
 
 // --- Nonblocking
@@ -220,7 +220,7 @@ job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockS
 std::optional<int> Communicator::start(const courier::AlltoallCall& call,
                                        job::RequestHandle& request) {
   if (!accelerates()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
   courier_.begin_call(call.name);
   if (!way) return std::nullopt;
@@ -229,7 +229,7 @@ std::optional<int> Communicator::start(const courier::AlltoallCall& call,
 
 int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
                         job::RequestHandle& request) {
-  auto queued = std::make_shared<QueuedAlltoall>(job_.ops, call);
+  auto queued = std::make_shared<QueuedAlltoall>(*job_.mpi, call);
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
   }
@@ -248,13 +248,13 @@ int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
 std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
                                               job::RequestHandle& request) {
   if (!accelerates() || !courier_.has_udp()) return std::nullopt;
-  if (failed()) return failure_.raise();
+  if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return queue(call, request); });
 }
 
 int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
-  auto queued = std::make_shared<QueuedBlocks>(job_.ops, call);
+  auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
   if (const auto ready = stage(queued->staging, call); !ready) {
     return withdraw(call.name, ready.error());
   }
@@ -275,7 +275,7 @@ template <class Carry>
 int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle& request) {
   const auto added = queue_.add(
       [this, function, carry]() -> job::Outcome {
-        if (failed()) return {job::kMpiSuccess, failure_.error()};
+        if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
         try {
           return carry();
         } catch (const std::exception& thrown) {
@@ -293,7 +293,7 @@ int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle&
 int Communicator::raise(const job::Outcome& outcome) {
   if (!outcome.failure.message.empty()) return failure_.raise();
   return outcome.code == job::kMpiSuccess ? job::kMpiSuccess
-                                          : job_.ops.raise_code(comm_, outcome.code);
+                                          : job_.bootstrap.raise_code(comm_, outcome.code);
 }
 
 int Communicator::withdraw(const char* function, const base::Error& error) {
@@ -311,7 +311,7 @@ int Communicator::or_withdraw(const char* function, const std::function<int()>& 
 }
 
 void Communicator::raise_late_failure() {
-  if (!accelerates() || failed() || dead()) return;
+  if (!accelerates() || failure_.happened() || dead()) return;
   if (const auto late = courier_.late_failure(); !late) {
     failure_.give_up("MPI_Alltoallv", late.error());
     static_cast<void>(failure_.raise());  // MPI_Finalize goes on
@@ -320,7 +320,7 @@ void Communicator::raise_late_failure() {
 
 void Communicator::close() {
   queue_.end();
-  if (!failed()) trials_.record();
+  if (!failure_.happened()) trials_.record();
   open_ = false;
   courier_.close();
   staging_->release();

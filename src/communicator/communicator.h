@@ -55,8 +55,8 @@ class Communicator {
   std::optional<int> alltoall(const courier::AlltoallCall& call);
   std::optional<int> alltoall_blocks(const courier::BlockCall& call);
 
-  // Nonblocking: `request` completes when the exchange is over. Buffers must stay until then,
-  // datatypes need not.
+  // Nonblocking, with MPI alone: `request` completes when the exchange is over. Buffers must stay
+  // until then, datatypes need not.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
   // Waits for what has been started.
@@ -72,8 +72,7 @@ class Communicator {
   void raise_late_failure();
   // Also true of a communicator that has failed: its calls raise the error.
   bool accelerates() const { return open_; }
-  bool failed() const { return failure_.happened(); }
-  base::ErrorCode failure_code() const { return failure_.error().code; }  // when failed()
+  const courier::Failure& failure() const { return failure_; }
   // What prevents UDP, equal on all ranks; empty: nothing.
   const std::string& obstacle() const { return obstacle_; }
   // The counters of UDP, until close().

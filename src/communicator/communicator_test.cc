@@ -330,7 +330,7 @@ TEST(Communicator, SizesThatDifferAreNamedOnAllRanks) {
     if (rank.rank == 2) blocks.out[0].count = 50;
     EXPECT_EQ(comm.alltoall_blocks(call), job::kFakeRaised);
     errors[rank.rank] = rank.ops.raised().front();
-    EXPECT_EQ(comm.failure_code(), base::ErrorCode::kBadInput);
+    EXPECT_EQ(comm.failure().error().code, base::ErrorCode::kBadInput);
   });
   for (const std::string& error : errors) {
     EXPECT_THAT(error, HasSubstr("rank 2 on h2 sends 50 bytes to rank 0 on h0, which expects 200"));
@@ -353,7 +353,7 @@ TEST(Communicator, SizesThatDifferEndTheCallOnAllRanksWhateverElseFailsOnOne) {
           if (rank.rank == 2) blocks.out[0].count = 50;
           EXPECT_EQ(comm.alltoall_blocks(call), job::kFakeRaised)
               << name << " " << time << " on rank " << failing << ": rank " << rank.rank;
-          EXPECT_TRUE(comm.failed());
+          EXPECT_TRUE(comm.failure().happened());
         });
         EXPECT_FALSE(job.hung());
       }
@@ -395,7 +395,7 @@ TEST(Communicator, AFailedOneRaisesTheSameErrorAgain) {
   on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(2, rank.rank, 200);
     EXPECT_EQ(comm.alltoall(blocks.call(rank.ops, kComm, 7)), job::kFakeRaised);
-    EXPECT_TRUE(comm.failed());
+    EXPECT_TRUE(comm.failure().happened());
     job::RequestHandle request = 0;
     EXPECT_EQ(comm.alltoall_blocks(blocks.block_call(rank.ops, kComm)), job::kFakeRaised);
     EXPECT_EQ(comm.start(blocks.call(rank.ops, kComm), request), job::kFakeRaised);

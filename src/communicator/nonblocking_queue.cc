@@ -29,7 +29,7 @@ void HeldTypes::hold(std::vector<job::TypedBuffer>& blocks) {
 base::Status NonblockingQueue::add(std::function<job::Outcome()> exchange,
                                    job::RequestHandle& request) {
   if (!worker_) worker_ = std::make_unique<Worker>();
-  auto made = ops_.make_request(comm_, freed_);
+  auto made = mpi_->make_request(comm_, freed_);
   if (!made) return made.error();
   const std::shared_ptr<job::PendingRequest> pending = std::move(made).value();
   request = pending->handle();

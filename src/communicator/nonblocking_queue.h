@@ -67,10 +67,11 @@ struct QueuedBlocks {
 
 class NonblockingQueue {
  public:
-  // `freed`: the user has freed the communicator.
-  NonblockingQueue(job::MpiOps& ops, job::CommHandle comm,
+  // `freed`: the user has freed the communicator. `mpi` is null without MPI; then nothing may be
+  // queued.
+  NonblockingQueue(job::MpiOps* mpi, job::CommHandle comm,
                    std::shared_ptr<const std::atomic<bool>> freed)
-      : ops_(ops), comm_(comm), freed_(std::move(freed)) {}
+      : mpi_(mpi), comm_(comm), freed_(std::move(freed)) {}
 
   // `exchange` is carried out after those queued before; then `request` completes. It must not
   // throw.
@@ -82,7 +83,7 @@ class NonblockingQueue {
   void end() { worker_.reset(); }
 
  private:
-  job::MpiOps& ops_;
+  job::MpiOps* mpi_;
   job::CommHandle comm_;
   std::shared_ptr<const std::atomic<bool>> freed_;
   std::unique_ptr<Worker> worker_;  // from the first use on

@@ -19,7 +19,7 @@ base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * ba
 
 bool Trials::on() const { return ways::wants_trials(job_.options); }
 
-bool Trials::on_for_blocks() const { return on() && job_.has_native; }
+bool Trials::on_for_blocks() const { return on() && job_.mpi != nullptr; }
 
 Trials::Key Trials::key_of(std::uint64_t bytes) const {
   const tuning::Way model = ways_.model_way(bytes);
@@ -117,7 +117,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
 base::Status Trials::agree(tuning::Trial& trial) const {
   std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
   const base::Nanos begin = io::monotonic_now();
-  if (job_.ops.allreduce_max(comm_, words) != job::kMpiSuccess) {
+  if (job_.bootstrap.allreduce_max(comm_, words) != job::kMpiSuccess) {
     return base::io_error("MPI_Allreduce of the times of a trial failed");
   }
   trial.agree(std::vector<base::Nanos>(words.begin(), words.end()));

@@ -7,7 +7,7 @@ namespace alm::courier {
 
 // The user's memory where blocks are contiguous (and `all` are not to be copied), a place in the
 // store elsewhere. The own block stays where it is: copy_own sees to it.
-void BlockStaging::Side::choose(job::MpiOps& ops, std::span<const job::TypedBuffer> blocks,
+void BlockStaging::Side::choose(job::Bootstrap& bootstrap, std::span<const job::TypedBuffer> blocks,
                                 std::uint32_t self, bool all) {
   block.assign(blocks.size(), nullptr);
   size.resize(blocks.size());
@@ -22,7 +22,7 @@ void BlockStaging::Side::choose(job::MpiOps& ops, std::span<const job::TypedBuff
     if (size[rank] == 0 || rank == self) continue;
     if (!any_known || buffer.type != known) {
       known = buffer.type;
-      known_contiguous = ops.is_contiguous(buffer);
+      known_contiguous = bootstrap.is_contiguous(buffer);
       any_known = true;
     }
     copied[rank] = all || !known_contiguous;
@@ -51,32 +51,33 @@ void BlockStaging::Side::measure() {
   });
 }
 
-int BlockStaging::begin(job::MpiOps& ops, const BlockCall& call, std::uint32_t self) {
-  recv_.choose(ops, call.recv, self, false);
+int BlockStaging::begin(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self) {
+  recv_.choose(bootstrap, call.recv, self, false);
   // In place, what arrives overwrites what is still to be sent: a copy goes out.
-  send_.choose(ops, call.send, self, call.in_place);
+  send_.choose(bootstrap, call.send, self, call.in_place);
   recv_.measure();
   send_.measure();
   for (std::size_t rank = 0; rank < call.send.size(); ++rank) {
     if (!send_.copied[rank]) continue;
-    const int code = ops.pack(call.send[rank], 1, send_.block[rank]);
+    const int code = bootstrap.pack(call.send[rank], 1, send_.block[rank]);
     if (code != job::kMpiSuccess) return code;
   }
-  return call.in_place ? job::kMpiSuccess : copy_own(ops, call, self);
+  return call.in_place ? job::kMpiSuccess : copy_own(bootstrap, call, self);
 }
 
-int BlockStaging::copy_own(job::MpiOps& ops, const BlockCall& call, std::uint32_t self) {
+int BlockStaging::copy_own(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self) {
   // Unequal sizes are found by the exchange, as between any two ranks.
   if (send_.size[self] != recv_.size[self] || send_.size[self] == 0) return job::kMpiSuccess;
   std::byte* bytes = own_.reserve(send_.size[self]);
-  if (const int code = ops.pack(call.send[self], 1, bytes); code != job::kMpiSuccess) return code;
-  return ops.unpack(bytes, 1, call.recv[self]);
+  if (const int code = bootstrap.pack(call.send[self], 1, bytes); code != job::kMpiSuccess)
+    return code;
+  return bootstrap.unpack(bytes, 1, call.recv[self]);
 }
 
-int BlockStaging::finish(job::MpiOps& ops, const BlockCall& call, std::uint32_t self) {
+int BlockStaging::finish(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self) {
   for (std::size_t rank = 0; rank < call.recv.size(); ++rank) {
     if (rank == self || !recv_.copied[rank]) continue;
-    const int code = ops.unpack(recv_.block[rank], 1, call.recv[rank]);
+    const int code = bootstrap.unpack(recv_.block[rank], 1, call.recv[rank]);
     if (code != job::kMpiSuccess) return code;
   }
   return job::kMpiSuccess;

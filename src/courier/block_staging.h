@@ -17,10 +17,10 @@ namespace alm::courier {
 class BlockStaging {
  public:
   // Afterwards send() and recv() describe every block of the call. Returns an MPI error code.
-  [[nodiscard]] int begin(job::MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int begin(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self);
   // Unpacks received blocks into the user's memory, where they are copies. Returns an MPI error
   // code.
-  [[nodiscard]] int finish(job::MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int finish(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self);
   void release();
 
   transport::ConstBlocks send() const { return {send_.lowest, 0, 0, send_.at, send_.size}; }
@@ -35,12 +35,12 @@ class BlockStaging {
     std::byte* lowest = nullptr;
     base::ByteStore store;
 
-    void choose(job::MpiOps& ops, std::span<const job::TypedBuffer> blocks, std::uint32_t self,
-                bool all);
+    void choose(job::Bootstrap& bootstrap, std::span<const job::TypedBuffer> blocks,
+                std::uint32_t self, bool all);
     void measure();
   };
 
-  [[nodiscard]] int copy_own(job::MpiOps& ops, const BlockCall& call, std::uint32_t self);
+  [[nodiscard]] int copy_own(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self);
 
   Side send_, recv_;
   base::ByteStore own_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "courier/flows.h"
 #include "courier/size_check.h"
 #include "job/settings.h"
 #include "meeting/hello_exchange.h"
@@ -14,7 +15,6 @@
 namespace alm::courier {
 namespace {
 
-constexpr std::uint32_t kUsualMtuBytes = 1500;
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
@@ -44,7 +44,7 @@ void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
   udp_group_ = std::make_unique<carrier::UdpGroup>(
       driver, std::move(peers), plan_with_paths(), std::move(plans), sets, std::move(shared),
       carrier::UdpGroup::Hooks{[this] {
-                                 job_.ops.progress();
+                                 job_.bootstrap.progress();
                                  learn_of_deaths();
                                  end_with_host();
                                },
@@ -58,21 +58,13 @@ std::function<void(const plan::Phase&, transport::Config&)> Courier::phase_confi
     const io::Driver& driver) const {
   if (members_.sites.empty()) return {};
   const std::uint32_t held = driver.endpoint().receive_buffer_bytes();
-  return [phases = site_phases(), bounded = job_.cluster.has_value(), held](
+  return [phases = site_phases(job_, members_), bounded = job_.cluster.has_value(), held](
              const plan::Phase& phase, transport::Config& config) {
     phases.configure(config, phase);
     if (phase.reach != plan::Reach::kNear || !bounded) return;
     const std::uint32_t fit = io::packets_that_fit(held, config.datagram_bytes);
     config.window_packets = std::clamp(config.window_packets, 1u, std::max(1u, fit));
   };
-}
-
-execute::PhaseConfiguration Courier::site_phases() const {
-  if (!job_.cluster) return execute::PhaseConfiguration(members_.far_round_trip);
-  return {*job_.cluster,
-          members_.hosts,
-          members_.sites,
-          {job_.options.window_packets, job_.options.grain_packets}};
 }
 
 // Paths are assigned by all ranks alike, from what all of them send.
@@ -95,10 +87,11 @@ bool Courier::assigns_routes() const {
 
 // The library may know long before silence tells.
 void Courier::learn_of_deaths() {
+  if (job_.mpi == nullptr) return;
   const base::Nanos now = io::monotonic_now();
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
-  const auto rank = job_.ops.lost_rank(comm_);
+  const auto rank = job_.mpi->lost_rank(comm_);
   if (!rank) return;
   const std::string text = members_.name_of(*rank) + " is lost: the MPI library knows it has died";
   udp_group_->give_up(text, *rank);
@@ -144,7 +137,7 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     node::Node::Settings settings;
     settings.peer_warning = job::peer_warning(job_.options);
     settings.peer_timeout = job::peer_timeout(job_.options);
-    settings.progress = [this] { job_.ops.progress(); };
+    settings.progress = [this] { job_.bootstrap.progress(); };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     settings.leaders_max = members_.leaders;
     if (udp_group_ && members_.leaders > 1) settings.loss = [this] { return udp_group_->loss(); };
@@ -161,7 +154,7 @@ void Courier::make_steps() {
   const auto& tuning = members_.tuning;
   const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
                      ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
-  if (!steps && (host_ || !ways::wants_trials(job_.options) || !job_.has_native)) return;
+  if (!steps && (host_ || !ways::wants_trials(job_.options) || job_.mpi == nullptr)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
   if (steps && assigns_routes()) {
@@ -184,62 +177,17 @@ std::uint64_t Courier::phases_bytes_max() const {
 }
 
 base::Status Courier::open_messages() {
-  auto made = job_.ops.make_point_to_point(
+  auto made = job_.mpi->make_point_to_point(
       comm_, [this](std::uint32_t rank) { return members_.name_of(rank); },
       job_.options.time_scale);
   if (!made) return made.error();
   const auto flow_of = [&](const plan::Phase& phase) {
-    return phase.reach == plan::Reach::kFar ? far_message_flow(phase) : message_flow();
+    return phase.reach == plan::Reach::kFar ? far_message_flow(job_, members_, phase)
+                                            : message_flow(job_, members_);
   };
   messages_ = std::make_unique<carrier::MessageGroup>(std::move(made).value(), ways_.message_plan(),
                                                       flow_of, ways_.site_message_plan());
   return {};
-}
-
-// Where switches drop what they cannot hold, messages are cut into a few packets, and what comes
-// clocks what is sent, as it does over UDP. Equal on all ranks.
-messages::MessageFlow Courier::message_flow() const {
-  const auto* cluster = job_.cluster_or_null();
-  if (!members_.tuning || cluster == nullptr) return carrier::PointToPoint::kFew;
-  const auto drops = [](const topology::Switch& one) {
-    return one.flow_control == topology::FlowControl::kDrop;
-  };
-  if (std::none_of(cluster->switches.begin(), cluster->switches.end(), drops)) {
-    return carrier::PointToPoint::kFew;
-  }
-  transport::Config of_host;
-  execute::configure(of_host, &*members_.tuning, {.window_packets = job_.options.window_packets});
-  const std::uint32_t sharers = members_.placement.most();
-  const std::uint32_t window = std::max(1u, of_host.window_packets / sharers);
-  auto flow = messages::MessageFlow::of_packets(window, members_.tuning->mtu_bytes,
-                                                carrier::PointToPoint::kFew);
-  flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
-  return flow;
-}
-
-base::Nanos Courier::far_round_trip() const {
-  if (members_.far_round_trip > 0 || !job_.cluster) return members_.far_round_trip;
-  const double latency_s = topology::latency_seconds(*job_.cluster, members_.hosts);
-  return static_cast<base::Nanos>(2 * latency_s * base::kSecond);
-}
-
-// What is on its way for a latency must not use up a window that is made for a site.
-messages::MessageFlow Courier::far_message_flow(const plan::Phase& phase) const {
-  transport::Config far;
-  const std::uint32_t sharers = members_.placement.most();
-  if (members_.tuning && sharers == 1) {
-    site_phases().configure(far, phase);
-    // Half of what the transport allows, which paces: about a round trip of this rank's part.
-    far.window_packets = std::max(1u, far.window_packets / 2);
-  } else {
-    execute::configure_far(far, far_round_trip());
-  }
-  const std::uint32_t mtu_bytes = members_.tuning ? members_.tuning->mtu_bytes : kUsualMtuBytes;
-  auto flow = messages::MessageFlow::of_packets(std::max(1u, far.window_packets / sharers),
-                                                mtu_bytes, carrier::PointToPoint::kFew);
-  if (members_.tuning) flow.wait_for_link(members_.tuning->host_rate_mbit_s, sharers);
-  flow.patience = std::max(flow.patience, far.round_trip);
-  return flow;
 }
 
 void Courier::begin_call(const char* function) {
@@ -321,7 +269,7 @@ base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& stage
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {
-    if (auto differ = compare_sizes(job_.ops, comm_, members_, sends, expects)) {
+    if (auto differ = compare_sizes(job_.bootstrap, comm_, members_, sends, expects)) {
       if (!differ->known_to_all) tell_others(differ->error);
       return std::move(differ->error);
     }

@@ -19,7 +19,6 @@
 #include "carrier/uneven_steps.h"
 #include "courier/block_staging.h"
 #include "courier/staging.h"
-#include "execute/configuration.h"
 #include "job/job.h"
 #include "meeting/members.h"
 #include "tuning/candidates.h"
@@ -52,7 +51,7 @@ class Courier {
   // The largest blocks that combining plans take; larger ones go through the memory of a host in
   // pieces.
   std::uint64_t phases_bytes_max() const;
-  // Collective over the communicator. It may fail on some ranks only.
+  // Collective over the communicator, with MPI alone. It may fail on some ranks only.
   base::Status open_messages();
   void drop_messages() { messages_.reset(); }
   bool has_messages() const { return messages_ != nullptr; }
@@ -94,7 +93,6 @@ class Courier {
   std::string settings_text() const;    // "window 7 packets, ..."; on the leaders of hosts
 
  private:
-  execute::PhaseConfiguration site_phases() const;
   std::function<void(const plan::Phase&, transport::Config&)> phase_configuration(
       const io::Driver& driver) const;
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
@@ -105,9 +103,6 @@ class Courier {
   void learn_of_deaths();
   void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);
-  messages::MessageFlow message_flow() const;
-  messages::MessageFlow far_message_flow(const plan::Phase& phase) const;
-  base::Nanos far_round_trip() const;
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();
   void note(std::optional<std::uint64_t> elsewhere);

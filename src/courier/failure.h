@@ -27,7 +27,7 @@ class Failure {
 
   // Raises the error through the communicator's error handler; returns its code. In the program's
   // thread.
-  int raise() const { return job_.ops.raise(comm_, error_); }
+  int raise() const { return job_.bootstrap.raise(comm_, error_); }
 
  private:
   job::Job& job_;

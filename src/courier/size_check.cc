@@ -16,21 +16,21 @@ constexpr std::uint64_t kFit = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-std::optional<SizesDiffer> compare_sizes(job::MpiOps& ops, job::CommHandle comm,
+std::optional<SizesDiffer> compare_sizes(job::Bootstrap& bootstrap, job::CommHandle comm,
                                          const meeting::Members& members,
                                          std::span<const std::uint64_t> sends,
                                          std::span<const std::uint64_t> expects) {
   const std::uint64_t ranks = members.ranks;
   std::vector<std::uint64_t> sent(ranks);
   std::uint64_t outcome = kFit;
-  if (ops.alltoall(comm, sends, sent) != job::kMpiSuccess) {
+  if (bootstrap.alltoall(comm, sends, sent) != job::kMpiSuccess) {
     outcome = kCannotCompare;
   } else {
     for (std::uint64_t from = ranks; from-- > 0;) {
       if (sent[from] != expects[from]) outcome = members.self * ranks + from + 1;
     }
   }
-  if (ops.allreduce_min(comm, outcome) != job::kMpiSuccess) {
+  if (bootstrap.allreduce_min(comm, outcome) != job::kMpiSuccess) {
     return SizesDiffer{base::io_error("MPI_Allreduce of the sizes failed"), false};
   }
   if (outcome == kFit) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<SizesDiffer> compare_sizes(job::MpiOps& ops, job::CommHandle comm,
   std::array<std::uint64_t, 2> sizes = {kFit, kFit};
   if (members.self == to) sizes = {sent[from], expects[from]};
   // Where this fails, the error is the same, but for the sizes in its text.
-  if (ops.allreduce_min(comm, sizes) != job::kMpiSuccess) {
+  if (bootstrap.allreduce_min(comm, sizes) != job::kMpiSuccess) {
     return SizesDiffer{
         base::bad_input(fmt::format("{} sends {} another number of bytes than it expects",
                                     members.name_of(from), members.name_of(to))),

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "job/ops.h"
+#include "job/bootstrap.h"
 #include "meeting/members.h"
 
 namespace alm::courier {
@@ -18,7 +18,7 @@ struct SizesDiffer {
 };
 
 // Collective. `sends`, `expects`: bytes to and from each rank. Nothing: they agree.
-std::optional<SizesDiffer> compare_sizes(job::MpiOps& ops, job::CommHandle comm,
+std::optional<SizesDiffer> compare_sizes(job::Bootstrap& bootstrap, job::CommHandle comm,
                                          const meeting::Members& members,
                                          std::span<const std::uint64_t> sends,
                                          std::span<const std::uint64_t> expects);

@@ -4,17 +4,18 @@
 
 namespace alm::courier {
 
-int Staging::begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
+int Staging::begin(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks,
                    std::uint32_t self) {
   const std::size_t block = call.bytes();
-  const bool recv_contiguous = ops.is_contiguous(call.recv);
+  const bool recv_contiguous = bootstrap.is_contiguous(call.recv);
   unpack_ = !recv_contiguous;
   recv_ = recv_contiguous ? static_cast<std::byte*>(call.recv.base)
                           : recv_store_.reserve(block * ranks);
 
   // In place, what arrives overwrites what is still to be sent: a copy goes out.
   const job::TypedBuffer& source = call.in_place ? call.recv : call.send;
-  const bool source_contiguous = call.in_place ? recv_contiguous : ops.is_contiguous(call.send);
+  const bool source_contiguous =
+      call.in_place ? recv_contiguous : bootstrap.is_contiguous(call.send);
   if (source_contiguous && !call.in_place) {
     send_ = static_cast<const std::byte*>(source.base);
   } else {
@@ -22,7 +23,7 @@ int Staging::begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ran
     send_ = copy;
     if (source_contiguous) {
       std::memcpy(copy, source.base, block * ranks);
-    } else if (const int code = ops.pack(source, ranks, copy); code != job::kMpiSuccess) {
+    } else if (const int code = bootstrap.pack(source, ranks, copy); code != job::kMpiSuccess) {
       return code;
     }
   }
@@ -31,8 +32,8 @@ int Staging::begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ran
   return job::kMpiSuccess;
 }
 
-int Staging::finish(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks) {
-  return unpack_ ? ops.unpack(recv_, ranks, call.recv) : job::kMpiSuccess;
+int Staging::finish(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks) {
+  return unpack_ ? bootstrap.unpack(recv_, ranks, call.recv) : job::kMpiSuccess;
 }
 
 void Staging::release() {

@@ -15,10 +15,11 @@ class Staging {
  public:
   // Afterwards send() and recv() point at `ranks` blocks of call.bytes() each. Returns an MPI error
   // code.
-  [[nodiscard]] int begin(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks,
+  [[nodiscard]] int begin(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks,
                           std::uint32_t self);
   // Unpacks what has come into the user's buffer, if it is in a copy. Returns an MPI error code.
-  [[nodiscard]] int finish(job::MpiOps& ops, const AlltoallCall& call, std::uint32_t ranks);
+  [[nodiscard]] int finish(job::Bootstrap& bootstrap, const AlltoallCall& call,
+                           std::uint32_t ranks);
   void release();
 
   const std::byte* send() const { return send_; }

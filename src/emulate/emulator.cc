@@ -323,7 +323,7 @@ void Emulator::publish(Picos now) {
   counters_->header() = counts_;
   for (std::uint32_t port = 0; port < simulator.ports(); ++port) {
     const sim::PortStats& stats = simulator.stats(port);
-    const sim::Simulator::Waiting waiting = simulator.waiting(port);
+    const sim::Waiting waiting = simulator.waiting(port);
     PortCounters& out = counters_->port(port);
     // In a ring, packets count when they are put there.
     const std::uint64_t in_ring = std::min<std::uint64_t>(waiting.in_ring, stats.packets);

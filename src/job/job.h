@@ -25,12 +25,14 @@
 namespace alm::job {
 
 struct Job {
-  explicit Job(MpiOps& mpi) : ops(mpi) {}
+  explicit Job(MpiOps& library) : bootstrap(library), mpi(&library) {}
+  explicit Job(Bootstrap& without_mpi) : bootstrap(without_mpi) {}
 
-  MpiOps& ops;
-  // False: there is no MPI library to pass calls to. Ranks that share a host then have an endpoint
-  // each, and communicators report failures by obstacle() instead of warning.
-  bool has_native = true;
+  Bootstrap& bootstrap;
+  // The same object, with all that MPI can do. Null: there is no MPI library to pass calls to.
+  // Ranks that share a host then have an endpoint each, and communicators report failures by
+  // obstacle() instead of warning.
+  MpiOps* mpi = nullptr;
   base::Options options;
   RandomBytes random_bytes = system_random_bytes;  // for keys
   Log log;

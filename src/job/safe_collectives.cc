@@ -32,7 +32,7 @@ base::Status SafeCollectives::confirm(int code, std::string_view function) {
 bool SafeCollectives::on_all(bool here) {
   std::uint64_t everywhere = here ? 1 : 0;
   // Where this fails, the others have taken this rank's answer for granted: so does it.
-  if (ops_.allreduce_min(comm_, everywhere) != kMpiSuccess) return here;
+  if (bootstrap_.allreduce_min(comm_, everywhere) != kMpiSuccess) return here;
   return everywhere != 0;
 }
 

@@ -16,25 +16,25 @@
 #include <vector>
 
 #include "base/result.h"
-#include "job/ops.h"
+#include "job/bootstrap.h"
 
 namespace alm::job {
 
 class SafeCollectives {
  public:
-  SafeCollectives(MpiOps& ops, CommHandle comm) : ops_(ops), comm_(comm) {}
+  SafeCollectives(Bootstrap& bootstrap, CommHandle comm) : bootstrap_(bootstrap), comm_(comm) {}
 
   // Gathers the records of all ranks into `all`, which has a place for each.
   template <class Record>
   base::Status gather(const Record& mine, std::vector<Record>& all) {
-    return confirm(ops_.allgather(comm_, std::as_bytes(std::span(&mine, 1)),
-                                  std::as_writable_bytes(std::span(all))),
+    return confirm(bootstrap_.allgather(comm_, std::as_bytes(std::span(&mine, 1)),
+                                        std::as_writable_bytes(std::span(all))),
                    "MPI_Allgather");
   }
 
   // Takes the minimum of the ranks' values, word by word.
   base::Status least(std::span<std::uint64_t> values) {
-    return confirm(ops_.allreduce_min(comm_, values), "MPI_Allreduce");
+    return confirm(bootstrap_.allreduce_min(comm_, values), "MPI_Allreduce");
   }
   base::Status least(std::uint64_t& value) { return least(std::span(&value, 1)); }
 
@@ -52,7 +52,7 @@ class SafeCollectives {
   base::Status tell(bool mine, std::span<std::uint64_t> words);
   base::Status confirm(int code, std::string_view function);
 
-  MpiOps& ops_;
+  Bootstrap& bootstrap_;
   CommHandle comm_;
 };
 

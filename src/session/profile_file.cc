@@ -86,7 +86,7 @@ std::string other_network(const model::Profile& profile, const job::Job& job) {
       return fmt::format("it does not know host {}", host);
     }
   }
-  const std::string library = job.ops.library();
+  const std::string library = job.mpi->library();
   if (!profile.mpi.empty() && library_and_version(profile.mpi) != library_and_version(library)) {
     return fmt::format("it was measured with {}, this job has {}", profile.mpi, library);
   }

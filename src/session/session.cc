@@ -38,15 +38,15 @@ double slowest_host_rate(const topology::Cluster* cluster) {
 
 }  // namespace
 
-Session::Session(job::MpiOps& ops, Surroundings surroundings)
-    : job_(ops), in_device_memory_(std::move(surroundings.in_device_memory)) {
+Session::Session(job::MpiOps& mpi, Surroundings surroundings)
+    : mpi_(mpi), job_(mpi), in_device_memory_(std::move(surroundings.in_device_memory)) {
   if (in_device_memory_) return;
   in_device_memory_ = [this](const void* address) { return device_memory_.contains(address); };
 }
 
-std::unique_ptr<Session> Session::start(job::MpiOps& ops, Surroundings surroundings) {
+std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundings) {
   job::JobSettings settings = std::move(surroundings.settings);
-  std::unique_ptr<Session> session(new Session(ops, std::move(surroundings)));
+  std::unique_ptr<Session> session(new Session(mpi, std::move(surroundings)));
   session->identify();
   job::JobRecord record;
   session->read_configuration(record, std::move(settings));
@@ -67,7 +67,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& ops, Surroundings surroundi
   session->begin_tally();
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
-  if (session->starting()) session->open(ops.world(), session->shape_of_world());
+  if (session->starting()) session->open(mpi.world(), session->shape_of_world());
   return session;
 }
 
@@ -75,18 +75,18 @@ std::unique_ptr<Session> Session::start(job::MpiOps& ops, Surroundings surroundi
 void Session::identify() {
   int ranks = 0;
   int rank = 0;
-  if (job_.ops.comm_size(job_.ops.world(), ranks) != job::kMpiSuccess ||
-      job_.ops.comm_rank(job_.ops.world(), rank) != job::kMpiSuccess) {
+  if (mpi_.comm_size(mpi_.world(), ranks) != job::kMpiSuccess ||
+      mpi_.comm_rank(mpi_.world(), rank) != job::kMpiSuccess) {
     job::Log("a rank", "warning")
         .error("MPI_Comm_size or MPI_Comm_rank failed on MPI_COMM_WORLD; the job ends here");
-    job_.ops.abort(job_.ops.world(), kAbortCode);
+    mpi_.abort(mpi_.world(), kAbortCode);
   }
   job_.rank = static_cast<std::uint32_t>(rank);
   job_.records.resize(static_cast<std::size_t>(ranks));
 }
 
 bool Session::compare(const job::JobRecord& record) {
-  job::SafeCollectives collectives(job_.ops, job_.ops.world());
+  job::SafeCollectives collectives(mpi_, mpi_.world());
   if (const auto gathered = collectives.gather(record, job_.records); !gathered) {
     if (job_.rank == 0) {
       job_.log.warning("MPI_COMM_WORLD: " + gathered.error().message +
@@ -137,12 +137,12 @@ void Session::read_configuration(job::JobRecord& record, job::JobSettings settin
   record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
   record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
-  record.threads = job_.ops.threads() ? 1 : 0;
+  record.threads = mpi_.threads() ? 1 : 0;
 }
 
 void Session::await_everybody() {
   const auto limit_s = std::max(job_.options.init_timeout_s, 1u);
-  const auto done = job_.ops.barrier(job_.ops.world(), limit_s * base::kSecond);
+  const auto done = mpi_.barrier(mpi_.world(), limit_s * base::kSecond);
   if (done) return;
   std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
   job_.log.error(fmt::format(
@@ -152,7 +152,7 @@ void Session::await_everybody() {
       "LD_PRELOAD ...` (MPICH). Where ranks start that far apart, raise ALLEMANDE_INIT_TIMEOUT_S. "
       "The job ends here: it would hang.",
       limit_s, done.error().message));
-  job_.ops.abort(job_.ops.world(), kAbortCode);
+  mpi_.abort(mpi_.world(), kAbortCode);
 }
 
 void Session::begin_tally() {
@@ -280,7 +280,7 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
       for (const job::TypedBuffer& buffer : side) bytes += buffer.bytes();
       fullest = std::max(fullest, bytes);
     }
-    const int code = job_.ops.allreduce_max(comm, std::span(&fullest, 1));
+    const int code = mpi_.allreduce_max(comm, std::span(&fullest, 1));
     if (code != job::kMpiSuccess) return code;
   }
   communicator.come(fullest);
@@ -304,7 +304,7 @@ std::optional<int> Session::start_blocks(const courier::BlockCall& call,
 template <class Start>
 std::optional<int> Session::on_open_communicator(job::CommHandle comm, Start start) {
   reap();
-  auto* communicator = static_cast<communicator::Communicator*>(job_.ops.state(comm));
+  auto* communicator = static_cast<communicator::Communicator*>(mpi_.state(comm));
   const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
@@ -323,7 +323,7 @@ int Session::in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& 
     }
   }
   everywhere = all != 0;
-  const int code = job_.ops.allreduce_min(comm, all);
+  const int code = mpi_.allreduce_min(comm, all);
   if (!everywhere) return job::kMpiSuccess;
   everywhere = all != 0;
   return code;
@@ -339,20 +339,19 @@ Session::Shape Session::shape_of_world() const {
 // What is known of it must be known on all ranks: where the library does not tell, the call fails
 // rather than to go another way than on the others. Of MPI_COMM_WORLD everything is known.
 int Session::describe(job::CommHandle comm, Shape& shape) const {
-  const job::MpiOps& ops = job_.ops;
-  if (comm == ops.world()) {
+  if (comm == mpi_.world()) {
     shape = shape_of_world();
     return job::kMpiSuccess;
   }
-  if (const int code = ops.is_intercommunicator(comm, shape.inter); code != job::kMpiSuccess)
+  if (const int code = mpi_.is_intercommunicator(comm, shape.inter); code != job::kMpiSuccess)
     return code;
-  if (const int code = ops.comm_size(comm, shape.ranks); code != job::kMpiSuccess) return code;
-  if (const int code = ops.comm_rank(comm, shape.self); code != job::kMpiSuccess) return code;
-  return shape.inter ? job::kMpiSuccess : ops.is_within_world(comm, shape.within_world);
+  if (const int code = mpi_.comm_size(comm, shape.ranks); code != job::kMpiSuccess) return code;
+  if (const int code = mpi_.comm_rank(comm, shape.self); code != job::kMpiSuccess) return code;
+  return shape.inter ? job::kMpiSuccess : mpi_.is_within_world(comm, shape.within_world);
 }
 
 int Session::find_or_create(job::CommHandle comm, communicator::Communicator*& found) {
-  if (void* state = job_.ops.state(comm)) {
+  if (void* state = mpi_.state(comm)) {
     found = static_cast<communicator::Communicator*>(state);
     return job::kMpiSuccess;
   }
@@ -373,7 +372,7 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
   auto made = std::make_unique<communicator::Communicator>(
       job_, comm, static_cast<std::uint32_t>(shape.ranks), static_cast<std::uint32_t>(shape.self));
   communicator::Communicator* communicator = made.get();
-  const bool kept = job_.ops.set_state(comm, communicator) == job::kMpiSuccess;
+  const bool kept = mpi_.set_state(comm, communicator) == job::kMpiSuccess;
   {
     const std::lock_guard lock(mutex_);
     communicators_.push_back(std::move(made));
@@ -389,7 +388,7 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
         kept ? "" : "MPI does not keep what belongs to the communicator";
     // Which communicator it is all ranks know alike of this one alone: threads may come to others
     // in any order. Nonblocking calls, where they are asked for, want a communicator that is up.
-    const bool at_once = comm == job_.ops.world() || !ways::wants_trials(job_.options) ||
+    const bool at_once = comm == mpi_.world() || !ways::wants_trials(job_.options) ||
                          job::wants_threads(job_.options);
     if (at_once) {
       communicator->bring_up(refusal);
@@ -436,7 +435,7 @@ void Session::finish() {
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);
-    const auto settled = job_.ops.barrier(job_.ops.world(), patience, [&] {
+    const auto settled = mpi_.barrier(mpi_.world(), patience, [&] {
       job_.log.warning(fmt::format("MPI_Finalize: not every rank has come within {} s, and waits",
                                    patience / base::kSecond));
     });
@@ -461,15 +460,15 @@ void Session::finish() {
   ends("at MPI_Finalize");
   job_.close_driver();
   accelerating_ = false;
-  job_.ops.close();
+  mpi_.close();
 }
 
 void Session::write_stats() {
   job::StatsRecord mine = job_.stats.record();
   job::add_tally(mine, job_.tally);
   std::vector<job::StatsRecord> all(job_.records.size());
-  if (job_.ops.allgather(job_.ops.world(), std::as_bytes(std::span(&mine, 1)),
-                         std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
+  if (mpi_.allgather(mpi_.world(), std::as_bytes(std::span(&mine, 1)),
+                     std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
     job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
     return;
   }

@@ -31,7 +31,7 @@ class Session {
  public:
   // Collective over MPI_COMM_WORLD, right after MPI_Init. Ends the job if some ranks run without
   // allemande: their calls and ours would wait for each other for ever.
-  static std::unique_ptr<Session> start(job::MpiOps& ops, Surroundings surroundings = {});
+  static std::unique_ptr<Session> start(job::MpiOps& mpi, Surroundings surroundings = {});
 
   // Collective over the call's communicator. Returns the MPI error code; nothing: pass the call
   // through.
@@ -70,7 +70,7 @@ class Session {
   static void communicator_freed(void* state);
 
  private:
-  Session(job::MpiOps& ops, Surroundings surroundings);
+  Session(job::MpiOps& mpi, Surroundings surroundings);
 
   // What is known of a communicator before it is brought up.
   struct Shape {
@@ -117,6 +117,7 @@ class Session {
   void load_decisions();
   void store_decisions();
 
+  job::MpiOps& mpi_;
   job::Job job_;
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;

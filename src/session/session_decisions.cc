@@ -13,7 +13,7 @@ namespace alm::session {
 void Session::load_decisions() {
   if (job_.records.front().keeps_decisions == 0) return;
   job_.shape.version = ALM_VERSION;
-  job_.shape.mpi = job_.ops.library();
+  job_.shape.mpi = mpi_.library();
   job_.shape.configuration = fmt::format("{:016x}", job_.records.front().configuration);
   std::string mine;
   if (job_.rank == 0) {
@@ -29,7 +29,7 @@ void Session::load_decisions() {
                       read.error().message));
     }
   }
-  job::SafeCollectives collectives(job_.ops, job_.ops.world());
+  job::SafeCollectives collectives(mpi_, mpi_.world());
   const std::string text = collectives.tell(job_.rank == 0, mine);
   if (auto known = tuning::parse_decisions(text, "the decision file"); !text.empty() && known) {
     job_.known = std::move(known).value();

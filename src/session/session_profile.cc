@@ -23,7 +23,7 @@ void Session::load_profile() {
       job_.log.warning(fmt::format("ALLEMANDE_PROFILE: {}. It is not used.", why));
     }
   }
-  job::SafeCollectives collectives(job_.ops, job_.ops.world());
+  job::SafeCollectives collectives(mpi_, mpi_.world());
   const std::string text = collectives.tell(job_.rank == 0, mine);
   if (text.empty()) return;
   auto parsed = model::parse_profile(text, "the profile");

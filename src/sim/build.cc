@@ -38,7 +38,7 @@ class Builder {
     if (!routes) return routes.error();
     sim_.reset(new Simulator);
     sim_->options_ = options_;
-    sim_->trace_ = options_.trace;
+    net().trace = options_.trace;
     sim_->routes_ = std::move(routes).value();
     add_switches();
     add_ports();
@@ -129,7 +129,7 @@ class Builder {
   void add_switches() {
     for (std::uint32_t i = 0; i < cluster_.switches.size(); ++i) {
       const topology::Switch& from = switch_of(i);
-      Simulator::SwitchState node;
+      SwitchState node;
       node.input_buffered = from.architecture == Architecture::kInput;
       node.back_pressure = from.flow_control == FlowControl::kBackPressure;
       node.backplane_bit_s = bits(from.backplane_mbit_s);
@@ -138,7 +138,7 @@ class Builder {
         node.pool = from.buffer_packets;
         node.alpha_millionths = static_cast<std::uint64_t>(std::llround(from.buffer_alpha * 1e6));
       }
-      sim_->switches_.push_back(std::move(node));
+      net().switches.push_back(std::move(node));
     }
   }
 
@@ -148,7 +148,7 @@ class Builder {
       const bool up = id % 2 == 0;
       const NodeId from = up ? link.from : link.to;
       const NodeId to = up ? link.to : link.from;
-      Simulator::Port port;
+      Port port;
       port.bit_s = port.built_bit_s = bits(up ? link.rate_up_mbit_s : link.rate_down_mbit_s);
       port.latency = static_cast<Picos>(std::llround(link.latency_us * kPicosPerMicro));
       port.queue_limit = up ? link.queue_up_packets : link.queue_down_packets;
@@ -161,19 +161,19 @@ class Builder {
       if (!cluster_.is_host(from)) {
         port.from_switch = from.value - cluster_.host_count();
         if (link.ecn_packets > 0) port.mark_at = link.ecn_packets;
-        sim_->switches_[port.from_switch].ports.push_back(id);
-        port.pooled = sim_->switches_[port.from_switch].pool > 0;
-        port.with_fifo = sim_->switches_[port.from_switch].input_buffered;
+        net().switches[port.from_switch].ports.push_back(id);
+        port.pooled = net().switches[port.from_switch].pool > 0;
+        port.with_fifo = net().switches[port.from_switch].input_buffered;
         if (port.with_fifo) port.output_frames = options_.output_frames;
       }
-      sim_->ports_.push_back(std::move(port));
+      net().ports.push_back(std::move(port));
     }
-    sim_->stats_.resize(sim_->ports_.size());
+    net().stats.resize(net().ports.size());
     // A backplane that carries all ports at once is none.
-    for (Simulator::SwitchState& node : sim_->switches_) {
+    for (SwitchState& node : net().switches) {
       std::uint64_t all = 0;
       for (const std::uint32_t port : node.ports) {
-        all += sim_->ports_[routing::reverse(port)].bit_s;
+        all += net().ports[routing::reverse(port)].bit_s;
       }
       if (node.backplane_bit_s >= all) node.backplane_bit_s = 0;
     }
@@ -181,7 +181,7 @@ class Builder {
 
   void add_hosts() {
     for (std::uint32_t i = 0; i < cluster_.host_count(); ++i) {
-      Simulator::HostState host;
+      HostState host;
       host.egress = sim_->routes_.host_port(i);
       host.costs = options_.costs;
       if (options_.pauses.interval > 0 && options_.pauses.mean > 0) {
@@ -189,7 +189,7 @@ class Builder {
         host.next_pause = host.random.exponential(options_.pauses.interval);
         sim_->costs_ = true;
       }
-      sim_->hosts_.push_back(host);
+      net().hosts.push_back(host);
     }
     sim_->costs_ = sim_->costs_ || options_.costs.any();
   }
@@ -210,27 +210,27 @@ class Builder {
     for (const Module& module : modules) {
       for (const std::uint32_t port :
            {routing::up_port(module.link), routing::down_port(module.link)}) {
-        sim_->ports_[port].module = static_cast<std::uint32_t>(sim_->modules_.size());
-        sim_->ports_[port].with_fifo = true;
+        net().ports[port].module = static_cast<std::uint32_t>(net().modules.size());
+        net().ports[port].with_fifo = true;
       }
-      Simulator::ModuleState state;
+      ModuleState state;
       state.both_ways_bit_s = bits(module.both_ways_mbit_s);
       state.per_packet = module.per_packet;
       state.per_waiting = module.per_waiting;
-      sim_->modules_.push_back(state);
+      net().modules.push_back(state);
     }
   }
 
-  bool into_input_buffer(const Simulator::Port& port) const {
-    return !port.to_host && sim_->switches_[port.to].input_buffered;
+  bool into_input_buffer(const Port& port) const {
+    return !port.to_host && net().switches[port.to].input_buffered;
   }
 
   void add_faults() {
     constexpr double kThousand = 1000;
     for (const Fault& fault : options_.faults) {
       if (fault.kind == Fault::Kind::kSlowHost) {
-        Simulator::HostState& host = sim_->hosts_[fault.host];
-        const Picos frame = serialization(options_.frame_bytes, sim_->ports_[host.egress].bit_s);
+        HostState& host = net().hosts[fault.host];
+        const Picos frame = serialization(options_.frame_bytes, net().ports[host.egress].bit_s);
         const auto factor = static_cast<Picos>(std::llround(fault.factor * kThousand));
         const auto times = [&](Picos cost) { return cost * factor / 1000; };
         host.slow = {times(host.costs.send), times(host.costs.receive),
@@ -242,11 +242,11 @@ class Builder {
       }
       Fault known = fault;
       if (fault.after_packets > 0) known.start = kNever;
-      sim_->watches_.push_back({known, 0});
-      Simulator::Port& port = sim_->ports_[fault.port];
+      net().faults.add(known);
+      Port& port = net().ports[fault.port];
       port.watched = true;
       if (fault.kind == Fault::Kind::kLinkDown || fault.kind == Fault::Kind::kLossyLink) {
-        sim_->ports_[routing::reverse(fault.port)].watched = true;
+        net().ports[routing::reverse(fault.port)].watched = true;
       } else if (!into_input_buffer(port)) {
         port.with_fifo = true;
       }
@@ -263,49 +263,52 @@ class Builder {
     for (const Fault& fault : options_.faults) {
       if (fault.kind != Fault::Kind::kLinkDown) continue;
       const Picos known = fault.start + options_.reroute_delay;
-      sim_->queue_.push(known, EventKind::kReroute, 0);
-      if (fault.duration > 0) sim_->queue_.push(known + fault.duration, EventKind::kReroute, 0);
+      net().queue.push(known, EventKind::kReroute, 0);
+      if (fault.duration > 0) net().queue.push(known + fault.duration, EventKind::kReroute, 0);
     }
   }
 
   std::uint32_t add_fifo(std::uint32_t capacity) {
-    sim_->fifos_.emplace_back();
-    sim_->fifos_.back().capacity = capacity;
-    return static_cast<std::uint32_t>(sim_->fifos_.size() - 1);
+    net().fifos.emplace_back();
+    net().fifos.back().capacity = capacity;
+    return static_cast<std::uint32_t>(net().fifos.size() - 1);
   }
 
   // What a port's queue holds: packets that came through it, in an input-buffered switch; packets
   // that leave through it, in any other.
   void add_buffers() {
-    for (std::uint32_t id = 0; id < sim_->ports_.size(); ++id) {
-      Simulator::Port& port = sim_->ports_[id];
-      const std::uint32_t far_queue = sim_->ports_[routing::reverse(id)].queue_limit;
+    for (std::uint32_t id = 0; id < net().ports.size(); ++id) {
+      Port& port = net().ports[id];
+      const std::uint32_t far_queue = net().ports[routing::reverse(id)].queue_limit;
       if (into_input_buffer(port)) {
         port.into_fifo = true;
         port.input_fifo = add_fifo(far_queue);
-        sim_->fifos_[port.input_fifo].in_port = id;
+        net().fifos[port.input_fifo].in_port = id;
       }
-      if (!port.to_host && sim_->switches_[port.to].back_pressure) {
+      if (!port.to_host && net().switches[port.to].back_pressure) {
         port.credits = far_queue;
         port.with_fifo = true;
       }
       if (port.to_host && options_.card.packets > 0 &&
-          sim_->switches_[port.from_switch].back_pressure) {
+          net().switches[port.from_switch].back_pressure) {
         port.credits = options_.card.packets;
         port.with_fifo = true;
       }
     }
-    for (std::uint32_t id = 0; id < sim_->ports_.size(); ++id) {
-      Simulator::Port& port = sim_->ports_[id];
+    for (std::uint32_t id = 0; id < net().ports.size(); ++id) {
+      Port& port = net().ports[id];
       const bool host = port.from_switch == kNone;
-      if (!host && sim_->switches_[port.from_switch].input_buffered) continue;
-      const bool counted = !host && sim_->switches_[port.from_switch].back_pressure;
+      if (!host && net().switches[port.from_switch].input_buffered) continue;
+      const bool counted = !host && net().switches[port.from_switch].back_pressure;
       port.with_fifo = port.with_fifo || counted;
       if (!port.with_fifo) continue;
       port.output_fifo = add_fifo(host || counted ? kNone : port.queue_limit);
-      if (host) sim_->fifos_[port.output_fifo].host = sim_->ports_[routing::reverse(id)].to;
+      if (host) net().fifos[port.output_fifo].host = net().ports[routing::reverse(id)].to;
     }
   }
+
+  NetworkState& net() { return sim_->net_; }
+  const NetworkState& net() const { return sim_->net_; }
 
   const Cluster& cluster_;
   const Options& options_;
@@ -315,14 +318,6 @@ class Builder {
 base::Result<std::unique_ptr<Simulator>> Simulator::make(const Cluster& cluster,
                                                          const Options& options) {
   return Builder(cluster, options).run();
-}
-
-std::size_t Simulator::bytes() const {
-  std::size_t rings = 0;
-  for (const Port& port : ports_) rings += (port.ring_mask + 1) * sizeof(Picos);
-  return routes_.bytes() + queue_.bytes() + pool_.bytes() + rings +
-         ports_.capacity() * sizeof(Port) + fifos_.capacity() * sizeof(Fifo) +
-         hosts_.capacity() * sizeof(HostState) + stats_.capacity() * sizeof(PortStats);
 }
 
 }  // namespace alm::sim

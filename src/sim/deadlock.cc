@@ -6,7 +6,7 @@
 // when nothing more can be found to be is a deadlock.
 #include <algorithm>
 
-#include "sim/simulator.h"
+#include "sim/fifos.h"
 
 namespace alm::sim {
 namespace {
@@ -15,26 +15,26 @@ constexpr Picos kCheckEvery = kPicosPerSecond / 1000;
 
 }  // namespace
 
-void Simulator::watch_for_deadlock() {
+void Fifos::watch_for_deadlock() {
   if (checking_) return;
   checking_ = true;
-  queue_.push(now_ + kCheckEvery, EventKind::kCheck, 0);
+  net_.queue.push(net_.now + kCheckEvery, EventKind::kCheck, 0);
 }
 
-std::vector<std::uint32_t> Simulator::awaited(std::uint32_t port) const {
-  const Port& starved = ports_[port];
+std::vector<std::uint32_t> Fifos::awaited(std::uint32_t port) const {
+  const Port& starved = net_.ports[port];
   std::vector<std::uint32_t> out;
   if (starved.to_host) return out;  // hosts take what comes, sooner or later
   if (starved.input_fifo != kNone) {
-    const Fifo& queue = fifos_[starved.input_fifo];
-    if (queue.head != kNone) out.push_back(pool_[queue.head].out);
+    const Fifo& queue = net_.fifos[starved.input_fifo];
+    if (queue.head != kNone) out.push_back(net_.pool[queue.head].out);
     return out;
   }
-  for (const std::uint32_t next : switches_[starved.to].ports) {
-    if (ports_[next].output_fifo == kNone) continue;
-    for (std::uint32_t index = fifos_[ports_[next].output_fifo].head; index != kNone;
-         index = pool_[index].next) {
-      if (pool_[index].in != port) continue;
+  for (const std::uint32_t next : net_.switches[starved.to].ports) {
+    if (net_.ports[next].output_fifo == kNone) continue;
+    for (std::uint32_t index = net_.fifos[net_.ports[next].output_fifo].head; index != kNone;
+         index = net_.pool[index].next) {
+      if (net_.pool[index].in != port) continue;
       out.push_back(next);
       break;
     }
@@ -42,13 +42,13 @@ std::vector<std::uint32_t> Simulator::awaited(std::uint32_t port) const {
   return out;
 }
 
-void Simulator::check_deadlock() {
+void Fifos::check_deadlock() {
   checking_ = false;
   if (starved_ == 0) return;
-  std::vector<bool> dead(ports_.size());
+  std::vector<bool> dead(net_.ports.size());
   std::vector<std::uint32_t> suspects;
-  for (std::uint32_t port = 0; port < ports_.size(); ++port) {
-    if (!ports_[port].starved || ports_[port].credits_coming > 0) continue;
+  for (std::uint32_t port = 0; port < net_.ports.size(); ++port) {
+    if (!net_.ports[port].starved || net_.ports[port].credits_coming > 0) continue;
     dead[port] = true;
     suspects.push_back(port);
   }

@@ -1,7 +1,5 @@
 // What a simulation adds to its routes: the load that a choice is made by, and making them anew
 // when links go down or come back.
-#include <algorithm>
-
 #include "sim/simulator.h"
 
 namespace alm::sim {
@@ -10,7 +8,7 @@ std::uint32_t Simulator::enter(const Packet& packet) {
   const std::uint32_t from = packet.source, to = packet.destination;
   if (options_.rule != routing::Rule::kLeastLoaded) return routes_.enter(from, to, packet.flow);
   // A message keeps the route it began with: the label is its number.
-  std::uint64_t& chosen = chosen_[std::size_t{from} * hosts_.size() + to];
+  std::uint64_t& chosen = chosen_[std::size_t{from} * net_.hosts.size() + to];
   const std::uint64_t begun = std::uint64_t{packet.flow} + 1;
   if (chosen / 2 != begun) {
     const std::uint64_t first = load_from(routes_.route(from, to, 0));
@@ -25,35 +23,14 @@ std::uint64_t Simulator::load_from(std::uint32_t route) {
   std::uint64_t load = 0;
   for (std::uint32_t flow = route;; ++flow) {
     const std::uint32_t port = routes_.port_at(flow);
-    load += load_of(port);
+    load += net_.load_of(port);
     if (routes_.ends(port)) return load;
   }
 }
 
-std::uint32_t Simulator::load_of(std::uint32_t id) {
-  Port& port = ports_[id];
-  std::uint32_t load = port.busy_until > now_ ? 1 : 0;
-  if (!port.with_fifo) {
-    purge(port);
-    return load + port.ring_count;
-  }
-  load += port.waiters;
-  if (port.output_fifo != kNone) load += fifos_[port.output_fifo].count;
-  if (port.credits != kNone) load += ports_[routing::reverse(id)].queue_limit - port.credits;
-  return load;
-}
-
 void Simulator::reroute() {
-  std::vector<bool> dead(cluster_.links.size());
-  for (const Watch& watch : watches_) {
-    const Fault& fault = watch.fault;
-    if (fault.kind != Fault::Kind::kLinkDown) continue;
-    const Picos seen = now_ - options_.reroute_delay;
-    if (seen < fault.start || (fault.duration > 0 && seen - fault.start >= fault.duration))
-      continue;
-    dead[fault.port / 2] = true;
-  }
-  (void)reroute_without(dead);
+  const Picos seen = net_.now - options_.reroute_delay;
+  (void)reroute_without(net_.faults.links_down(cluster_.links.size(), seen));
 }
 
 // Where no route is left to some host the earlier routes stay, as those of a manager would whose
@@ -63,7 +40,7 @@ base::Status Simulator::reroute_without(const std::vector<bool>& dead) {
   settings.lid_ports.clear();  // those from outside know nothing of it
   settings.dead = dead;
   auto made = routing::Routes::make(cluster_, options_.rule, settings);
-  rerouted_.push_back({now_, made.ok()});
+  rerouted_.push_back({net_.now, made.ok()});
   if (!made) return made.error();
   made.value().keep_routes_of(routes_);
   routes_ = std::move(made).value();

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "job/ops.h"
+#include "job/bootstrap.h"
 #include "messages/io/mpi_api.h"
 
 namespace alm::mpi {
