@@ -67,17 +67,59 @@ Error too_long() {
                                kNameMax, kLabelMax));
 }
 
-bool has_long_label(std::string_view name) {
-  while (name.size() > kLabelMax) {
-    const std::size_t dot = name.find('.');
-    if (dot > kLabelMax) return true;
-    name.remove_prefix(dot + 1);
-  }
-  return false;
-}
-
 Error too_many() {
   return bad_input(fmt::format("too many names; expected at most {} in one list", kHostlistMax));
+}
+
+// A part of the names of an element: a text, and then one of the numbers, if there are any.
+struct Piece {
+  std::string_view text;
+  std::vector<std::string> numbers;
+};
+
+// What the names of an element will be, reckoned before one of them is made: 19 letters can ask for
+// more than a machine has.
+class Bounds {
+ public:
+  Status add(const Piece& piece) {
+    std::size_t most = 0;
+    for (const std::string& number : piece.numbers) most = std::max(most, number.size());
+    longest_ += piece.text.size() + most;
+    const std::size_t dot = piece.text.rfind('.');
+    const bool dotted = dot != std::string_view::npos;
+    const std::size_t first = std::min(piece.text.find('.'), piece.text.size());
+    if (longest_ > kNameMax || since_dot_ + first > kLabelMax) return too_long();
+    since_dot_ = (dotted ? piece.text.size() - dot - 1 : since_dot_ + piece.text.size()) + most;
+    if (since_dot_ > kLabelMax || has_long_label(piece.text)) return too_long();
+    names_ *= std::max<std::size_t>(piece.numbers.size(), 1);
+    if (names_ > kHostlistMax) return too_many();
+    return {};
+  }
+  std::size_t names() const { return names_; }
+
+ private:
+  static bool has_long_label(std::string_view text) {
+    for (std::size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.')) {
+      if (dot > kLabelMax) return true;
+      text.remove_prefix(dot + 1);
+    }
+    return false;
+  }
+
+  std::size_t names_ = 1, longest_ = 0;
+  std::size_t since_dot_ = 0;  // letters
+};
+
+std::string name_of(const std::vector<Piece>& pieces, std::size_t index, std::size_t names) {
+  std::string name;
+  for (const Piece& piece : pieces) {
+    name += piece.text;
+    if (piece.numbers.empty()) continue;
+    names /= piece.numbers.size();
+    name += piece.numbers[index / names];
+    index %= names;
+  }
+  return name;
 }
 
 // One element between commas; several brackets give the product, the last one running fastest.
@@ -86,43 +128,32 @@ Status expand_element(std::string_view element, std::vector<std::string>& out,
   if (element.empty()) {
     return bad_input("a name is empty; expected names separated by single commas");
   }
-  std::vector<std::string> names{""};
-  std::size_t longest = 0;
+  std::vector<Piece> pieces;
+  Bounds bounds;
   while (!element.empty()) {
     const std::size_t open = std::min(element.find_first_of("[]"), element.size());
-    longest += open;
-    if (longest > kNameMax) return too_long();
-    for (std::string& name : names) name += element.substr(0, open);
-    if (open == element.size()) break;
-    const std::size_t close = element.find_first_of("[]", open + 1);
-    if (element[open] == ']' || close == std::string_view::npos || element[close] == '[') {
-      return bad_input("brackets do not match; expected names as in h[0-7]");
+    Piece& piece = pieces.emplace_back(Piece{element.substr(0, open), {}});
+    std::size_t end = open;
+    if (open < element.size()) {
+      const std::size_t close = element.find_first_of("[]", open + 1);
+      if (element[open] == ']' || close == std::string_view::npos || element[close] == '[') {
+        return bad_input("brackets do not match; expected names as in h[0-7]");
+      }
+      const std::string_view ranges = element.substr(open + 1, close - open - 1);
+      if (auto status = expand_ranges(ranges, piece.numbers); !status) return status;
+      end = close + 1;
     }
-    std::vector<std::string> numbers;
-    if (auto status = expand_ranges(element.substr(open + 1, close - open - 1), numbers); !status) {
-      return status;
-    }
-    std::size_t most = 0;
-    for (const std::string& number : numbers) most = std::max(most, number.size());
-    longest += most;
-    if (longest > kNameMax) return too_long();
-    if (names.size() * numbers.size() > kHostlistMax) return too_many();
-    std::vector<std::string> product;
-    product.reserve(names.size() * numbers.size());
-    for (const std::string& name : names) {
-      for (const std::string& number : numbers) product.push_back(name + number);
-    }
-    names = std::move(product);
-    element.remove_prefix(close + 1);
+    if (auto status = bounds.add(piece); !status) return status;
+    element.remove_prefix(end);
   }
-  for (const std::string& name : names) letters += name.size();
-  if (out.size() + names.size() > kHostlistMax) return too_many();
-  if (letters > kLettersMax) {
-    return bad_input(
-        fmt::format("too long names; expected at most {} letters in one list", kLettersMax));
+  if (out.size() + bounds.names() > kHostlistMax) return too_many();
+  for (std::size_t i = 0; i < bounds.names(); ++i) {
+    letters += out.emplace_back(name_of(pieces, i, bounds.names())).size();
+    if (letters > kLettersMax) {
+      return bad_input(
+          fmt::format("too long names; expected at most {} letters in one list", kLettersMax));
+    }
   }
-  if (std::any_of(names.begin(), names.end(), has_long_label)) return too_long();
-  std::move(names.begin(), names.end(), std::back_inserter(out));
   return {};
 }
 

@@ -14,14 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allemande.compare.findings import (
-    DIFFERENT,
-    EQUAL,
-    NOT_REPRODUCIBLE,
-    conclusions,
-    find,
-)
-from allemande.compare.findings_output import to_csv, to_json
 from allemande.compare.job_times import JobTimes, SizeClass, parse_job_times, read_job_times
 from allemande.compare.rounds import Plan, Progress, run_all
 from allemande.compare.runs import Command, Run, Watched, describe_code, run_once
@@ -34,6 +26,14 @@ from allemande.compare.statistics import (
     paired_ratio,
 )
 from allemande.compare.turns import PRELOADED, STOCK, order_of_turns
+from allemande.compare.verdicts import (
+    DIFFERENT,
+    EQUAL,
+    NOT_REPRODUCIBLE,
+    conclusions,
+    find,
+)
+from allemande.compare.verdicts_output import to_csv, to_json
 from allemande.compare.written_files import Written, describe_difference, read_written
 from allemande.errors import BadInput, Failed
 from allemande.report.compare_page import build_compare_page, render

@@ -176,5 +176,5 @@ def test_messages_on_lossless_networks_are_worth_their_order() -> None:
 def test_messages_need_back_pressure(cluster: Cluster) -> None:
     with pytest.raises(BadInput, match="drops what it cannot hold"):
         simulate(cluster, size=1000, transport="messages")
-    with pytest.raises(BadInput, match="expected udp, messages or stripes"):
+    with pytest.raises(BadInput, match="ours go over udp, messages or stripes"):
         simulate(cluster, size=1000, transport="tcp")

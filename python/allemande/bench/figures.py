@@ -34,7 +34,7 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(float(median), float(low), float(high))
 
 
-def percentile(values: Sequence[float], percent: float) -> float | None:
+def _percentile(values: Sequence[float], percent: float) -> float | None:
     """The least value that so many per cent do not exceed; None: there are none."""
     if not values:
         return None
@@ -221,8 +221,8 @@ def make_figure(
         dropped=max(0, frames - received),
         accelerated=any(record.counters.get("allemande_exchanges", 0) > 0 for record in used),
         cpu_idle=idle / total if total > 0 else None,
-        p90_s=percentile(seconds, 90),
-        p99_s=percentile(seconds, 99),
+        p90_s=_percentile(seconds, 90),
+        p99_s=_percentile(seconds, 99),
         slowest_s=max(seconds, default=None),
         times_s=seconds,
         tcp_timeouts=sum(record.counters.get(TIMED_TIMEOUTS, 0) for record in used),

@@ -129,11 +129,11 @@ def command(
 
     from rich.console import Console
 
-    from allemande.compare import findings_output
+    from allemande.compare import verdicts_output
     from allemande.compare.commands import in_lab, with_launcher
-    from allemande.compare.findings import find
     from allemande.compare.rounds import Plan, Progress, run_all, shared_folder
     from allemande.compare.runs import Watched
+    from allemande.compare.verdicts import find
     from allemande.progress_bar import ConsoleProgress
 
     if lab is not None:
@@ -159,10 +159,10 @@ def command(
         console.print(
             f"interrupted: {findings.rounds} of {rounds} rounds are done", highlight=False
         )
-    findings_output.print_findings(console, findings, confidence)
+    verdicts_output.print_findings(console, findings, confidence)
     line = shlex.join(["allemande", "compare", "--", *program])
-    write_output(json, findings_output.to_json(findings, program, confidence))
-    write_output(csv, findings_output.to_csv(findings))
+    write_output(json, verdicts_output.to_json(findings, program, confidence))
+    write_output(csv, verdicts_output.to_csv(findings))
     if plot is not None or page is not None:
         from allemande.report.compare_page import build_compare_page, render
 

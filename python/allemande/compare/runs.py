@@ -68,7 +68,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def tail_of(path: Path) -> str:
+def _tail_of(path: Path) -> str:
     """The last lines of what the program wrote."""
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
@@ -90,7 +90,7 @@ def describe_code(code: int) -> str:
 def _told(folder: Path) -> str:
     texts = []
     for name in ("stdout", "stderr"):
-        if tail := tail_of(folder / name).strip():
+        if tail := _tail_of(folder / name).strip():
             texts.append(f"the end of its {name}:\n{tail}")
     return "\n".join(texts) or "it wrote nothing"
 

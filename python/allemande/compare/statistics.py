@@ -35,7 +35,7 @@ class Side:
         return (self.high - self.low) / self.median if self.median > 0 else 0.0
 
 
-def side_of(seconds: Sequence[float]) -> Side:
+def _side_of(seconds: Sequence[float]) -> Side:
     low, median, high = np.percentile(np.asarray(seconds, dtype=float), [25, 50, 75])
     return Side(tuple(seconds), float(median), float(low), float(high))
 
@@ -86,4 +86,6 @@ class Compared:
 def compare_times(
     stock: Sequence[float], preloaded: Sequence[float], confidence: float = CONFIDENCE
 ) -> Compared:
-    return Compared(side_of(stock), side_of(preloaded), paired_ratio(stock, preloaded, confidence))
+    return Compared(
+        _side_of(stock), _side_of(preloaded), paired_ratio(stock, preloaded, confidence)
+    )

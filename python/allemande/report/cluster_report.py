@@ -181,7 +181,7 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
     console.print(table)
 
 
-def window_text(cluster: Cluster, tuning: Tuning) -> str:
+def _window_text(cluster: Cluster, tuning: Tuning) -> str:
     """The window and the port that gives it, or why no port does."""
     if len(cluster.hosts) < 2:
         return "none, because one host has nobody to send to"
@@ -234,7 +234,7 @@ def print_report(cluster: Cluster, sizes: list[int], price: bool = False) -> Non
     if price:
         _print_price(console, cluster)
     tuning = tune(cluster)
-    console.print(f"Window: {escape(window_text(cluster, tuning))}")
+    console.print(f"Window: {escape(_window_text(cluster, tuning))}")
     console.print()
     _print_limits(console, cluster, sizes)
     for warning in cluster.warnings() + tuning.warnings:

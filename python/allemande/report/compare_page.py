@@ -11,15 +11,15 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from allemande.bench.setting import describe_machine
-from allemande.compare.findings import (
+from allemande.compare.statistics import FASTER, SLOWER, Compared, Ratio
+from allemande.compare.verdicts import (
     DIFFERENT,
     ClassFinding,
     Findings,
     conclusions,
     describe_sizes,
 )
-from allemande.compare.findings_output import COLUMNS, compared_cells, legend
-from allemande.compare.statistics import FASTER, SLOWER, Compared, Ratio
+from allemande.compare.verdicts_output import COLUMNS, compared_cells, legend
 from allemande.plot_look import COLOURS, INK, STYLE, save
 from allemande.quantities import TIMES, format_seconds
 from allemande.report.page_frame import frame, inline_svg

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from allemande.compare.findings import Findings, conclusions, describe_sizes
 from allemande.compare.statistics import FASTER, SLOWER, Compared
+from allemande.compare.verdicts import Findings, conclusions, describe_sizes
 from allemande.quantities import MISSING, format_seconds, format_spread
 
 COLUMNS = ("stock", "spread", "allemande", "spread", "ratio", "interval", "verdict")

@@ -184,7 +184,7 @@ def find(runs: Sequence[Run], confidence: float, output: str | None = None) -> F
     )
 
 
-def say_of(compared: Compared) -> str:
+def _say_of(compared: Compared) -> str:
     """A sentence's end: "1.80 times as fast", "no difference found"."""
     ratio = compared.ratio
     if ratio is None or compared.verdict == NONE_FOUND:
@@ -197,9 +197,9 @@ def say_of(compared: Compared) -> str:
 
 def conclusions(findings: Findings) -> list[str]:
     """In short: the whole, the exchanges, where it helps and where not."""
-    lines = [f"The program: {say_of(findings.total)}."]
+    lines = [f"The program: {_say_of(findings.total)}."]
     if findings.exchanges is not None:
-        lines.append(f"Its exchanges: {say_of(findings.exchanges)}.")
+        lines.append(f"Its exchanges: {_say_of(findings.exchanges)}.")
     for verdict, words in (
         (FASTER, "It helps"),
         (SLOWER, "It does harm"),
