@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rejects an #include the layer table does not allow, and source files that have grown too long.
+"""Rejects an #include the layer table does not allow, and files and rooms grown too long.
 
 The table is docs/architecture.md's: a module uses itself, `base` and the modules listed here. It
 lists no module that no #include uses.
@@ -154,6 +154,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 LINES_WARN = 500
 LINES_MAX = 600
+ROOM_LINES_MAX = 3600  # of a room without its tests
 COUNTED_SUFFIXES = {".h", ".cc", ".c", ".py", ".sh"}
 
 
@@ -230,11 +231,27 @@ def length_problems(root: Path) -> Iterator[tuple[bool, str]]:
                 yield lines > LINES_MAX, f"{path}: {lines} lines; split it below {LINES_WARN}"
 
 
+def room_problems(src: Path) -> Iterator[str]:
+    lines = dict.fromkeys(LAYERS, 0)
+    for path in src.rglob("*"):
+        if path.suffix not in {".h", ".cc", ".c", ".def"} or "_test" in path.stem:
+            continue
+        module = module_of(path.relative_to(src).as_posix())
+        if module is not None:
+            lines[module] += path.read_text().count("\n")
+    for module, count in lines.items():
+        if count > ROOM_LINES_MAX:
+            yield (
+                f"{src / module}: {count} lines without tests; find what is a room of its own "
+                f"(at most {ROOM_LINES_MAX})"
+            )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", nargs="?", type=Path, default=ROOT, help="the repository")
     root: Path = parser.parse_args().root
-    failures = list(layer_problems(root / "src"))
+    failures = [*layer_problems(root / "src"), *room_problems(root / "src")]
     for fatal, message in length_problems(root):
         if fatal:
             failures.append(message)

@@ -119,10 +119,16 @@ TEST_F(OptionsTest, SharedTextHoldsWhatMustBeEqualAndNothingElse) {
   EXPECT_THAT(text, Not(HasSubstr("cluster=")));
 }
 
+std::string variable_of(std::string_view key) {
+  OptionInfo info{};
+  info.key = key;
+  return info.environment_name();
+}
+
 TEST(OptionTable, NamesAreUniqueAndHelpIsASentence) {
   std::set<std::string> names;
-#define ALM_OPTION(name, kind, default_text, valid, scope, help)                          \
-  EXPECT_TRUE(names.insert(OptionInfo{.key = #name}.environment_name()).second) << #name; \
+#define ALM_OPTION(name, kind, default_text, valid, scope, help) \
+  EXPECT_TRUE(names.insert(variable_of(#name)).second) << #name; \
   EXPECT_TRUE(std::string_view(help).ends_with('.')) << #name;
 #include "base/options.def"
 #undef ALM_OPTION

@@ -12,8 +12,8 @@
 #include "job/sites.h"
 #include "meeting/hello_exchange.h"
 #include "node/node_slabs.h"
-#include "plan/leaves.h"
 #include "plan/limit_time.h"
+#include "topology/cluster.h"
 #include "transport/io/udp_socket.h"
 #include "ways/plan_settings.h"
 
@@ -112,7 +112,7 @@ base::Status BringUp::join(std::string_view refusal) {
   members_.hosts = std::move(membership.hosts);
   if (job_.cluster) {
     members_.tuning = plan::tune(*job_.cluster, members_.hosts);
-    members_.leaves = plan::leaves_of(*job_.cluster, members_.hosts);
+    members_.leaves = topology::schedule_hierarchy(*job_.cluster).of(members_.hosts);
   }
   members_.leaders = ways::leaders_wanted(job_.options, members_.placement,
                                           members_.tuning ? &*members_.tuning : nullptr);

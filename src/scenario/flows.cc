@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "plan/leaves.h"
 #include "plan/plan.h"
+#include "topology/cluster.h"
 #include "topology/find_hosts.h"
 #include "topology/graph.h"
 #include "wire/header.h"
@@ -139,7 +139,7 @@ base::Result<sim::FlowResult> simulate_flows(const topology::Cluster& cluster,
       plan.algorithm == plan::Algorithm::kDirect || plan.algorithm == plan::Algorithm::kSyncShuffle;
   Rounds rounds(plan.ranks);
   if (!one_round && plan.ranks > 1) {
-    plan.leaf_of = plan::leaves_of(cluster, request.participants);
+    plan.leaf_of = topology::schedule_hierarchy(cluster).of(request.participants);
     const bool one_partner = plan.algorithm == plan::Algorithm::kPairwise ||
                              plan.algorithm == plan::Algorithm::kShiftExchange;
     if (one_partner && request.mode == sim::FlowRounds::kChoose && !topology::is_tree(cluster)) {

@@ -10,7 +10,6 @@
 
 #include "execute/configuration.h"
 #include "plan/host_aggregation.h"
-#include "plan/leaves.h"
 #include "plan/limit_time.h"
 #include "plan/multi_site.h"
 #include "plan/tune.h"
@@ -129,7 +128,7 @@ Job::Job(Scenario asked, const Cluster& network)
     : scenario(std::move(asked)),
       cluster(network),
       config(config_of(scenario, cluster, plan::tune(cluster, scenario.hosts))),
-      leaf_of(plan::leaves_of(cluster, scenario.hosts)),
+      leaf_of(topology::schedule_hierarchy(cluster).of(scenario.hosts)),
       permutation(scenario.asked.permutation),
       placement(placement_of(scenario)),
       host_of(hosts_of_ranks(scenario, placement)) {}

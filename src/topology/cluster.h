@@ -176,6 +176,8 @@ Cluster build_two_level(const TwoLevelSpec& spec);
 // gives an error.
 struct Hierarchy {
   std::vector<std::vector<std::uint32_t>> level;  // level[l][host]
+  // The same of these hosts alone, in their order.
+  std::vector<std::vector<std::uint32_t>> of(std::span<const base::HostId> hosts) const;
 };
 base::Result<Hierarchy> hierarchy(const Cluster& cluster);
 // The same for any cluster: where the graph is no tree, "above" means nothing and the leaf switches

@@ -38,6 +38,15 @@ base::Result<Hierarchy> hierarchy(const Cluster& cluster) {
   return out;
 }
 
+std::vector<std::vector<std::uint32_t>> Hierarchy::of(std::span<const base::HostId> hosts) const {
+  std::vector<std::vector<std::uint32_t>> out;
+  for (const auto& of_host : level) {
+    auto& group = out.emplace_back();
+    for (const base::HostId host : hosts) group.push_back(of_host[host.value]);
+  }
+  return out;
+}
+
 Hierarchy schedule_hierarchy(const Cluster& cluster) {
   if (auto tree = hierarchy(cluster); tree) return std::move(tree).value();
   const Adjacency adjacency(cluster);

@@ -1,8 +1,8 @@
 // What the cluster file alone tells of the ways of ours.
 #include <utility>
 
-#include "plan/leaves.h"
 #include "plan/multi_site.h"
+#include "topology/cluster.h"
 #include "tuning/own_ways.h"
 #include "tuning/way_key.h"
 #include "wire/header.h"
@@ -16,7 +16,7 @@ std::uint32_t packet_bytes_of(const topology::Cluster& cluster) {
 
 OwnWaysWanted wanted_of(const topology::Cluster& cluster, std::span<const base::HostId> hosts) {
   return {.hosts = static_cast<std::uint32_t>(hosts.size()),
-          .leaves = plan::leaves_of(cluster, hosts),
+          .leaves = topology::schedule_hierarchy(cluster).of(hosts),
           .sites = sites_of(cluster, hosts)};
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "plan/leaves.h"
 #include "plan/multi_site.h"
+#include "topology/cluster.h"
 #include "topology/find_hosts.h"
 
 namespace alm::tuning {
@@ -72,7 +72,7 @@ TEST(OwnWays, AWayThatIsNamedIsTakenBetweenSites) {
   const auto cluster = make_cluster(1500, true);
   const auto hosts = topology::all_hosts(cluster);
   OwnWaysWanted wanted{.hosts = 16,
-                       .leaves = plan::leaves_of(cluster, hosts),
+                       .leaves = topology::schedule_hierarchy(cluster).of(hosts),
                        .sites = sites_of(cluster, hosts),
                        .combines = false,
                        .between_sites = plan::Algorithm::kCoordinator};

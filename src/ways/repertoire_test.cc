@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "plan/leaves.h"
+#include "topology/cluster.h"
 #include "topology/find_hosts.h"
 #include "tuning/own_ways.h"
 
@@ -76,7 +76,7 @@ meeting::Members members_of(const topology::Cluster& cluster) {
   out.ranks = cluster.host_count();
   out.placement = plan::Placement::of(
       std::vector<std::string_view>(out.host_names.begin(), out.host_names.end()));
-  out.leaves = plan::leaves_of(cluster, out.hosts);
+  out.leaves = topology::schedule_hierarchy(cluster).of(out.hosts);
   out.sites = tuning::sites_of(cluster, out.hosts);
   out.tuning = plan::tune(cluster, out.hosts);
   return out;

@@ -91,3 +91,14 @@ def test_a_long_file_is_warned_of_and_then_refused(tmp_path: Path) -> None:
     assert (done.returncode, "550 lines" in done.stderr) == (0, True)
     write(tmp_path, "base/long.cc", "int x;\n" * 601)
     assert check(tmp_path).returncode == 1
+
+
+def test_a_room_that_has_grown_too_large_is_refused(tmp_path: Path) -> None:
+    for i in range(8):
+        write(tmp_path, f"base/part{i}.h", "\n" * 450)
+        write(tmp_path, f"base/part{i}_test.cc", "\n" * 450)
+    assert check(tmp_path).returncode == 0
+    write(tmp_path, "base/more.h", "\n")
+    done = check(tmp_path)
+    assert done.returncode == 1
+    assert "base: 3601 lines without tests" in done.stderr
