@@ -27,12 +27,13 @@ def test_generated_names_are_taken_by_every_command(tmp_path: object) -> None:
         find_cluster("mirinet:3")
 
 
-# 001 Table 1.
+# 001 section 6 prints 22,200 at a bisection of 1, 360 more at 4, and 3,440 more at 9. The others
+# are by the list of Table 1, for the wiring of ours that has the bisections of Figure 10.
 @pytest.mark.parametrize(
     ("links", "dollars"),
-    [(1, 22200), (2, 22320), (4, 22560), (5, 24920), (6, 25280), (9, 25640)],
+    [(1, 22200), (2, 22320), (4, 22200 + 360), (5, 24920), (6, 25280), (9, 22200 + 3440)],
 )
-def test_myrinets_have_the_published_prices_and_bisections(
+def test_myrinets_have_the_prices_of_the_list_and_the_published_bisections(
     links: int, dollars: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["topology", f"myrinet:{links}", "--price", "--json"]) == 0

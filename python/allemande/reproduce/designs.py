@@ -1,4 +1,10 @@
-"""001 Table 1 and Figure 10: what the designs of a cluster cost, and what their halves share."""
+"""001 Table 1 and Figure 10: what the designs of a cluster cost, and what their halves share.
+
+measure = "price"                                              or "bisection", in links
+unit = "dollars"
+design = [{ cluster = "myrinet:1", published = 22200 }]        published: if it is printed
+difference = [{ cluster = "myrinet:4", than = "myrinet:1" }]   of two designs; published likewise
+"""
 
 from __future__ import annotations
 
@@ -29,25 +35,36 @@ def _measured(cluster: Cluster, measure: str) -> float:
 def run_designs(
     experiment: Experiment, _workers: int, watcher: Callable[[float], None] | None
 ) -> Outcome:
-    """A row for each design: its price, or its bisection in links."""
+    """A row for each design, its price or its bisection in links, and for each difference."""
     data = experiment.data
     measure = data["measure"]
     if measure not in MEASURES:
         raise BadInput(f"measure {measure!r} is unknown; expected one of {', '.join(MEASURES)}")
-    rows = []
+    values: dict[str, float] = {}
     for number, design in enumerate(data["design"], 1):
         cluster = find_experiment_cluster(experiment, design["cluster"])
-        rows.append(
-            Row(
-                experiment.figure,
-                f"{design['cluster']}: {data['unit']}",
-                design["published"],
-                _measured(cluster, measure),
-            )
-        )
+        values[design["cluster"]] = _measured(cluster, measure)
         if watcher is not None:
             watcher(number / len(data["design"]))
-    return Outcome(rows, lambda kind: _draw(experiment, rows, kind))
+    designs = [
+        Row(
+            experiment.figure,
+            f"{design['cluster']}: {data['unit']}",
+            design.get("published"),
+            values[design["cluster"]],
+        )
+        for design in data["design"]
+    ]
+    differences = [
+        Row(
+            experiment.figure,
+            f"{one['cluster']}: {data['unit']} more than {one['than']}",
+            one.get("published"),
+            values[one["cluster"]] - values[one["than"]],
+        )
+        for one in data.get("difference", [])
+    ]
+    return Outcome(designs + differences, lambda kind: _draw(experiment, designs, kind))
 
 
 def _draw(experiment: Experiment, rows: list[Row], kind: str) -> bytes:

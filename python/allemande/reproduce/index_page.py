@@ -27,7 +27,8 @@ the table in each folder is by `allemande reproduce ID --write`, which renews it
   that the paper gives as numbers. What it says in words stands in the folder.
 - *Time to renew*: of `allemande reproduce ID` on two cores, rounded up.
 
-[docs/experiments.md](../docs/experiments.md#reproduce) says what came out in a line each, and
+[docs/experiments.md](../docs/experiments.md#reproduce) says what came out in a line each,
+[docs/papers.md](../docs/papers.md) what of the papers is not reproduced, and
 [docs/references.md](../docs/references.md#8-bibliography) what the papers are.
 
 | experiment | paper | how far off | time to renew |
