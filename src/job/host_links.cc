@@ -36,6 +36,21 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
   return std::nullopt;
 }
 
+LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::size_t first,
+                   std::size_t count) {
+  LinkClaim claim;
+  std::size_t number = 0;
+  for (const topology::Link& link : cluster.links) {
+    if (link.from.value != host.value && link.to.value != host.value) continue;
+    if (number >= first && number < first + count) {
+      claim.mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
+      if (claim.line == 0) claim.line = link.line;
+    }
+    ++number;
+  }
+  return claim;
+}
+
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link) {
   if (link == 0) return {host.address, host.interface};
   return link <= host.further.size() ? host.further[link - 1] : topology::Host::Nic{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,6 +19,15 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
 // this link, with an address or an interface, and its lowest rate among the hosts is the highest of
 // all such numbers. The first among equals.
 std::size_t fastest_link(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
+
+// What the file says of `count` links of a host, from number `first` on: their rates together, and
+// the line of the first.
+struct LinkClaim {
+  double mbit_s = 0;
+  std::uint32_t line = 0;
+};
+LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::size_t first,
+                   std::size_t count);
 
 // The link of a host by its number.
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link);

@@ -64,6 +64,14 @@ TEST(HostLinks, TheFastestThatAllHostsHaveIsUsed) {
   EXPECT_EQ(fastest_link(cluster(named, "20"), std::span(kBoth).first(1)), 2u);
 }
 
+TEST(HostLinks, WhatTheFileSaysOfLinksInUse) {
+  const topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
+  EXPECT_EQ(claim_of(given, {0}, 1, 1).mbit_s, 100);
+  EXPECT_EQ(claim_of(given, {0}, 1, 1).line, 15u);
+  EXPECT_EQ(claim_of(given, {1}, 0, 2).mbit_s, 110);
+  EXPECT_EQ(claim_of(given, {1}, 2, 1).mbit_s, 20);
+}
+
 TEST(HostLinks, WhereNothingIsNamedItIsTheFirst) {
   topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
   for (topology::Host& host : given.hosts) {

@@ -65,14 +65,10 @@ void Job::check_rate() {
   if (claim.verdict() != io::RateClaim::Verdict::kTooLow) return;
   const auto id = find_host(*cluster, host);
   if (!id) return;
-  std::uint32_t line = 0;
-  for (const topology::Link& link : cluster->links) {
-    if (link.from.value == id->value || link.to.value == id->value) line = link.line;
-  }
   warn_of_rates(fmt::format(
       "{}:{}: the rate of {} is too low: {}. Nothing is held to it; correct the file.",
-      options.cluster, line, host,
-      claim.received_mbit_s() > 0
+      options.cluster, claim_of(*cluster, *id, first_link(), links()).line, host,
+      claim.outrun()
           ? fmt::format("{:.3g} Mbit/s have come in an exchange", claim.received_mbit_s())
           : "its interface is faster"));
 }
@@ -98,9 +94,10 @@ base::Result<Job::LocalAddress> Job::local_address() const {
   if (cluster) {
     if (const auto id = find_host(*cluster, host)) {
       const topology::Host::Nic nic = nic_of(cluster->hosts[id->value], first_link());
-      constexpr const char* kWhy = "of the host's links in the cluster file the fastest";
-      if (!nic.address.empty()) return LocalAddress{nic.address, kWhy};
-      if (!nic.interface.empty()) return chosen(nic.interface, kWhy);
+      const char* const why = links() > 1 ? "the first of the host's links in the cluster file"
+                                          : "of the host's links in the cluster file the fastest";
+      if (!nic.address.empty()) return LocalAddress{nic.address, why};
+      if (!nic.interface.empty()) return chosen(nic.interface, why);
     }
   }
   const auto mine = addresses_in(records[rank]);
@@ -112,6 +109,15 @@ base::Result<Job::LocalAddress> Job::local_address() const {
     return base::io_error("no host but this one has an address other than loopback");
   }
   return chosen("", "by the route to another host");
+}
+
+std::vector<base::HostId> Job::hosts() const {
+  std::vector<base::HostId> out;
+  for (const auto& record : records) {
+    const auto id = find_host(*cluster, host_of(record.host));
+    if (id && std::find(out.begin(), out.end(), *id) == out.end()) out.push_back(*id);
+  }
+  return out;
 }
 
 // As many as all hosts of the job have addresses for. An interface that is named is the only one.
@@ -131,29 +137,18 @@ std::uint32_t Job::links() const {
 }
 
 // With several links in use they are in the order of the file.
-std::size_t Job::first_link() const {
-  if (links() > 1) return 0;
-  std::vector<base::HostId> hosts;
-  for (const auto& record : records) {
-    if (const auto id = find_host(*cluster, host_of(record.host))) hosts.push_back(*id);
-  }
-  return fastest_link(*cluster, hosts);
-}
+std::size_t Job::first_link() const { return links() > 1 ? 0 : fastest_link(*cluster, hosts()); }
 
 base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   auto address = local_address();
   if (!address) return address.error();
   std::optional<plan::Tuning> tuning;
-  if (cluster) {
-    std::vector<base::HostId> hosts;
-    for (const auto& record : records) {
-      const auto id = find_host(*cluster, host_of(record.host));
-      if (id && std::find(hosts.begin(), hosts.end(), *id) == hosts.end()) hosts.push_back(*id);
-    }
-    tuning = plan::tune(*cluster, hosts);
-  }
+  if (cluster) tuning = plan::tune(*cluster, hosts());
   const std::uint32_t count = links();
   auto wanted = endpoint_options(options, tuning ? &*tuning : nullptr, count);
+  if (const auto id = cluster ? find_host(*cluster, host) : std::nullopt) {
+    wanted.host_mbit_s = claim_of(*cluster, *id, first_link(), count).mbit_s;
+  }
   wanted.local_address = std::move(address.value().address);
   if (rank == 0) {
     log.info(fmt::format("packets leave by {}: {}", wanted.local_address, address.value().why));

@@ -58,6 +58,9 @@ struct Job {
   bool has_driver() const { return driver_ != nullptr; }
   void close_driver();
 
+  // The hosts of the job that the cluster file knows, each once, in the order of their ranks.
+  // Precondition: there is a cluster file.
+  std::vector<base::HostId> hosts() const;
   // How many links of every host paths use, by the cluster file; equal on all ranks.
   std::uint32_t links() const;
 

@@ -11,6 +11,7 @@
 
 #include "job/host_links.h"
 #include "job/safe_collectives.h"
+#include "plan/tune.h"
 #include "ways/plan_settings.h"
 
 namespace alm::session {
@@ -23,18 +24,6 @@ constexpr std::string_view kToStandardError = "1";  // of the option `summary`
 // others.
 constexpr std::chrono::milliseconds kAbortStagger{20};
 constexpr std::uint32_t kAbortStaggerRanksMax = 100;
-
-// 0 without a cluster file.
-double slowest_host_rate(const topology::Cluster* cluster) {
-  double slowest = 0;
-  for (std::size_t i = 0; cluster != nullptr && i < cluster->links.size(); ++i) {
-    const topology::Link& link = cluster->links[i];
-    if (!cluster->is_host(link.from) && !cluster->is_host(link.to)) continue;
-    const double rate = std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
-    slowest = slowest == 0 ? rate : std::min(slowest, rate);
-  }
-  return slowest;
-}
 
 }  // namespace
 
@@ -59,7 +48,9 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
-  session->host_rate_mbit_s_ = slowest_host_rate(job.cluster_or_null());
+  if (job.cluster) {
+    session->host_rate_mbit_s_ = plan::tune(*job.cluster, job.hosts()).host_rate_mbit_s;
+  }
   if (session->accelerating_) {
     session->load_profile();
     session->load_decisions();

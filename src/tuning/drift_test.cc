@@ -30,6 +30,21 @@ TEST(Drift, LooksEverMoreSeldom) {
   EXPECT_TRUE(drift.to_look(330));
 }
 
+TEST(Drift, WhatAnEarlierJobChoseIsComparedAtOnceAndItsSlowCallsCountInFull) {
+  Drift drift;
+  drift.begin(0);
+  drift.expect(100);
+  drift.adopt();
+  EXPECT_TRUE(drift.to_look(1));
+  drift.took(1'000'000);
+  EXPECT_EQ(drift.recent(), 1'000'000);
+  EXPECT_TRUE(drift.compares_adopted());
+  EXPECT_FALSE(drift.compares_adopted()) << "the first time alone";
+  drift.keep_adopted();
+  EXPECT_FALSE(drift.to_look(63));
+  EXPECT_TRUE(drift.to_look(64));
+}
+
 TEST(Drift, TheSmoothedTimeCountsAfterAFewCalls) {
   Drift drift;
   drift.begin(10);

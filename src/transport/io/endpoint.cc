@@ -141,7 +141,7 @@ base::Status Endpoint::Impl::open_sockets(std::span<const Address> locals) {
   pace_burst_bytes = burst * frame;
   double told_mbit_s = 0;
   for (const Address& local : locals) told_mbit_s += interface_speed(local);
-  rate = RateClaim(options.pace_mbit_s, told_mbit_s);
+  rate = RateClaim(options.pace_mbit_s, told_mbit_s, options.host_mbit_s);
   if (!options.pace_when_seen) pacer = Pacer(options.pace_mbit_s, pace_burst_bytes);
   pace_as_seen();
 

@@ -78,6 +78,8 @@ struct EndpointOptions {
   // Pacing waits until exchanges have come at this rate (rate_claim.h), because a file may be
   // wrong.
   bool pace_when_seen = false;
+  // What the same file says of this host's links, which may be faster; 0: as pace_mbit_s.
+  double host_mbit_s = 0;
   std::uint32_t grain_packets = 1;  // longest train
   // An exchange of so few packets fits the queues on its route and need not be paced.
   std::uint32_t burst_packets = 0;

@@ -5,6 +5,9 @@
 // little of it unused, and the ranks of a busy machine more; an exchange in which less comes says
 // nothing, because any of a hundred things may be slow. One in which clearly more comes shows that
 // the file is wrong.
+//
+// What a sender is paced by is the rate of the slowest host of the job. More than that may come to
+// a faster one, and its interface says so: both are held against what the file says of this host.
 #pragma once
 
 #include <algorithm>
@@ -19,23 +22,25 @@ class RateClaim {
   enum class Verdict : std::uint8_t { kOpen, kSeen, kTooLow };
 
   RateClaim() = default;
-  // `told_mbit_s`: what the interface says of itself; 0: nothing.
-  explicit RateClaim(double claimed_mbit_s, double told_mbit_s = 0) : claimed_(claimed_mbit_s) {
-    if (claimed_ <= 0 || told_mbit_s <= 0) return;
-    if (told_mbit_s > kClearly * claimed_) verdict_ = Verdict::kTooLow;
-    if (told_mbit_s <= kClearly * claimed_ && told_mbit_s >= claimed_ / kClearly) {
+  // `pace_mbit_s`: of the slowest host. `told_mbit_s`: what the interface says of itself; 0:
+  // nothing. `host_mbit_s`: what the file says of this host; 0: the same as of the slowest.
+  explicit RateClaim(double pace_mbit_s, double told_mbit_s = 0, double host_mbit_s = 0)
+      : pace_(pace_mbit_s), host_(std::max(pace_mbit_s, host_mbit_s)) {
+    if (pace_ <= 0 || told_mbit_s <= 0) return;
+    if (told_mbit_s > kClearly * host_) verdict_ = Verdict::kTooLow;
+    if (told_mbit_s <= kClearly * host_ && told_mbit_s >= host_ / kClearly) {
       verdict_ = Verdict::kSeen;
     }
   }
 
   // `bytes` in frames have come in an exchange that took `time`.
   void exchanged(std::uint64_t bytes, base::Nanos time) {
-    if (claimed_ <= 0 || time <= 0 || bytes < kBytesMin) return;
+    if (pace_ <= 0 || time <= 0 || bytes < kBytesMin) return;
     const double mbit_s = static_cast<double>(bytes) * kBits / static_cast<double>(time);
     received_ = std::max(received_, mbit_s);
-    if (mbit_s >= kAbout * claimed_) ++at_it_;
+    if (mbit_s >= kAbout * pace_) ++at_it_;
     // Others may have begun before this rank did: a window of each has come already.
-    if (bytes >= kManyBytes && kPartInTime * mbit_s > kClearly * claimed_) ++above_;
+    if (bytes >= kManyBytes && kPartInTime * mbit_s > kClearly * host_) ++above_;
     if (above_ >= kTimes) {
       verdict_ = Verdict::kTooLow;
     } else if (at_it_ >= kTimes && verdict_ == Verdict::kOpen) {
@@ -45,9 +50,11 @@ class RateClaim {
 
   Verdict verdict() const { return verdict_; }
   // Whether times may be reckoned from the rate.
-  bool holds() const { return verdict_ == Verdict::kSeen && received_ <= kSame * claimed_; }
-  // What may be paced by; never below what has come.
-  double mbit_s() const { return std::max(claimed_, received_); }
+  bool holds() const { return verdict_ == Verdict::kSeen && received_ <= kSame * host_; }
+  // What may be paced by; where more has come than the file says of this host, never below that.
+  double mbit_s() const { return received_ > host_ ? received_ : pace_; }
+  // Whether an exchange has shown that the file is wrong, not the interface alone.
+  bool outrun() const { return received_ > host_; }
   // The highest rate of an exchange.
   double received_mbit_s() const { return received_; }
 
@@ -61,7 +68,7 @@ class RateClaim {
   static constexpr std::uint64_t kBytesMin = 64 << 10;
   static constexpr std::uint64_t kManyBytes = 256 << 10;
 
-  double claimed_ = 0;  // 0: there is none
+  double pace_ = 0, host_ = 0;  // 0: there is no claim
   double received_ = 0;
   std::uint32_t at_it_ = 0, above_ = 0;  // exchanges
   Verdict verdict_ = Verdict::kOpen;

@@ -71,6 +71,18 @@ TEST(RateClaim, TheInterfaceIsAsked) {
   EXPECT_EQ(RateClaim(100, 0).verdict(), Verdict::kOpen);
 }
 
+// Hosts of 10 and 25 Gbit/s, and a true file: a sender keeps to what the slower ones take.
+TEST(RateClaim, AFasterHostThanTheSlowestRefutesNothing) {
+  RateClaim claim(10'000, 25'000, 25'000);
+  EXPECT_EQ(claim.verdict(), Verdict::kSeen);
+  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, at(20'000));
+  EXPECT_EQ(claim.verdict(), Verdict::kSeen);
+  EXPECT_TRUE(claim.holds());
+  EXPECT_EQ(claim.mbit_s(), 10'000);
+  EXPECT_FALSE(claim.outrun());
+  EXPECT_EQ(RateClaim(10'000, 100'000, 25'000).verdict(), Verdict::kTooLow);
+}
+
 TEST(RateClaim, WithoutAClaimThereIsNothingToRefute) {
   RateClaim claim;
   claim.exchanged(kBytes, at(1e5));
