@@ -172,7 +172,7 @@ OPTIONS: tuple[Option, ...] = (
         default="on",
         valid="",
         shared=True,
-        help="With `paths` above 1: at a communicator's first call, ask the routers which route each pair of UDP ports takes, by small packets whose TTL ends there, so that path numbers stand for different routes. Routers that do not answer cost up to 30 ms. `off` takes any port pairs, for comparison.",
+        help="With `paths` above 1: when a communicator is brought up, ask the routers which route each pair of UDP ports takes, by small packets whose TTL ends there, so that path numbers stand for different routes. Routers that do not answer cost up to 30 ms. `off` takes any port pairs, for comparison.",
     ),
     Option(
         key="path_policy",

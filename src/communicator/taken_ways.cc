@@ -46,7 +46,7 @@ tally::WayId TakenWays::id_of(tuning::Way way, bool decided) {
   return id;
 }
 
-// Of blocks of one size, with as many ranks on every host; 0: not known.
+// For blocks of one size, with as many ranks on every host; 0: not known.
 base::Nanos TakenWays::bound(std::uint64_t bytes) {
   if (bytes == 0 || members_.hosts.empty() || !members_.placement.equal()) return 0;
   if (const auto found = bounds_.find(bytes); found != bounds_.end()) return found->second;

@@ -1,5 +1,5 @@
-// The emulator's counters, in a file that others map and read while it runs (lab/counters.py has
-// the same layout).
+// The emulator's counters, in a file that others read while it runs (Counters in
+// python/allemande/lab/inside/emulator.py has the same layout).
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kUnknownFarWindow = 512;  // where nothing tells the round trip
 
 // A block may be as far ahead as the window. Over several paths a loss is found by one bitmap alone
-// (transport/peer_paths.h).
+// (paths/peer_paths.h).
 void set_span(transport::Config& config) {
   if (config.paths > 1) return;
   config.span_packets = std::clamp(config.window_packets, config.span_packets, transport::kSpanMax);

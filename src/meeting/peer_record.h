@@ -23,7 +23,7 @@ using io::kSocketsMax;
 constexpr std::size_t kCauseBytes = 160;
 constexpr std::uint32_t kLeadersMax = 8;  // of a host
 
-// Trivially copyable: each of these parts travels by an MPI_Allgather of its own. The first call of
+// Trivially copyable: each of these parts travels by an allgather of its own. The first call of
 // a job waits for them, and TCP's queues hold little, so only parts that are needed are sent.
 struct PeerName {
   std::array<char, job::kHostNameBytes> host{};

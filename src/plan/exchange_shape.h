@@ -1,4 +1,4 @@
-// Plans as the models see them (model/shape.h).
+// Plans as the models see them (model/exchange_shape.h).
 #pragma once
 
 #include "base/result.h"

@@ -192,7 +192,7 @@ void Job::configure_phase(const plan::Phase& phase, transport::Config& changed) 
     load = far_load(scenario, cluster, phase, limit);
   }
   phases->configure(changed, phase, load);
-  // Of the datagrams asked for.
+  // Near phases keep to the datagrams asked for.
   if (phase.reach == plan::Reach::kNear) changed.packet_time = config.packet_time;
 }
 

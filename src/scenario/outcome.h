@@ -58,7 +58,7 @@ struct Outcome {
 // `first` is the first job, `results` are those of all.
 base::Result<Outcome> outcome_of(const harness::SharedResult& results, const Job& first);
 
-// Of each job and flow. `combines`: messages hold several blocks.
+// What each job and flow got. `combines`: messages hold several blocks.
 base::Result<Shares> shares_of(const harness::SharedResult& results, const Scenario& scenario,
                                const topology::Cluster& cluster, bool combines);
 

@@ -44,7 +44,7 @@ struct Line {
   WayId way = kNoWay;
   std::uint64_t calls = 0;
   base::Nanos time = 0;
-  // Of the calls whose bound is known.
+  // Sums over the calls whose bound is known.
   base::Nanos bound = 0, time_of_bound = 0;
   Histogram times;
 

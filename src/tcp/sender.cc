@@ -143,7 +143,7 @@ void Sender::delivered(const Sent& one, Nanos now, News& news) {
     round_trip_.measure(trip);
     news.measured = true;
   }
-  // Of a segment that was sent twice, the first transmission may be what has come.
+  // If a segment was sent twice, what has come may be its first transmission.
   if (one.resent && trip < round_trip_.least()) return;
   if (one.at > rack_at_ || (one.at == rack_at_ && one.end() > rack_end_)) {
     rack_at_ = one.at;

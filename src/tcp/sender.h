@@ -115,7 +115,7 @@ class Sender {
   Position round_end_ = 0;  // of this window of data
   Position marks_end_ = 0;  // marks in what was sent before cut no more
   std::uint64_t round_acknowledged_ = 0, round_marked_ = 0;  // DCTCP: bytes
-  // Of the recovery: segments under way when it began, come since, sent since, and allowed now.
+  // Segments in the recovery: under way when it began, come since, sent since, and allowed now.
   std::uint32_t flight_ = 0, come_ = 0, gone_ = 0, allowed_ = 0;
   std::uint32_t most_ = 0;      // segments under way at once, in this window of data
   std::uint32_t repeated_ = 0;  // without SACK: acknowledgements that repeat themselves

@@ -10,7 +10,7 @@
 namespace alm::tuning {
 namespace {
 
-// Of blocks in a packet at an MTU of 1500, until the packets are known.
+// What a packet holds of blocks at an MTU of 1500, until the packets are known.
 constexpr std::uint32_t kUsualPacketBytes = 1448;
 
 plan::Request request_of(const OwnWaysWanted& wanted) {

@@ -1,5 +1,5 @@
-// What trials make of predictions, right and wrong (trial_predictions.cc): single cases, and sweeps
-// over many tables of times.
+// What trials make of predictions, right and wrong (standings_predictions.cc): single cases, and
+// sweeps over many tables of times.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""Routes that routers tell: asked for at a communicator's first call, and followed by paths."""
+"""Routes that routers tell: asked for at bring-up, and followed by paths."""
 
 from __future__ import annotations
 

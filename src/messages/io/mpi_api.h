@@ -96,7 +96,7 @@ struct MpiApi {
   decltype(&PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
 
-  // Of ULFM; null where the library has none. Headers of releases before it do not declare it.
+  // ULFM's; null where the library has none. Headers of releases before it do not declare it.
   int (*Comm_get_failed)(MPI_Comm comm, MPI_Group* failed) = nullptr;
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};

@@ -46,7 +46,7 @@ struct Arguments {
   Side send, recv;
   Word comm;
   bool wide;  // the _c form
-  // Of the nonblocking forms, at a handle of the library's ABI.
+  // Where the nonblocking forms put their request: a handle of the library's ABI.
   std::optional<void*> request = {};
 };
 

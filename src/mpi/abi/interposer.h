@@ -31,8 +31,8 @@ class Interposer {
   int initialised(int code);
   void finalising();
 
-  // Warns if the program has used MPI and no call has come here.
-  // Also says what ALLEMANDE_SUMMARY asks for, where MPI_Finalize has not been called.
+  // Warns if the program has used MPI and no call has come here. Also says what ALLEMANDE_SUMMARY
+  // asks for, where MPI_Finalize has not been called.
   void at_exit() const;
   // Right before MPI_Abort.
   void aborting() const;

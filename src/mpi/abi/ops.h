@@ -18,8 +18,7 @@ namespace alm::mpi {
 class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
-  // freed.
-  // `before_abort` is called when this ends the job.
+  // freed. `before_abort` is called when this ends the job.
   AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
          std::function<void()> before_abort);
 
