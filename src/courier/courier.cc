@@ -16,6 +16,9 @@ namespace alm::courier {
 namespace {
 
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
+// Ranks that end because another is lost are dead as well, and the library may tell of them first.
+// Who waits that long finds by itself who was lost first, if packets tell.
+constexpr base::Nanos kDeathPatience = 2 * base::kSecond;
 
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
   transport::Exchange exchange;
@@ -93,6 +96,8 @@ void Courier::learn_of_deaths() {
   next_look_ = now + kLookInterval;
   const auto rank = job_.mpi->lost_rank(comm_);
   if (!rank) return;
+  if (death_seen_ == 0) death_seen_ = now;
+  if (now - death_seen_ < kDeathPatience) return;
   const std::string text = members_.name_of(*rank) + " is lost: the MPI library knows it has died";
   udp_group_->give_up(text, *rank);
 }

@@ -67,7 +67,7 @@ TEST(HostLinks, TheFastestThatAllHostsHaveIsUsed) {
 TEST(HostLinks, WhatTheFileSaysOfLinksInUse) {
   const topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
   EXPECT_EQ(claim_of(given, {0}, 1, 1).mbit_s, 100);
-  EXPECT_EQ(claim_of(given, {0}, 1, 1).line, 15u);
+  EXPECT_EQ(claim_of(given, {0}, 1, 1).line, 17u);
   EXPECT_EQ(claim_of(given, {1}, 0, 2).mbit_s, 110);
   EXPECT_EQ(claim_of(given, {1}, 2, 1).mbit_s, 20);
 }

@@ -82,9 +82,12 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   }
   if (adopted) {
     drift_.keep_adopted();
-    if (recent >= Rules::kShort && ratio(recent, time(chosen_)) > Rules::kAside) {
-      return reopen(recent);
+    // A process's first calls are cold, and where calls are short that alone makes them much longer.
+    if (recent < Rules::kShort) {
+      drift_.forget();
+      return await_turn();
     }
+    if (ratio(recent, time(chosen_)) > Rules::kAside) return reopen(recent);
   }
   drift_.looked(ways_.calls());
   if (drifted) return doubt(adopted ? Rules::kConfirmingAdopted : Rules::kConfirming);

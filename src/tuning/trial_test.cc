@@ -198,13 +198,23 @@ TEST(Trial, AWayTakenOverHasItsConnections) {
   Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.opens(2, 3'000'000);
   trial.adopt(2, {130, 100, 70});
-  calls(trial, 2, {130, 100, 200});
+  calls(trial, 64, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 0u) << "seen again first";
-  calls(trial, 2, {130, 100, 200});
+  calls(trial, 8, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 1u);
   calls(trial, 400, {130, 100, 200});
   EXPECT_EQ(trial.way(), 1u);
   EXPECT_GT(trial.sightings(2), 1u);
+}
+
+// A process's first calls are cold: twice as long as usual they say nothing where calls are short.
+TEST(Trial, ShortColdCallsDoNotOverturnWhatAnEarlierJobDecided) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.adopt(0, {2 * kMs, 5 * kMs});
+  calls(trial, 3, {15 * kMs, 5 * kMs});
+  calls(trial, 100, {2 * kMs, 5 * kMs});
+  EXPECT_EQ(trial.reopened(), 0u);
+  EXPECT_EQ(trial.way(), 0u);
 }
 
 // As a decision of another day or network would have it: our way took 10 ms then.

@@ -17,7 +17,7 @@ from allemande.preload import LIBRARIES, library_path
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
 
 FORMS = {"Alltoall", "Alltoallv", "Alltoallw", "Ialltoall", "Ialltoallv", "Ialltoallw"}
-COMMON = {"Init", "Init_thread", "Finalize", "Wait", "Waitall"} | FORMS
+COMMON = {"Init", "Init_thread", "Finalize", "Abort", "Wait", "Waitall"} | FORMS
 LARGE_COUNTS = COMMON | {f"{form}_c" for form in FORMS}
 WRAPPED = {"openmpi": COMMON, "mpich": LARGE_COUNTS, "mpiabi": LARGE_COUNTS}
 

@@ -343,7 +343,8 @@ std::optional<int> Interposer::ialltoall(const entry::Arguments& given) {
   if (!call) return std::nullopt;
   try {
     job::RequestHandle made{};
-    return started(session_->start(*call, made), made, *given.request);
+    const auto code = session_->start(*call, made);
+    return started(code, made, *given.request);
   } catch (const std::exception& failure) {
     return raise(call->comm, call->name, failure);
   }
@@ -356,7 +357,8 @@ std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
     const auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     job::RequestHandle made{};
-    return started(session_->start_blocks(blocks->call, made), made, *given.request);
+    const auto code = session_->start_blocks(blocks->call, made);
+    return started(code, made, *given.request);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
