@@ -75,7 +75,7 @@ build/%/build.ninja: CMakePresets.json | setup
 	cmake --preset $*
 
 .PHONY: demo
-demo: command ## compare on three emulated clusters, 8 minutes once built (writes out/demo/report.html)
+demo: command ## compare on three emulated clusters, 12 minutes (writes out/demo/report.html)
 	$(venv)/bin/allemande demo
 
 .PHONY: readme-tables
@@ -156,7 +156,7 @@ test-fast: build ## the quick tests (under 4 minutes)
 	$(pytest) -m 'not slow' tests/python
 
 .PHONY: test
-test: build lint build/asan/build.ninja ## every test, and lint (about 15 minutes on two cores)
+test: build lint build/asan/build.ninja ## every test, and lint (half an hour on two cores)
 	ninja -C build/asan --quiet $(ASAN_FOLDERS:=/all)
 	$(call ctest,asan) -L fast -R '$(ASAN_TESTS)'
 	$(call ctest,release) -LE part

@@ -35,6 +35,7 @@ void Courier::open_udp_group(io::Driver& driver, io::PeerSet peers,
                              std::span<const std::vector<std::uint16_t>> phase_sets,
                              carrier::UdpGroup::Shared shared) {
   std::vector<plan::Plan> plans;
+  if (job_.mpi != nullptr) world_ranks_ = job_.mpi->ranks_in_world(comm_);
   std::vector<std::vector<std::vector<std::uint16_t>>> sets;
   std::size_t next = 0;
   if (members_.leads()) plans.assign(ways_.combining().begin(), ways_.combining().end());
@@ -94,12 +95,14 @@ void Courier::learn_of_deaths() {
   const base::Nanos now = io::monotonic_now();
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
-  const auto rank = job_.mpi->lost_rank(comm_);
-  if (!rank) return;
+  const auto lost = job_.mpi->lost_ranks();
+  const auto rank =
+      std::find_first_of(world_ranks_.begin(), world_ranks_.end(), lost.begin(), lost.end());
+  if (rank == world_ranks_.end()) return;
   if (death_seen_ == 0) death_seen_ = now;
   if (now - death_seen_ < kDeathPatience) return;
-  const std::string text = members_.name_of(*rank) + " is lost: the MPI library knows it has died";
-  udp_group_->give_up(text, *rank);
+  const auto who = static_cast<std::uint32_t>(rank - world_ranks_.begin());
+  udp_group_->give_up(members_.name_of(who) + " is lost: the MPI library knows it has died", who);
 }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.

@@ -61,9 +61,11 @@ class MpiOps : public Bootstrap {
   [[nodiscard]] virtual int set_state(CommHandle comm, void* state) = 0;
   virtual void* state(CommHandle comm) = 0;
 
-  // A rank of `comm` that the library knows to have died; nothing where it knows of none. Any
-  // thread, like progress().
-  virtual std::optional<std::uint32_t> lost_rank(CommHandle) { return std::nullopt; }
+  // [rank of `comm`] in world(); empty: not known.
+  virtual std::vector<std::uint32_t> ranks_in_world(CommHandle) { return {}; }
+  // Ranks of world() that the library knows to have died. Any thread, like progress(). The program
+  // may have freed other communicators by now, and the library takes a freed one for an error.
+  virtual std::vector<std::uint32_t> lost_ranks() { return {}; }
 
   // Makes `buffer` describe its elements by a type that outlives the user's. True: by a new type,
   // to be released.

@@ -23,7 +23,7 @@ def command(
     Stock Open MPI and MPICH, the best of their other algorithms, and each library with allemande
     preloaded. Every received byte is checked. The page shows what links, queues and time-outs did
     over one exchange. Then real programs, stock and preloaded (`allemande examples`). Takes about
-    eight minutes.
+    twelve minutes.
     """
     from allemande.report.demo_run import run_demo
 

@@ -197,25 +197,46 @@ void AbiOps::progress() {
 }
 
 // Open MPI alone: MPICH has the function, and never names a rank that has died (5.0.2).
-std::optional<std::uint32_t> AbiOps::lost_rank(job::CommHandle comm) {
+std::vector<std::uint32_t> AbiOps::ranks_in_world(job::CommHandle comm) {
+  int count = 0;
+  MPI_Group members{};
+  MPI_Group everybody{};
+  if (api_.Comm_group(comm_of(comm), &members) != MPI_SUCCESS) return {};
+  if (api_.Comm_group(comm_of(world()), &everybody) != MPI_SUCCESS) {
+    api_.Group_free(&members);
+    return {};
+  }
+  api_.Group_size(members, &count);
+  std::vector<int> from(static_cast<std::size_t>(count));
+  std::vector<int> to(from.size());
+  std::iota(from.begin(), from.end(), 0);
+  api_.Group_translate_ranks(members, count, from.data(), everybody, to.data());
+  api_.Group_free(&members);
+  api_.Group_free(&everybody);
+  return {to.begin(), to.end()};
+}
+
+std::vector<std::uint32_t> AbiOps::lost_ranks() {
 #if !defined(OPEN_MPI)
-  static_cast<void>(comm);
-  return std::nullopt;
+  return {};
 #else
   const std::unique_lock lock(progress_mutex_, std::try_to_lock);
-  if (!lock || api_.Comm_get_failed == nullptr) return std::nullopt;
+  if (!lock || api_.Comm_get_failed == nullptr) return {};
+  const MPI_Comm all = comm_of(world());
   MPI_Group failed{};
-  if (api_.Comm_get_failed(comm_of(comm), &failed) != MPI_SUCCESS) return std::nullopt;
+  MPI_Group everybody{};
+  if (api_.Comm_get_failed(all, &failed) != MPI_SUCCESS) return {};
   int count = 0;
-  int rank = -1;
   api_.Group_size(failed, &count);
-  if (MPI_Group all{}; count > 0 && api_.Comm_group(comm_of(comm), &all) == MPI_SUCCESS) {
-    const int first = 0;
-    api_.Group_translate_ranks(failed, 1, &first, all, &rank);
-    api_.Group_free(&all);
+  std::vector<int> from(static_cast<std::size_t>(count));
+  std::vector<int> to(from.size());
+  std::iota(from.begin(), from.end(), 0);
+  if (count > 0 && api_.Comm_group(all, &everybody) == MPI_SUCCESS) {
+    api_.Group_translate_ranks(failed, count, from.data(), everybody, to.data());
+    api_.Group_free(&everybody);
   }
   api_.Group_free(&failed);
-  return rank >= 0 ? std::optional(static_cast<std::uint32_t>(rank)) : std::nullopt;
+  return {to.begin(), to.end()};
 #endif
 }
 

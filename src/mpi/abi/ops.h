@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 #include <string>
 
 #include "job/ops.h"
@@ -39,7 +40,8 @@ class AbiOps final : public job::MpiOps {
   int set_state(job::CommHandle comm, void* state) override;
   void* state(job::CommHandle comm) override;
   void progress() override;
-  std::optional<std::uint32_t> lost_rank(job::CommHandle comm) override;
+  std::vector<std::uint32_t> ranks_in_world(job::CommHandle comm) override;
+  std::vector<std::uint32_t> lost_ranks() override;
   bool is_contiguous(const job::TypedBuffer& buffer) override;
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
