@@ -16,8 +16,8 @@ namespace alm::courier {
 namespace {
 
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
-// Ranks that end because another is lost are dead as well, and the library may tell of them first.
-// Who waits that long finds by itself who was lost first, if packets tell.
+// Ranks that end because another is lost are dead as well. The one that the library tells of first
+// counts, and only where packets do not tell by then who is lost.
 constexpr base::Nanos kDeathPatience = 2 * base::kSecond;
 
 transport::Exchange equal_blocks(const Staging& staging, std::uint64_t bytes) {
@@ -95,14 +95,15 @@ void Courier::learn_of_deaths() {
   const base::Nanos now = io::monotonic_now();
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
-  const auto lost = job_.mpi->lost_ranks();
-  const auto rank =
-      std::find_first_of(world_ranks_.begin(), world_ranks_.end(), lost.begin(), lost.end());
-  if (rank == world_ranks_.end()) return;
-  if (death_seen_ == 0) death_seen_ = now;
-  if (now - death_seen_ < kDeathPatience) return;
-  const auto who = static_cast<std::uint32_t>(rank - world_ranks_.begin());
-  udp_group_->give_up(members_.name_of(who) + " is lost: the MPI library knows it has died", who);
+  for (const std::uint32_t lost : job_.mpi->lost_ranks()) {
+    const auto found = std::find(world_ranks_.begin(), world_ranks_.end(), lost);
+    if (dead_ || found == world_ranks_.end()) continue;
+    dead_ = static_cast<std::uint32_t>(found - world_ranks_.begin());
+    death_seen_ = now;
+  }
+  if (!dead_ || now - death_seen_ < kDeathPatience) return;
+  udp_group_->give_up(members_.name_of(*dead_) + " is lost: the MPI library knows it has died",
+                      *dead_);
 }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.

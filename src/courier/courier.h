@@ -122,7 +122,8 @@ class Courier {
   std::shared_ptr<const void> memory_;      // of the running exchange
   base::Nanos next_look_ = 0;               // at what the library knows of deaths
   std::vector<std::uint32_t> world_ranks_;  // [rank]; empty: the library tells of no deaths
-  base::Nanos death_seen_ = 0;              // when the library first told of one; 0: it has not
+  std::optional<std::uint32_t> dead_;       // the rank that the library told of first
+  base::Nanos death_seen_ = 0;              // when
   transport::Counters counted_;             // the part that is already in the statistics
   std::uint64_t calls_ = 0;                 // begun so far; equal on all ranks
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
