@@ -82,7 +82,8 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   }
   if (adopted) {
     drift_.keep_adopted();
-    // A process's first calls are cold, and where calls are short that alone makes them much longer.
+    // A process's first calls are cold, and where calls are short that alone makes them much
+    // longer.
     if (recent < Rules::kShort) {
       drift_.forget();
       return await_turn();

@@ -222,7 +222,7 @@ std::vector<std::uint32_t> AbiOps::lost_ranks() {
 #else
   const std::unique_lock lock(progress_mutex_, std::try_to_lock);
   if (!lock || api_.Comm_get_failed == nullptr) return {};
-  const MPI_Comm all = comm_of(world());
+  MPI_Comm all = comm_of(world());
   MPI_Group failed{};
   MPI_Group everybody{};
   if (api_.Comm_get_failed(all, &failed) != MPI_SUCCESS) return {};

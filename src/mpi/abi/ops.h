@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <vector>
 #include <string>
+#include <vector>
 
 #include "job/ops.h"
 #include "messages/io/mpi_api.h"
