@@ -91,19 +91,24 @@ bool Courier::assigns_routes() const {
 
 // The library may know long before silence tells.
 void Courier::learn_of_deaths() {
-  if (job_.mpi == nullptr) return;
+  if (world_ranks_.empty()) return;
   const base::Nanos now = io::monotonic_now();
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
-  for (const std::uint32_t lost : job_.mpi->lost_ranks()) {
-    const auto found = std::find(world_ranks_.begin(), world_ranks_.end(), lost);
-    if (dead_ || found == world_ranks_.end()) continue;
-    dead_ = static_cast<std::uint32_t>(found - world_ranks_.begin());
-    death_seen_ = now;
-  }
+  if (!dead_) look_for_deaths(now);
   if (!dead_ || now - death_seen_ < kDeathPatience) return;
   udp_group_->give_up(members_.name_of(*dead_) + " is lost: the MPI library knows it has died",
                       *dead_);
+}
+
+void Courier::look_for_deaths(base::Nanos now) {
+  const auto lost = job_.mpi->lost_ranks();
+  const auto first =
+      std::find_first_of(lost.begin(), lost.end(), world_ranks_.begin(), world_ranks_.end());
+  if (first == lost.end()) return;
+  const auto found = std::find(world_ranks_.begin(), world_ranks_.end(), *first);
+  dead_ = static_cast<std::uint32_t>(found - world_ranks_.begin());
+  death_seen_ = now;
 }
 
 // Where another leader of the host has lost somebody, this one would wait in vain for the rest.

@@ -101,6 +101,7 @@ class Courier {
   bool assigns_routes() const;
   void make_steps();
   void learn_of_deaths();
+  void look_for_deaths(base::Nanos now);
   void end_with_host();
   base::Status in_rounds(transport::Exchange exchange);
   base::Status by_messages(const std::function<base::Status()>& send);

@@ -93,20 +93,27 @@ int AbiOps::is_intercommunicator(job::CommHandle comm, bool& inter) const {
 }
 
 int AbiOps::is_within_world(job::CommHandle comm, bool& within) const {
-  int ranks = 0;
-  if (const int code = comm_size(comm, ranks); code != MPI_SUCCESS) return code;
-  std::vector<int> here(static_cast<std::size_t>(ranks));
-  std::vector<int> in_world(here.size());
-  std::iota(here.begin(), here.end(), 0);
   MPI_Group group{};
-  MPI_Group world_group{};
   if (const int code = api_.Comm_group(comm_of(comm), &group); code != MPI_SUCCESS) return code;
+  std::vector<int> ranks;
+  const int code = translate(group, ranks);
+  within = std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
+  return code;
+}
+
+// The ranks of `group`, which is freed, in MPI_COMM_WORLD.
+int AbiOps::translate(MPI_Group group, std::vector<int>& in_world) const {
+  int count = 0;
+  MPI_Group world_group{};
+  api_.Group_size(group, &count);
   api_.Comm_group(api_.comm_world, &world_group);
+  std::vector<int> here(static_cast<std::size_t>(count));
+  in_world.resize(here.size());
+  std::iota(here.begin(), here.end(), 0);
   const int code =
-      api_.Group_translate_ranks(group, ranks, here.data(), world_group, in_world.data());
+      api_.Group_translate_ranks(group, count, here.data(), world_group, in_world.data());
   api_.Group_free(&group);
   api_.Group_free(&world_group);
-  within = std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) == in_world.end();
   return code;
 }
 
@@ -197,47 +204,30 @@ void AbiOps::progress() {
 }
 
 // Open MPI alone: MPICH has the function, and never names a rank that has died (5.0.2).
+bool AbiOps::tells_of_deaths() const {
+#if defined(OPEN_MPI)
+  return api_.Comm_get_failed != nullptr;
+#else
+  return false;
+#endif
+}
+
 std::vector<std::uint32_t> AbiOps::ranks_in_world(job::CommHandle comm) {
-  int count = 0;
-  MPI_Group members{};
-  MPI_Group everybody{};
-  if (api_.Comm_group(comm_of(comm), &members) != MPI_SUCCESS) return {};
-  if (api_.Comm_group(comm_of(world()), &everybody) != MPI_SUCCESS) {
-    api_.Group_free(&members);
-    return {};
-  }
-  api_.Group_size(members, &count);
-  std::vector<int> from(static_cast<std::size_t>(count));
-  std::vector<int> to(from.size());
-  std::iota(from.begin(), from.end(), 0);
-  api_.Group_translate_ranks(members, count, from.data(), everybody, to.data());
-  api_.Group_free(&members);
-  api_.Group_free(&everybody);
-  return {to.begin(), to.end()};
+  MPI_Group group{};
+  std::vector<int> ranks;
+  if (!tells_of_deaths() || api_.Comm_group(comm_of(comm), &group) != MPI_SUCCESS) return {};
+  if (translate(group, ranks) != MPI_SUCCESS) return {};
+  return {ranks.begin(), ranks.end()};
 }
 
 std::vector<std::uint32_t> AbiOps::lost_ranks() {
-#if !defined(OPEN_MPI)
-  return {};
-#else
   const std::unique_lock lock(progress_mutex_, std::try_to_lock);
-  if (!lock || api_.Comm_get_failed == nullptr) return {};
-  MPI_Comm all = comm_of(world());
   MPI_Group failed{};
-  MPI_Group everybody{};
-  if (api_.Comm_get_failed(all, &failed) != MPI_SUCCESS) return {};
-  int count = 0;
-  api_.Group_size(failed, &count);
-  std::vector<int> from(static_cast<std::size_t>(count));
-  std::vector<int> to(from.size());
-  std::iota(from.begin(), from.end(), 0);
-  if (count > 0 && api_.Comm_group(all, &everybody) == MPI_SUCCESS) {
-    api_.Group_translate_ranks(failed, count, from.data(), everybody, to.data());
-    api_.Group_free(&everybody);
-  }
-  api_.Group_free(&failed);
-  return {to.begin(), to.end()};
-#endif
+  std::vector<int> ranks;
+  if (!lock || !tells_of_deaths()) return {};
+  if (api_.Comm_get_failed(api_.comm_world, &failed) != MPI_SUCCESS) return {};
+  if (translate(failed, ranks) != MPI_SUCCESS) return {};
+  return {ranks.begin(), ranks.end()};
 }
 
 bool AbiOps::is_contiguous(const job::TypedBuffer& buffer) {

@@ -65,6 +65,8 @@ class AbiOps final : public job::MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
+  bool tells_of_deaths() const;
+  int translate(MPI_Group group, std::vector<int>& in_world) const;
 
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(job::CommHandle comm);
