@@ -75,7 +75,7 @@ void Job::check_rate() {
 
 // The option, then the cluster file, then the interface whose subnet all hosts share, then the
 // route.
-base::Result<Job::LocalAddress> Job::local_address() const {
+base::Result<Job::LocalAddress> Job::local_address(std::size_t link) const {
   std::vector<std::vector<InterfaceAddress>> others;
   for (const auto& record : records) {
     if (!on_one_host(record, records[rank])) others.push_back(addresses_in(record));
@@ -93,7 +93,7 @@ base::Result<Job::LocalAddress> Job::local_address() const {
   if (!options.interface.empty()) return chosen(options.interface, "ALLEMANDE_INTERFACE");
   if (cluster) {
     if (const auto id = find_host(*cluster, host)) {
-      const topology::Host::Nic nic = nic_of(cluster->hosts[id->value], first_link());
+      const topology::Host::Nic nic = nic_of(cluster->hosts[id->value], link);
       const char* const why = links() > 1 ? "the first of the host's links in the cluster file"
                                           : "of the host's links in the cluster file the fastest";
       if (!nic.address.empty()) return LocalAddress{nic.address, why};
@@ -137,17 +137,20 @@ std::uint32_t Job::links() const {
 }
 
 // With several links in use they are in the order of the file.
-std::size_t Job::first_link() const { return links() > 1 ? 0 : fastest_link(*cluster, hosts()); }
+std::size_t Job::first_link() const {
+  return !cluster || links() > 1 ? 0 : fastest_link(*cluster, hosts());
+}
 
 base::Result<std::unique_ptr<io::Driver>> Job::open() const {
-  auto address = local_address();
+  const std::size_t first = first_link();
+  auto address = local_address(first);
   if (!address) return address.error();
   std::optional<plan::Tuning> tuning;
   if (cluster) tuning = plan::tune(*cluster, hosts());
   const std::uint32_t count = links();
   auto wanted = endpoint_options(options, tuning ? &*tuning : nullptr, count);
   if (const auto id = cluster ? find_host(*cluster, host) : std::nullopt) {
-    wanted.host_mbit_s = claim_of(*cluster, *id, first_link(), count).mbit_s;
+    wanted.host_mbit_s = claim_of(*cluster, *id, first, count).mbit_s;
   }
   wanted.local_address = std::move(address.value().address);
   if (rank == 0) {

@@ -79,8 +79,9 @@ struct Job {
     std::string address;
     const char* why = "";  // for people
   };
-  base::Result<LocalAddress> local_address() const;
-  std::size_t first_link() const;
+  // `link`: the first one in use.
+  base::Result<LocalAddress> local_address(std::size_t link) const;
+  std::size_t first_link() const;  // 0 without a cluster file
   base::Result<std::unique_ptr<io::Driver>> open() const;
 
   std::mutex mutex_;  // threads may bring up different communicators at once

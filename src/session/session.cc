@@ -48,9 +48,6 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
-  if (job.cluster) {
-    session->host_rate_mbit_s_ = plan::tune(*job.cluster, job.hosts()).host_rate_mbit_s;
-  }
   if (session->accelerating_) {
     session->load_profile();
     session->load_decisions();
@@ -384,10 +381,19 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
     if (at_once) {
       communicator->bring_up(refusal);
     } else {
-      communicator->bring_up_when_due({host_rate_mbit_s_, job_.options.time_scale}, refusal);
+      communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
     }
   }
   return communicator;
+}
+
+// Most jobs have no other communicator than MPI_COMM_WORLD, and never ask.
+double Session::host_rate_mbit_s() {
+  std::call_once(rate_known_, [this] {
+    if (!job_.cluster) return;
+    host_rate_mbit_s_ = plan::tune(*job_.cluster, job_.hosts()).host_rate_mbit_s;
+  });
+  return host_rate_mbit_s_;
 }
 
 void Session::communicator_freed(void* state) {

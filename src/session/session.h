@@ -106,6 +106,7 @@ class Session {
   Shape shape_of_world() const;
   int describe(job::CommHandle comm, Shape& shape) const;
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
+  double host_rate_mbit_s();  // of the slowest host's link; 0: not known
   void reap();
   void write_stats();
   void begin_tally();
@@ -122,8 +123,9 @@ class Session {
   DeviceMemory device_memory_;
   std::function<bool(const void* address)> in_device_memory_;
   bool accelerating_ = false;
-  bool own_summary_ = false;      // this rank writes one, whichever it is
-  double host_rate_mbit_s_ = 0;   // of the slowest host's link; 0: not known
+  bool own_summary_ = false;  // this rank writes one, whichever it is
+  std::once_flag rate_known_;
+  double host_rate_mbit_s_ = 0;
   bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
   std::mutex mutex_;              // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<communicator::Communicator>> communicators_;

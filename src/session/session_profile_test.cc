@@ -59,25 +59,9 @@ name = ")"
     }
   }
 
-  struct First {
-    bool good = true, alike = true, native = false;
-    std::uint64_t messages = 0;
-    std::vector<std::string> logged;  // by rank 0
-  };
-  First first_call(job::FakeJob& job) {
-    const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld, kBytes); });
-    First first;
-    first.native = job.calls(0)["native"] == 1;
-    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      first.good = first.good && ends[rank].good;
-      first.alike = first.alike && (job.calls(rank)["native"] == 1) == first.native;
-    }
-    first.logged = ends[0].logged;
-    return first;
-  }
   First first_call() {
     job::FakeJob job(kRanks);
-    return first_call(job);
+    return SessionTest::first_call(job, kBytes);
   }
 };
 
@@ -172,20 +156,7 @@ TEST_F(SessionProfile, OneOfAnotherNetworkIsNamedAndNotUsed) {
 
 TEST_F(SessionProfile, OneThatCannotBeToldToOneRankIsUsedByNone) {
   write_profile({{"library", 0.001}, {kOurs, 0.004}});
-  job::FakeJob sound(kRanks);
-  run(sound, [](FakeProcess&) {});
-  int not_used = 0;
-  for (int time = 1; time <= sound.calls(0)["allreduce_min"]; ++time) {
-    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      job::FakeJob job(kRanks);
-      job.fail({rank, "allreduce_min", time});
-      const First first = first_call(job);
-      EXPECT_TRUE(first.good && first.alike) << time << " on rank " << rank;
-      EXPECT_FALSE(job.hung());
-      if (!first.native) ++not_used;
-    }
-  }
-  EXPECT_GT(not_used, 0);
+  expect_all_or_none(kBytes);
 }
 
 TEST_F(SessionProfile, DecisionsTellWhatWasPredictedAndHoldForThisProfile) {
