@@ -33,6 +33,12 @@ std::vector<std::uint64_t> send_all(Sender& sender, Nanos now) {
   return out;
 }
 
+// So many segments are written, and what may go leaves at once.
+void begin(Sender& sender, std::uint64_t segments) {
+  sender.write(segments * kBytes);
+  send_all(sender, 0);
+}
+
 Segment ack(std::uint64_t number, std::initializer_list<Range> sacked = {}) {
   Segment out{.ack = number * kBytes};
   for (const Range& range : sacked) {
@@ -56,8 +62,7 @@ TEST(Sender, BeginsWithTheInitialWindowAndASegmentIsShortWhereTheStreamEnds) {
 TEST(Sender, SlowStartSendsTwoForEachAcknowledged) {
   const Config config = plain();
   Sender sender(config);
-  sender.write(100 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 100);
   sender.acknowledged(ack(1), kMillisecond);
   EXPECT_THAT(send_all(sender, kMillisecond), ElementsAre(10, 11));
   sender.acknowledged(ack(3), kMillisecond);
@@ -80,8 +85,7 @@ TEST(Sender, AWindowThatIsNotUsedDoesNotOpen) {
 TEST(Sender, ThreeSackedSegmentsShowALoss) {
   const Config config = plain();
   Sender sender(config);
-  sender.write(100 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 100);
   sender.acknowledged(ack(0, {{1, 2}}), kMillisecond);
   EXPECT_THAT(send_all(sender, kMillisecond), ElementsAre(10));  // RFC 3042: limited transmit
   sender.acknowledged(ack(0, {{1, 3}}), kMillisecond);
@@ -106,8 +110,7 @@ TEST(Sender, ThreeSackedSegmentsShowALoss) {
 TEST(Sender, SeveralLossesOfAWindowCutItOnce) {
   const Config config = plain();
   Sender sender(config);
-  sender.write(10 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 10);
   sender.acknowledged(ack(0, {{1, 2}, {3, 4}, {5, 6}}), kMillisecond);
   sender.acknowledged(ack(0, {{5, 10}, {3, 4}, {1, 2}}), kMillisecond);
   EXPECT_EQ(sender.window().segments(), 5u);
@@ -121,8 +124,7 @@ TEST(Sender, WithoutSackPartialAcknowledgementsShowTheNextHole) {
   Config config = plain();
   config.sack = false;
   Sender sender(config);
-  sender.write(100 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 100);
   sender.acknowledged(ack(0), kMillisecond);
   sender.acknowledged(ack(0), kMillisecond);
   EXPECT_FALSE(sender.in_recovery());
@@ -142,8 +144,7 @@ TEST(Sender, WithoutSackPartialAcknowledgementsShowTheNextHole) {
 TEST(Sender, SilenceForTheTimeoutLosesEverythingAndDoubles) {
   const Config config = plain();
   Sender sender(config);
-  sender.write(4 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 4);
   sender.acknowledged(ack(1), 10 * kMillisecond);
   // srtt 10 ms, rttvar 5 ms
   ASSERT_EQ(sender.deadline(), (10 + 10 + 200) * kMillisecond);
@@ -162,8 +163,7 @@ TEST(Sender, SilenceForTheTimeoutLosesEverythingAndDoubles) {
 TEST(Sender, WhatIsSackedIsNotSentAgainAfterATimeout) {
   const Config config = plain();
   Sender sender(config);
-  sender.write(3 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 3);
   sender.acknowledged(ack(0, {{1, 2}}), kMillisecond);
   sender.on_timer(sender.deadline());
   EXPECT_THAT(send_all(sender, 300 * kMillisecond), ElementsAre(0));
@@ -194,8 +194,7 @@ TEST(Sender, ALostTailIsProbedAfterTwoRoundTrips) {
   Config config = plain();
   config.rack = true;
   Sender sender(config);
-  sender.write(4 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 4);
   sender.acknowledged(ack(2), 10 * kMillisecond);
   ASSERT_EQ(sender.deadline(), (10 + 2 * 10 + 8) * kMillisecond);
   sender.on_timer(38 * kMillisecond);
@@ -214,8 +213,7 @@ TEST(Sender, AProbeThatWaitsForTheLinkIsDroppedWhenAnAcknowledgementComes) {
   Config config = plain();
   config.rack = true;
   Sender sender(config);
-  sender.write(3 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 3);
   sender.acknowledged(ack(1), 10 * kMillisecond);
   sender.on_timer(38 * kMillisecond);
   EXPECT_TRUE(sender.may_send());
@@ -229,8 +227,7 @@ TEST(Sender, AProbeThatFillsTheHoleCountsAsALoss) {
   config.rack = true;
   for (const bool lost : {true, false}) {
     Sender sender(config);
-    sender.write(3 * kBytes);
-    send_all(sender, 0);
+    begin(sender, 3);
     sender.acknowledged(ack(1), 10 * kMillisecond);
     sender.on_timer(38 * kMillisecond);
     send_all(sender, 38 * kMillisecond);
@@ -246,8 +243,7 @@ TEST(Sender, ASegmentThatIsLostAgainIsFoundByTime) {
   Config config = plain();
   config.rack = true;
   Sender sender(config);
-  sender.write(100 * kBytes);
-  send_all(sender, 0);
+  begin(sender, 100);
   sender.acknowledged(ack(0, {{1, 10}}), 10 * kMillisecond);
   const auto sent = send_all(sender, 10 * kMillisecond);
   ASSERT_GE(sent.size(), 2u);

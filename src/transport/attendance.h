@@ -71,9 +71,7 @@ class Attendance {
   }
   std::optional<PeerId> take_asking() {
     if (asking_.empty()) return std::nullopt;
-    const PeerId id = asking_.front();
-    asking_.pop_front();
-    return id;
+    return asking_.take();
   }
 
   static constexpr std::size_t bytes_per_peer() { return sizeof(Peer); }

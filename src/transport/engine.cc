@@ -169,8 +169,7 @@ Verdict Engine::on_packet(base::Nanos now, const wire::Header& header, std::uint
 
 bool Engine::take_arrival(PeerId* peer) {
   if (arrivals_.empty()) return false;
-  *peer = arrivals_.front();
-  arrivals_.pop_front();
+  *peer = arrivals_.take();
   return true;
 }
 

@@ -37,8 +37,7 @@ bool EngineSending::emit_resend(base::Nanos now, Emission* out) {
     if (!(resend_queue_.empty() && copies_.empty()) && !due(now)) return false;
   }
   for (std::size_t looks = resend_queue_.size(); looks > 0; --looks) {
-    const PeerId id = resend_queue_.front();
-    resend_queue_.pop_front();
+    const PeerId id = resend_queue_.take();
     const SendWindow& behind = asides_[id].tail;
     const bool tail = next_resend(id, behind, true) < behind.next;
     const SendWindow& window = tail ? behind : peers_[id].send;

@@ -37,11 +37,7 @@ class OwedAcks {
     queue_.push_back(id);
   }
   bool queued() const { return !queue_.empty(); }
-  PeerId take() {
-    const PeerId id = queue_.front();
-    queue_.pop_front();
-    return id;
-  }
+  PeerId take() { return queue_.take(); }
   void abandon() {
     owing_ = 0;
     queue_.clear();

@@ -12,16 +12,16 @@ class PeerQueue {
  public:
   bool empty() const { return peers_.empty(); }
   std::size_t size() const { return peers_.size() - gone_; }
-  PeerId front() const { return peers_[gone_]; }
   void push_back(PeerId peer) { peers_.push_back(peer); }
-  void pop_front() {
-    ++gone_;
+  PeerId take() {
+    const PeerId peer = peers_[gone_++];
     if (gone_ == peers_.size()) {
       clear();
     } else if (2 * gone_ > peers_.size()) {
       peers_.erase(peers_.begin(), peers_.begin() + static_cast<std::ptrdiff_t>(gone_));
       gone_ = 0;
     }
+    return peer;
   }
   void clear() {
     peers_.clear();

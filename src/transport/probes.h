@@ -23,11 +23,7 @@ class Probes {
     queue_.push_back(id);
   }
   bool queued() const { return !queue_.empty(); }
-  PeerId take() {
-    const PeerId id = queue_.front();
-    queue_.pop_front();
-    return id;
-  }
+  PeerId take() { return queue_.take(); }
   // All peers are asked once in an exchange. False: that has been done.
   bool ask_all() {
     if (asked_all_) return false;
