@@ -50,6 +50,9 @@ class Job:
     def ended(self, rank: int) -> bool:
         return (self.bench.folder / f"code.{rank}").exists()
 
+    def await_others(self, seconds: float) -> None:
+        wait_for("the end of every other rank", lambda: all(map(self.ended, self.others)), seconds)
+
     def over(self) -> bool:
         """All but the victim, by themselves or ended by the launcher, script and all."""
         return self.process.poll() is not None or all(map(self.ended, self.others))

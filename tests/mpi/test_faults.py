@@ -45,11 +45,7 @@ def test_every_other_rank_ends_naming_the_host(
 ) -> None:
     with running(own_bench, {"ALLEMANDE_ALGORITHM": algorithm}, "return", victim=VICTIM) as job:
         fault(job)
-        wait_for(
-            "the end of every other rank",
-            lambda: all(job.ended(rank) for rank in job.others),
-            ENDED_WITHIN_S,
-        )
+        job.await_others(ENDED_WITHIN_S)
         for rank in job.others:
             text = job.text(rank)
             lost = f"MPI_Alltoall failed: rank {VICTIM} on h{VICTIM} is lost"
@@ -69,11 +65,7 @@ def test_a_death_that_the_library_knows_of_is_no_silence(own_bench: Bench) -> No
     patient = {"ALLEMANDE_PEER_TIMEOUT_S": str(LONG_S)}
     with running(own_bench, patient, "return", victim=VICTIM) as job:
         kill(job)
-        wait_for(
-            "the end of every other rank",
-            lambda: all(job.ended(rank) for rank in job.others),
-            LONG_S / 3,
-        )
+        job.await_others(LONG_S / 3)
         for rank in job.others:
             text = job.text(rank)
             assert f"rank {VICTIM} on h{VICTIM} is lost" in text, text
@@ -86,11 +78,7 @@ def test_a_rank_that_is_stopped_is_a_failed_process_too(own_bench: Bench) -> Non
         pytest.skip("its release has no class for that")
     with running(own_bench, {}, "return", victim=VICTIM) as job:
         stop(job)
-        wait_for(
-            "the end of every other rank",
-            lambda: all(job.ended(rank) for rank in job.others),
-            ENDED_WITHIN_S,
-        )
+        job.await_others(ENDED_WITHIN_S)
         for rank in job.others:
             assert f"CLASS {rank}: {PROC_FAILED[own_bench.mpi]}" in job.text(rank), job.text(rank)
 

@@ -101,11 +101,7 @@ def test_every_other_rank_ends_naming_who_is_lost(
         sharing = [folder for folder in processes_of(own_node.lab) if maps_shared_memory(folder)]
         assert sharing
         os.kill(job.pid(victim), blow)
-        wait_for(
-            "the end of every other rank",
-            lambda: all(job.ended(rank) for rank in job.others),
-            ENDED_WITHIN_S,
-        )
+        job.await_others(ENDED_WITHIN_S)
         for rank in job.others:
             text = job.text(rank)
             # Other hosts know a leader as its host.

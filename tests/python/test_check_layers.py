@@ -7,20 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.python.check_runs import ROOT, run_check, write
 
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, ROOT / "tools/check_layers.py", root], capture_output=True, text=True
-    )
+    return run_check("check_layers.py", root)
 
 
-def write(root: Path, name: str, text: str) -> None:
-    path = root / "src" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+def write_source(root: Path, name: str, text: str) -> None:
+    write(root / "src", name, text)
 
 
 def test_the_sources_of_this_repository_pass() -> None:
@@ -49,7 +44,7 @@ def test_the_sources_of_this_repository_pass() -> None:
     ],
 )
 def test_a_bad_include_is_rejected(name: str, include: str, complaint: str, tmp_path: Path) -> None:
-    write(tmp_path, name, f"// why\n#include {include}\n")
+    write_source(tmp_path, name, f"// why\n#include {include}\n")
     done = check(tmp_path)
     assert done.returncode == 1
     assert complaint in done.stderr
@@ -69,7 +64,7 @@ def test_a_bad_include_is_rejected(name: str, include: str, complaint: str, tmp_
     ],
 )
 def test_an_allowed_include_passes(name: str, include: str, tmp_path: Path) -> None:
-    write(tmp_path, name, f"#include {include}\n")
+    write_source(tmp_path, name, f"#include {include}\n")
     done = check(tmp_path)
     assert done.returncode == 0, done.stderr
 
@@ -86,19 +81,19 @@ def test_an_arrow_that_nothing_uses_is_rejected(tmp_path: Path) -> None:
 
 
 def test_a_long_file_is_warned_of_and_then_refused(tmp_path: Path) -> None:
-    write(tmp_path, "base/long.cc", "int x;\n" * 550)
+    write_source(tmp_path, "base/long.cc", "int x;\n" * 550)
     done = check(tmp_path)
     assert (done.returncode, "550 lines" in done.stderr) == (0, True)
-    write(tmp_path, "base/long.cc", "int x;\n" * 601)
+    write_source(tmp_path, "base/long.cc", "int x;\n" * 601)
     assert check(tmp_path).returncode == 1
 
 
 def test_a_room_that_has_grown_too_large_is_refused(tmp_path: Path) -> None:
     for i in range(8):
-        write(tmp_path, f"base/part{i}.h", "\n" * 450)
-        write(tmp_path, f"base/part{i}_test.cc", "\n" * 450)
+        write_source(tmp_path, f"base/part{i}.h", "\n" * 450)
+        write_source(tmp_path, f"base/part{i}_test.cc", "\n" * 450)
     assert check(tmp_path).returncode == 0
-    write(tmp_path, "base/more.h", "\n")
+    write_source(tmp_path, "base/more.h", "\n")
     done = check(tmp_path)
     assert done.returncode == 1
     assert "base: 3601 lines without tests" in done.stderr

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.python.check_runs import ROOT, run_check, write
 
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, ROOT / "tools/check_words.py", root], capture_output=True, text=True
-    )
-
-
-def write(root: Path, name: str, text: str) -> None:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    return run_check("check_words.py", root)
 
 
 def test_the_sources_of_this_repository_pass() -> None:

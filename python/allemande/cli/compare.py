@@ -12,7 +12,13 @@ import typer
 
 from allemande import config
 from allemande.cli.run import job_flags
-from allemande.cli.shared_options import CsvFile
+from allemande.cli.shared_options import (
+    AssignmentsOption,
+    ClusterOption,
+    CsvFile,
+    JsonFile,
+    ProfileOption,
+)
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
@@ -75,25 +81,14 @@ def command(
             help="As `allemande run --mpi`; with --lab as `allemande lab run --mpi`.",
         ),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="FILE", help="The cluster file, or a ready-made name."),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", metavar="FILE", help="What was measured of this network."),
-    ] = None,
+    cluster: ClusterOption = None,
+    profile: ProfileOption = None,
     sites: Annotated[
         str | None,
         typer.Option("--sites", metavar="FILE", help="As `allemande run --sites`."),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set an option (see `allemande config`)."),
-    ] = None,
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write JSON; '-' is stdout.")
-    ] = None,
+    assignments: AssignmentsOption = None,
+    json: JsonFile = None,
     csv: CsvFile = None,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")

@@ -10,6 +10,7 @@ import typer
 
 from allemande import config
 from allemande.cli.preload import Mpi
+from allemande.cli.shared_options import AssignmentsOption, ClusterOption, ProfileOption
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput, Failed
 from allemande.preload import launch
@@ -51,14 +52,8 @@ def command(
             help="The MPI library; default: what the program is linked to, or the launcher's own.",
         ),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="FILE", help="The cluster file, or a ready-made name."),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", metavar="FILE", help="What was measured of this network."),
-    ] = None,
+    cluster: ClusterOption = None,
+    profile: ProfileOption = None,
     sites: Annotated[
         str | None,
         typer.Option(
@@ -68,10 +63,7 @@ def command(
             "are; for the algorithms that know sites.",
         ),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set an option (see `allemande config`)."),
-    ] = None,
+    assignments: AssignmentsOption = None,
 ) -> None:
     """Run an MPI launcher with allemande preloaded in every rank.
 

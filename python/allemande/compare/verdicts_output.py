@@ -103,10 +103,19 @@ def _class_table(findings: Findings) -> Table:
     return table
 
 
+def _ratio_fields(compared: Compared) -> dict[str, Any]:
+    ratio = compared.ratio
+    return {
+        "ratio": None if ratio is None else ratio.ratio,
+        "ratio_low": None if ratio is None else ratio.low,
+        "ratio_high": None if ratio is None else ratio.high,
+        "verdict": compared.verdict,
+    }
+
+
 def _compared_json(compared: Compared | None) -> dict[str, Any] | None:
     if compared is None:
         return None
-    ratio = compared.ratio
     return {
         "stock_s": list(compared.stock.seconds),
         "preloaded_s": list(compared.preloaded.seconds),
@@ -114,10 +123,7 @@ def _compared_json(compared: Compared | None) -> dict[str, Any] | None:
         "preloaded_median_s": compared.preloaded.median,
         "stock_spread": compared.stock.spread,
         "preloaded_spread": compared.preloaded.spread,
-        "ratio": None if ratio is None else ratio.ratio,
-        "ratio_low": None if ratio is None else ratio.low,
-        "ratio_high": None if ratio is None else ratio.high,
-        "verdict": compared.verdict,
+        **_ratio_fields(compared),
     }
 
 
@@ -159,17 +165,13 @@ def to_json(findings: Findings, command: Sequence[str], confidence: float) -> st
 
 
 def _csv_row(what: str, compared: Compared, **more: Any) -> dict[str, Any]:
-    ratio = compared.ratio
     return {
         "what": what,
         "stock_s": compared.stock.median,
         "stock_spread": compared.stock.spread,
         "preloaded_s": compared.preloaded.median,
         "preloaded_spread": compared.preloaded.spread,
-        "ratio": None if ratio is None else ratio.ratio,
-        "ratio_low": None if ratio is None else ratio.low,
-        "ratio_high": None if ratio is None else ratio.high,
-        "verdict": compared.verdict,
+        **_ratio_fields(compared),
         **more,
     }
 
