@@ -61,6 +61,9 @@ struct Job {
   // The hosts of the job that the cluster file knows, each once, in the order of their ranks.
   // Precondition: there is a cluster file.
   std::vector<base::HostId> hosts() const;
+  // Collective over MPI_COMM_WORLD, before there is a driver: where hosts can reach each other by
+  // several networks, the fastest that carries packets between them is taken.
+  void choose_network(CommHandle world);
   // How many links of every host paths use, by the cluster file; equal on all ranks.
   std::uint32_t links() const;
 
@@ -76,12 +79,12 @@ struct Job {
 
  private:
   struct LocalAddress {
-    std::string address;
-    const char* why = "";  // for people
+    base::Result<std::string> address;
+    std::string why = {};  // for people
+    std::size_t link = 0;  // of the cluster file, the first one in use
   };
-  // `link`: the first one in use.
-  base::Result<LocalAddress> local_address(std::size_t link) const;
-  std::size_t first_link() const;  // 0 without a cluster file
+  // The best first; as many on every rank.
+  std::vector<LocalAddress> local_addresses() const;
   base::Result<std::unique_ptr<io::Driver>> open() const;
 
   std::mutex mutex_;  // threads may bring up different communicators at once
@@ -89,6 +92,8 @@ struct Job {
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
   bool warned_of_rates_ = false;
+  std::size_t network_ = 0;  // of local_addresses()
+  std::string passed_over_;  // the networks before it, and why; empty: there are none
   std::vector<tuning::Decision> recorded_;
 };
 

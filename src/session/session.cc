@@ -52,6 +52,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
   if (session->accelerating_) {
+    session->job_.choose_network(mpi.world());
     session->load_profile();
     session->load_decisions();
   }

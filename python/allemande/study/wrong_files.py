@@ -9,12 +9,13 @@ verdict; exit code 1 where a lie costs more.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -109,6 +110,7 @@ class Cost:
     lie: str
     seconds: float  # all calls of a job
     without_s: float  # of a job without a file
+    times_s: list[float]  # of the calls of all jobs
 
     @property
     def ratio(self) -> float:
@@ -159,9 +161,18 @@ def _measure(
         compared = compare(Request(cluster, [size], candidates, effort, scale=scale))
         if compared.failed:
             raise Failed(f"{cluster}, {library}: {'; '.join(compared.warnings) or 'not measured'}")
-        took = {one.candidate: job_seconds(one.times_s, calls) for one in compared.figures}
+        times_s = {one.candidate: one.times_s for one in compared.figures}
+        without_s = job_seconds(times_s[names[NO_FILE]], calls)
         costs += [
-            Cost(cluster, library, size, lie, took[name], took[names[NO_FILE]])
+            Cost(
+                cluster,
+                library,
+                size,
+                lie,
+                job_seconds(times_s[name], calls),
+                without_s,
+                times_s[name],
+            )
             for lie, name in names.items()
         ]
     return costs
@@ -192,6 +203,9 @@ def _command(
     scale: Annotated[float, typer.Option(help="Every link rate times this.")] = 0.1,
     calls: Annotated[int, typer.Option(help="Of a job.", min=1)] = 50,
     jobs: Annotated[int, typer.Option(help="Jobs with each file.", min=1)] = 2,
+    output: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write every time as JSON.")
+    ] = None,
     lies: Annotated[str, typer.Option(help=f"Some of {', '.join(LIES)}.")] = ",".join(LIES),
 ) -> None:
     """Compare jobs with wrong cluster files with jobs without one."""
@@ -209,6 +223,7 @@ def _command(
                     calls,
                     Path(folder),
                 )
+    write_output(output, json.dumps([asdict(cost) for cost in costs], indent=1) + "\n")
     Console(width=120).print(_table(costs, calls))
     good, line = verdict([cost for cost in costs if cost.lie not in (NO_FILE, "true")])
     print(line)
