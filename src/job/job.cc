@@ -175,7 +175,7 @@ std::uint32_t Job::links() const {
   return static_cast<std::uint32_t>(count);
 }
 
-base::Result<std::unique_ptr<io::Driver>> Job::open() const {
+base::Result<std::unique_ptr<io::Driver>> Job::open() {
   const LocalAddress chosen = local_addresses().at(network_);
   if (!chosen.address) return chosen.address.error();
   std::optional<plan::Tuning> tuning;
@@ -196,7 +196,9 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() const {
   }
   auto endpoint = io::Endpoint::open(wanted);
   if (!endpoint) return endpoint.error();
-  return io::Driver::create(std::move(endpoint).value(), true, options.time_scale);
+  auto driver = io::Driver::create(std::move(endpoint).value(), true, options.time_scale);
+  if (driver) driver.value()->tell_doing({[this] { return doing.now(); }, Doing::text});
+  return driver;
 }
 
 }  // namespace alm::job

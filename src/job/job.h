@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "job/agreement.h"
+#include "job/doing.h"
 #include "job/log.h"
 #include "job/ops.h"
 #include "job/random_key.h"
@@ -44,6 +45,7 @@ struct Job {
   Stats stats;
   tally::Tally tally;  // begun where the options ask for statistics or a summary
   tally::SummaryOutput summary{tally};
+  Doing doing;  // for ranks that wait for this one
   tuning::JobShape shape;
   node::LivenessFiles liveness;           // of ranks that share a host with this one
   std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks
@@ -85,7 +87,7 @@ struct Job {
   };
   // The best first; as many on every rank.
   std::vector<LocalAddress> local_addresses() const;
-  base::Result<std::unique_ptr<io::Driver>> open() const;
+  base::Result<std::unique_ptr<io::Driver>> open();
 
   std::mutex mutex_;  // threads may bring up different communicators at once
   std::unique_ptr<io::Driver> driver_;

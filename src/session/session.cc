@@ -208,6 +208,7 @@ void Session::note_passed(tally::Function function, std::uint64_t bytes) {
 
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
   return on_communicator(call.comm, call.name, buffers, &call.recv, call.taken,
@@ -217,6 +218,7 @@ std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
 std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
       call.comm, call.name, buffers, nullptr, call.taken,
@@ -437,6 +439,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 // request that is still pending there hangs MPICH, and a rank that has given up, or that others
 // believe lost, may be alive and late.
 void Session::finish() {
+  const job::Doing::InCall in(job_.doing, "MPI_Finalize");
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);

@@ -72,6 +72,14 @@ Driver::~Driver() {
   impl_->stop_responder();
 }
 
+void Driver::tell_doing(Doing doing) {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  impl_->doing = std::move(doing);
+  if (!impl_->doing.now) return;
+  for (SetEntry* entry : impl_->sets.live()) entry->channel.does(0);
+}
+
 std::uint16_t Driver::reserve_set() {
   if (!impl_->in_owner()) return 0;
   const Lock lock(impl_->mutex);
@@ -82,6 +90,7 @@ void Driver::add_set(std::uint16_t set, PeerSet peers) {
   if (!impl_->in_owner()) return;
   const Lock lock(impl_->mutex);
   impl_->sets.add(set, std::move(peers));
+  if (impl_->doing.now) impl_->sets.find(set)->channel.does(0);
 }
 
 void Driver::remove_set(std::uint16_t set) {

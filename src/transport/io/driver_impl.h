@@ -99,6 +99,7 @@ struct Driver::Impl {
   void update(Call& call);
   void check_peers(Call& call, SetEntry& entry);
   void tell_absent(Call& call, SetEntry& entry);
+  std::string doing_of(const SetEntry& entry, transport::PeerId peer) const;
   void fail(Call& call, SetEntry& entry, base::Error error, std::optional<std::uint32_t> lost);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);
   void give_up_all(Lock& lock, std::span<const std::uint16_t> numbers, const base::Error& error,
@@ -118,6 +119,7 @@ struct Driver::Impl {
 
   mutable std::mutex mutex;
   std::unique_ptr<Endpoint> endpoint;
+  Doing doing;
   const double time_scale;  // factor for times that depend on the speed of the network
   Endpoint::Sink sink;
   SetTable sets;
