@@ -154,6 +154,7 @@ ASAN_TESTS := ^(base|wire|clocks|paths|transport|io|messages|emulate|swarm)_
 .PHONY: test-fast
 test-fast: build ## the quick tests (under 4 minutes)
 	tools/check_layers.py
+	tools/check_classes.py
 	$(call ctest,release) -L fast
 	$(pytest) -m 'not slow' tests/python
 
