@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "messages/turns.h"
-#include "paths/policy.h"
 #include "scenario/network.h"
 #include "scenario/traffic.h"
+#include "transport/path_check.h"
 
 namespace alm::scenario {
 namespace {
@@ -26,13 +26,8 @@ base::Status set_protocol(Scenario& out) {
   config.paths = asked.paths;
   config.path_rule = asked.path_policy;
   config.path_batch = asked.path_batch;
-  if (const auto checked = paths::check_paths(asked.paths, asked.path_batch); !checked) {
-    return base::bad_input("options: " + checked.error().message);
-  }
-  if (asked.paths > 1 && asked.reliability == transport::Reliability::kGoBackN) {
-    return base::bad_input(
-        "options: `paths` above 1 need reliability `selective-repeat`, as packets overtake");
-  }
+  const auto checked = transport::check_paths(asked.paths, asked.path_batch, asked.reliability);
+  if (!checked) return base::bad_input("options: " + checked.error().message);
   constexpr std::uint32_t kDatagramLeast = 128;
   const std::uint32_t datagram = asked.datagram_bytes;
   if (datagram != 0 && datagram < kDatagramLeast) {
@@ -53,8 +48,11 @@ void set_messages(Scenario& out) {
         .chunk_bytes = asked.chunk_bytes.value_or(direct ? 0 : messages::MessageTurns::kChunkBytes),
         .by_turns = asked.by_turns};
   } else if (asked.transport == "stripes") {
-    out.striped = harness::StripedFlow{
-        .post = asked.post_ns, .handle = asked.completion_ns, .alpha = asked.stripe_alpha};
+    out.striped = harness::StripedFlow{.post = asked.post_ns,
+                                       .handle = asked.completion_ns,
+                                       .alpha = asked.stripe_alpha,
+                                       .as_posted = asked.stripes_as_posted,
+                                       .first_apart = asked.stripes_apart};
   }
 }
 

@@ -54,9 +54,10 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   if (session->accelerating_) {
     session->job_.choose_network(mpi.world());
     session->load_profile();
-    session->load_decisions();
+    session->tell_decisions();
   }
   session->begin_tally();
+  session->say_what_is_known();
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->open(mpi.world(), session->shape_of_world());
@@ -130,7 +131,8 @@ void Session::read_configuration(job::JobRecord& record, job::JobSettings settin
     return job_.log.error(done.error().message);
   }
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
-  record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
+  read_decisions();
+  record.has_decisions = decisions_.found.empty() ? 0 : 1;
   record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
   record.threads = mpi_.threads() ? 1 : 0;
