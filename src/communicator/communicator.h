@@ -44,6 +44,9 @@ class Communicator {
   // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.
   void bring_up_when_due(tuning::Due due, std::string_view refusal);
+  // Collective, once it is up: nonblocking calls are carried from here on, if every rank has the
+  // thread for them. Else they pass through on all.
+  void begin_nonblocking();
   bool waits() const { return due_.has_value(); }
   // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
   void come(std::uint64_t bytes);

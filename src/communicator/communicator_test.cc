@@ -4,9 +4,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "communicator/communicator_test_ranks.h"
@@ -159,6 +161,7 @@ TEST(Communicator, MessagesInEveryOrderBringTheBlocks) {
 TEST(Communicator, NonblockingCallsCompleteInTheOrderOfTheProgram) {
   job::FakeJob job(kRanks);
   on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    comm.begin_nonblocking();
     FakeBlocks first(kRanks, rank.rank, 700);
     FakeBlocks second(kRanks, rank.rank, 90);
     job::RequestHandle one = 0;
@@ -185,6 +188,7 @@ TEST(Communicator, NonblockingCallsGoTheWayThatWasDecidedUnlessItIsMessages) {
       decide_before(rank, kRanks, "udp sync-shuffle@balanced", library ? "library" : "mpi few");
     };
     on_communicator(job, decided, [&](FakeRank& rank, Communicator& comm) {
+      comm.begin_nonblocking();
       FakeBlocks blocks(kRanks, rank.rank, 200);
       job::RequestHandle request = 0;
       ASSERT_EQ(comm.start(blocks.call(rank.ops, kComm), request), job::kMpiSuccess)
@@ -208,6 +212,7 @@ TEST(Communicator, ARankThatCannotPackANonblockingCallIsNamedOnAll) {
   job::FakeJob job(2);
   job.fail({0, "pack", 1});
   on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    comm.begin_nonblocking();
     FakeBlocks blocks(2, rank.rank, 200);
     job::RequestHandle request = 0;
     const auto code = comm.start(blocks.call(rank.ops, kComm, 7), request);
@@ -379,6 +384,7 @@ TEST(Communicator, ARankWithoutMemoryWhileANonblockingCallIsCarriedFailsTheNextO
   job::FakeJob job(2);
   job.fail({1, "unpack", 1, true});
   on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    comm.begin_nonblocking();
     FakeBlocks blocks(2, rank.rank, 200);
     job::RequestHandle request = 0;
     ASSERT_EQ(comm.start(blocks.call(rank.ops, kComm, 7), request), job::kMpiSuccess);
@@ -393,6 +399,7 @@ TEST(Communicator, AFailedOneRaisesTheSameErrorAgain) {
   job::FakeJob job(2);
   job.fail({1, "pack", 1});
   on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    comm.begin_nonblocking();
     FakeBlocks blocks(2, rank.rank, 200);
     EXPECT_EQ(comm.alltoall(blocks.call(rank.ops, kComm, 7)), job::kFakeRaised);
     EXPECT_TRUE(comm.failure().happened());
@@ -403,10 +410,30 @@ TEST(Communicator, AFailedOneRaisesTheSameErrorAgain) {
   });
 }
 
+TEST(Communicator, WhereOneRankHasNoThreadNonblockingCallsOfAllPassThrough) {
+  job::FakeJob job(kRanks);
+  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    if (rank.rank == 1) {
+      rank.job.start_thread = [](std::function<void()>) -> std::thread {
+        throw std::system_error(EAGAIN, std::generic_category());
+      };
+    }
+    comm.begin_nonblocking();
+    EXPECT_EQ(rank.has_logged("cannot start a thread"), rank.rank == 1);
+    FakeBlocks blocks(kRanks, rank.rank, 200);
+    job::RequestHandle request = 0;
+    EXPECT_EQ(comm.start(blocks.call(rank.ops, kComm), request), std::nullopt);
+    EXPECT_EQ(comm.start_blocks(blocks.block_call(rank.ops, kComm), request), std::nullopt);
+    ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), job::kMpiSuccess);
+    EXPECT_TRUE(blocks.arrived());
+  });
+}
+
 TEST(Communicator, ARequestThatCannotBeMadeFailsAllRanks) {
   job::FakeJob job(2);
   job.fail({0, "make_request", 1});
   on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+    comm.begin_nonblocking();
     FakeBlocks blocks(2, rank.rank, 200);
     job::RequestHandle request = 0;
     const auto code = comm.start(blocks.call(rank.ops, kComm), request);

@@ -14,6 +14,7 @@
 #include "job/log.h"
 #include "job/ops.h"
 #include "job/random_key.h"
+#include "job/start_thread.h"
 #include "job/stats.h"
 #include "model/profile.h"
 #include "node/liveness.h"
@@ -36,6 +37,7 @@ struct Job {
   MpiOps* mpi = nullptr;
   base::Options options;
   RandomBytes random_bytes = system_random_bytes;  // for keys
+  StartThread start_thread = job::start_thread;    // for nonblocking calls
   Log log;
   std::optional<topology::Cluster> cluster;
   std::string host;

@@ -210,7 +210,7 @@ void Session::note_passed(tally::Function function, std::uint64_t bytes) {
 
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
-  const job::Doing::InCall in(job_.doing, call.name);
+  const job::Doing::InCall in(&job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
   return on_communicator(call.comm, call.name, buffers, &call.recv, call.taken,
@@ -220,7 +220,7 @@ std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
 std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
-  const job::Doing::InCall in(job_.doing, call.name);
+  const job::Doing::InCall in(&job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
       call.comm, call.name, buffers, nullptr, call.taken,
@@ -392,6 +392,7 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
                          job::wants_threads(job_.options);
     if (at_once) {
       communicator->bring_up(refusal);
+      if (starting()) communicator->begin_nonblocking();
     } else {
       communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
     }
@@ -410,6 +411,14 @@ double Session::host_rate_mbit_s() {
 
 void Session::communicator_freed(void* state) {
   static_cast<communicator::Communicator*>(state)->mark_dead();
+}
+
+void Session::forget(job::CommHandle comm) {
+  const std::lock_guard lock(mutex_);
+  const auto known = not_kept_.find(comm);
+  if (known == not_kept_.end()) return;
+  known->second->mark_dead();
+  not_kept_.erase(known);
 }
 
 // What communicators freed since the last call have left behind. A program may free one while an
@@ -441,7 +450,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 // request that is still pending there hangs MPICH, and a rank that has given up, or that others
 // believe lost, may be alive and late.
 void Session::finish() {
-  const job::Doing::InCall in(job_.doing, "MPI_Finalize");
+  const job::Doing::InCall in(&job_.doing, "MPI_Finalize");
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);

@@ -56,6 +56,8 @@ class Session {
            job::wants_threads(job_.options);
   }
 
+  job::Doing& doing() { return job_.doing; }
+
   // The process is about to end otherwise; `end` says how.
   void ends(const char* end);
   // The same right before MPI_Abort, whichever rank calls it: the others may not come to say it.
@@ -70,6 +72,9 @@ class Session {
 
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
+  // Comes before each MPI_Comm_free: another communicator may get the handle of one whose state MPI
+  // does not keep.
+  void forget(job::CommHandle comm);
 
  private:
   Session(job::MpiOps& mpi, Surroundings surroundings);

@@ -125,6 +125,23 @@ TEST_F(SessionTest, ACommunicatorThatOneRankDoesNotKeepPassesThroughOnAll) {
   EXPECT_THAT(ends[0].logged[0], HasSubstr("rank 1 on h1: MPI does not keep what belongs to"));
 }
 
+// What MPI does not keep is known by its handle, which another communicator may get.
+TEST_F(SessionTest, AHandleThatIsFreedBelongsToNobody) {
+  job::FakeJob job(kRanks);
+  job.fail({1, "set_state", 1});
+  const auto ends = run(job, [](FakeProcess& process) {
+    process.alltoall(kOther);
+    process.session->forget(kOther);
+    if (void* state = process.ops.free(kOther)) Session::communicator_freed(state);
+    for (int call = 0; call < 2; ++call) process.alltoall(kOther);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(job.calls(rank)["native"], 1) << "the second communicator is accelerated";
+    EXPECT_EQ(job.calls(rank)["set_state"], 2);
+  }
+}
+
 TEST_F(SessionTest, ACommunicatorThatCannotBeAskedAboutFailsThatCallAndIsMetInTheNext) {
   for (const char* name : {"comm_size", "comm_rank", "is_intercommunicator", "is_within_world"}) {
     job::FakeJob sound(kRanks);

@@ -143,14 +143,22 @@ int abort(Word comm, int code) {
   return with_words<int(Word, int)>(self.library().api().Abort)(comm, code);
 }
 
+int comm_free(void* comm) {
+  auto& self = interposer();
+  self.freeing(comm);
+  return with_words<int(void*)>(self.library().api().Comm_free)(comm);
+}
+
 int wait(void* request, void* status) {
   auto& self = interposer();
+  const auto in = self.in_call("MPI_Wait");
   self.sleep_until_complete(1, request);
   return with_words<int(void*, void*)>(self.library().api().Wait)(request, status);
 }
 
 int waitall(int count, void* requests, void* statuses) {
   auto& self = interposer();
+  const auto in = self.in_call("MPI_Waitall");
   self.sleep_until_complete(count, requests);
   return with_words<int(int, void*, void*)>(self.library().api().Waitall)(count, requests,
                                                                           statuses);
