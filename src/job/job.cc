@@ -66,8 +66,8 @@ void Job::warn_of_rates(const std::string& text) {
 
 void Job::check_rate() {
   if (rank != 0 || !cluster || !driver_) return;
-  const io::RateClaim claim = driver_->rate();
-  if (claim.verdict() != io::RateClaim::Verdict::kTooLow) return;
+  const clocks::RateClaim claim = driver_->rate();
+  if (claim.verdict() != clocks::RateClaim::Verdict::kTooLow) return;
   const auto id = find_host(*cluster, host);
   if (!id) return;
   warn_of_rates(fmt::format(

@@ -90,9 +90,9 @@ class Greeter {
     hosts_ = std::move(hosts);
     self_ = self;
     const auto count = static_cast<std::uint32_t>(hosts_.size());
-    for (std::uint32_t step = 1; step < count; step *= 2) {
-      to_.push_back((self + step) % count);
-      from_.push_back((self + count - step) % count);
+    for (std::uint32_t places = 1; places < count; places *= 2) {
+      to_.push_back((self + places) % count);
+      from_.push_back((self + count - places) % count);
     }
     heard_.assign(networks_, std::vector<bool>(count));
     answered_ = heard_;

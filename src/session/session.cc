@@ -6,13 +6,10 @@
 #include <array>
 #include <chrono>
 #include <iterator>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "base/hostlist.h"
-#include "job/host_links.h"
 #include "job/safe_collectives.h"
 #include "plan/tune.h"
 #include "ways/plan_settings.h"
@@ -90,25 +87,6 @@ bool Session::compare(const job::JobRecord& record) {
   job_.agreement = agree(job_.records);
   if (job_.rank == 0 && !job_.agreement.warning.empty()) job_.log.warning(job_.agreement.warning);
   return true;
-}
-
-// A cluster file of other hosts, or of some of these under old names, is worth no more than none.
-void Session::drop_file_of_others() {
-  if (!job_.cluster) return;
-  std::set<std::string> missing;
-  for (const job::JobRecord& record : job_.records) {
-    const std::string_view host = job::host_of(record.host);
-    if (!job::find_host(*job_.cluster, host)) missing.emplace(host);
-  }
-  if (missing.empty()) return;
-  if (job_.rank == 0) {
-    const std::vector<std::string> names(missing.begin(), missing.end());
-    job_.log.warning(fmt::format(
-        "{} ({} hosts) does not name {} {} of this job: the job does without a cluster file",
-        job_.options.cluster, job_.cluster->host_count(), names.size() == 1 ? "host" : "hosts",
-        base::compress_hostlist(names)));
-  }
-  job_.cluster.reset();
 }
 
 void Session::warn_of_progress() const {

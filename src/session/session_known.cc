@@ -4,7 +4,10 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
+#include "base/hostlist.h"
+#include "job/host_links.h"
 #include "job/network_links.h"
 #include "session/session.h"
 
@@ -56,6 +59,25 @@ std::string times_text(const job::Job& job) {
 }
 
 }  // namespace
+
+// A cluster file of other hosts, or of some of these under old names, is worth no more than none.
+void Session::drop_file_of_others() {
+  if (!job_.cluster) return;
+  std::set<std::string> missing;
+  for (const job::JobRecord& record : job_.records) {
+    const std::string_view host = job::host_of(record.host);
+    if (!job::find_host(*job_.cluster, host)) missing.emplace(host);
+  }
+  if (missing.empty()) return;
+  if (job_.rank == 0) {
+    const std::vector<std::string> names(missing.begin(), missing.end());
+    job_.log.warning(fmt::format(
+        "{} ({} hosts) does not name {} {} of this job: the job does without a cluster file",
+        job_.options.cluster, job_.cluster->host_count(), names.size() == 1 ? "host" : "hosts",
+        base::compress_hostlist(names)));
+  }
+  job_.cluster.reset();
+}
 
 void Session::say_what_is_known() const {
   if (job_.rank != 0 || !accelerating_ || !job_.log.shows(job::LogLevel::kInfo)) return;

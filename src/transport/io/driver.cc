@@ -147,8 +147,8 @@ base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchang
 bool Driver::Impl::hurries(std::uint64_t bytes) {
   constexpr std::uint64_t kMuch = 64 << 10;
   constexpr std::uint32_t kShowing = 2;
-  const RateClaim& rate = endpoint->rate();
-  if (rate.verdict() != RateClaim::Verdict::kOpen) return !rate.holds();
+  const clocks::RateClaim& rate = endpoint->rate();
+  if (rate.verdict() != clocks::RateClaim::Verdict::kOpen) return !rate.holds();
   if (bytes >= kMuch && large_exchanges <= kShowing) ++large_exchanges;
   return large_exchanges <= kShowing;
 }
@@ -306,7 +306,7 @@ DriverCounters Driver::driver_counters() const {
   return impl_->counters;
 }
 
-RateClaim Driver::rate() const {
+clocks::RateClaim Driver::rate() const {
   if (!impl_->in_owner()) return {};
   const Lock lock(impl_->mutex);
   return impl_->endpoint->rate();

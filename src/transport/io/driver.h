@@ -142,7 +142,7 @@ class Driver {
   transport::Counters counters(std::uint16_t set) const;
   EndpointCounters endpoint_counters() const;
   DriverCounters driver_counters() const;
-  RateClaim rate() const;  // what exchanges say of the rate in the cluster file
+  clocks::RateClaim rate() const;  // what exchanges say of the rate in the cluster file
   const Endpoint& endpoint() const;
 
  private:
