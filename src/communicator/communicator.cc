@@ -58,10 +58,7 @@ void Communicator::bring_up(std::string_view refusal) {
   auto result = BringUp(job_, comm_, members_, ways_, courier_).run(refusal);
   open_ = result.accelerates;
   obstacle_ = std::move(result.obstacle);
-}
-
-void Communicator::begin_nonblocking() {
-  if (!open_) return;
+  if (!open_ || !job_.has_nonblocking()) return;
   const auto begun = queue_.begin(job_.start_thread);
   if (!begun) job_.log.warning(begun.error().message + "; nonblocking calls pass through");
   if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) queue_.end();

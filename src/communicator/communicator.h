@@ -39,14 +39,12 @@ class Communicator {
                                               std::uint32_t ranks, std::uint32_t self);
 
   // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
-  // calls through. Empty: it can.
+  // calls through. Empty: it can. Nonblocking calls, if the job has them, are carried where every
+  // rank has the thread for them; else they pass through on all.
   void bring_up(std::string_view refusal = {});
   // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.
   void bring_up_when_due(tuning::Due due, std::string_view refusal);
-  // Collective, once it is up: nonblocking calls are carried from here on, if every rank has the
-  // thread for them. Else they pass through on all.
-  void begin_nonblocking();
   bool waits() const { return due_.has_value(); }
   // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
   void come(std::uint64_t bytes);

@@ -9,9 +9,9 @@
 namespace alm::job {
 namespace {
 
-constexpr std::array<std::string_view, 9> kCalls{
-    "MPI_Alltoall",   "MPI_Alltoallv", "MPI_Alltoallw", "MPI_Ialltoall", "MPI_Ialltoallv",
-    "MPI_Ialltoallw", "MPI_Finalize",  "MPI_Wait",      "MPI_Waitall"};
+constexpr std::array<std::string_view, 7> kCalls{
+    "MPI_Alltoall",   "MPI_Alltoallv",  "MPI_Alltoallw", "MPI_Ialltoall",
+    "MPI_Ialltoallv", "MPI_Ialltoallw", "MPI_Finalize"};
 
 // Numbers for others. kInCall and what follows: calls, in their order.
 constexpr std::uint64_t kNotKnown = 0, kComputes = 1, kSleeps = 2, kInCall = 16;
@@ -21,18 +21,14 @@ constexpr std::int64_t kPartOfBusy = 4;  // a quarter of the time on a processor
 
 }  // namespace
 
-Doing::InCall::InCall(Doing* doing, std::string_view name) : doing_(doing) {
-  if (doing_ == nullptr) return;
-  before_ = doing_->call_;
+Doing::InCall::InCall(Doing& doing, std::string_view name) : doing_(doing), before_(doing.call_) {
   const auto found = std::find(kCalls.begin(), kCalls.end(), name);
   if (found != kCalls.end()) {
-    doing_->call_ = static_cast<std::uint8_t>(found - kCalls.begin() + 1);
+    doing_.call_ = static_cast<std::uint8_t>(found - kCalls.begin() + 1);
   }
 }
 
-Doing::InCall::~InCall() {
-  if (doing_ != nullptr) doing_->call_ = before_;
-}
+Doing::InCall::~InCall() { doing_.call_ = before_; }
 
 std::uint64_t Doing::now(base::Nanos clock, base::Nanos used) {
   if (looked_ == 0 || clock - looked_ >= kLook) {

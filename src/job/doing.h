@@ -14,18 +14,18 @@ namespace alm::job {
 
 class Doing {
  public:
-  // From construction to destruction the process is in this call, one of kCalls. Null: nobody
-  // asks. With several threads the call that was entered last counts.
+  // From construction to destruction the process is in this call, one of kCalls. With
+  // several threads the call that was entered last counts.
   class InCall {
    public:
-    InCall(Doing* doing, std::string_view name);
+    InCall(Doing& doing, std::string_view name);
     ~InCall();
     InCall(const InCall&) = delete;
     InCall& operator=(const InCall&) = delete;
 
    private:
-    Doing* doing_;
-    std::uint8_t before_ = 0;
+    Doing& doing_;
+    std::uint8_t before_;
   };
 
   // For other processes. One thread at a time; `clock`: monotonic, `used`: processor time of the

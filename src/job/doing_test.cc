@@ -23,12 +23,10 @@ TEST(Doing, WhoUsesAProcessorComputes) {
 TEST(Doing, WhoIsInACallIsNamedWithIt) {
   Doing doing;
   {
-    const Doing::InCall in(&doing, "MPI_Alltoallw");
+    const Doing::InCall in(doing, "MPI_Alltoallw");
     EXPECT_EQ(Doing::text(doing.now()), "it is in MPI_Alltoallw");
     {
-      const Doing::InCall inner(&doing, "MPI_Finalize");
-      EXPECT_EQ(Doing::text(doing.now()), "it is in MPI_Finalize");
-      const Doing::InCall nobody(nullptr, "MPI_Wait");
+      const Doing::InCall inner(doing, "MPI_Finalize");
       EXPECT_EQ(Doing::text(doing.now()), "it is in MPI_Finalize");
     }
     EXPECT_EQ(Doing::text(doing.now()), "it is in MPI_Alltoallw");
@@ -37,7 +35,7 @@ TEST(Doing, WhoIsInACallIsNamedWithIt) {
 }
 
 TEST(Doing, WhatIsNotKnownIsNothing) {
-  for (const std::uint64_t what : {3ull, 25ull, ~0ull}) {
+  for (const std::uint64_t what : {3ull, 23ull, ~0ull}) {
     EXPECT_THAT(Doing::text(what), HasSubstr("its process answers"));
   }
 }

@@ -150,6 +150,10 @@ void Job::choose_network(CommHandle world) {
   }
 }
 
+bool Job::has_nonblocking() const {
+  return mpi != nullptr && agreement.threads && !agreement.device_memory && wants_threads(options);
+}
+
 std::vector<base::HostId> Job::hosts() const {
   std::vector<base::HostId> out;
   for (const auto& record : records) {

@@ -66,6 +66,8 @@ struct Job {
   // The hosts of the job that the cluster file knows, each once, in the order of their ranks.
   // Precondition: there is a cluster file.
   std::vector<base::HostId> hosts() const;
+  // Whether nonblocking calls are carried; equal on all ranks.
+  bool has_nonblocking() const;
   // Collective over MPI_COMM_WORLD, before there is a driver: where hosts can reach each other by
   // several networks, the fastest that carries packets between them is taken.
   void choose_network(CommHandle world);

@@ -12,6 +12,7 @@
 
 #include "job/safe_collectives.h"
 #include "plan/tune.h"
+#include "session/session_known.h"
 #include "ways/plan_settings.h"
 
 namespace alm::session {
@@ -44,7 +45,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
     session->begin_tally();
     return session;
   }
-  session->drop_file_of_others();
+  drop_file_of_others(session->job_);
   const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
@@ -57,7 +58,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   session->say_what_is_known();
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
-  if (session->starting()) session->open(mpi.world(), session->shape_of_world());
+  if (session->starting()) session->open(mpi.world(), Shape(job));
   return session;
 }
 
@@ -188,7 +189,7 @@ void Session::note_passed(tally::Function function, std::uint64_t bytes) {
 
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
-  const job::Doing::InCall in(&job_.doing, call.name);
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
   return on_communicator(call.comm, call.name, buffers, &call.recv, call.taken,
@@ -198,7 +199,7 @@ std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
 std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
-  const job::Doing::InCall in(&job_.doing, call.name);
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
       call.comm, call.name, buffers, nullptr, call.taken,
@@ -307,18 +308,11 @@ int Session::in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& 
   return code;
 }
 
-Session::Shape Session::shape_of_world() const {
-  Shape shape;
-  shape.ranks = static_cast<int>(job_.records.size());
-  shape.self = static_cast<int>(job_.rank);
-  return shape;
-}
-
 // What is known of it must be known on all ranks: where the library does not tell, the call fails
 // rather than to go another way than on the others. Of MPI_COMM_WORLD everything is known.
 int Session::describe(job::CommHandle comm, Shape& shape) const {
   if (comm == mpi_.world()) {
-    shape = shape_of_world();
+    shape = Shape(job_);
     return job::kMpiSuccess;
   }
   if (const int code = mpi_.is_intercommunicator(comm, shape.inter); code != job::kMpiSuccess)
@@ -370,7 +364,6 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
                          job::wants_threads(job_.options);
     if (at_once) {
       communicator->bring_up(refusal);
-      if (starting()) communicator->begin_nonblocking();
     } else {
       communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
     }
@@ -428,7 +421,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 // request that is still pending there hangs MPICH, and a rank that has given up, or that others
 // believe lost, may be alive and late.
 void Session::finish() {
-  const job::Doing::InCall in(&job_.doing, "MPI_Finalize");
+  const job::Doing::InCall in(job_.doing, "MPI_Finalize");
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);

@@ -1,5 +1,7 @@
 // What the job knows at its start, and from where: five lines with ALLEMANDE_LOG=info
 // (docs/by-itself.md).
+#include "session/session_known.h"
+
 #include <fmt/format.h>
 
 #include <set>
@@ -60,23 +62,22 @@ std::string times_text(const job::Job& job) {
 
 }  // namespace
 
-// A cluster file of other hosts, or of some of these under old names, is worth no more than none.
-void Session::drop_file_of_others() {
-  if (!job_.cluster) return;
+void drop_file_of_others(job::Job& job) {
+  if (!job.cluster) return;
   std::set<std::string> missing;
-  for (const job::JobRecord& record : job_.records) {
+  for (const job::JobRecord& record : job.records) {
     const std::string_view host = job::host_of(record.host);
-    if (!job::find_host(*job_.cluster, host)) missing.emplace(host);
+    if (!job::find_host(*job.cluster, host)) missing.emplace(host);
   }
   if (missing.empty()) return;
-  if (job_.rank == 0) {
+  if (job.rank == 0) {
     const std::vector<std::string> names(missing.begin(), missing.end());
-    job_.log.warning(fmt::format(
+    job.log.warning(fmt::format(
         "{} ({} hosts) does not name {} {} of this job: the job does without a cluster file",
-        job_.options.cluster, job_.cluster->host_count(), names.size() == 1 ? "host" : "hosts",
+        job.options.cluster, job.cluster->host_count(), names.size() == 1 ? "host" : "hosts",
         base::compress_hostlist(names)));
   }
-  job_.cluster.reset();
+  job.cluster.reset();
 }
 
 void Session::say_what_is_known() const {

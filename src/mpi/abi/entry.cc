@@ -151,14 +151,12 @@ int comm_free(void* comm) {
 
 int wait(void* request, void* status) {
   auto& self = interposer();
-  const auto in = self.in_call("MPI_Wait");
   self.sleep_until_complete(1, request);
   return with_words<int(void*, void*)>(self.library().api().Wait)(request, status);
 }
 
 int waitall(int count, void* requests, void* statuses) {
   auto& self = interposer();
-  const auto in = self.in_call("MPI_Waitall");
   self.sleep_until_complete(count, requests);
   return with_words<int(int, void*, void*)>(self.library().api().Waitall)(count, requests,
                                                                           statuses);

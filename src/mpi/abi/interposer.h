@@ -57,10 +57,6 @@ class Interposer {
 
   // Called before the library frees the communicator at `comm`.
   void freeing(const void* comm);
-  // The process is in this call while the result lives, as ranks are told that wait for it.
-  job::Doing::InCall in_call(const char* name) {
-    return {session_ != nullptr ? &session_->doing() : nullptr, name};
-  }
 
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.

@@ -14,6 +14,14 @@ constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
 
 double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
 
+std::string doing_of(const SetEntry& entry, transport::PeerId peer, const Driver::Doing& doing) {
+  const auto told = entry.channel.elsewhere(peer);
+  if (!told || told->call != transport::Attendance::kNoCall || !doing.text) {
+    return "its process answers, and computes or is in another call";
+  }
+  return doing.text(told->sends);
+}
+
 }  // namespace
 
 bool Driver::Impl::all_settled() const {
@@ -111,7 +119,7 @@ void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
     if (absent[i] == present) ++present;
     if (i >= kNamed) continue;
     names.push_back(entry.name_of(entry.numbers[absent[i]]));
-    doings.push_back(doing_of(entry, absent[i]));
+    doings.push_back(doing_of(entry, absent[i], doing));
   }
   if (entry.channel.identity().self != present) return;
   std::string who = fmt::format("{}", fmt::join(names, ", "));
@@ -120,14 +128,6 @@ void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
                                       absent.size() == 1 ? "has" : "have",
                                       call.warn.call ? call.warn.call() : "this exchange",
                                       seconds(now - entry.begun), fmt::join(doings, "; ")));
-}
-
-std::string Driver::Impl::doing_of(const SetEntry& entry, transport::PeerId peer) const {
-  const auto told = entry.channel.elsewhere(peer);
-  if (!told || told->call != transport::Attendance::kNoCall || !doing.text) {
-    return "its process answers, and computes or is in another call";
-  }
-  return doing.text(told->sends);
 }
 
 // Ends all exchanges of the call.

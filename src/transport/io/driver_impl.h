@@ -99,7 +99,6 @@ struct Driver::Impl {
   void update(Call& call);
   void check_peers(Call& call, SetEntry& entry);
   void tell_absent(Call& call, SetEntry& entry);
-  std::string doing_of(const SetEntry& entry, transport::PeerId peer) const;
   void fail(Call& call, SetEntry& entry, base::Error error, std::optional<std::uint32_t> lost);
   void give_up(SetEntry& entry, const base::Error& error, std::optional<std::uint32_t> lost);
   void give_up_all(Lock& lock, std::span<const std::uint16_t> numbers, const base::Error& error,
