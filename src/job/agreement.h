@@ -20,7 +20,7 @@ constexpr std::size_t kAddressesMax = 8;
 // `layout` is compared first: another build has another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
-  std::uint32_t layout = 0x616c'0005;
+  std::uint32_t layout = 0x616c'0006;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint8_t wants_stats = 0;
@@ -30,7 +30,7 @@ struct JobRecord {
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t keeps_decisions = 0;  // 1: this rank has a decision file; that of rank 0 counts
+  std::uint8_t has_decisions = 0;  // 1: this rank has decisions to tell; those of rank 0 count
   std::uint32_t machine = 0;         // this_machine()
 };
 
