@@ -116,6 +116,11 @@ bench-rules: build ## what emitted tuning files gain beside default and best for
 bench-trials: build ## what the first calls of a job cost that knows a profile (20 minutes)
 	$(python) -m allemande.study.profile_trials $(TRIALS)
 
+# ITSELF="--clusters shallow-4x2 --libraries mpich --sizes 1K" measures a part.
+.PHONY: bench-by-itself
+bench-by-itself: build ## jobs without a cluster file beside jobs with one (25 minutes; fails where a row is missed)
+	$(python) -m allemande.study.by_itself $(ITSELF)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.study.scale_check

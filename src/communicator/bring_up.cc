@@ -11,6 +11,7 @@
 #include "execute/configuration.h"
 #include "job/settings.h"
 #include "job/sites.h"
+#include "job/slurm_leaf.h"
 #include "meeting/hello_exchange.h"
 #include "node/node_slabs.h"
 #include "topology/cluster.h"
@@ -93,6 +94,7 @@ base::Status BringUp::join(std::string_view refusal) {
   meeting::set_cause(mine, refusal);
   job::set_host(mine.host, job_.host);
   mine.machine = job_.records[job_.rank].machine;
+  mine.leaf = job::leaf_number(job_.switches);
   records_.resize(members_.ranks);
   if (const auto gathered = gather_names(mine); !gathered) return gathered.error();
 
@@ -113,6 +115,8 @@ base::Status BringUp::join(std::string_view refusal) {
   if (job_.cluster) {
     members_.tuning = plan::tune(*job_.cluster, members_.hosts);
     members_.leaves = topology::schedule_hierarchy(*job_.cluster).of(members_.hosts);
+  } else {
+    members_.leaves = meeting::leaves_told(leaders_);
   }
   members_.leaders = ways::leaders_wanted(job_.options, members_.placement,
                                           members_.tuning ? &*members_.tuning : nullptr);
