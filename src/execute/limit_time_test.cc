@@ -22,7 +22,7 @@ TEST(LimitTime, OnOneSwitchIsThatOfTheHostLink) {
   EXPECT_NEAR(limit_time(cluster), 121'120, 10);
 }
 
-// 24 of 31 packets leave their leaf of 8 hosts: 8 * 24 / 31 per step, 24.2 us each.
+// 24 of 31 packets leave their leaf of 8 hosts: 8 * 24 / 31 frames of 24.2 us.
 TEST(LimitTime, IsThatOfAnUplinkThatIsTooNarrow) {
   const auto cluster = topology::build_tree({.groups = {8, 8, 8, 8}, .uplink_mbit_s = 500});
   EXPECT_NEAR(limit_time(cluster), 8 * 24.0 / 31 * 24'224, 10);

@@ -28,7 +28,7 @@ from allemande.model.profile import (
     parse_profile,
     save_profile,
 )
-from allemande.model.samples import bench_samples, profile_of, with_measured
+from allemande.model.samples import bench_samples, profile_of, simulated_samples, with_measured
 from allemande.topology import load_cluster
 
 HOSTS = tuple(f"h{i}" for i in range(16))
@@ -147,3 +147,12 @@ def test_bench_figures_that_count_are_samples(tmp_path: Path) -> None:
     for wrong in ("{}", "[1]", "[{}]", "nonsense"):
         with pytest.raises(BadInput, match="expected what"):
             bench_samples(wrong, "bench.json", HOSTS)
+
+
+def test_simulated_times_are_samples() -> None:
+    entry = {"algorithm": "pairwise", "hosts": 16, "size": 1000, "time_s": 0.5, "matrix": None}
+    samples = simulated_samples(json.dumps([entry]), "sim.json", HOSTS)
+    assert samples[0].candidate == "allemande+openmpi:algorithm=pairwise"
+    assert samples[0].times_s == (0.5,)
+    with pytest.raises(BadInput, match="among 16 hosts; expected 8"):
+        simulated_samples(json.dumps([entry]), "sim.json", HOSTS[:8])

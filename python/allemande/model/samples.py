@@ -1,4 +1,4 @@
-"""Samples out of what `allemande bench --json` wrote.
+"""Samples out of what `allemande bench --json` and `allemande simulate --json` wrote.
 
 A profile made of them serves models, tests and `allemande plan --measured` as a probed one does.
 """
@@ -98,6 +98,27 @@ def _samples(
 def simulated_candidate(algorithm: str) -> str:
     """What `bench` would call this algorithm of ours: allemande+openmpi:algorithm=pairwise."""
     return our_candidate(SIMULATED_LIBRARY, algorithm)
+
+
+def simulated_samples(text: str, name: str, members: Sequence[str]) -> list[Sample]:
+    """What `allemande simulate --json` computed among `members`."""
+    samples = []
+    for entry in _entries(text, name):
+        if entry.get("matrix") is not None or entry.get("ranks_per_host", 1) != 1:
+            continue
+        if _field(entry, "hosts", int, name) != len(members):
+            raise BadInput(
+                f"{name}: simulated among {entry['hosts']} hosts; expected {len(members)}"
+            )
+        samples.append(
+            Sample(
+                candidate=simulated_candidate(_field(entry, "algorithm", str, name)),
+                bytes=_field(entry, "size", int, name),
+                times_s=(float(_field(entry, "time_s", (int, float), name)),),
+                members=tuple(members),
+            )
+        )
+    return samples
 
 
 def profile_of(
