@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,9 +42,7 @@ def test_the_faster_port_is_taken_unless_it_carries_nothing(two_ports: Bench) ->
         f"packets leave by {fast}: of the host's links in the cluster file the fastest"
     )
     drop_udp(two_ports.lab, "h2", "eth1")
-    begin = time.monotonic()
     done = two_ports.run("repeat", "3", "1000", env=TALKATIVE)
-    assert time.monotonic() - begin < 10  # a hello that is not answered takes that long alone
     done.check()
     assert done.stats["communicators_mpi"] == 0 and done.stats["exchanges"] > 0
     assert re.fullmatch(
