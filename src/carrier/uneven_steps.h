@@ -31,7 +31,7 @@ class UnevenSteps {
  public:
   // What steps are made for: the network, and where the members are in it.
   struct Network {
-    const topology::Cluster* cluster = nullptr;  // null: no steps
+    const topology::Cluster* cluster = nullptr;  // null: no steps, but paths may be known
     double packet_time_us = 0;
     std::vector<base::HostId> hosts;
     // The path to each peer of `send`, from [from * members + to] bytes; null: the sender chooses.
@@ -79,10 +79,12 @@ class UnevenSteps {
     std::uint64_t hash = 0;
   };
 
+  bool uses_counts() const { return network_.cluster != nullptr || network_.paths; }
   base::Status agree(const Told& mine, std::span<const std::uint64_t> send,
                      const WantsSteps& wants_steps);
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
+  void make_trains(std::span<const std::uint64_t> matrix);
   bool is_lone(std::span<const std::uint64_t> matrix, double limit_us) const;
 
   UdpGroup& group_;
@@ -100,6 +102,7 @@ class UnevenSteps {
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
   base::Rounds stepped_;  // the rounds of the group with steps or paths added
+  base::Rounds open_;     // where paths are made from counts: rounds for counts that are not known
   std::optional<execute::Execution> stepped_sites_;  // the group's site plan, with the steps
 };
 
