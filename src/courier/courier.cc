@@ -279,7 +279,7 @@ base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
 }
 
 base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged,
-                                      bool counts_told) {
+                                      Counts counts) {
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {
@@ -287,23 +287,23 @@ base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& stage
       if (!differ->known_to_all) tell_others(differ->error);
       return std::move(differ->error);
     }
-  } else if (uneven_steps_ && !host_ && !counts_told) {
+  } else if (uneven_steps_ && !host_ && counts == Counts::kUntold) {
     if (auto known = uneven_steps_->prepare(sends, expects); !known) return known;
   }
-  auto done = send_blocks(way, staged);
+  auto done = send_blocks(way, staged, counts);
   count();  // of no message size
   job_.stats.update([](job::StatsRecord& stats) { ++stats.exchanges; });
   return done;
 }
 
-base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
+base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts) {
   transport::Exchange exchange;
   exchange.send = staged.send();
   exchange.recv = staged.recv();
   if (host_) {
     return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
   }
-  if (uneven_steps_) return uneven_steps_->run(exchange);
+  if (uneven_steps_ && counts != Counts::kOfNeighbours) return uneven_steps_->run(exchange);
   if (udp_) return udp_group_->run_blocks(exchange);
   return in_rounds(exchange);
 }

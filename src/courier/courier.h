@@ -26,6 +26,13 @@
 
 namespace alm::courier {
 
+// What the ranks know of each other's counts before an exchange of blocks.
+enum class Counts {
+  kUntold,        // Courier tells them where that is due
+  kTold,          // by tell_counts() in this call
+  kOfNeighbours,  // none are told: packets go to neighbours alone. Over UDP only.
+};
+
 class Courier {
  public:
   Courier(job::Job& job, job::CommHandle comm, const meeting::Members& members,
@@ -67,8 +74,7 @@ class Courier {
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  // `counts_told`: tell_counts() has been called in this call.
-  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, bool counts_told);
+  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts);
 
   // Whether the ranks agree over UDP on what the fullest of them carries.
   bool tells_counts() const { return udp_ && uneven_steps_ && !host_; }
@@ -96,7 +102,7 @@ class Courier {
   std::function<void(const plan::Phase&, transport::Config&)> phase_configuration(
       const io::Driver& driver) const;
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  base::Status send_blocks(tuning::Way way, const BlockStaging& staged);
+  base::Status send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts);
   plan::Plan plan_with_paths() const;
   bool assigns_routes() const;
   void make_steps();

@@ -215,6 +215,14 @@ std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
       [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
 }
 
+std::optional<int> Session::alltoall_neighbours(const courier::NeighbourCall& call) {
+  if (!accelerating_) return std::nullopt;
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(
+      call.comm, call.name, buffers, nullptr, call.taken,
+      [&](communicator::Communicator& found) { return found.alltoall_neighbours(call); });
+}
+
 template <class Buffers, class Exchange>
 std::optional<int> Session::on_communicator(job::CommHandle comm, const char* function,
                                             const Buffers& buffers, const job::TypedBuffer* block,

@@ -37,6 +37,7 @@ class Session {
   // through.
   std::optional<int> alltoall(const courier::AlltoallCall& call);
   std::optional<int> alltoall_blocks(const courier::BlockCall& call);
+  std::optional<int> alltoall_neighbours(const courier::NeighbourCall& call);
 
   // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
   // communicators that are not up yet pass through.

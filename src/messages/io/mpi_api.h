@@ -22,6 +22,16 @@
   X(Ialltoall)               \
   X(Ialltoallv)              \
   X(Ialltoallw)              \
+  X(Neighbor_alltoall)       \
+  X(Neighbor_alltoallv)      \
+  X(Neighbor_alltoallw)      \
+  X(Topo_test)               \
+  X(Cartdim_get)             \
+  X(Cart_shift)              \
+  X(Graph_neighbors_count)   \
+  X(Graph_neighbors)         \
+  X(Dist_graph_neighbors_count) \
+  X(Dist_graph_neighbors)    \
   X(Iallgather)              \
   X(Iallreduce)              \
   X(Ibarrier)                \
@@ -92,6 +102,9 @@ struct MpiApi {
   decltype(&PMPI_Ialltoall_c) Ialltoall_c = nullptr;
   decltype(&PMPI_Ialltoallv_c) Ialltoallv_c = nullptr;
   decltype(&PMPI_Ialltoallw_c) Ialltoallw_c = nullptr;
+  decltype(&PMPI_Neighbor_alltoall_c) Neighbor_alltoall_c = nullptr;
+  decltype(&PMPI_Neighbor_alltoallv_c) Neighbor_alltoallv_c = nullptr;
+  decltype(&PMPI_Neighbor_alltoallw_c) Neighbor_alltoallw_c = nullptr;
   decltype(&PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
   decltype(&PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
@@ -105,6 +118,7 @@ struct MpiApi {
   MPI_Request request_null{};
   MPI_Op min{};
   MPI_Errhandler errors_return{}, errors_are_fatal{};
+  int* unweighted = nullptr;  // MPI_UNWEIGHTED
 };
 
 }  // namespace alm::messages

@@ -11,6 +11,7 @@
 
 #include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
+#include "mpi/abi/neighbours.h"
 #include "transport/io/endpoint.h"
 
 namespace alm::mpi {
@@ -240,6 +241,10 @@ int AbiOps::pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte*
 
 int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) {
   return mpi::unpack(packing(), in, ranks, buffer);
+}
+
+int AbiOps::neighbours(job::CommHandle comm, job::Neighbours& found) {
+  return find_neighbours(api_, comm_of(comm), found);
 }
 
 bool AbiOps::hold_type(job::TypedBuffer& buffer) { return mpi::hold_type(packing(), buffer); }

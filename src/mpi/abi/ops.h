@@ -45,6 +45,7 @@ class AbiOps final : public job::MpiOps {
   bool is_contiguous(const job::TypedBuffer& buffer) override;
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
+  int neighbours(job::CommHandle comm, job::Neighbours& found) override;
   bool hold_type(job::TypedBuffer& buffer) override;
   void release_type(job::TypeHandle type) override;
   bool threads() const override;
