@@ -197,10 +197,10 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
 }
 
 int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
-                                  courier::Counts counts) {
+                                  courier::Counts counts, std::uint64_t most) {
   if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
-  return raise(carry(call, *blocks_, way, counts));
+  return raise(carry(call, *blocks_, way, counts, most));
 }
 
 base::Status Communicator::stage(courier::BlockStaging& staging,
@@ -209,8 +209,8 @@ base::Status Communicator::stage(courier::BlockStaging& staging,
 }
 
 job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
-                                 tuning::Way way, courier::Counts counts) {
-  if (const auto done = courier_.alltoall_blocks(way, staged, counts); !done) {
+                                 tuning::Way way, courier::Counts counts, std::uint64_t most) {
+  if (const auto done = courier_.alltoall_blocks(way, staged, counts, most); !done) {
     return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
   return {staged.finish(job_.bootstrap, call), {}};
@@ -239,9 +239,10 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
     if (!learnt) return withdraw(call.name, learnt.error());
   }
   const courier::BlockCall blocks = neighbourhood_->blocks_of(call);
+  const std::uint64_t most = neighbourhood_->most_bytes(call);
   if (!trials_.on_for_blocks()) {
     taken_.note(call.taken, ways_.blocks_way(), true);
-    return stage_and_carry(blocks, ways_.blocks_way(), courier::Counts::kOfNeighbours);
+    return stage_and_carry(blocks, ways_.blocks_way(), courier::Counts::kOfNeighbours, most);
   }
   const base::Nanos begin = io::monotonic_now();
   const auto known =
@@ -254,7 +255,7 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
   if (call.taken != nullptr) call.taken->bound = neighbour_load_.limit();
   const int code = way == tuning::kNativeWay
                        ? by_library(call.native)
-                       : stage_and_carry(blocks, way, courier::Counts::kOfNeighbours);
+                       : stage_and_carry(blocks, way, courier::Counts::kOfNeighbours, most);
   return note_time(call.name, tried, begin, code);
 }
 

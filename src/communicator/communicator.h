@@ -96,7 +96,8 @@ class Communicator {
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
-  int stage_and_carry(const courier::BlockCall& call, tuning::Way way, courier::Counts counts);
+  int stage_and_carry(const courier::BlockCall& call, tuning::Way way, courier::Counts counts,
+                      std::uint64_t most = 0);
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
   int queue(const courier::BlockCall& call, job::RequestHandle& request);
   template <class Carry>
@@ -104,7 +105,8 @@ class Communicator {
   // Called in the thread that carries the exchange out.
   job::Outcome carry(const courier::AlltoallCall& call, courier::Staging& staged, tuning::Way way);
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
-                     courier::Counts counts);
+                     courier::Counts counts,
+                      std::uint64_t most = 0);
 
   base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
   base::Status stage(courier::BlockStaging& staging, const courier::BlockCall& call) const;

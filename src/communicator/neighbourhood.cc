@@ -50,8 +50,18 @@ base::Status Neighbourhood::learn_of_others(job::MpiOps& mpi, job::CommHandle co
       in += edges_[std::size_t{peer} * ranks_ + rank];
     }
     fullest_ = std::max({fullest_, out, in});
+    const std::uint64_t own = edges_[std::size_t{rank} * ranks_ + rank];
+    fullest_with_own_ = std::max({fullest_with_own_, out + own, in + own});
   }
   return {};
+}
+
+// Every rank has an edge at least.
+std::uint64_t Neighbourhood::most_bytes(const courier::NeighbourCall& call) const {
+  if (!call.one_size || !connected_) return 0;
+  const job::TypedBuffer& block =
+      recv_slots_.empty() ? call.send[send_slots_.front()] : call.recv[recv_slots_.front()];
+  return fullest_with_own_ * block.bytes();
 }
 
 bool Neighbourhood::reaches_all() const {

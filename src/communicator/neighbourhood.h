@@ -26,10 +26,14 @@ class Neighbourhood {
   // Whether every rank reaches every other by edges, and all know that. The standard then makes
   // blocks of one size equal on all ranks, because they are equal along every edge.
   bool connected() const { return connected_; }
-  // Where they are connected: the blocks of the rank that sends or receives the most.
+  // Where they are connected: the blocks of the rank that sends or receives the most, by the edges
+  // between ranks.
   std::uint64_t fullest() const { return fullest_; }
   // The same: blocks from each host to each other, [from * hosts + to].
   std::vector<std::uint64_t> between_hosts(const plan::Placement& placement) const;
+  // What no rank sends or receives more of in this call, edges to itself included; 0: not known.
+  // Equal on all ranks.
+  std::uint64_t most_bytes(const courier::NeighbourCall& call) const;
 
  private:
   base::Status learn_of_others(job::MpiOps& mpi, job::CommHandle comm);
@@ -40,7 +44,7 @@ class Neighbourhood {
   std::vector<std::uint32_t> send_slots_, send_to_, recv_slots_, recv_from_;
   std::vector<std::uint32_t> edges_;  // [from * ranks + to]; empty: not known
   bool connected_ = false;
-  std::uint64_t fullest_ = 0;
+  std::uint64_t fullest_ = 0, fullest_with_own_ = 0;
   std::vector<job::TypedBuffer> send_, recv_;  // of the latest call
 };
 

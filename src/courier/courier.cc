@@ -279,7 +279,7 @@ base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
 }
 
 base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged,
-                                      Counts counts) {
+                                      Counts counts, std::uint64_t most) {
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {
@@ -290,19 +290,22 @@ base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& stage
   } else if (uneven_steps_ && !host_ && counts == Counts::kUntold) {
     if (auto known = uneven_steps_->prepare(sends, expects); !known) return known;
   }
-  auto done = send_blocks(way, staged, counts);
+  auto done = send_blocks(way, staged, counts, most);
   count();  // of no message size
   job_.stats.update([](job::StatsRecord& stats) { ++stats.exchanges; });
   return done;
 }
 
-base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts) {
+base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                                  std::uint64_t most) {
   transport::Exchange exchange;
   exchange.send = staged.send();
   exchange.recv = staged.recv();
-  if (host_) {
-    return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
+  const bool shared = way == tuning::kSharedWay;
+  if (host_ && counts == Counts::kOfNeighbours) {
+    return host_->alltoall_neighbours(exchange.send, exchange.recv, most, shared);
   }
+  if (host_) return host_->alltoall_blocks(exchange.send, exchange.recv, shared);
   if (uneven_steps_ && counts != Counts::kOfNeighbours) return uneven_steps_->run(exchange);
   if (udp_) return udp_group_->run_blocks(exchange);
   return in_rounds(exchange);

@@ -74,7 +74,9 @@ class Courier {
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts);
+  // `most`, of neighbours and equal on all ranks: no rank sends or receives more; 0: not known.
+  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                               std::uint64_t most = 0);
 
   // Whether the ranks agree over UDP on what the fullest of them carries.
   bool tells_counts() const { return udp_ && uneven_steps_ && !host_; }
@@ -102,7 +104,8 @@ class Courier {
   std::function<void(const plan::Phase&, transport::Config&)> phase_configuration(
       const io::Driver& driver) const;
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  base::Status send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts);
+  base::Status send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                           std::uint64_t most);
   plan::Plan plan_with_paths() const;
   bool assigns_routes() const;
   void make_steps();
