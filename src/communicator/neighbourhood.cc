@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "job/safe_collectives.h"
 #include "plan/uneven.h"
 
 namespace alm::communicator {
@@ -13,8 +14,10 @@ base::Status Neighbourhood::learn(job::MpiOps& mpi, job::CommHandle comm, std::u
   ranks_ = ranks;
   self_ = self;
   job::Neighbours found;
-  if (mpi.neighbours(comm, found) != job::kMpiSuccess) {
-    return base::io_error("the MPI library does not tell the neighbours of this rank");
+  const bool told = mpi.neighbours(comm, found) == job::kMpiSuccess;
+  // Ranks that know would wait for one that does not.
+  if (!job::SafeCollectives(mpi, comm).on_all(told)) {
+    return base::io_error("the MPI library does not tell every rank its neighbours");
   }
   for (std::uint32_t slot = 0; slot < found.to.size(); ++slot) {
     if (found.to[slot] == job::Neighbours::kNobody) continue;
