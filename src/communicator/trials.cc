@@ -12,6 +12,8 @@ namespace {
 
 // Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
 constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
+// So small blocks libraries combine as well, and send few messages.
+constexpr std::uint64_t kLibrariesCombine = 256;
 
 base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * base::kSecond); }
 
@@ -131,7 +133,10 @@ std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
   const tuning::Way model = ways_.model_way(bytes);
   if (!on()) return model;
   const auto found = tried_.find(key_of(bytes));
-  if (found == tried_.end() || !found->second.trial.has_decided()) return model;
+  if (found == tried_.end() || !found->second.trial.has_decided()) {
+    const bool unasked = job_.options.progress == "auto" && bytes <= kLibrariesCombine;
+    return unasked ? std::nullopt : std::optional(model);
+  }
   const tuning::Way way = found->second.ways[found->second.trial.chosen()];
   if (way == tuning::kNativeWay) return std::nullopt;
   return way.kind == tuning::Way::Kind::kMessages ? model : way;

@@ -52,7 +52,7 @@ class Session {
   void passed_by(std::string_view function, std::string_view tool) const;
   bool starting() const {
     return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
-           job::wants_threads(job_.options);
+           job::takes_threads(job_.options);
   }
 
   // The process is about to end otherwise; `end` says how.
