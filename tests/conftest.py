@@ -13,6 +13,8 @@ def pytest_configure() -> None:
     # A shell starts what it puts in the background with SIGINT ignored, and children inherit that:
     # tests that interrupt a command would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What jobs have decided must not tell in later ones.
+    os.environ.setdefault("ALLEMANDE_DECISIONS", "off")
     # Labs are known by name, and one worker's must not end another's.
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         registry = Path(f"/tmp/allemande-tests-{os.geteuid()}-{worker}")

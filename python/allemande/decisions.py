@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from allemande.errors import BadInput
@@ -41,6 +44,7 @@ class Decision:
     why: str
     ways: tuple[Way, ...]
     profile: str | None = None  # hash of the profile; None: there was none
+    network: str | None = None  # hash of hosts and network; None: the user has named the file
 
 
 class _Table:
@@ -115,6 +119,7 @@ def _read_decision(table: _Table, has_keys: bool) -> Decision:
         why=table.text("why"),
         ways=ways,
         profile=table.optional_text("profile"),
+        network=table.optional_text("network"),
     )
 
 
@@ -137,6 +142,14 @@ def _parse_decisions(text: str, name: str) -> list[Decision]:
             "ALLEMANDE_DECISIONS=FILE writes"
         ) from None
     return sorted(found, key=_order)
+
+
+def cache_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where jobs keep their decisions by themselves (src/session/decision_cache.cc)."""
+    directory = environment.get("XDG_CACHE_HOME", "")
+    if not directory.startswith("/"):
+        directory = environment.get("HOME", "") + "/.cache"
+    return Path(directory) / "allemande" / "decisions.toml"
 
 
 def load_decisions(path: str) -> list[Decision]:

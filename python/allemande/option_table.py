@@ -57,10 +57,10 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         key="decisions",
         kind="path",
-        default="",
+        default="auto",
         valid="",
         shared=False,
-        help="File for the decisions of trials (TOML). Rank 0 reads it in MPI_Init and writes it in MPI_Finalize: later runs of the same shape take the same ways without a trial. `allemande explain` prints it.",
+        help="File for the decisions of trials (TOML). Rank 0 reads it in MPI_Init and writes it in MPI_Finalize: later runs of the same shape take the same ways without a trial. `auto` is allemande/decisions.toml in the user's cache directory, $XDG_CACHE_HOME or ~/.cache, for jobs on the same hosts alone. `off` keeps none. `allemande explain` prints it.",
     ),
     Option(
         key="profile",

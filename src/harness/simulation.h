@@ -40,6 +40,8 @@ struct StripedFlow {
   sim::Picos post = 0;           // processor time of a descriptor
   sim::Picos handle = 0;         // processor time of a completion or a notice
   double alpha = paths::kAlpha;  // of Eq 3, 0 to 1
+  bool as_posted = false;        // the card serves descriptors in order, not queue pairs in turn
+  bool first_apart = true;       // pairs of ranks begin with different paths
 };
 
 // An algorithm of an MPI library over TCP (harness/tcp_ranks.h).

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint32_t kNoticeBytes = 64;  // of payload
 constexpr std::uint64_t kSmallPackets = 8;  // one stripe: it would give no estimate (004, 4.3.2)
-constexpr double kWeightSlack = 1e-3;       // weights travel as 32-bit numbers
 
 }  // namespace
 
@@ -31,7 +30,7 @@ base::Result<std::unique_ptr<Program>> StripedRanks::make(const SimRequest& requ
       if (striping) continue;
       striping = std::make_unique<Striping>(
           paths::PathSetup{config.path_rule, config.paths, config.path_batch,
-                           std::uint64_t{rank} * count + peer},
+                           out->flow_.first_apart ? std::uint64_t{rank} * count + peer : 0},
           out->flow_.alpha);
     }
     for (const base::PeerId peer : out->rounds(rank).recv) {
@@ -75,13 +74,11 @@ void StripedRanks::begin_round(std::uint32_t rank, Picos now) {
     sending.stripes = with.striping->cut(bytes, kSmallPackets * packet_bytes());
     sending.posted.assign(sending.stripes.size(), 0);
     sending.times.assign(sending.stripes.size(), 0);
-    double sum = 0;
-    for (const Stripe& stripe : sending.stripes) sum += stripe.weight;
     post(rank, now,
          {.from = rank,
           .to = to,
           .message = message,
-          .weight = static_cast<float>(sum),
+          .stripe = static_cast<std::uint8_t>(sending.stripes.size()),
           .kind = Kind::kStart},
          0);
   }
@@ -125,7 +122,7 @@ void StripedRanks::give_to_card(Rank& rank, Picos now, const Task& task) {
   if (notice.kind == Kind::kData) {
     rank.with[notice.to].sending.at(notice.message).posted[notice.stripe] = now;
   }
-  const std::uint32_t pair = notice.to * wire::kPathsMax + notice.path;
+  const std::uint32_t pair = flow_.as_posted ? 0 : notice.to * wire::kPathsMax + notice.path;
   auto& queue = rank.queue_pairs[pair];
   if (queue.empty()) rank.active.push_back(pair);
   queue.push_back({notice, task.bytes});
@@ -161,7 +158,7 @@ void StripedRanks::in_order(std::uint32_t rank, Picos now, const Notice& notice)
     case Kind::kStart: {
       Receiving& receiving = with.receiving[notice.message];
       receiving.started = true;
-      receiving.expected = notice.weight;
+      receiving.stripes_missing += notice.stripe;
       clear(rank, now, notice.from, notice.message);
       return;
     }
@@ -191,7 +188,6 @@ void StripedRanks::on_clear(std::uint32_t rank, Picos now, const Notice& notice)
     Notice made{.from = rank,
                 .to = notice.from,
                 .message = notice.message,
-                .weight = static_cast<float>(stripe.weight),
                 .stripe = static_cast<std::uint8_t>(i),
                 .path = stripe.path,
                 .kind = Kind::kData};
@@ -204,8 +200,7 @@ void StripedRanks::on_clear(std::uint32_t rank, Picos now, const Notice& notice)
 void StripedRanks::on_finish(Rank& self, const Notice& notice) {
   auto& receiving = self.with[notice.from].receiving;
   Receiving& message = receiving.at(notice.message);
-  message.sum += notice.weight;
-  if (message.sum < message.expected * (1 - kWeightSlack)) return;
+  if (--message.stripes_missing > 0) return;
   receiving.erase(notice.message);
   --self.receives_left;
   ++messages_came_;

@@ -2,12 +2,12 @@
 // over several paths, completions, and weights that follow them.
 //
 //   sender                                  receiver
-//   start (W_batch)            ---->        notes W_batch, and waits until its receive is posted
+//   start (stripes)            ---->        notes their number, and waits until its receive is
+//   posted
 //                              <----        clear
 //   stripe i by path i, all at once
 //     its data                 ---->        the network card writes it to memory
-//     finish i (w_i)           ---->        adds w_i up; the message is there when the sum is
-//     W_batch
+//     finish i                 ---->        counts it; the message is there with the last
 //   completion i (t_i)         <----        the network card's acknowledgement
 //   all completions: new weights
 //
@@ -18,7 +18,12 @@
 // A host's processor posts descriptors and handles notices and completions one after the other, in
 // the order in which they came up; each costs time. So the processor finds completions late when
 // there are many of them (004's cases 2 and 3), and t_i is the time at which it finds one. The
-// network card takes a packet of each queue pair, which is a peer and a path, in turn.
+// network card takes a packet of each queue pair, which is a peer and a path, in turn, or, if
+// asked, descriptors in the order in which they were posted.
+//
+// The paper's notices carry weights: a start W_batch, finish i w_i, and a message is there when
+// these sum up to it. That needs exact sums, and a path's weight may be less than rounding leaves;
+// so stripes are counted here.
 //
 // A round's sends and receives are posted when the round before is complete. Over UDP none of this
 // is needed: each packet names its offset in the block (docs/paths.md).
@@ -53,8 +58,8 @@ class StripedRanks final : public MessageProgram {
     std::uint32_t from = 0, to = 0;
     std::uint32_t message = 0;   // number, by pair of sender and receiver of the data
     std::uint32_t sequence = 0;  // of starts, clears and finish notices
-    float weight = 0;            // kStart: W_batch; kFinish: w_i
-    std::uint8_t stripe = 0, path = 0;
+    std::uint8_t stripe = 0;     // kStart: how many there are
+    std::uint8_t path = 0;
     Kind kind = Kind::kData;
   };
   struct Descriptor {
@@ -72,7 +77,7 @@ class StripedRanks final : public MessageProgram {
     std::size_t complete = 0;
   };
   struct Receiving {
-    double expected = 0, sum = 0;  // W_batch once the start has come; the w_i finished
+    std::uint32_t stripes_missing = 0;  // once the start has come
     bool posted = false, started = false, cleared = false;
   };
   // The state that one rank keeps about one other.
@@ -87,7 +92,8 @@ class StripedRanks final : public MessageProgram {
   struct Rank {
     std::vector<Connection> with;  // by peer
     Processor<Task> processor;
-    std::map<std::uint32_t, std::deque<Descriptor>> queue_pairs;  // by peer * kPathsMax + path
+    std::map<std::uint32_t, std::deque<Descriptor>>
+        queue_pairs;                   // by peer * kPathsMax + path; 0: all, as posted
     std::deque<std::uint32_t> active;  // queue pairs with descriptors, in turn
     std::deque<Notice> acks;
     std::size_t round = 0;

@@ -113,6 +113,41 @@ TEST(Stripes, WeightsFollowCompletions) {
   EXPECT_LE(last(PathRule::kBss), 0.35 * even);
 }
 
+// After some exchanges a path of a hundredth has a weight that rounds away beside the others. Its
+// stripe is still a part of the message.
+TEST(Stripes, AMessageIsNotThereBeforeItsLightestStripe) {
+  const Cluster cluster =
+      make_leaf_spine({.rate_mbit_s = 1000, .slow_mbit_s = 10, .lossless = true});
+  const SimResult result =
+      run(striped_request(cluster, {.rule = PathRule::kHsam, .exchanges = 100}));
+  EXPECT_EQ(result.exchange_time.size(), 100u);
+  EXPECT_EQ(result.counters.acks_sent, 100u * 8 * 4);
+}
+
+// In the order of posting, one stripe's packets leave before those of the next.
+TEST(Stripes, ACardMayServeWhatWasPostedFirst) {
+  const Cluster cluster = network();
+  const auto time = [&](bool as_posted, PathRule rule) {
+    SimRequest wanted = striped_request(cluster, {.rule = rule});
+    wanted.striped->as_posted = as_posted;
+    return run(wanted).exchange_time[0];
+  };
+  EXPECT_EQ(time(true, PathRule::kOne), time(false, PathRule::kOne));
+  EXPECT_NE(time(true, PathRule::kEven), time(false, PathRule::kEven));
+}
+
+// With the same first path everybody's small messages meet.
+TEST(Stripes, FirstPathsMayBeTheSame) {
+  const Cluster cluster = network();
+  const auto loads = [&](bool apart) {
+    SimRequest wanted = striped_request(cluster, {.packets = 4});
+    wanted.striped->first_apart = apart;
+    return run(wanted).counters.path_loads;
+  };
+  EXPECT_EQ(loads(true)[1], 8u * 4 / 4);
+  EXPECT_EQ(loads(false)[1], 8u * 4);
+}
+
 // A processor that handles everything one after the other: each stripe costs posts and handling.
 TEST(Stripes, EachStripeCostsProcessorTime) {
   const Cluster cluster = network();

@@ -30,8 +30,8 @@ struct JobRecord {
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t keeps_decisions = 0;  // 1: this rank has a decision file; that of rank 0 counts
-  std::uint32_t machine = 0;         // this_machine()
+  std::uint8_t has_decisions = 0;  // 1: this rank has decisions to tell; those of rank 0 count
+  std::uint32_t machine = 0;       // this_machine()
 };
 
 // Why the ranks cannot work together, for callers that word it themselves.

@@ -53,8 +53,11 @@ void set_messages(Scenario& out) {
         .chunk_bytes = asked.chunk_bytes.value_or(direct ? 0 : messages::MessageTurns::kChunkBytes),
         .by_turns = asked.by_turns};
   } else if (asked.transport == "stripes") {
-    out.striped = harness::StripedFlow{
-        .post = asked.post_ns, .handle = asked.completion_ns, .alpha = asked.stripe_alpha};
+    out.striped = harness::StripedFlow{.post = asked.post_ns,
+                                       .handle = asked.completion_ns,
+                                       .alpha = asked.stripe_alpha,
+                                       .as_posted = asked.stripes_as_posted,
+                                       .first_apart = asked.stripes_apart};
   }
 }
 

@@ -107,12 +107,14 @@ base::Status write_decisions(const std::string& path, std::span<const tuning::De
   return cannot_write(path, why);
 }
 
-base::Status add_decisions(const std::string& path, std::span<const tuning::Decision> recorded) {
+base::Status add_decisions(const std::string& path, std::span<const tuning::Decision> recorded,
+                           Unreadable unreadable) {
   std::error_code error;
   const auto target = std::filesystem::canonical(path, error);
   const std::string file = error ? path : target.string();
   const FileLock lock(file);
   auto all = read_decisions(file);
+  if (!all && unreadable == Unreadable::kReplaced) all = std::vector<tuning::Decision>();
   if (!all) return base::io_error("ALLEMANDE_DECISIONS: " + all.error().message);
   for (const tuning::Decision& one : recorded) tuning::merge(all.value(), one);
   return write_decisions(file, all.value());

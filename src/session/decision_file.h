@@ -14,8 +14,11 @@ namespace alm::session {
 base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path);
 // Replaces the file atomically.
 base::Status write_decisions(const std::string& path, std::span<const tuning::Decision> all);
+// What becomes of a file that cannot be read, or is no decision file.
+enum class Unreadable { kKept, kReplaced };
 // Adds decisions to those in the file now, because other jobs may have written since this one read
-// it. A file that cannot be read is left alone.
-base::Status add_decisions(const std::string& path, std::span<const tuning::Decision> recorded);
+// it.
+base::Status add_decisions(const std::string& path, std::span<const tuning::Decision> recorded,
+                           Unreadable unreadable = Unreadable::kKept);
 
 }  // namespace alm::session

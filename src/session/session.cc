@@ -50,7 +50,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
   if (session->accelerating_) {
     session->load_profile();
-    session->load_decisions();
+    session->tell_decisions();
   }
   session->begin_tally();
   session->warn_of_progress();
@@ -122,7 +122,8 @@ void Session::read_configuration(job::JobRecord& record, job::JobSettings settin
     return job_.log.error(done.error().message);
   }
   record.wants_stats = job_.options.stats.empty() ? 0 : 1;
-  record.keeps_decisions = job_.options.decisions.empty() ? 0 : 1;
+  read_decisions();
+  record.has_decisions = decisions_.found.empty() ? 0 : 1;
   record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
   record.threads = mpi_.threads() ? 1 : 0;

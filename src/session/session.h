@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "job/settings.h"
 #include "session/device_memory.h"
 #include "tally/tally.h"
+#include "tuning/decisions.h"
 
 namespace alm::session {
 
@@ -116,7 +118,8 @@ class Session {
   void passes(tally::Taken* taken, std::string_view why);
   void load_profile();  // session_profile.cc
   // session_decisions.cc
-  void load_decisions();
+  void read_decisions();
+  void tell_decisions();
   void store_decisions();
 
   job::MpiOps& mpi_;
@@ -127,8 +130,14 @@ class Session {
   bool own_summary_ = false;  // this rank writes one, whichever it is
   std::once_flag rate_known_;
   double host_rate_mbit_s_ = 0;
-  bool keeps_decisions_ = false;  // rank 0 has a decision file, and it is missing or valid
-  std::mutex mutex_;              // guards communicators_; never held while MPI is called
+  // On rank 0.
+  struct DecisionFile {
+    std::string path;
+    bool cached = false;  // it is the one in the user's cache directory
+    bool kept = false;    // decisions are to be added
+    std::vector<tuning::Decision> found;
+  } decisions_;
+  std::mutex mutex_;  // guards communicators_; never held while MPI is called
   std::vector<std::unique_ptr<communicator::Communicator>> communicators_;
   std::map<job::CommHandle, communicator::Communicator*>
       not_kept_;  // MPI refused to keep their state

@@ -22,7 +22,7 @@ class SessionDecisions : public SessionTest {
     SessionTest::SetUp();
     options = {"trials=on", "log=warning", "peer_timeout_s=20", "decisions=" + file()};
   }
-  std::string file() const { return path("decisions.toml"); }
+  virtual std::string file() const { return path("decisions.toml"); }
 
   // What a job of this shape has found, but for the way: the library's.
   void decide_for_the_library() {
@@ -86,6 +86,80 @@ TEST_F(SessionDecisions, AFileThatCannotBeWrittenIsWarnedOf) {
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("ALLEMANDE_DECISIONS: cannot write"));
   EXPECT_TRUE(ends[1].logged.empty());
+}
+
+// What jobs keep by themselves.
+class SessionCache : public SessionDecisions {
+ protected:
+  void SetUp() override {
+    SessionDecisions::SetUp();
+    options.pop_back();
+    ::setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("XDG_CACHE_HOME");
+    SessionDecisions::TearDown();
+  }
+  std::string file() const override { return path("cache/allemande/decisions.toml"); }
+
+  std::vector<End> decide() {
+    job::FakeJob job(kRanks);
+    auto ends = run(job, [](FakeProcess& process) {
+      for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
+    });
+    for (const End& end : ends) EXPECT_TRUE(end.good);
+    return ends;
+  }
+};
+
+TEST_F(SessionCache, OutlivesTheJobWithoutAnOption) {
+  decide_for_the_library();
+  job::FakeJob job(kRanks);
+  const First first = first_call(job);
+  EXPECT_TRUE(first.good && first.alike && first.native);
+  expect_all_or_none();
+}
+
+TEST_F(SessionCache, CostsTheStartOfAJobNothingWhereItIsEmpty) {
+  const auto collectives = [&] {
+    job::FakeJob job(kRanks);
+    run(job, [](FakeProcess&) {});
+    return job.calls(0)["allreduce_min"];
+  };
+  const int without = collectives();
+  options.push_back("decisions=off");
+  EXPECT_EQ(collectives(), without);
+  EXPECT_FALSE(std::filesystem::exists(path("cache")));
+}
+
+TEST_F(SessionCache, OffKeepsNone) {
+  options.push_back("decisions=off");
+  decide();
+  EXPECT_FALSE(std::filesystem::exists(path("cache")));
+}
+
+TEST_F(SessionCache, IsWrittenAnewWhereItIsNone) {
+  std::filesystem::create_directories(path("cache/allemande"));
+  std::ofstream(file()) << "no decisions";
+  EXPECT_TRUE(decide()[0].logged.empty());
+  const auto found = read_decisions(file());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found.value().size(), 1u);
+}
+
+TEST_F(SessionCache, ThatCannotBeWrittenIsNoWarning) {
+  ::setenv("XDG_CACHE_HOME", "/proc/none", 1);
+  EXPECT_TRUE(decide()[0].logged.empty());
+}
+
+TEST_F(SessionCache, OfOtherHostsIsNotTakenOver) {
+  decide_for_the_library();
+  auto found = read_decisions(file());
+  ASSERT_TRUE(found);
+  found.value()[0].shape.network = "0123456789abcdef";
+  ASSERT_TRUE(write_decisions(file(), found.value()));
+  job::FakeJob job(kRanks);
+  EXPECT_FALSE(first_call(job).native);
 }
 
 }  // namespace

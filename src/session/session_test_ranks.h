@@ -103,6 +103,7 @@ class SessionTest : public testing::Test {
 
   void SetUp() override {
     ::setenv("HOME", "/nonexistent", 1);
+    ::unsetenv("XDG_CACHE_HOME");
     std::ofstream(path("cluster.toml")) << R"(
       format = 1
       name = "loopback"

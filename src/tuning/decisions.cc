@@ -97,6 +97,7 @@ Decision read(const toml::table& table, std::string& wrong) {
   reader.text("mpi", decision.shape.mpi);
   reader.text("configuration", decision.shape.configuration);
   if (reader.has("profile")) reader.text("profile", decision.shape.profile);
+  if (reader.has("network")) reader.text("network", decision.shape.network);
   reader.text("calls", decision.calls);
   reader.integer("ranks", 2, decision.ranks);
   reader.integer("hosts", 1, decision.hosts);
@@ -134,6 +135,9 @@ std::string table_text(const Decision& one) {
                                  toml_text(one.shape.configuration));
   if (!one.shape.profile.empty()) {
     text += fmt::format("profile = {}\n", toml_text(one.shape.profile));
+  }
+  if (!one.shape.network.empty()) {
+    text += fmt::format("network = {}\n", toml_text(one.shape.network));
   }
   text += fmt::format(
       "calls = {}\nranks = {}\nhosts = {}\nleast_bytes = {}\nmost_bytes = {}\nchosen = {}\n"

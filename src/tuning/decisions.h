@@ -23,6 +23,9 @@ struct JobShape {
   std::string mpi;            // library and version
   std::string configuration;  // hash of shared options and cluster file, hexadecimal
   std::string profile = {};   // hash of the profile, hexadecimal; empty: none
+  // Hash of the hosts and their network, hexadecimal; empty: in files that the user has named, who
+  // knows for which hosts they hold.
+  std::string network = {};
 
   bool operator==(const JobShape&) const = default;
 };

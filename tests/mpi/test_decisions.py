@@ -42,6 +42,17 @@ def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) 
     assert [one.least_bytes for one in load_decisions(str(file))] == [256, 2048]
 
 
+def test_a_job_takes_over_what_the_one_before_has_decided_without_an_option(
+    bench: Bench, tmp_path: Path
+) -> None:
+    env = {**trying(Path("auto")), "XDG_CACHE_HOME": str(tmp_path)}
+    bench.run("repeat", "300", "300", env=env).check()
+    assert load_decisions(str(tmp_path / "allemande/decisions.toml"))
+    again = bench.run("repeat", "20", "300", env=env)
+    again.check()
+    assert any("as decided before" in line for line in again.warnings)
+
+
 def test_blocks_of_any_size_have_decisions_too(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "decisions.toml"
     bench.run("blocks", "repeated", env=trying(file)).check()

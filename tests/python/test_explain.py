@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from allemande import cli
+from allemande.decisions import cache_file
 
 DECISION = """\
 decisions = 2
@@ -53,6 +54,21 @@ def test_the_table_tells_what_over_what_and_why(
     assert "128 to 255" in first and "15.6" in first
     assert "not tried" in next(line for line in lines if "few at a time" in line)
     assert first.index("grid") == chosen.index("the MPI")
+
+
+def test_without_a_file_the_cache_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cli.main(["explain"]) == 2
+    assert str(tmp_path / "allemande/decisions.toml") in capsys.readouterr().err
+    assert cache_file({"HOME": "/u", "XDG_CACHE_HOME": "here"}) == Path(
+        "/u/.cache/allemande/decisions.toml"
+    )
+    cache_file().parent.mkdir()
+    cache_file().write_text(DECISION)
+    assert cli.main(["explain"]) == 0
+    assert capsys.readouterr().out.startswith("32 ranks, Open MPI v5.0.8")
 
 
 def test_json_and_csv_hold_every_way(

@@ -12,8 +12,13 @@ from allemande.output_files import STDOUT, check_outputs, write_output
 
 def command(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="What ALLEMANDE_DECISIONS has named.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="What ALLEMANDE_DECISIONS has named; without it, what jobs keep by themselves.",
+            show_default=False,
+        ),
+    ] = None,
     json: JsonArrayFile = None,
     csv: CsvFile = None,
 ) -> None:
@@ -23,10 +28,10 @@ def command(
     the job had a profile, what it predicted stands beside them, in milliseconds.
     """
     from allemande import decision_output
-    from allemande.decisions import load_decisions
+    from allemande.decisions import cache_file, load_decisions
 
     check_outputs({"--json": json, "--csv": csv})
-    decisions = load_decisions(file)
+    decisions = load_decisions(str(cache_file()) if file is None else file)
     write_output(json, decision_output.to_json(decisions))
     write_output(csv, decision_output.to_csv(decisions))
     if STDOUT not in (json, csv):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, SizesOption
 from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
+
+if TYPE_CHECKING:
+    from allemande.model.profile import Profile
 
 DEFAULT_SIZES = "100,1000,10000,50000,200000"
 
@@ -22,6 +25,25 @@ def _parse_hosts(text: str | None, most: int) -> list[int]:
     if not all(word.isascii() and word.isdigit() and len(word) < 7 for word in words):
         raise BadInput(f"--hosts {text!r} cannot be read; expected numbers, as in 16,32")
     return [int(word) for word in words]
+
+
+def _print_models(
+    profile: Profile, numbers: list[int], sizes: list[int], json: str | None, csv: str | None
+) -> None:
+    from rich.console import Console
+
+    from allemande.model import published_output
+    from allemande.model.published import Published, published
+
+    found = published(profile, numbers, sizes)
+    lacks = Published(profile, profile.first_hosts(numbers[0])).left_out()
+    if not found:
+        raise BadInput(f"the profile has nothing that a model needs: {'; '.join(lacks)}")
+    for why in lacks:
+        typer.echo(f"allemande: left out: {why}", err=True)
+    published_output.print_models(Console(stderr=STDOUT in (json, csv), width=200), found)
+    write_output(json, published_output.to_json(found))
+    write_output(csv, published_output.to_csv(found))
 
 
 def command(
@@ -41,6 +63,10 @@ def command(
         str | None,
         typer.Option(metavar="CANDIDATES", help="Only these, separated by commas. Default: all."),
     ] = None,
+    models: Annotated[
+        bool,
+        typer.Option("--models", help="What the models of the five papers say, beside ours."),
+    ] = False,
     json: JsonArrayFile = None,
     csv: CsvFile = None,
     plot: Annotated[
@@ -72,6 +98,11 @@ def command(
     if plot is not None and len(numbers) > 1:
         raise BadInput("--plot takes one number of hosts")
     sizes = parse_sizes(size)
+    if models:
+        if plot is not None or against is not None:
+            raise BadInput("--models takes neither --plot nor --against")
+        _print_models(loaded, numbers, sizes, json, csv)
+        return
     rows = predict(loaded, numbers, sizes)
     if not rows:
         raise nothing_known(loaded, profile)

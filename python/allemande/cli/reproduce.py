@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 if TYPE_CHECKING:
@@ -34,6 +34,30 @@ def _write_experiment(experiment: Experiment, outcome: Outcome, seconds: float) 
     path.write_text(text, encoding="utf-8")
     (experiment.folder / "plot.svg").write_bytes(outcome.draw("svg"))
     _write_list()
+
+
+def _check(names: list[str], workers: int, json: str | None, csv: str | None) -> None:
+    """Raises Failed where something does not come out as the experiments say."""
+    from rich.console import Console
+
+    from allemande.progress_bar import LateProgress
+    from allemande.reproduce import check_output
+    from allemande.reproduce import experiment as experiments
+    from allemande.reproduce.checks import check_rows
+    from allemande.reproduce.kinds import run
+
+    verdicts = []
+    with LateProgress(f"checking {len(names)} experiments") as progress:
+        for done, name in enumerate(names, 1):
+            experiment = experiments.load(name)
+            verdicts.append(check_rows(experiment, run(experiment, workers).rows))
+            progress(done / len(names))
+    check_output.print_verdicts(Console(stderr=STDOUT in (json, csv)), verdicts)
+    write_output(json, check_output.to_json(verdicts))
+    write_output(csv, check_output.to_csv(verdicts))
+    failed = [verdict.experiment.name for verdict in verdicts if verdict.failed]
+    if failed:
+        raise Failed(f"{len(failed)} of {len(verdicts)} experiments fail: {', '.join(failed)}")
 
 
 def command(
@@ -61,6 +85,17 @@ def command(
             "list of all. Without ID the list alone.",
         ),
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every experiment; with --check.")
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Say what must hold and whether it does: free parameters, how far off, the order. "
+            "Exit code 1 where something fails.",
+        ),
+    ] = False,
     json: JsonArrayFile = None,
     csv: CsvFile = None,
 ) -> None:
@@ -79,6 +114,15 @@ def command(
         experiments.writable_folder()
         if lab:
             raise BadInput("--write renews what is simulated; leave out --lab")
+    if check:
+        if lab or write or everything == (name is not None):
+            raise BadInput("--check takes an ID or --all, and neither --lab nor --write")
+        check_outputs({"--json": json, "--csv": csv})
+        chosen = experiments.names() if name is None else [experiments.load(name).name]
+        _check(chosen, workers, json, csv)
+        return
+    if everything:
+        raise BadInput("--all goes with --check")
     if name is None and write:
         _write_list()
         return

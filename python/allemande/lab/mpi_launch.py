@@ -152,6 +152,8 @@ def forwarded(
     if preload is not None:
         found["LD_PRELOAD"] = str(preload)
         found["ALLEMANDE_CLUSTER"] = str(cluster_file)
+        # What one job has decided would change what the next one shows, until the cache goes.
+        found.setdefault("ALLEMANDE_DECISIONS", "off")
     return {**found, **env}
 
 

@@ -145,7 +145,7 @@ def _structural_fits(profile: Profile) -> Iterable[Fit]:
         yield _fit_structure(candidate, key, known, shapes, cluster)
 
 
-def _point_to_point(profile: Profile, carrier: str = "mpi") -> PointToPoint | None:
+def point_to_point(profile: Profile, carrier: str = "mpi") -> PointToPoint | None:
     """alpha and beta of messages between two leaves, else within one; None: not measured."""
     for level in ("across", "leaf"):
         found = {
@@ -168,7 +168,7 @@ def _library_samples(profile: Profile) -> dict[str, list[Sample]]:
 
 
 def _signatures(profile: Profile) -> Iterable[Fit]:
-    link = _point_to_point(profile)
+    link = point_to_point(profile)
     if link is None:
         return
     for candidate, timed in _library_samples(profile).items():
@@ -181,7 +181,7 @@ def _signatures(profile: Profile) -> Iterable[Fit]:
 
 def refused_signatures(profile: Profile) -> dict[str, str]:
     """Candidates whose samples are too few or say too little for a signature, and what lacks."""
-    link = _point_to_point(profile)
+    link = point_to_point(profile)
     found = {}
     for candidate, timed in _library_samples(profile).items():
         if link is None:

@@ -104,6 +104,11 @@ def writable_folder() -> Path:
     return IN_CLONE
 
 
+def parameters_file() -> Path:
+    """The free parameters of all experiments."""
+    return _experiments_dir() / "parameters.toml"
+
+
 def names() -> list[str]:
     return sorted(path.parent.name for path in _experiments_dir().glob("*/experiment.toml"))
 

@@ -1,0 +1,80 @@
+"""What `allemande reproduce --check` found: as a table, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from allemande.quantities import MISSING
+from allemande.reproduce.checks import Verdict, read_parameters
+
+COLUMNS = ("id", "points", "free", "median_off", "worst_off", "order_holds")
+
+
+def to_json(verdicts: Sequence[Verdict]) -> str:
+    return json.dumps([verdict.as_json() for verdict in verdicts], indent=2) + "\n"
+
+
+def to_csv(verdicts: Sequence[Verdict]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for verdict in verdicts:
+        line = verdict.as_json()
+        writer.writerow({**line, "order_holds": "true" if line["order_holds"] else "false"})
+    return text.getvalue()
+
+
+def _off(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1%}"
+
+
+def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
+    """The table, then what is missed and why, what failed, and the free parameters."""
+    if not console.is_terminal:
+        console.width = max(console.width, 160)  # a file has no edge to wrap at
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("id", "figure", "free parameters"):
+        table.add_column(heading)
+    for heading in ("points", "median off", "worst off", "order holds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for verdict in verdicts:
+        line = verdict.as_json()
+        table.add_row(
+            verdict.experiment.name,
+            verdict.experiment.figure,
+            ", ".join(verdict.free) or MISSING,
+            str(line["points"]),
+            _off(line["median_off"]),
+            _off(line["worst_off"]),
+            "yes" if verdict.order_holds else "no",
+        )
+    console.print(table)
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    for verdict in verdicts:
+        for finding in verdict.missed:
+            if finding.as_expected:
+                say(f"not met: {verdict.experiment.name}: {finding.text}: {finding.missed}")
+    for verdict in verdicts:
+        for finding in verdict.failed:
+            say(f"FAILED: {verdict.experiment.name}: {finding.text}{_but(finding.missed)}")
+    known = read_parameters()
+    used = dict.fromkeys(name for verdict in verdicts for name in verdict.free)
+    say(f"free parameters: {len(used)}")
+    for name in used:
+        of = known[name]
+        decided = f"fitted to {of['figure']}" if "figure" in of else "chosen"
+        say(f"  {name}: {of['value']}, {decided}: {of['meaning']}")
+
+
+def _but(missed: str | None) -> str:
+    return f", and was said to be missed: {missed}" if missed is not None else ""

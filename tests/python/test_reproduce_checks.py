@@ -1,0 +1,186 @@
+"""`allemande reproduce --check`: what must hold of every experiment, and that it can fail."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from allemande.cli import main
+from allemande.errors import BadInput
+from allemande.reproduce import experiment as experiments
+from allemande.reproduce.checks import Verdict, check_rows, points_of, read_parameters
+from allemande.reproduce.experiment import Experiment, Row
+from allemande.reproduce.kinds import run
+
+# A constant of an experiment that, changed, makes a check fail: where it stands, and to what.
+CHEAP = {
+    "000-fig-3-4": ("options.permutation", "edge-colouring"),
+    "000-fig-6": ("curve.0.options.modules.0.per_packet_ns", 16000),
+    "000-fig-6-probed": ("network.0.options.modules.0.per_packet_ns", 16000),
+    "000-table-1": ("value.0.what", "uplink"),
+    "001-fig-10": ("design.2.published", 5),
+    "001-fig-5": ("options.overheads_ns.g", 24000),
+    "001-fig-7": ("options.overheads_ns.g", 40000),
+    "001-table-1": ("measure", "bisection"),
+    "002-fig-5.2": ("options.piggyback_acks", False),
+    "002-table-5.2": ("network.0.options.overheads_ns.o_s", 25000),
+    "003-fig-7": ("algorithm", "local-group"),
+}
+
+
+def kept_rows(experiment: Experiment) -> list[Row]:
+    """The rows that the README of an experiment keeps, to the digits written."""
+
+    def number(text: str) -> float | None:
+        try:
+            return float(text.replace(",", ""))
+        except ValueError:
+            return None
+
+    text = (experiment.folder / "README.md").read_text(encoding="utf-8")
+    table = text.partition(f"<!-- allemande reproduce {experiment.name} --write")[2]
+    lines = [line for line in table.partition("<!-- end -->")[0].splitlines() if line[:1] == "|"]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    return [Row(experiment.figure, one[0], number(one[1]), number(one[2])) for one in cells]
+
+
+def changed(experiment: Experiment, where: str, value: Any) -> Experiment:
+    data = copy.deepcopy(experiment.data)
+    *way, last = [int(part) if part.isdigit() else part for part in where.split(".")]
+    inner: Any = data
+    for part in way:
+        inner = inner[part]
+    assert not isinstance(inner, dict) or inner.get(last) != value
+    inner[last] = value
+    return replace(experiment, data=data)
+
+
+def verdict_of(experiment: Experiment) -> Verdict:
+    return check_rows(experiment, run(experiment, 1).rows)
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_what_is_kept_meets_its_checks(name: str) -> None:
+    experiment = experiments.load(name)
+    verdict = check_rows(experiment, kept_rows(experiment))
+    assert verdict.findings
+    assert [finding.text for finding in verdict.failed] == []
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_every_published_number_is_checked(name: str) -> None:
+    experiment = experiments.load(name)
+    judged = {point for check in experiment.data["check"] for point in points_of(check)}
+    published = {row.point for row in kept_rows(experiment) if row.published is not None}
+    assert published <= judged
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_a_changed_constant_fails(name: str) -> None:
+    experiment = experiments.load(name)
+    assert not verdict_of(experiment).failed
+    other = changed(experiment, *CHEAP[name])
+    assert verdict_of(other).failed
+
+
+def test_every_parameter_is_of_an_experiment_and_says_what_it_is() -> None:
+    used = {
+        name for one in experiments.names() for name in experiments.load(one).data.get("free", [])
+    }
+    known = read_parameters()
+    assert set(known) == used
+    figures = {experiments.load(name).figure for name in experiments.names()}
+    for name, parameter in known.items():
+        assert set(parameter) <= {"value", "figure", "meaning"}, name
+        assert {"value", "meaning"} <= set(parameter), name
+        assert parameter.get("figure", min(figures)) in figures, name
+
+
+def judged(check: dict[str, Any], *rows: tuple[str, float | None, float | None]) -> Verdict:
+    loaded = experiments.load("000-fig-5")
+    experiment = replace(loaded, data={**loaded.data, "check": [check], "free": []})
+    return check_rows(experiment, [Row("000 Figure 5", *row) for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("check", "rows", "holds"),
+    [
+        ({"point": "a", "off": 0.1}, [("a", 10.0, 10.9)], True),
+        ({"point": "a", "off": 0.1}, [("a", 10.0, 8.9)], False),
+        ({"point": "a", "off": 0}, [("a", 0.0, 0.0)], True),
+        ({"point": "a", "off": 0.1}, [("a", 10.0, None)], False),
+        ({"point": "a", "within": [1, 2]}, [("a", None, 2.0)], True),
+        ({"point": "a", "within": [1, 2]}, [("a", None, 2.1)], False),
+        ({"point": "a", "never": True}, [("a", None, None)], True),
+        ({"point": "a", "never": True}, [("a", None, 3.0)], False),
+        ({"order": ["a", "b"]}, [("a", None, 1.0), ("b", None, 1.1)], True),
+        ({"order": ["a", "b"]}, [("a", None, 1.0), ("b", None, 1.0)], False),
+        ({"order": ["a", "b"], "apart": 1.2}, [("a", None, 1.0), ("b", None, 1.1)], False),
+        ({"order": ["a", "b"]}, [("a", None, None), ("b", None, 1.0)], False),
+    ],
+)
+def test_a_check_holds_or_not(check: dict[str, Any], rows: Any, holds: bool) -> None:
+    plain = judged(check, *rows)
+    assert plain.order_holds is holds
+    assert bool(plain.failed) is not holds
+    known = judged({**check, "missed": "cause"}, *rows)
+    assert bool(known.failed) is holds  # what is met is not to be called missed
+    assert len(known.missed) == 1
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ({"point": "b", "off": 0.1}, "no row is called 'b'"),
+        ({"point": "a", "within": [0, 1], "off": 0.1}, "expected point and one of"),
+        ({"point": "a", "of": 0.1}, "expected point and one of"),
+        ({"point": "a", "off": 0.1}, "no published value"),
+    ],
+)
+def test_a_check_of_what_there_is_not_is_refused(check: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        judged(check, ("a", None, 1.0))
+
+
+COLUMNS = ("id", "points", "free", "median_off", "worst_off", "order_holds")
+
+
+def test_check_prints_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "000-table-1", "--check", "--json", "-"]) == 0
+    printed = capsys.readouterr()
+    (line,) = json.loads(printed.out)
+    assert tuple(line) == COLUMNS
+    assert line["order_holds"] is True
+    assert line["worst_off"] < 0.03
+    assert "000 Table 1" in printed.err
+    assert main(["reproduce", "000-table-1", "--check", "--csv", "-"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert tuple(row) == COLUMNS
+    assert row["order_holds"] == "true"
+
+
+def test_what_fails_ends_with_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded = experiments.load("000-table-1")
+    other = changed(loaded, "value.0.published", 50)
+    monkeypatch.setattr(experiments, "load", lambda name: other)
+    assert main(["reproduce", "000-table-1", "--check"]) == 1
+    printed = capsys.readouterr()
+    assert "FAILED: 000-table-1: IBM 8275-326, packets: 43, expected 50" in printed.out
+    assert "1 of 1 experiments fail: 000-table-1" in printed.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--check"], ["--all"], ["000-fig-5", "--all", "--check"], ["--all", "--check", "--lab"]],
+)
+def test_check_takes_an_id_or_all(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    assert "--all" in capsys.readouterr().err
