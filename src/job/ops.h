@@ -93,6 +93,8 @@ class MpiOps : public Bootstrap {
 
   // Whether MPI may be called from several threads at once.
   virtual bool threads() const = 0;
+  // Whether the program has asked for that. Some libraries allow it to those that have not.
+  virtual bool threads_asked_for() const { return threads(); }
   // `freed` says whether the user has freed `comm`; its error handler is gone then.
   virtual base::Result<std::unique_ptr<PendingRequest>> make_request(
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;

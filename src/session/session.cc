@@ -126,7 +126,8 @@ void Session::read_configuration(job::JobRecord& record, job::JobSettings settin
   record.has_decisions = decisions_.found.empty() ? 0 : 1;
   record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
-  record.threads = mpi_.threads() ? 1 : 0;
+  const bool wanted = job::wants_threads(job_.options) || mpi_.threads_asked_for();
+  record.threads = wanted && mpi_.threads() ? 1 : 0;
 }
 
 void Session::await_everybody() {

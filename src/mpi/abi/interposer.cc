@@ -82,7 +82,8 @@ Interposer* Interposer::get() {
   return instance.load();
 }
 
-int Interposer::thread_level(int required) const {
+int Interposer::thread_level(int required) {
+  asked_ = required;
   if (!library_->unusable().empty() || session_ != nullptr) return required;
   const auto options = base::load_options();  // what is invalid is reported later
   if (!options || !job::wants_threads(options.value())) return required;
@@ -98,7 +99,7 @@ int Interposer::initialised(int code) {
   }
   try {
     ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed,
-                                    [this] { aborting(); });
+                                    [this] { aborting(); }, asked_ >= MPI_THREAD_MULTIPLE);
     session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
     job::Log().error(std::string("MPI_Init: ") + failure.what());

@@ -27,7 +27,7 @@ class Interposer {
   const Library& library() const { return *library_; }
 
   // The thread level to request from the library when the program requests `required`.
-  int thread_level(int required) const;
+  int thread_level(int required);
   // Collective over MPI_COMM_WORLD. `code` is what the library's MPI_Init returned.
   int initialised(int code);
   void finalising();
@@ -102,6 +102,7 @@ class Interposer {
   std::unique_ptr<AbiOps> ops_;
   std::unique_ptr<session::Session> session_;
   bool initialised_ = false, finalised_ = false;
+  int asked_ = MPI_THREAD_SINGLE;  // the thread level, by the program; not known past a tool
   bool passed_by_ = false;  // MPI_Init did not come through PMPI_Init here
   std::atomic<bool> warned_ = false;
   std::mutex kept_mutex_;

@@ -55,8 +55,11 @@ int class_of(base::ErrorCode code, bool has_ulfm) {
 }  // namespace
 
 AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
-               std::function<void()> before_abort)
-    : api_(api), before_abort_(std::move(before_abort)), type_keyval_(make_type_keyval(api)) {
+               std::function<void()> before_abort, bool threads_asked_for)
+    : api_(api),
+      before_abort_(std::move(before_abort)),
+      threads_asked_for_(threads_asked_for),
+      type_keyval_(make_type_keyval(api)) {
   api_.Comm_create_keyval(copy_no_state, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);

@@ -19,9 +19,10 @@ namespace alm::mpi {
 class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
-  // freed. `before_abort` is called when this ends the job.
+  // freed. `before_abort` is called when this ends the job. `threads_asked_for`: the program has
+  // asked for MPI_THREAD_MULTIPLE.
   AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
-         std::function<void()> before_abort);
+         std::function<void()> before_abort, bool threads_asked_for);
 
   std::string library() const override;
   job::CommHandle world() const override;
@@ -49,6 +50,7 @@ class AbiOps final : public job::MpiOps {
   bool hold_type(job::TypedBuffer& buffer) override;
   void release_type(job::TypeHandle type) override;
   bool threads() const override;
+  bool threads_asked_for() const override { return threads_asked_for_; }
   base::Result<std::unique_ptr<job::PendingRequest>> make_request(
       job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
@@ -74,6 +76,7 @@ class AbiOps final : public job::MpiOps {
 
   const messages::MpiApi& api_;
   std::function<void()> before_abort_;
+  bool threads_asked_for_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;
