@@ -1,5 +1,5 @@
-// Times exchanges among few partners: MPI_Neighbor_alltoall on a random graph, or MPI_Alltoallv with
-// the same counts, zero for all others. Every byte is checked in the first and the last call.
+// Times exchanges among few partners: MPI_Neighbor_alltoall on a random graph, or MPI_Alltoallv
+// with the same counts, zero for all others. Every byte is checked in the first and the last call.
 //
 //   neighbour_bench neighbour|alltoallv SEED LEAST MOST BYTES CALLS WARM_UP
 //

@@ -112,8 +112,7 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
   }
   known_ = std::move(all);
   const bool small = load_ < kPlanBytes;  // then news need not be followed
-  const bool sparse =
-      known_.size() >= kSparseMembers && partners * kSparsePart <= known_.size();
+  const bool sparse = known_.size() >= kSparseMembers && partners * kSparsePart <= known_.size();
   without_news_ = news && !small && !sparse ? 0 : without_news_ + 1;
   wait_ = calls_between(load_, without_news_, latency_bytes_, sparse);
   if (small) {

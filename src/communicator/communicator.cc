@@ -139,6 +139,7 @@ int Communicator::note_time(const char* function, Tried& tried, base::Nanos begi
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
   if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(staging_);
+  const courier::Courier::Within here(courier_);
   return raise(carry(call, *staging_, way));
 }
 
@@ -168,13 +169,11 @@ std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call)
   if (failure_.happened()) return failure_.raise();
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
-  return or_withdraw(call.name, [&] { return exchange_blocks(call); });
-}
-
-int Communicator::exchange_blocks(const courier::BlockCall& call) {
-  if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
-  taken_.note(call.taken, ways_.blocks_way(), true);
-  return stage_and_carry(call, ways_.blocks_way(), courier::Counts::kUntold);
+  return or_withdraw(call.name, [&] {
+    if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
+    taken_.note(call.taken, ways_.blocks_way(), true);
+    return stage_and_carry(call, ways_.blocks_way(), courier::Counts::kUntold);
+  });
 }
 
 int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
@@ -198,14 +197,11 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
 
 int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
                                   courier::Counts counts, std::uint64_t most) {
-  if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
+  const auto ready = packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
+  if (!ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
+  const courier::Courier::Within here(courier_);
   return raise(carry(call, *blocks_, way, counts, most));
-}
-
-base::Status Communicator::stage(courier::BlockStaging& staging,
-                                 const courier::BlockCall& call) const {
-  return packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
@@ -224,7 +220,8 @@ std::optional<int> Communicator::alltoall_neighbours(const courier::NeighbourCal
   if (failure_.happened()) return failure_.raise();
   // Messages of ours would be those of the library in another order.
   if (!courier_.has_udp()) {
-    if (call.taken != nullptr) call.taken->way = job_.tally.way("library: neighbours, not over UDP");
+    if (call.taken != nullptr)
+      call.taken->way = job_.tally.way("library: neighbours, not over UDP");
     return by_library(call.native);
   }
   report_.announce_blocks(call.name);
@@ -245,8 +242,7 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
     return stage_and_carry(blocks, ways_.blocks_way(), courier::Counts::kOfNeighbours, most);
   }
   const base::Nanos begin = io::monotonic_now();
-  const auto known =
-      neighbour_load_.learn(job_, blocks, call.one_size, members_, *neighbourhood_);
+  const auto known = neighbour_load_.learn(job_, blocks, call.one_size, members_, *neighbourhood_);
   if (!known) return withdraw(call.name, known.error());
   Tried& tried =
       trials_.of_blocks(Blocks::kOfNeighbours, neighbour_load_.bytes(), neighbour_load_.limit());
@@ -299,16 +295,16 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
 
 int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
-  if (const auto ready = stage(queued->staging, call); !ready) {
-    return withdraw(call.name, ready.error());
-  }
+  const auto ready =
+      packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
+  if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
   const auto carried = [this, queued, begin] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
-    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(),
-                                 courier::Counts::kUntold);
+    job::Outcome outcome =
+        carry(queued->call, queued->staging, ways_.blocks_way(), courier::Counts::kUntold);
     courier_.uses(nullptr);
     taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes(queued->call), begin);
     return outcome;

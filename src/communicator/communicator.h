@@ -87,7 +87,6 @@ class Communicator {
 
  private:
   int exchange(const courier::AlltoallCall& call);
-  int exchange_blocks(const courier::BlockCall& call);
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
   int exchange_neighbours(const courier::NeighbourCall& call);
@@ -105,11 +104,9 @@ class Communicator {
   // Called in the thread that carries the exchange out.
   job::Outcome carry(const courier::AlltoallCall& call, courier::Staging& staged, tuning::Way way);
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
-                     courier::Counts counts,
-                      std::uint64_t most = 0);
+                     courier::Counts counts, std::uint64_t most = 0);
 
   base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
-  base::Status stage(courier::BlockStaging& staging, const courier::BlockCall& call) const;
   int raise(const job::Outcome& outcome);
   int or_withdraw(const char* function, const std::function<int()>& work);
 

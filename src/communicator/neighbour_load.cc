@@ -14,10 +14,9 @@ base::Nanos least_time(const job::Job& job, const meeting::Members& members,
   if (members.hosts.empty()) return 0;
   auto amounts = neighbourhood.between_hosts(members.placement);
   for (std::uint64_t& amount : amounts) amount *= bytes;
-  return static_cast<base::Nanos>(base::kSecond *
-                                  topology::traffic_limit_seconds(*job.cluster, members.hosts,
-                                                                  amounts,
-                                                                  topology::Packing::kShared));
+  return static_cast<base::Nanos>(
+      base::kSecond * topology::traffic_limit_seconds(*job.cluster, members.hosts, amounts,
+                                                      topology::Packing::kShared));
 }
 
 std::vector<std::uint64_t> sizes_of(std::span<const job::TypedBuffer> buffers,

@@ -5,8 +5,8 @@
 
 namespace alm::courier {
 
-// The user's memory where a block is one contiguous buffer (and `all` are not to be copied), a place
-// in the store elsewhere. The own block stays where it is: copy_own sees to it.
+// The user's memory where a block is one contiguous buffer (and `all` are not to be copied), a
+// place in the store elsewhere. The own block stays where it is: copy_own sees to it.
 void BlockStaging::Side::choose(job::Bootstrap& bootstrap, const Given& given, std::size_t ranks,
                                 std::uint32_t self, bool all) {
   block.assign(ranks, nullptr);

@@ -15,6 +15,7 @@
 namespace alm::courier {
 namespace {
 
+const base::Error kRevoked{base::ErrorCode::kPeerLost, "the communicator was revoked"};
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 // Ranks that end because another is lost are dead as well. The one that the library tells of first
 // counts, and only where packets do not tell by then who is lost.
@@ -95,10 +96,21 @@ void Courier::learn_of_deaths() {
   const base::Nanos now = io::monotonic_now();
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
+  if (revoked()) return udp_group_->give_up(kRevoked.message, members_.self);
   if (!dead_) look_for_deaths(now);
   if (!dead_ || now - death_seen_ < kDeathPatience) return;
   udp_group_->give_up(members_.name_of(*dead_) + " is lost: the MPI library knows it has died",
                       *dead_);
+}
+
+bool Courier::revoked() { return within_ && job_.mpi->is_revoked(comm_); }
+
+// On ranks that lead nobody.
+void Courier::end_where_revoked() {
+  const base::Nanos now = io::monotonic_now();
+  if (udp_group_ || job_.mpi == nullptr || now < next_look_) return;
+  next_look_ = now + kLookInterval;
+  if (revoked()) host_->node().fail(kRevoked, members_.self);
 }
 
 void Courier::look_for_deaths(base::Nanos now) {
@@ -151,7 +163,10 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     node::Node::Settings settings;
     settings.peer_warning = job::peer_warning(job_.options);
     settings.peer_timeout = job::peer_timeout(job_.options);
-    settings.progress = [this] { job_.bootstrap.progress(); };
+    settings.progress = [this] {
+      job_.bootstrap.progress();
+      end_where_revoked();
+    };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     settings.leaders_max = members_.leaders;
     if (udp_group_ && members_.leaders > 1) settings.loss = [this] { return udp_group_->loss(); };
@@ -278,8 +293,8 @@ base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
   return uneven_steps_->prepare(send, recv, wants_steps);
 }
 
-base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged,
-                                      Counts counts, std::uint64_t most) {
+base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                                      std::uint64_t most) {
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {

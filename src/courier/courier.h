@@ -71,6 +71,17 @@ class Courier {
   // This rank exchanges by other means in this call, `bytes` with each rank. Ranks that wait for it
   // over UDP learn that it is not coming.
   void goes_elsewhere(std::uint64_t bytes);
+  // While one of these lives, the program is in a call, so that it cannot free the communicator.
+  class Within {
+   public:
+    explicit Within(Courier& courier) : courier_(courier) { courier_.within_ = true; }
+    ~Within() { courier_.within_ = false; }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    Courier& courier_;
+  };
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
@@ -112,6 +123,8 @@ class Courier {
   void learn_of_deaths();
   void look_for_deaths(base::Nanos now);
   void end_with_host();
+  bool revoked();
+  void end_where_revoked();
   base::Status in_rounds(transport::Exchange exchange);
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();
@@ -135,6 +148,7 @@ class Courier {
   std::optional<std::uint32_t> dead_;       // the rank that the library told of first
   base::Nanos death_seen_ = 0;              // when
   transport::Counters counted_;             // the part that is already in the statistics
+  std::atomic<bool> within_ = false;        // the program is in a call
   std::uint64_t calls_ = 0;                 // begun so far; equal on all ranks
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };

@@ -86,6 +86,9 @@ class MpiOps : public Bootstrap {
   // Collective. Precondition: `comm` has a topology.
   [[nodiscard]] virtual int neighbours(CommHandle comm, Neighbours& found) = 0;
 
+  // Whether a rank has revoked the communicator (ULFM). Precondition: the program has not freed it.
+  virtual bool is_revoked(CommHandle) { return false; }
+
   // Makes `buffer` describe its elements by a type that outlives the user's. True: by a new type,
   // to be released.
   virtual bool hold_type(TypedBuffer& buffer) = 0;

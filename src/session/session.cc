@@ -25,6 +25,20 @@ constexpr std::string_view kToStandardError = "1";  // of the option `summary`
 constexpr std::chrono::milliseconds kAbortStagger{20};
 constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 
+void warn_of_progress(const job::Job& job) {
+  if (job.rank != 0 || !job::wants_threads(job.options)) return;
+  if (job.agreement.accelerate && !job.agreement.threads) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
+        "this one does not on every rank; nonblocking calls pass through");
+  }
+  if (job.agreement.device_memory) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
+        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
+  }
+}
+
 }  // namespace
 
 Session::Session(job::MpiOps& mpi, Surroundings surroundings)
@@ -53,7 +67,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
     session->tell_decisions();
   }
   session->begin_tally();
-  session->warn_of_progress();
+  warn_of_progress(job);
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->open(mpi.world(), session->shape_of_world());
   return session;
@@ -100,20 +114,6 @@ void Session::drop_file_of_others() {
         job_.options.cluster, job_.host));
   }
   job_.cluster.reset();
-}
-
-void Session::warn_of_progress() const {
-  if (job_.rank != 0 || !job::wants_threads(job_.options)) return;
-  if (job_.agreement.accelerate && !job_.agreement.threads) {
-    job_.log.warning(
-        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
-        "this one does not on every rank; nonblocking calls pass through");
-  }
-  if (job_.agreement.device_memory) {
-    job_.log.warning(
-        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
-        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
-  }
 }
 
 void Session::read_configuration(job::JobRecord& record, job::JobSettings settings) {

@@ -87,7 +87,6 @@ class Session {
   void await_everybody();
   void drop_file_of_others();
   bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
-  void warn_of_progress() const;
 
   // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
   template <class Buffers, class Exchange>

@@ -50,7 +50,7 @@ def packets(bench: Bench, calls: int, size: int) -> int:
 
 
 def test_no_packet_to_others(bench: Bench) -> None:
-    """A torus of 3 x 2: three ranks to send to, one of them along two edges, which share packets."""
+    """A torus of 3 x 2: three ranks to send to, one along two edges, which share packets."""
     ranks = len(bench.lab.hosts)
     assert ranks == 6
     a_call = packets(bench, 12, 1000) - packets(bench, 2, 1000)

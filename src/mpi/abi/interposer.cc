@@ -98,8 +98,9 @@ int Interposer::initialised(int code) {
     return code;
   }
   try {
-    ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed,
-                                    [this] { aborting(); }, asked_ >= MPI_THREAD_MULTIPLE);
+    ops_ = std::make_unique<AbiOps>(
+        library_->api(), &session::Session::communicator_freed, [this] { aborting(); },
+        asked_ >= MPI_THREAD_MULTIPLE);
     session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
     job::Log().error(std::string("MPI_Init: ") + failure.what());

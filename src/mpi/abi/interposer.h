@@ -103,7 +103,7 @@ class Interposer {
   std::unique_ptr<session::Session> session_;
   bool initialised_ = false, finalised_ = false;
   int asked_ = MPI_THREAD_SINGLE;  // the thread level, by the program; not known past a tool
-  bool passed_by_ = false;  // MPI_Init did not come through PMPI_Init here
+  bool passed_by_ = false;         // MPI_Init did not come through PMPI_Init here
   std::atomic<bool> warned_ = false;
   std::mutex kept_mutex_;
   std::deque<std::vector<int>> kept_;

@@ -126,6 +126,7 @@ void Library::resolve(void* handle) {
 #undef ALM_MPI_RESOLVE
 
   look_up(handle, "PMPIX_Comm_get_failed", api_.Comm_get_failed);
+  look_up(handle, "PMPIX_Comm_is_revoked", api_.Comm_is_revoked);
 #if defined(OPEN_MPI)
   // The handles are addresses of data inside libmpi; mpi.h's macros would refer to them as symbols.
   require(look_up_data(handle, "ompi_mpi_comm_world", api_.comm_world), "ompi_mpi_comm_world");

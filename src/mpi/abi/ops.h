@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "job/ops.h"
@@ -46,6 +47,7 @@ class AbiOps final : public job::MpiOps {
   bool is_contiguous(const job::TypedBuffer& buffer) override;
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
+  bool is_revoked(job::CommHandle comm) override;
   int neighbours(job::CommHandle comm, job::Neighbours& found) override;
   bool hold_type(job::TypedBuffer& buffer) override;
   void release_type(job::TypeHandle type) override;
@@ -71,6 +73,7 @@ class AbiOps final : public job::MpiOps {
   bool tells_of_deaths() const;
   int translate(MPI_Group group, std::vector<int>& in_world) const;
 
+  int error_code(int error_class, const std::string& text);
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(job::CommHandle comm);
 
@@ -83,8 +86,8 @@ class AbiOps final : public job::MpiOps {
   UnendedMessages unended_;
   std::mutex error_mutex_;
   int error_class_ = -1;
-  std::map<std::string, int> error_codes_;  // by text
-  std::mutex progress_mutex_;               // a request may be tested by one thread at a time
+  std::map<std::pair<int, std::string>, int> error_codes_;  // by class and text
+  std::mutex progress_mutex_;  // a request may be tested by one thread at a time
   MPI_Comm private_self_;
   MPI_Request never_;  // a receive that matches no message: testing it drives MPI's progress
   std::byte never_byte_{};
