@@ -249,10 +249,10 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         key="progress",
         kind="choice",
-        default="off",
-        valid="off|thread",
+        default="auto",
+        valid="auto|off|thread",
         shared=True,
-        help="Who carries out MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw. `off`: the MPI library. `thread`: a thread of ours per communicator, which needs an MPI library that provides MPI_THREAD_MULTIPLE. Turn it on for programs that compute during the exchange.",
+        help="Who carries out MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw. `off`: the MPI library. `thread`: a thread of ours per communicator, which needs MPI_THREAD_MULTIPLE and asks for it. `auto`: a thread where the program itself has got MPI_THREAD_MULTIPLE on every rank, else the MPI library. Set `thread` for programs that compute during the exchange and ask for less.",
     ),
     Option(
         key="device_memory",

@@ -19,6 +19,11 @@ constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr std::uint64_t kHundred = 100;
 constexpr std::uint32_t kDoublingsSmall = 6;
 constexpr std::uint32_t kDoublingsMedium = 3;
+constexpr std::uint32_t kDoublingsSparse = 8;
+// An exchange is sparse where there are so many members, and none has more than 1 / kSparsePart of
+// them as partners.
+constexpr std::uint64_t kSparseMembers = 16;
+constexpr std::uint64_t kSparsePart = 4;
 // All counts may take 1 / kMatrixPart of the bytes that the fullest member carries.
 constexpr std::uint64_t kMatrixPart = 20;
 constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
@@ -32,6 +37,13 @@ std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t se
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) sum += i == self ? 0 : bytes[i];
   return sum;
+}
+
+std::uint64_t partners_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
+                          std::uint32_t self) {
+  std::uint64_t partners = 0;
+  for (std::size_t i = 0; i < send.size(); ++i) partners += i != self && (send[i] | recv[i]) != 0;
+  return partners;
 }
 
 }  // namespace
@@ -63,7 +75,8 @@ std::uint64_t UnevenSteps::load_of(std::span<const std::uint64_t> send,
 }
 
 std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t without_news,
-                                         std::uint64_t latency_bytes) {
+                                         std::uint64_t latency_bytes, bool sparse) {
+  if (sparse) return (std::uint64_t{1} << std::min(without_news, kDoublingsSparse)) - 1;
   if (load >= std::max(kLargeBytes, kHundred * latency_bytes)) return 0;
   const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
   return (std::uint64_t{1} << std::min(without_news, doublings)) - 1;
@@ -72,7 +85,8 @@ std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t witho
 base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
                                   std::span<const std::uint64_t> recv,
                                   const WantsSteps& wants_steps) {
-  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv)};
+  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv),
+                  partners_of(send, recv, group_.self())};
   allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;
@@ -93,14 +107,17 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
   }
   load_ = 0;
   bool news = false;
+  std::uint64_t partners = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     load_ = std::max(load_, all[i].load);
+    partners = std::max(partners, all[i].partners);
     news = news || all[i].hash != known_[i].hash;
   }
   known_ = std::move(all);
   const bool small = load_ < kPlanBytes;  // then news need not be followed
-  without_news_ = news && !small ? 0 : without_news_ + 1;
-  wait_ = calls_between(load_, without_news_, latency_bytes_);
+  const bool sparse = known_.size() >= kSparseMembers && partners * kSparsePart <= known_.size();
+  without_news_ = news && !small && !sparse ? 0 : without_news_ + 1;
+  wait_ = calls_between(load_, without_news_, latency_bytes_, sparse);
   if (small) {
     has_steps_ = false;
     least_time_ = 0;

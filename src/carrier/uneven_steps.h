@@ -8,7 +8,9 @@
 // agreements, so that all of them do it at the same call: at every call where the exchange is large
 // beside the agreement, ever more rarely where it is small. All counts together grow with the
 // square of the ranks: where they change again and again, they travel only when the exchanges since
-// have paid for it. In between, a rank whose counts have changed sends in the usual rounds. That
+// have paid for it. Where no rank has anything for more than a quarter of the others, an agreement
+// with all of them costs more than it can save: they agree ever more rarely, whatever changes. In
+// between, a rank whose counts have changed sends in the usual rounds. That
 // costs time and nothing else, because each rank chooses its order of sending by itself.
 #pragma once
 
@@ -69,14 +71,16 @@ class UnevenSteps {
                                std::span<const std::uint64_t> recv, std::uint32_t self);
   // How many calls go by until the next agreement, after `without_news` agreements in a row without
   // news and with a load() of `load` bytes. `latency_bytes`: what a host's link carries in the
-  // latency of the network, for which the small exchange waits.
+  // latency of the network, for which the small exchange waits. Where exchanges are sparse, all
+  // agreements count as without news.
   static std::uint64_t calls_between(std::uint64_t load, std::uint32_t without_news,
-                                     std::uint64_t latency_bytes = 0);
+                                     std::uint64_t latency_bytes = 0, bool sparse = false);
 
  private:
   struct Told {
     std::uint64_t load = 0;
     std::uint64_t hash = 0;
+    std::uint64_t partners = 0;  // members to which something goes, or from which it comes
   };
 
   bool uses_counts() const { return network_.cluster != nullptr || network_.paths; }

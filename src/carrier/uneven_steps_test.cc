@@ -325,6 +325,12 @@ TEST(CallsBetween, GrowWhereThereIsNoNewsAndNotForLargeExchanges) {
   EXPECT_EQ(UnevenSteps::calls_between(100, 9), 63u);
 }
 
+TEST(CallsBetween, AreManyWhereExchangesAreSparse) {
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 0, 0, true), 0u);
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 3, 0, true), 7u);
+  EXPECT_EQ(UnevenSteps::calls_between(100, 99, 0, true), 255u);
+}
+
 TEST(CallsBetween, AreMoreWhereAnAgreementWaitsForALatency) {
   constexpr std::uint64_t kLatencyBytes = 625'000;  // 5 ms at 1 Gbit/s
   EXPECT_EQ(UnevenSteps::calls_between(100 << 20, 9, kLatencyBytes), 0u);

@@ -152,7 +152,7 @@ void Job::choose_network(CommHandle world) {
 }
 
 bool Job::has_nonblocking() const {
-  return mpi != nullptr && agreement.threads && !agreement.device_memory && wants_threads(options);
+  return mpi != nullptr && agreement.threads && !agreement.device_memory && takes_threads(options);
 }
 
 std::vector<base::HostId> Job::hosts() const {

@@ -8,7 +8,11 @@
 namespace alm::job {
 
 bool wants_threads(const base::Options& options) {
-  return options.progress == "thread" && !options.disable && options.algorithm != "native";
+  return options.progress == "thread" && takes_threads(options);
+}
+
+bool takes_threads(const base::Options& options) {
+  return options.progress != "off" && !options.disable && options.algorithm != "native";
 }
 
 base::Nanos hello_timeout(const base::Options& options) {

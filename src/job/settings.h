@@ -18,8 +18,11 @@ namespace alm::job {
 // for the acknowledgements.
 constexpr std::uint32_t kDefaultWindowPackets = 32;
 
-// Whether threads of ours carry out nonblocking calls. Several threads then call MPI at once.
+// Whether the program is to get MPI_THREAD_MULTIPLE, so that threads of ours carry out nonblocking
+// calls. Several threads then call MPI at once.
 bool wants_threads(const base::Options& options);
+// Whether they do where it has it.
+bool takes_threads(const base::Options& options);
 
 // The times of the options, scaled by time_scale.
 base::Nanos hello_timeout(const base::Options& options);
