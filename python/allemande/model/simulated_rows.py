@@ -5,8 +5,9 @@ packets they are far off. So the first of a ranking are simulated on the network
 where that takes seconds, until the first of all is one that was simulated or measured.
 
 Each is run with ranks that enter together, and twice more apart by the profile's jitter. The
-median is the time. Where the runs differ, losses are a matter of chance, and the interval holds all
-of them.
+median is the time; where no jitter was measured, it is the run together, because how far apart
+ranks enter is a guess. Where the runs differ, losses are a matter of chance, and the interval holds
+all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SEEDS = (1, 2)  # of runs with jitter, beside one without
 WORK_MAX = 5e6
 LINKS_USUAL = 3  # on the way of a packet and of what answers it
 WIDTH = 0.03  # to either side of a time that does not depend on chance
-JITTER_TRAINS = 4  # packet times by which ranks enter apart, where no jitter was measured
+JITTER_PACKETS = 4  # packet times by which ranks enter apart, where no jitter was measured
 
 
 def simulate_best(
@@ -58,7 +59,8 @@ def simulate_best(
         if wanted is None:
             break
         times = _times(profile, cluster, members, wanted, algorithms[wanted.way], run or _seconds)
-        done[wanted.way] = _simulated(wanted, times) if times else None
+        known = _jitter_us(profile) is not None
+        done[wanted.way] = _simulated(wanted, times, known) if times else None
         found = ranked([_replaced(row, done.get(row.way)) for row in found])
     return found
 
@@ -76,12 +78,14 @@ def _seconds(case: Case) -> float:
     return run_case(case).time_s
 
 
-def _jitter_us(profile: Profile, cluster: Cluster) -> float:
-    for one in profile.parameters:
-        if one.name == "jitter":
-            return one.value * 1e6
+def _jitter_us(profile: Profile) -> float | None:
+    found = [one.value for one in profile.parameters if one.name == "jitter"]
+    return found[0] * 1e6 if found else None
+
+
+def _usual_jitter_us(cluster: Cluster) -> float:
     slowest = min(link.rate_up_mbit_s for link in cluster.links)
-    return JITTER_TRAINS * cluster.mtu_bytes * 8 / slowest
+    return JITTER_PACKETS * cluster.mtu_bytes * 8 / slowest
 
 
 def _times(
@@ -93,7 +97,7 @@ def _times(
     run: Callable[[Case], float],
 ) -> list[float]:
     """None of them where the simulator refuses the network, as where it may deadlock."""
-    jitter_us = _jitter_us(profile, cluster)
+    jitter_us = _jitter_us(profile) or _usual_jitter_us(cluster)
     options: dict[str, Any] = {"hosts": list(members)}
     apart: list[dict[str, Any]] = [{"seed": seed, "jitter_us": jitter_us} for seed in SEEDS]
     try:
@@ -104,10 +108,10 @@ def _times(
         return []
 
 
-def _simulated(row: Row, times: Sequence[float]) -> Row:
+def _simulated(row: Row, times: Sequence[float], jitter_known: bool) -> Row:
     return replace(
         row,
-        time_s=median(times),
+        time_s=median(times) if jitter_known else times[0],
         low_s=min(times) * (1 - WIDTH),
         high_s=max(times) * (1 + WIDTH),
         basis=SIMULATED,
