@@ -2,10 +2,10 @@
 
 The models behind predictions have no queues that overflow (ADR 45): where an exchange loses
 packets they are far off. So the first of a ranking are simulated on the network of the profile,
-where that takes seconds, until the first of all is one that was simulated or measured.
+where that takes seconds, and all whose interval begins before the fastest of these has ended.
 
-Each is run with ranks that enter together, and twice more apart by the profile's jitter. The
-median is the time; where no jitter was measured, it is the run together, because how far apart
+Ranks enter together. The best three run twice more, with ranks apart by the profile's jitter. The
+median is the time then; where no jitter was measured, it is the run together, because how far apart
 ranks enter is a guess. Where the runs differ, losses are a matter of chance, and the interval holds
 all of them.
 """
@@ -19,17 +19,16 @@ from typing import Any
 
 from allemande.errors import Failed
 from allemande.model.predict import Row, ranked
-from allemande.model.profile import Profile
+from allemande.model.profile import MEASURED, Profile
 from allemande.model.ways import library_of, own_candidates
 from allemande.simulation.case import Case, make_case, run_case
 from allemande.topology import Cluster
 
 SIMULATED = "simulated"
-FIRST = 3  # of a ranking that are simulated
-MOST = 6  # until the first of all is simulated
+FIRST = 3  # of a ranking that are simulated in any case, and with jitter
 SEEDS = (1, 2)  # of runs with jitter, beside one without
-# Packets times links that all runs of one size may take; about as many are simulated in 5 s.
-WORK_MAX = 5e6
+# Packets times links that one run may take: ten of them are simulated in some 5 s.
+WORK_MAX = 5e5
 LINKS_USUAL = 3  # on the way of a packet and of what answers it
 WIDTH = 0.03  # to either side of a time that does not depend on chance
 JITTER_PACKETS = 4  # packet times by which ranks enter apart, where no jitter was measured
@@ -51,27 +50,48 @@ def simulate_best(
         return list(rows)
     ways = own_candidates(cluster, members, library_of(profile))
     algorithms = {one.key: one.algorithm for one in ways}
+    jitter_us = _jitter_us(profile)
     found = list(rows)
-    done: dict[str, Row | None] = {}
-    while len(done) < MOST:
-        ahead = found[: FIRST if len(done) < FIRST else 1]
-        wanted = next((row for row in ahead if _can(row, algorithms, done)), None)
-        if wanted is None:
-            break
-        times = _times(profile, cluster, members, wanted, algorithms[wanted.way], run or _seconds)
-        known = _jitter_us(profile) is not None
-        done[wanted.way] = _simulated(wanted, times, known) if times else None
-        found = ranked([_replaced(row, done.get(row.way)) for row in found])
+    tried: set[str] = set()
+
+    def times(row: Row, apart: bool) -> list[float]:
+        asked = _options(apart, jitter_us or _usual_jitter_us(cluster))
+        cases = [
+            make_case(cluster, algorithms[row.way], row.size, hosts=list(members), **own)
+            for own in asked
+        ]
+        return _run_all(cases, run or _seconds)
+
+    def replace_way(row: Row, seen: Sequence[float], time_s: float) -> None:
+        by = _simulated(row, seen, time_s)
+        found[:] = ranked([_replaced(one, by) if one.way == by.way else one for one in found])
+
+    while (wanted := _next(found, algorithms, tried)) is not None:
+        tried.add(wanted.way)
+        if seen := times(wanted, apart=False):
+            replace_way(wanted, seen, seen[0])
+    best = {row.way: row for row in found if row.basis == SIMULATED}
+    for row in list(best.values())[:FIRST]:
+        seen = [row.time_s, *times(row, apart=True)]
+        replace_way(row, seen, median(seen) if jitter_us is not None else row.time_s)
     return found
 
 
-def _can(row: Row, algorithms: dict[str, str], done: dict[str, Row | None]) -> bool:
-    return row.basis != "measured" and row.way in algorithms and row.way not in done
+def _next(found: Sequence[Row], algorithms: dict[str, str], tried: set[str]) -> Row | None:
+    """The next that is to be simulated: of the first, or where it may be the fastest of all."""
+    known = [row.time_s for row in found if row.basis in (SIMULATED, MEASURED)]
+    fastest = min(known, default=float("inf"))
+    for place, row in enumerate(found):
+        if row.way not in algorithms or row.way in tried or row.basis == MEASURED:
+            continue
+        if place < FIRST or row.low_s < fastest:
+            return row
+    return None
 
 
 def _work(cluster: Cluster, ranks: int, size: int) -> float:
     packets = ranks * (ranks - 1) * max(1, -(-size // cluster.mtu_bytes))
-    return float(packets * LINKS_USUAL * (1 + len(SEEDS)) * FIRST)
+    return float(packets * LINKS_USUAL)
 
 
 def _seconds(case: Case) -> float:
@@ -88,38 +108,28 @@ def _usual_jitter_us(cluster: Cluster) -> float:
     return JITTER_PACKETS * cluster.mtu_bytes * 8 / slowest
 
 
-def _times(
-    profile: Profile,
-    cluster: Cluster,
-    members: Sequence[str],
-    row: Row,
-    algorithm: str,
-    run: Callable[[Case], float],
-) -> list[float]:
-    """None of them where the simulator refuses the network, as where it may deadlock."""
-    jitter_us = _jitter_us(profile) or _usual_jitter_us(cluster)
-    options: dict[str, Any] = {"hosts": list(members)}
-    apart: list[dict[str, Any]] = [{"seed": seed, "jitter_us": jitter_us} for seed in SEEDS]
+def _options(apart: bool, jitter_us: float) -> list[dict[str, Any]]:
+    return [{"seed": seed, "jitter_us": jitter_us} for seed in SEEDS] if apart else [{}]
+
+
+def _run_all(cases: Sequence[Case], run: Callable[[Case], float]) -> list[float]:
+    """Nothing where the simulator refuses the network, as where it may deadlock."""
     try:
-        return [
-            run(make_case(cluster, algorithm, row.size, **options, **own)) for own in ({}, *apart)
-        ]
+        return [run(case) for case in cases]
     except Failed:
         return []
 
 
-def _simulated(row: Row, times: Sequence[float], jitter_known: bool) -> Row:
+def _simulated(row: Row, seen: Sequence[float], time_s: float) -> Row:
     return replace(
         row,
-        time_s=median(times) if jitter_known else times[0],
-        low_s=min(times) * (1 - WIDTH),
-        high_s=max(times) * (1 + WIDTH),
+        time_s=time_s,
+        low_s=min(seen) * (1 - WIDTH),
+        high_s=max(seen) * (1 + WIDTH),
         basis=SIMULATED,
     )
 
 
-def _replaced(row: Row, by: Row | None) -> Row:
+def _replaced(row: Row, by: Row) -> Row:
     """What goes the same way takes the same time, whatever the candidate is called."""
-    if by is None or row.basis == "measured":
-        return row
-    return replace(by, candidate=row.candidate)
+    return row if row.basis == MEASURED else replace(by, candidate=row.candidate)
