@@ -116,6 +116,11 @@ bench-rules: build ## what emitted tuning files gain beside default and best for
 bench-trials: build ## what the first calls of a job cost that knows a profile (20 minutes)
 	$(python) -m allemande.study.profile_trials $(TRIALS)
 
+# ITSELF="--clusters shallow-4x2 --libraries mpich --sizes 1K" measures a part.
+.PHONY: bench-by-itself
+bench-by-itself: build ## jobs without a cluster file beside jobs with one (25 minutes; fails where a row is missed)
+	$(python) -m allemande.study.by_itself $(ITSELF)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.study.scale_check
@@ -137,6 +142,8 @@ bench-sim: build/release/build.ninja ## speed and exactness of the simulator, as
 
 # ---- tests -------------------------------------------------------------------------------------
 # ctest and pytest come last, so that their own summaries end the output.
+# Labs wait for most of their time, and what computes takes it: lint, the sanitized build and ctest
+# run beside them.
 
 ctest = ctest --test-dir build/$(1) --output-on-failure --parallel $(JOBS)
 # A file of tests stays with one worker: its tests share a lab. Tests that are marked `alone`
@@ -152,16 +159,21 @@ ASAN_TESTS := ^(base|wire|clocks|paths|transport|io|messages|emulate|swarm)_
 .PHONY: test-fast
 test-fast: build ## the quick tests (under 4 minutes)
 	tools/check_layers.py
+	tools/check_classes.py
 	$(call ctest,release) -L fast
 	$(pytest) -m 'not slow' tests/python
 
 .PHONY: test
-test: build lint build/asan/build.ninja ## every test, and lint (half an hour on two cores)
+test: build build/asan/build.ninja ## every test, and lint (a quarter of an hour on two cores)
+	$(python) -m pytest -m alone tests/lab
+	tools/side_by_side.py '$(MAKE) test-code' "$(pytest) -m 'not alone'"
+
+# What computes: all but pytest.
+.PHONY: test-code
+test-code: build lint build/asan/build.ninja
 	ninja -C build/asan --quiet $(ASAN_FOLDERS:=/all)
 	$(call ctest,asan) -L fast -R '$(ASAN_TESTS)'
 	$(call ctest,release) -LE part
-	$(python) -m pytest -m alone tests/lab
-	$(pytest) -m 'not alone'
 
 .PHONY: test-asan
 test-asan: build/asan/build.ninja ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer

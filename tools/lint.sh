@@ -54,6 +54,7 @@ else
   check shellcheck shellcheck "${shell[@]}"
   check options tools/make_options.py --check
   check layers tools/check_layers.py
+  check classes tools/check_classes.py
   check words tools/check_words.py
   check callers tools/check_callers.py
   check clang-tidy tools/clang_tidy.py

@@ -124,6 +124,11 @@ def _read_file(path: Path) -> dict[str, Setting]:
     return settings
 
 
+def variable_text(option: Option, value: str) -> str:
+    """What a variable says for the value: one that is empty counts as not set."""
+    return "off" if option.kind == "path" and not value else value
+
+
 def _check_names(environment: Mapping[str, str]) -> None:
     valid = [CONFIG_VARIABLE, *(option.variable for option in OPTIONS)]
     for name in environment:
@@ -174,4 +179,6 @@ def load(
 
 def to_environment(flags: Mapping[str, str]) -> dict[str, str]:
     """The variables that hand flags on to the ranks of a job."""
-    return {_BY_KEY[key].variable: value for key, value in flags.items()}
+    return {
+        _BY_KEY[key].variable: variable_text(_BY_KEY[key], value) for key, value in flags.items()
+    }

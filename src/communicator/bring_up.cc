@@ -8,11 +8,12 @@
 #include <limits>
 #include <utility>
 
+#include "execute/configuration.h"
 #include "job/settings.h"
 #include "job/sites.h"
+#include "job/slurm_leaf.h"
 #include "meeting/hello_exchange.h"
 #include "node/node_slabs.h"
-#include "plan/limit_time.h"
 #include "topology/cluster.h"
 #include "transport/io/udp_socket.h"
 #include "ways/plan_settings.h"
@@ -93,6 +94,7 @@ base::Status BringUp::join(std::string_view refusal) {
   meeting::set_cause(mine, refusal);
   job::set_host(mine.host, job_.host);
   mine.machine = job_.records[job_.rank].machine;
+  mine.leaf = job::leaf_number(job_.switches);
   records_.resize(members_.ranks);
   if (const auto gathered = gather_names(mine); !gathered) return gathered.error();
 
@@ -113,6 +115,8 @@ base::Status BringUp::join(std::string_view refusal) {
   if (job_.cluster) {
     members_.tuning = plan::tune(*job_.cluster, members_.hosts);
     members_.leaves = topology::schedule_hierarchy(*job_.cluster).of(members_.hosts);
+  } else {
+    members_.leaves = meeting::leaves_told(leaders_);
   }
   members_.leaders = ways::leaders_wanted(job_.options, members_.placement,
                                           members_.tuning ? &*members_.tuning : nullptr);
@@ -389,10 +393,7 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
   const auto& tuning = members_.tuning;
   peers.config = job::channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
                                      driver_->endpoint().receive_buffer_bytes());
-  if (job_.cluster) {
-    const double micros = plan::limit_time_us(*job_.cluster, members_.hosts, datagram_bytes);
-    peers.config.limit_time = static_cast<base::Nanos>(micros * base::kMicrosecond);
-  }
+  if (job_.cluster) execute::set_limit_time(peers.config, *job_.cluster, members_.hosts);
   const auto leaders = meeting::leaders_of(records_, members_.placement, members_.leader());
   peers.identity.key = meeting::common_key(leaders);
   peers.identity.self = members_.host;

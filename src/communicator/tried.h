@@ -16,6 +16,7 @@ struct Tried {
   bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
   std::vector<tuning::Way> ways;
   std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known
+  std::vector<base::Nanos> stalls;     // [way] by its packets; 0: it waits for no time-outs
   tuning::Trial trial;
   std::optional<tuning::Decision> kept;  // the decision before the trial was last reopened
 

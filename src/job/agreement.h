@@ -31,7 +31,7 @@ struct JobRecord {
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
   std::uint8_t has_decisions = 0;  // 1: this rank has decisions to tell; those of rank 0 count
-  std::uint32_t machine = 0;         // this_machine()
+  std::uint32_t machine = 0;       // this_machine()
 };
 
 // Why the ranks cannot work together, for callers that word it themselves.

@@ -38,6 +38,7 @@ struct Job {
   Log log;
   std::optional<topology::Cluster> cluster;
   std::string host;
+  std::string switches;    // above this host, by Slurm (slurm_leaf.h); empty: not known
   std::uint32_t rank = 0;  // in MPI_COMM_WORLD
   Agreement agreement;
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]

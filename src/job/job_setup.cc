@@ -11,6 +11,7 @@
 #include "job/machine.h"
 #include "job/settings.h"
 #include "job/sites.h"
+#include "job/slurm_leaf.h"
 
 namespace alm::job {
 namespace {
@@ -38,6 +39,7 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   job.host = settings.host.empty() ? host_name() : settings.host;
   set_host(record.host, job.host);
   record.machine = settings.host.empty() ? this_machine() : 0;
+  job.switches = slurm_switches(base::process_environment(), job.host);
   const auto addresses = interface_addresses();
   record.address_count =
       static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));

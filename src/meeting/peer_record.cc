@@ -90,6 +90,18 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
   return leaders;
 }
 
+plan::LeafOf leaves_told(std::span<const PeerRecord> leaders) {
+  std::vector<std::uint32_t> numbers, of;
+  for (const PeerRecord& leader : leaders) {
+    if (leader.leaf == 0) return {};
+    const auto known = std::find(numbers.begin(), numbers.end(), leader.leaf);
+    of.push_back(static_cast<std::uint32_t>(known - numbers.begin()));
+    if (known == numbers.end()) numbers.push_back(leader.leaf);
+  }
+  if (numbers.size() < 2) return {};
+  return {of, std::vector<std::uint32_t>(of.size(), 0)};
+}
+
 Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,
                  const topology::Cluster* cluster) {
   Membership membership;

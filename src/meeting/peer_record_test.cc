@@ -150,6 +150,17 @@ TEST(Membership, SocketWarningsBecomeOne) {
   EXPECT_EQ(socket_warning(records), "h1 (and on 1 other host): small buffer");
 }
 
+TEST(Membership, LeavesAreThoseThatEveryHostNames) {
+  auto records = peers({"h0", "h1", "h2"});
+  EXPECT_TRUE(leaves_told(records).empty());
+  records[0].leaf = records[2].leaf = 7;
+  EXPECT_TRUE(leaves_told(records).empty());
+  records[1].leaf = 8;
+  EXPECT_EQ(leaves_told(records), (plan::LeafOf{{0, 1, 0}, {0, 0, 0}}));
+  records[1].leaf = 7;
+  EXPECT_TRUE(leaves_told(records).empty());
+}
+
 TEST(Membership, MachinesTellHostsOfOneNameApart) {
   auto records = peers({"worker", "worker", "worker"});
   records[0].machine = records[2].machine = 7;

@@ -53,6 +53,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
     session->tell_decisions();
   }
   session->begin_tally();
+  session->say_what_is_known();
   session->warn_of_progress();
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->open(mpi.world(), session->shape_of_world());

@@ -115,7 +115,8 @@ class Session {
   std::string refusal() const;
   // Notes why the library carries the call.
   void passes(tally::Taken* taken, std::string_view why);
-  void load_profile();  // session_profile.cc
+  void load_profile();             // session_profile.cc
+  void say_what_is_known() const;  // session_known.cc
   // session_decisions.cc
   void read_decisions();
   void tell_decisions();

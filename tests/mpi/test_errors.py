@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
-from tests.mpi.mpi_job import Bench
+from tests.mpi.mpi_job import MPIS, Bench
+from tests.pairwise import parametrize_pairwise
 
 from allemande.cluster_files import find_cluster_file
 from allemande.lab import Lab
@@ -30,13 +31,13 @@ MISMATCHES = [(1, 4, *sizes) for sizes in [(20000, 500), (500, 20000), (0, 700),
 MISMATCHES += [(5, 0, 1448, 1449), (2, 2, 10, 11)]
 
 
-@pytest.mark.parametrize(("sender", "receiver", "sent", "expected"), MISMATCHES)
-@pytest.mark.parametrize("transport", ["udp", "mpi"])
+@parametrize_pairwise(mpi=MPIS, transport=["udp", "mpi"], mismatch=MISMATCHES)
 def test_unequal_counts_end_on_every_rank(
-    bench: Bench, sender: int, receiver: int, sent: int, expected: int, transport: str
+    bench: Bench, transport: str, mismatch: tuple[int, ...]
 ) -> None:
-    arguments = [str(word) for word in (sender, receiver, sent, expected)]
-    done = bench.run("errors", "mismatch", *arguments, env={"ALLEMANDE_TRANSPORT": transport})
+    sender, receiver, sent, expected = mismatch
+    env = {"ALLEMANDE_TRANSPORT": transport}
+    done = bench.run("errors", "mismatch", *map(str, mismatch), env=env)
     wanted = (
         f"MPI_Alltoallv failed: rank {sender} on h{sender} sends {sent} bytes to "
         f"rank {receiver} on h{receiver}, which expects {expected} bytes"
@@ -64,10 +65,9 @@ def test_who_fails_alone_tells_the_others(bench: Bench, culprit: int) -> None:
 
 
 # One chunk or several, shorter or longer than the others'.
-@pytest.mark.parametrize("size", [10000, 30000, 65536, 70000])
-@pytest.mark.parametrize("transport", ["udp", "mpi"])
+@parametrize_pairwise(mpi=MPIS, transport=["udp", "mpi"], size=[10000, 30000, 65536, 70000])
 def test_a_rank_with_blocks_of_its_own_size_is_named(
-    bench: Bench, size: int, transport: str
+    bench: Bench, transport: str, size: int
 ) -> None:
     env = {"ALLEMANDE_TRANSPORT": transport, "ALLEMANDE_ALGORITHM": "sync-shuffle"}
     done = bench.run("errors", "blocks", "4", str(size), str(size), env=env)

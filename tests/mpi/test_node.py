@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import ALWAYS_OURS, Bench, Done
+from tests.mpi.mpi_job import ALWAYS_OURS, MPIS, Bench, Done
 from tests.mpi.several_ranks import (
     EQUAL,
     LED_BY_TWO,
@@ -18,10 +18,10 @@ from tests.mpi.several_ranks import (
     check_udp,
     name_of,
 )
+from tests.pairwise import parametrize_pairwise
 
 
-@pytest.mark.parametrize("slots", SLOTS, ids=name_of)
-@pytest.mark.parametrize("what", ["sizes", "types", "communicators", "children"])
+@parametrize_pairwise(mpi=MPIS, slots=SLOTS, what=["sizes", "types", "communicators", "children"])
 def test_equal_blocks_are_right(node: Bench, what: str, slots: Sequence[int]) -> None:
     check_udp(node.run("correct", what, slots=slots))
 
@@ -36,8 +36,9 @@ def told_of_two_leaders(done: Done) -> bool:
     return any("over UDP by 2 leaders per host" in line for line in done.warnings)
 
 
-@pytest.mark.parametrize("slots", LED_BY_TWO, ids=name_of)
-@pytest.mark.parametrize("what", ["sizes", "types", "communicators", "threads"])
+@parametrize_pairwise(
+    mpi=MPIS, slots=LED_BY_TWO, what=["sizes", "types", "communicators", "threads"]
+)
 def test_two_leaders_share_equal_blocks(node: Bench, what: str, slots: Sequence[int]) -> None:
     done = node.run("correct", what, slots=slots, env=TWO_LEADERS)
     done.check()
@@ -45,8 +46,7 @@ def test_two_leaders_share_equal_blocks(node: Bench, what: str, slots: Sequence[
     assert what != "sizes" or told_of_two_leaders(done), done.err
 
 
-@pytest.mark.parametrize("slots", LED_BY_TWO, ids=name_of)
-@pytest.mark.parametrize("what", ["sizes", "types", "sparse"])
+@parametrize_pairwise(mpi=MPIS, slots=LED_BY_TWO, what=["sizes", "types", "sparse"])
 def test_two_leaders_share_blocks_of_any_size(node: Bench, what: str, slots: Sequence[int]) -> None:
     done = node.run("blocks", what, slots=slots, env=TWO_LEADERS)
     done.check()
@@ -95,8 +95,9 @@ def test_small_blocks_of_unequal_hosts_are_combined(node: Bench) -> None:
     assert "2 x 2 over UDP" in told[0]
 
 
-@pytest.mark.parametrize("slots", SLOTS, ids=name_of)
-@pytest.mark.parametrize("what", ["sizes", "types", "in_place", "sparse", "communicators"])
+@parametrize_pairwise(
+    mpi=MPIS, slots=SLOTS, what=["sizes", "types", "in_place", "sparse", "communicators"]
+)
 def test_blocks_of_any_size_are_right(node: Bench, what: str, slots: Sequence[int]) -> None:
     check_udp(node.run("blocks", what, slots=slots))
 

@@ -13,8 +13,9 @@ import pytest
 from tests.lab_processes import processes_of
 from tests.mpi.decision_runs import another_way, decide, end_by_error, expect_missed
 from tests.mpi.fault_job import running
-from tests.mpi.mpi_job import Bench, wait_for
+from tests.mpi.mpi_job import MPIS, Bench, wait_for
 from tests.mpi.several_ranks import LED_BY_TWO, NODE_CLUSTER, TWO_LEADERS, UNEQUAL
+from tests.pairwise import parametrize_pairwise
 
 from allemande.lab import Lab
 
@@ -28,17 +29,17 @@ def own_node(programs: Path, mpi: str, tmp_path: Path) -> Iterator[Bench]:
 
 
 # Between hosts, within one, and with itself; the sizes stand for any.
-@pytest.mark.parametrize(
-    ("sender", "receiver", "sent", "expected"),
-    [(1, 8, 20000, 500), (5, 0, 0, 700), (6, 2, 700, 0), (0, 3, 10, 11), (7, 7, 10, 11)],
+@parametrize_pairwise(
+    mpi=MPIS,
+    transport=["udp", "mpi"],
+    mismatch=[(1, 8, 20000, 500), (5, 0, 0, 700), (6, 2, 700, 0), (0, 3, 10, 11), (7, 7, 10, 11)],
 )
-@pytest.mark.parametrize("transport", ["udp", "mpi"])
 def test_unequal_counts_end_on_every_rank(
-    node: Bench, sender: int, receiver: int, sent: int, expected: int, transport: str
+    node: Bench, transport: str, mismatch: tuple[int, ...]
 ) -> None:
-    arguments = [str(word) for word in (sender, receiver, sent, expected)]
+    sender, receiver, sent, expected = mismatch
     env = {"ALLEMANDE_TRANSPORT": transport}
-    done = node.run("errors", "mismatch", *arguments, slots=UNEQUAL, env=env)
+    done = node.run("errors", "mismatch", *map(str, mismatch), slots=UNEQUAL, env=env)
     wanted = (
         rf"MPI_Alltoallv failed: rank {sender} on h\d sends {sent} bytes to "
         rf"rank {receiver} on h\d, which expects {expected} bytes"
@@ -85,18 +86,19 @@ def maps_shared_memory(folder: Path) -> bool:
 # Rank 0 leads on h0, rank 1 follows there; rank 6 is alone on h2; rank 8 follows on h3. Where two
 # lead, so do rank 1 and the second of every host, 3 of equal ones and 5; rank 10 follows on h3.
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("victim", "slots", "env"),
-    [
+@parametrize_pairwise(
+    mpi=MPIS,
+    blow=[signal.SIGKILL, signal.SIGSTOP],
+    lost=[
         *((victim, UNEQUAL, {}) for victim in (0, 1, 6, 8)),
         *((victim, LED_BY_TWO[0], TWO_LEADERS) for victim in (0, 3)),
         *((victim, LED_BY_TWO[1], TWO_LEADERS) for victim in (0, 1, 5, 10)),
     ],
 )
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
 def test_every_other_rank_ends_naming_who_is_lost(
-    own_node: Bench, victim: int, slots: Sequence[int], env: dict[str, str], blow: signal.Signals
+    own_node: Bench, blow: signal.Signals, lost: tuple[int, Sequence[int], dict[str, str]]
 ) -> None:
+    victim, slots, env = lost
     with running(own_node, env, "return", victim=victim, slots=slots) as job:
         sharing = [folder for folder in processes_of(own_node.lab) if maps_shared_memory(folder)]
         assert sharing
@@ -106,8 +108,8 @@ def test_every_other_rank_ends_naming_who_is_lost(
             text = job.text(rank)
             # Other hosts know a leader as its host.
             who = rf"(rank {victim} on h\d|h\d \(ranks [\d, ]*\b{victim}\b[\d, .]*\))"
-            lost = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
-            assert re.search(lost, text), text
+            told = rf"ERROR {rank}: allemande: MPI_Alltoall failed: {who} is lost"
+            assert re.search(told, text), text
             assert f"AGAIN {rank}: an error" in text
     wait_for("the memory to be gone", lambda: not any(map(maps_shared_memory, sharing)), 5)
 

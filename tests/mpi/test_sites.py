@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpi_job import Bench
+from tests.mpi.mpi_job import MPIS, Bench
+from tests.pairwise import parametrize_pairwise
 
 from allemande.site_file import sites_option
 from allemande.topology import load_cluster
@@ -133,17 +134,20 @@ def test_without_sites_calls_pass_through_and_say_why(bench: Bench) -> None:
     assert re.search("round trips between hosts, [^ ]+ ms to [^ ]+ ms, show no sites", warning)
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
+@parametrize_pairwise(
+    mpi=MPIS,
+    algorithm=["auto", "multi-site"],
+    case=[
         ("1,2", "ALLEMANDE_SITES=1,2 does not add up to the 6 ranks of this communicator"),
         ("a=h0/b=h[1-4]", "h5 (rank 5) is at none of the sites; expected all hosts of the job"),
         ("a=h[0-2]/b=h[2-5]", "host h2 is named at `a` and at `b`; expected each host once"),
         ("a=/b=h[0-5]", "`a=` says no site and its hosts"),
     ],
 )
-@pytest.mark.parametrize("algorithm", ["auto", "multi-site"])
-def test_sites_that_cannot_be_are_named(bench: Bench, algorithm: str, said: str, told: str) -> None:
+def test_sites_that_cannot_be_are_named(
+    bench: Bench, algorithm: str, case: tuple[str, str]
+) -> None:
+    said, told = case
     env = {"ALLEMANDE_ALGORITHM": algorithm, "ALLEMANDE_SITES": said}
     done = bench.run("repeat", "2", "3000", env=env)
     done.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -21,28 +22,40 @@ class Folder:
 
     def __init__(self, base: Path, name: str) -> None:
         self.path = base / name
-        self.path.mkdir()
+        self.objects = self.path / "objects"
+        self.objects.mkdir(parents=True)
         (self.path / "one.cc").write_text(SOURCE)
         (self.path / "number.h").write_text("#define NUMBER 1\n")
         self.cache = base / "cache"
 
-    def compile(self, *options: str, code: int = 0) -> bytes:
-        target = self.path / "one.o"
+    def compile(self, *options: str, code: int = 0, built: Path | None = None) -> bytes:
+        target = self.objects / "one.o"
         target.unlink(missing_ok=True)
         words = [*options, "-MD", "-MT", "one.o", "-MF", "one.d", "-o", "one.o"]
         done = subprocess.run(
             [sys.executable, "-I", "-S", COMPILER, *words, "-c", self.path / "one.cc"],
-            cwd=self.path,
+            cwd=self.objects,
             env={
                 **os.environ,
                 "QUICK_COMPILER_CACHE": str(self.cache),
                 "QUICK_COMPILER_NAMES": f"{self.path}=/source",
+                **({"QUICK_COMPILER_BUILT": str(built.parent)} if built else {}),
             },
             capture_output=True,
             check=False,
         )
         assert done.returncode == code, done.stderr
         return target.read_bytes() if code == 0 else b""
+
+    def build(self, base: Path, *options: str) -> Path:
+        """The folder of a build that has compiled the same sources, and its object's path."""
+        folder = base / "build"
+        folder.mkdir()
+        command = ["/usr/bin/g++", *options, "-o", "one.o", "-c", str(self.path / "one.cc")]
+        subprocess.run(command, cwd=folder, check=True)
+        entry = {"directory": str(folder), "command": " ".join(command)}
+        (folder / "compile_commands.json").write_text(json.dumps([entry]))
+        return folder / "one.o"
 
     def entries(self) -> int:
         return len(list(self.cache.iterdir()))
@@ -53,7 +66,7 @@ def test_the_same_sources_in_two_folders_are_compiled_once(tmp_path: Path) -> No
     assert first.compile("-O3") == second.compile("-O2", "-Wall")
     assert first.entries() == 1
     # What the build system reads to know when to compile again is written all the same.
-    assert str(second.path / "number.h") in (second.path / "one.d").read_text()
+    assert str(second.path / "number.h") in (second.objects / "one.d").read_text()
 
 
 @pytest.mark.parametrize("option", ["-fPIC", "-fvisibility=hidden", "-std=c++17"])
@@ -78,3 +91,25 @@ def test_sources_that_do_not_compile_fail_every_time(tmp_path: Path) -> None:
         folder.compile(code=1)
         folder.compile(code=1)
     assert folder.entries() == 0
+
+
+def test_the_object_of_a_build_is_as_good(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, "sources")
+    built = folder.build(tmp_path, "-O3", "-fPIC")
+    assert folder.compile("-O1", "-fPIC", built=built) == built.read_bytes()
+
+
+@pytest.mark.parametrize("option", ["-DMORE=2", "-fno-exceptions"])
+def test_the_object_of_a_build_with_other_options_is_not(tmp_path: Path, option: str) -> None:
+    folder = Folder(tmp_path, "sources")
+    (folder.path / "number.h").write_text("#define NUMBER MORE\n")
+    built = folder.build(tmp_path, "-DMORE=1")
+    assert folder.compile("-DMORE=1", option, built=built) != built.read_bytes()
+
+
+def test_the_object_of_a_build_that_is_older_than_its_sources_is_not(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, "sources")
+    built = folder.build(tmp_path)
+    later = built.stat().st_mtime + 10
+    os.utime(folder.path / "number.h", (later, later))
+    assert folder.compile(built=built) != built.read_bytes()

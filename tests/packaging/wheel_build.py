@@ -1,7 +1,7 @@
 """The wheel, built and installed while other tests run, which wait for most of their time.
 
 It takes only processor time that nobody else wants. What was compiled before, in this run or an
-earlier one, is not compiled again (quick_compiler.py).
+earlier one or by `make build`, is not compiled again (quick_compiler.py).
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class WheelBuild:
         return {
             "CXX": str(script),
             "QUICK_COMPILER_CACHE": str(COMPILER_CACHE),
+            "QUICK_COMPILER_BUILT": str(ROOT / "build" / "release"),
             "QUICK_COMPILER_NAMES": ":".join(f"{path}={name}" for path, name in names.items()),
         }
 

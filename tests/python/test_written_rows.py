@@ -15,7 +15,7 @@ from allemande.reproduce.index_page import how_far_off, index_text
 from allemande.reproduce.kinds import run
 from allemande.reproduce.written_rows import Written, read_written, rounded_up, with_rows
 
-CHEAP = "1 s"
+CHEAP = ("1 s", "2 s")
 MARKED = "before\n<!-- allemande reproduce x --write: 10 s -->\n\nold\n\n<!-- end -->\nafter\n"
 ROWS = [Row("x", "a", 0.92, 0.95567), Row("x", "b", None, 127_764.0), Row("x", "c", 2, None)]
 
@@ -85,7 +85,7 @@ def test_the_list_is_what_the_experiments_say() -> None:
 
 
 def cheap() -> list[str]:
-    return [name for name in experiments.names() if read_written(readme(name), name).took == CHEAP]
+    return [name for name in experiments.names() if read_written(readme(name), name).took in CHEAP]
 
 
 @pytest.mark.parametrize("name", cheap())
@@ -96,7 +96,7 @@ def test_what_came_out_comes_out_again(name: str) -> None:
 
 
 def test_there_are_cheap_experiments() -> None:
-    assert len(cheap()) >= 10
+    assert len(cheap()) >= 15
 
 
 def test_the_command_renews_table_plot_and_list(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from allemande.bench.stock_options import USE_RULES, StockSetting, parse_setting
-from allemande.config import check_value
+from allemande.config import check_value, variable_text
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
 from allemande.stock_algorithms import MPICH_NAMES, OPENMPI_NUMBERS
@@ -211,7 +211,7 @@ def _parse_options(name: str, text: str) -> dict[str, str]:
             raise BadInput(f"candidate {name!r}: {item!r} is not valid; expected option=value")
         option = _find_option(name, key)
         where = f"candidate {name!r}: {option.key}"
-        environment[option.variable] = check_value(option, where, value)
+        environment[option.variable] = variable_text(option, check_value(option, where, value))
     return environment
 
 
