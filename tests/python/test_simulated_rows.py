@@ -49,7 +49,7 @@ def test_what_loses_packets_is_not_the_first_choice() -> None:
         row = expected[case.algorithm]
         if row.way in bad:
             return row.time_s * 10
-        return row.time_s * (1 + case.options.get("seed", 0))
+        return row.time_s * (1 + int(case.options.get("seed", 0)))
 
     found = simulate_best(profile, members, rows, run)
     assert found[0].way not in bad
