@@ -53,6 +53,9 @@ UnevenSteps::UnevenSteps(UdpGroup& group, Network network)
       network_(std::move(network)),
       known_(group.members()),
       allowance_(matrix_cost()) {
+  // The paths of the group's rounds are for equal blocks.
+  open_ = group_.plan().rounds();
+  if (network_.paths) open_.paths.assign(open_.send.size(), base::Rounds::kAnyPath);
   if (network_.cluster == nullptr || group_.site_plan() == nullptr) return;
   const double latency_us = topology::latency_seconds(*network_.cluster, network_.hosts) *
                             base::kSecond / base::kMicrosecond;
@@ -121,7 +124,7 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
     return {};
   }
   if (news) {
-    matrix_due_ = network_.cluster != nullptr && known_.size() <= plan::kUnevenRanksMax;
+    matrix_due_ = uses_counts() && known_.size() <= plan::kUnevenRanksMax;
     least_time_ = 0;
   }
   if (!matrix_due_ || allowance_ < matrix_cost()) return {};
@@ -139,20 +142,28 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
 }
 
 void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
+  stepped_sites_.reset();
+  has_steps_ = network_.paths != nullptr;
+  stepped_ = group_.plan().rounds();
+  if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
+  if (network_.cluster != nullptr) make_trains(matrix);
+}
+
+void UnevenSteps::make_trains(std::span<const std::uint64_t> matrix) {
   const std::uint32_t members = group_.members();
   const auto limit_of = [&](topology::Packing packing) {
     return base::kSecond *
            topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
   };
   least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
-  const bool pays = plan::uneven_pays(matrix, members);
-  has_steps_ = pays || network_.paths;
-  stepped_sites_.reset();
-  if (!has_steps_) return;
-  stepped_ = group_.plan().rounds();
-  if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
-  if (!pays) return;
   const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
+  if (is_lone(matrix, limit_us)) {
+    stepped_.window_least = network_.unshared_window;
+    has_steps_ = true;
+    return;
+  }
+  if (!plan::uneven_pays(matrix, members)) return;
+  has_steps_ = true;
   auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},
@@ -170,14 +181,27 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
   stepped_.steps = made.steps;
 }
 
+// Whether each block has its links for itself. Then a window that only keeps queues short would
+// leave the link idle whenever a process comes late to the processor.
+bool UnevenSteps::is_lone(std::span<const std::uint64_t> matrix, double limit_us) const {
+  constexpr double kAbout = 1.02;  // headers and last packets
+  if (network_.unshared_window == 0 || network_.paths || group_.site_plan() != nullptr)
+    return false;
+  if (!plan::unshared(matrix, group_.members())) return false;
+  std::uint64_t largest = 0;
+  for (std::size_t at = 0; at < matrix.size(); ++at) {
+    if (at % (group_.members() + std::size_t{1}) != 0) largest = std::max(largest, matrix[at]);
+  }
+  const std::uint64_t packets = (largest + group_.packet_bytes() - 1) / group_.packet_bytes();
+  return limit_us <= kAbout * static_cast<double>(packets) * network_.packet_time_us;
+}
+
 base::Status UnevenSteps::run(transport::Exchange exchange) {
   const bool stepped = planned_ && stepped_sites_;
   exchange.rounds = &rounds();
   return group_.run_blocks(exchange, stepped ? &*stepped_sites_ : nullptr);
 }
 
-const base::Rounds& UnevenSteps::rounds() const {
-  return planned_ ? stepped_ : group_.plan().rounds();
-}
+const base::Rounds& UnevenSteps::rounds() const { return planned_ ? stepped_ : open_; }
 
 }  // namespace alm::carrier

@@ -33,13 +33,15 @@ class UnevenSteps {
  public:
   // What steps are made for: the network, and where the members are in it.
   struct Network {
-    const topology::Cluster* cluster = nullptr;  // null: no steps
+    const topology::Cluster* cluster = nullptr;  // null: no steps, but paths may be known
     double packet_time_us = 0;
     std::vector<base::HostId> hosts;
     // The path to each peer of `send`, from [from * members + to] bytes; null: the sender chooses.
     std::function<std::vector<std::uint8_t>(std::span<const std::uint64_t> bytes,
                                             std::span<const base::PeerId> send)>
         paths = nullptr;
+    // Of an exchange in which no two blocks share a link (plan::unshared); 0: as of all others.
+    std::uint32_t unshared_window = 0;
   };
 
   // The group and the cluster must live as long as this.
@@ -81,10 +83,13 @@ class UnevenSteps {
     std::uint64_t partners = 0;  // members to which something goes, or from which it comes
   };
 
+  bool uses_counts() const { return network_.cluster != nullptr || network_.paths; }
   base::Status agree(const Told& mine, std::span<const std::uint64_t> send,
                      const WantsSteps& wants_steps);
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
+  void make_trains(std::span<const std::uint64_t> matrix);
+  bool is_lone(std::span<const std::uint64_t> matrix, double limit_us) const;
 
   UdpGroup& group_;
   Network network_;
@@ -101,6 +106,7 @@ class UnevenSteps {
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
   base::Rounds stepped_;  // the rounds of the group with steps or paths added
+  base::Rounds open_;     // where paths are made from counts: rounds for counts that are not known
   std::optional<execute::Execution> stepped_sites_;  // the group's site plan, with the steps
 };
 

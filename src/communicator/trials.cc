@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tuning/other_sizes.h"
 #include "ways/plan_settings.h"
 
 namespace alm::communicator {
@@ -59,6 +60,8 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
       made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
     }
   }
+  risk(made, bytes);
+  hear(made);
   if (!adopt(made) && ways_.has_forecast()) report_.begins(made);
   return tried_.emplace(key, std::move(made)).first->second;
 }
@@ -76,6 +79,7 @@ Tried& Trials::of_blocks(Blocks blocks, std::uint64_t load, base::Nanos limit) {
   made.ways = ways_.candidates_for_blocks(load);
   made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
   made.trial.keep_to_rates();
+  risk(made, load / std::max(1u, members_.ranks - 1));
   adopt(made);
   return tried_blocks_.emplace(key, std::move(made)).first->second;
 }
@@ -103,6 +107,45 @@ base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) c
   return nanos(topology::traffic_limit_seconds(*job_.cluster, members_.hosts, amounts, packing));
 }
 
+// Where ours goes over UDP the library's messages, and ours over it, go over TCP on the same
+// network.
+void Trials::risk(Tried& tried, std::uint64_t bytes) const {
+  tried.stalls.assign(tried.ways.size(), 0);
+  if (!ways_.goes_over_udp({})) return;
+  const std::uint64_t block = bytes <= tuning::TrialRules::kCombinedBytes ? 0 : bytes;
+  const base::Nanos stall =
+      tuning::stall_of(std::uint64_t{members_.ranks - 1} * members_.placement.most(), block,
+                       job_.options.time_scale);
+  for (std::size_t i = 0; i < tried.ways.size(); ++i) {
+    if (ways_.goes_over_udp(tried.ways[i])) continue;
+    tried.stalls[i] = stall;
+    tried.trial.risks(i, stall);
+  }
+}
+
+// What other sizes have shown of the ways. Queues that have held larger blocks hold these;
+// time-outs of smaller blocks are no shorter here.
+void Trials::hear(Tried& tried) const {
+  for (std::size_t i = 0; i < tried.ways.size(); ++i) {
+    if (tried.stalls[i] == 0) continue;
+    tuning::OtherSizes others(tried.bytes,
+                              base::slowed(tuning::TrialRules::kStall, job_.options.time_scale));
+    for (const auto& [key, other] : tried_) {
+      const auto same = std::find(other.ways.begin(), other.ways.end(), tried.ways[i]);
+      if (&other == &tried || same == other.ways.end() || !other.trial.has_seen()) continue;
+      const auto way = static_cast<std::size_t>(same - other.ways.begin());
+      others.add(other.bytes, other.trial.shown(way), other.trial.best());
+    }
+    tried.trial.hears(i, others.heard(), others.safe() ? 0 : tried.stalls[i]);
+  }
+}
+
+void Trials::spread(const Tried& news) {
+  for (auto& [key, tried] : tried_) {
+    if (&tried != &news) hear(tried);
+  }
+}
+
 base::Status Trials::took(Tried& tried, base::Nanos time) {
   tuning::Trial& trial = tried.trial;
   const bool decided = trial.decided();
@@ -111,6 +154,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   if ((goes_on || (decided && trial.due())) && job_.rank == 0) tried.kept = latest(tried);
   if (!trial.due()) return {};
   if (auto agreed = agree(trial); !agreed) return agreed;
+  if (!tried.any_size) spread(tried);
   if (trial.refutes_limit()) report_.refutes_limit(tried);
   if (!decided || !trial.decided()) report_.tell(tried);
   return {};

@@ -57,7 +57,10 @@ class Trials {
   Key key_of(std::uint64_t bytes) const;
   std::vector<base::Transport> transports_of(const std::vector<tuning::Way>& ways) const;
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
+  void risk(Tried& tried, std::uint64_t bytes) const;
   base::Status agree(tuning::Trial& trial) const;
+  void hear(Tried& tried) const;
+  void spread(const Tried& news);
   tuning::Decision subject(const Tried& tried) const;
   bool adopt(Tried& tried) const;  // false: no earlier job has tried this
   std::optional<tuning::Decision> latest(const Tried& tried) const;

@@ -21,6 +21,7 @@ struct Tried {
   Blocks blocks = Blocks::kOfAnySize;
   std::vector<tuning::Way> ways;
   std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known
+  std::vector<base::Nanos> stalls;     // [way] by its packets; 0: it waits for no time-outs
   tuning::Trial trial;
   std::optional<tuning::Decision> kept;  // the decision before the trial was last reopened
 

@@ -16,6 +16,8 @@ namespace alm::courier {
 namespace {
 
 const base::Error kRevoked{base::ErrorCode::kPeerLost, "the communicator was revoked"};
+// Half of what sockets take at least (EndpointOptions::receive_packets_min).
+constexpr std::uint32_t kUnsharedWindow = 64;
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 // Ranks that end because another is lost are dead as well. The one that the library tells of first
 // counts, and only where packets do not tell by then who is lost.
@@ -179,14 +181,19 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
 }
 
 void Courier::make_steps() {
-  // Steps take time to be measured in packets of a known link, and rounds that are one.
+  // Steps take time to be measured in packets of a known link, and rounds that are one. Routes are
+  // spread over without that.
   const auto& tuning = members_.tuning;
-  const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
-                     ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
-  if (!steps && (host_ || !ways::wants_trials(job_.options) || job_.mpi == nullptr)) return;
+  const bool possible =
+      job_.options.uneven_steps && ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
+  const bool steps = possible && tuning && tuning->packet_time_us > 0;
+  const bool spreads = possible && assigns_routes();
+  const bool trials = !host_ && ways::wants_trials(job_.options) && job_.mpi != nullptr;
+  if (!steps && !spreads && !trials) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
-  if (steps && assigns_routes()) {
+  if (job_.options.window_packets == 0) network.unshared_window = kUnsharedWindow;
+  if (spreads) {
     network.paths = [this](std::span<const std::uint64_t> bytes,
                            std::span<const base::PeerId> send) {
       return meeting::assigned_paths(members_.routes, members_.host, bytes, send);

@@ -34,9 +34,10 @@ void set_site(PeerRecord& record, std::string_view site) {
   std::copy_n(site.begin(), std::min(site.size(), record.site.size() - 1), record.site.begin());
 }
 
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t links) {
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t sockets,
+                   std::uint32_t links) {
   record.udp = 1;
-  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(endpoint.paths(), kSocketsMax));
+  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(sockets, kSocketsMax));
   record.datagram_bytes = endpoint.datagram_bytes();
   for (std::uint32_t path = 0; path < record.paths; ++path) {
     const io::Address address = endpoint.local(path);
@@ -88,6 +89,18 @@ std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
   std::vector<PeerRecord> leaders;
   for (const auto& ranks : placement.ranks) leaders.push_back(records[ranks[leader]]);
   return leaders;
+}
+
+plan::LeafOf leaves_told(std::span<const PeerRecord> leaders) {
+  std::vector<std::uint32_t> numbers, of;
+  for (const PeerRecord& leader : leaders) {
+    if (leader.leaf == 0) return {};
+    const auto known = std::find(numbers.begin(), numbers.end(), leader.leaf);
+    of.push_back(static_cast<std::uint32_t>(known - numbers.begin()));
+    if (known == numbers.end()) numbers.push_back(leader.leaf);
+  }
+  if (numbers.size() < 2) return {};
+  return {of, std::vector<std::uint32_t>(of.size(), 0)};
 }
 
 Membership judge(std::span<const PeerRecord> records, const plan::Placement& placement,

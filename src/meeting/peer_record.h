@@ -28,6 +28,7 @@ constexpr std::uint32_t kLeadersMax = 8;  // of a host
 struct PeerName {
   std::array<char, job::kHostNameBytes> host{};
   std::uint32_t machine = 0;  // this_machine()
+  std::uint32_t leaf = 0;     // job::leaf_number()
   std::uint8_t refuses = 0;   // 1: this rank cannot take part; PeerCause says why
 };
 
@@ -73,10 +74,16 @@ plan::Placement place(std::span<const PeerRecord> records, bool apart = false);
 std::vector<PeerRecord> leaders_of(std::span<const PeerRecord> records,
                                    const plan::Placement& placement, std::uint32_t leader = 0);
 
+// [host] The leaf switch above each host, by what their leaders say of it. Empty: one does not
+// know, or all hang on the same.
+plan::LeafOf leaves_told(std::span<const PeerRecord> leaders);
+
 // Write fields of a record, and read them.
 void set_cause(PeerRecord& record, std::string_view cause);
 void set_site(PeerRecord& record, std::string_view site);
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t links = 1);
+// `sockets`: so many of the endpoint's.
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t sockets,
+                   std::uint32_t links = 1);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 
 // The hosts of a communicator. There must be several, and the cluster file, if there is one, must

@@ -110,7 +110,7 @@ TEST(Membership, AddressesOfSeveralLinksComeBack) {
   options.paths = 4;
   const auto endpoint = io::Endpoint::open(options).value();
   PeerRecord record;
-  set_addresses(record, *endpoint, 2);
+  set_addresses(record, *endpoint, 4, 2);
   const auto addresses = addresses_of(record).value();
   ASSERT_EQ(addresses.size(), 4u);
   for (std::uint32_t path = 0; path < 4; ++path) {
@@ -148,6 +148,17 @@ TEST(Membership, SocketWarningsBecomeOne) {
   EXPECT_EQ(socket_warning(records), "h2: small buffer");
   set_cause(records[1], "small buffer");
   EXPECT_EQ(socket_warning(records), "h1 (and on 1 other host): small buffer");
+}
+
+TEST(Membership, LeavesAreThoseThatEveryHostNames) {
+  auto records = peers({"h0", "h1", "h2"});
+  EXPECT_TRUE(leaves_told(records).empty());
+  records[0].leaf = records[2].leaf = 7;
+  EXPECT_TRUE(leaves_told(records).empty());
+  records[1].leaf = 8;
+  EXPECT_EQ(leaves_told(records), (plan::LeafOf{{0, 1, 0}, {0, 0, 0}}));
+  records[1].leaf = 7;
+  EXPECT_TRUE(leaves_told(records).empty());
 }
 
 TEST(Membership, MachinesTellHostsOfOneNameApart) {

@@ -106,7 +106,10 @@ double Standings::expected(std::size_t way) const {
   if (seems_late(way)) return std::max(0.0, between(way) - 1);
   if (time(way) != 0) return std::max(0.0, ratio(time(way), best) - 1);
   if (librarys_own(way) && candidate.seen.first() != 0) {
-    return std::max(0.0, ratio(candidate.seen.first(), best) / Rules::kWarming - 1);
+    // A time-out is no matter of the first call.
+    const bool stalled = candidate.stall > 0 && candidate.seen.first() > candidate.stall;
+    const double warming = stalled ? 1 : Rules::kWarming;
+    return std::max(0.0, ratio(candidate.seen.first(), best) / warming - 1);
   }
   if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
   double alike = std::numeric_limits<double>::infinity();
@@ -114,11 +117,16 @@ double Standings::expected(std::size_t way) const {
     if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
     alike = std::min(alike, ratio(time(other), best));
   }
-  return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1;
+  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
+  const Heard& heard = candidate.heard;
+  if (heard.times > 0) return std::max({heard.times, ratio(heard.least, best), 1.0}) - 1 + stall;
+  return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1 + stall;
 }
 
 double Standings::cost(std::size_t way) const {
-  const auto calls = static_cast<double>(leads(way) + run(way));
+  // The first call of the library's own way alone, where it may stall.
+  const bool alone = risky(way) && librarys_own(way);
+  const auto calls = static_cast<double>(alone ? 1 : leads(way) + run(way));
   return calls * expected(way) + opening(way);
 }
 
@@ -138,7 +146,7 @@ bool Standings::again(std::size_t way) const {
 }
 
 bool Standings::aside(std::size_t way) const {
-  if (ways_[way].opening > 0 && to_warm(way)) return true;
+  if (risky(way) || (ways_[way].opening > 0 && to_warm(way))) return true;
   if (seems_late(way)) return false;
   return ways_[way].seen.count() == 1 && ratio(time(way), least()) > Rules::kAside;
 }

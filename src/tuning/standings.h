@@ -16,6 +16,14 @@ namespace alm::tuning {
 
 using base::Transport;
 
+// What other sizes have shown of a way.
+struct Heard {
+  double times = 0;       // as many times the best as there; 0: nothing
+  base::Nanos least = 0;  // time-outs there, which are no shorter here
+
+  friend bool operator==(const Heard&, const Heard&) = default;
+};
+
 // One way of a trial.
 struct Candidate {
   Transport transport{};
@@ -23,7 +31,9 @@ struct Candidate {
   base::Nanos least = 0;      // the least time the links allow for it; 0: not known
   base::Nanos predicted = 0;  // 0: not known
   base::Nanos opening = 0;    // expected time of its first call beyond later ones
-  bool out = false;           // clearly behind
+  base::Nanos stall = 0;      // how long a call may wait for time-outs; 0: it will not
+  Heard heard;
+  bool out = false;  // clearly behind
 };
 
 class Standings {
@@ -60,6 +70,10 @@ class Standings {
   }
   // Whether calls are short (TrialRules::kShort).
   bool is_short() const { return least() < TrialRules::kShort; }
+  // Whether nobody knows whether calls of the way wait for time-outs.
+  bool risky(std::size_t way) const {
+    return ways_[way].stall > 0 && !ways_[way].seen.called() && ways_[way].seen.none();
+  }
   bool seen_often(std::size_t way) const {
     return ways_[way].seen.count() >= TrialRules::kOneByOne;
   }

@@ -25,7 +25,7 @@ void Trial::begin() {
   if (!open.empty()) chosen_ = first_ = open.front();
   if (open.size() <= 1) return decide(0);
   batch_ = {{first_, true}};
-  if (ways_.limit() <= 0 && !ways_.has_predictions()) add(open[1]);
+  if (ways_.limit() <= 0 && !ways_.has_predictions() && !ways_.risky(open[1])) add(open[1]);
 }
 
 void Trial::set_limit(base::Nanos limit) {
@@ -157,8 +157,23 @@ void Trial::predicts(std::size_t way, base::Nanos time) {
   if (!decided() && ways_.calls() == 0) begin();
 }
 
+void Trial::risks(std::size_t way, base::Nanos stall) {
+  ways_[way].stall = stall;
+  if (!decided() && ways_.calls() == 0) begin();
+}
+
+void Trial::hears(std::size_t way, Heard heard, base::Nanos stall) {
+  Candidate& candidate = ways_[way];
+  if (candidate.heard == heard && candidate.stall == stall) return;
+  candidate.heard = heard;
+  candidate.stall = stall;
+  if (decided() && !due_ && postponed() && has_seen()) plan();
+}
+
+// Where the first call of the library's own way may stall the ranks agree on it before the next.
 void Trial::add(std::size_t way) {
   const std::size_t run = ways_.run(way);
+  if (ways_.risky(way) && ways_.librarys_own(way)) return batch_.push_back({way, false});
   batch_.insert(batch_.end(), ways_.leads(way), {way, false});
   batch_.push_back({way, true, ways_.is_short() && run > 1});
   batch_.insert(batch_.end(), run - 1, {way, true});
@@ -210,7 +225,14 @@ void Trial::plan() {
   // What costs nothing, because agreeing took no time, can always be afforded.
   const double to_come = Budget::left(taken_as_made(), spent());
   const double made = Budget::left(ways_.calls(), spent());
-  const auto allowed = [&](std::size_t way) { return ways_.aside(way) ? made : to_come; };
+  const double soon =
+      std::min(to_come, Budget::left(std::max(ways_.calls(), Rules::kSlowHorizon), spent()));
+  const auto allowed = [&](std::size_t way) {
+    if (ways_.aside(way)) return made;
+    const bool slower = ways_[way].seen.count() >= Rules::kDoubtless &&
+                        ratio(ways_.time(way), least) > Rules::kAsFast;
+    return slower ? soon : to_come;
+  };
   const bool alone =
       ways_.has_predictions() && ways_.ways_seen() == 1;  // to see it again tells nothing
   std::optional<std::size_t> fewest;

@@ -47,6 +47,9 @@
 //   - If the least time that the links allow is known, a way close to it is kept at once: no other
 //     can be clearly faster. Ways that are paced by the same file say nothing of it, so that the
 //     library's own is seen first.
+//   - A way whose calls may wait for time-outs, because queues overflow, is dear as long as it has
+//     not been seen: a call that stalls cannot be stopped. It waits until the calls made pay for
+//     it. What it has shown at other sizes counts.
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
 //     own, is not tried.
 //
@@ -110,6 +113,20 @@ class Trial {
 
   // The least time that the links allow for this way, which sends more packets than others.
   void needs(std::size_t way, base::Nanos least) { ways_[way].least = least; }
+
+  // A call of the way may wait so long for time-outs: who calls it first pays for that, out of the
+  // calls made so far. 0: it will not. Must be called before the first call, but for 0.
+  void risks(std::size_t way, base::Nanos stall);
+
+  // What other sizes have shown of the way. A decision that waits for its turn is reconsidered.
+  void hears(std::size_t way, Heard heard, base::Nanos stall);
+  // What this size has shown of the way: the time of its sightings, or that of its first call.
+  base::Nanos shown(std::size_t way) const {
+    return ways_[way].seen.none() ? ways_[way].seen.first() : time(way);
+  }
+  // The time of the fastest way. Precondition: one has been seen.
+  base::Nanos best() const { return ways_.least(); }
+  bool has_seen() const { return ways_.ways_seen() > 0; }
 
   // The predicted time of a call of the way; 0: not known. Must be called before the first call.
   void predicts(std::size_t way, base::Nanos time);

@@ -17,6 +17,10 @@ struct TrialRules {
   static constexpr double kBudget = 0.04;
   // The budget counts at least so many calls from the beginning, or nothing could ever be tried.
   static constexpr std::uint64_t kHorizon = 200;
+  // A way that was slower in so many sightings has to be paid for by this many calls: more
+  // sightings of it seldom change what is chosen.
+  static constexpr std::size_t kDoubtless = 3;
+  static constexpr std::uint64_t kSlowHorizon = 50;
   // Close to the limit the budget counts no more calls than fit this time: programs have few calls
   // of a second.
   static constexpr base::Nanos kSpan = 20 * base::kSecond;
@@ -25,6 +29,14 @@ struct TrialRules {
   static constexpr double kUnseen = 3;
   // The library's first call is expected to take so many times as long as its second.
   static constexpr double kWarming = 4;
+  // A call over TCP whose packets overflow a queue waits for time-outs, of 200 ms at least each. So
+  // many were found in one call.
+  static constexpr base::Nanos kStall = 600 * base::kMillisecond;
+  // Packets that a host sends at once, of which queues are expected to overflow. Of fewer they are
+  // expected to do so in proportion.
+  static constexpr double kOverflowing = 64;
+  // MPI libraries combine blocks up to so many bytes: they send few packets at once.
+  static constexpr std::uint64_t kCombinedBytes = 256;
 
   // --- How often a way is seen
   // The most sightings of a way. More have not changed a decision.

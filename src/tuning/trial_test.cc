@@ -329,11 +329,11 @@ TEST(Trial, DriftReopensIt) {
 // A third of 13 calls in a row stall: smoothed, the time is half as long again, as with drift.
 TEST(Trial, CallsThatStallAreNoDrift) {
   Trial trial;
-  calls_until_decided(trial, {120 * kMs, 160 * kMs});
+  calls_until_decided(trial, {120 * kMs, 260 * kMs});
   ASSERT_EQ(trial.chosen(), 0u);
   for (int i = 0; i < 4000; ++i) {
     const bool stalls = i % 64 > 50 && i % 3 == 0;
-    call(trial, {stalls ? 620 * kMs : 120 * kMs, 160 * kMs});
+    call(trial, {stalls ? 620 * kMs : 120 * kMs, 260 * kMs});
     ASSERT_EQ(trial.way(), 0u) << i;
   }
   EXPECT_EQ(trial.reopened(), 0u);

@@ -166,6 +166,7 @@ def test_runs_as_a_module() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
+        ("study.by_itself", "bench-by-itself"),
         ("study.emitted_rules", "bench-rules"),
         ("study.profile_trials", "bench-trials"),
         ("study.scale_check", "bench-scale"),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from allemande.bench.stock_options import USE_RULES, StockSetting, parse_setting
-from allemande.config import check_value
+from allemande.config import check_value, variable_text
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
 from allemande.stock_algorithms import MPICH_NAMES, OPENMPI_NUMBERS
@@ -211,8 +211,20 @@ def _parse_options(name: str, text: str) -> dict[str, str]:
             raise BadInput(f"candidate {name!r}: {item!r} is not valid; expected option=value")
         option = _find_option(name, key)
         where = f"candidate {name!r}: {option.key}"
-        environment[option.variable] = check_value(option, where, value)
+        _refuse_colons(where, value)
+        environment[option.variable] = variable_text(option, check_value(option, where, value))
     return environment
+
+
+def _refuse_colons(where: str, value: str) -> None:
+    """Another option behind a colon, as other tools take them."""
+    first, _, rest = value.partition(":")
+    key = rest.partition("=")[0].strip()
+    if "=" in rest and any(option.key.startswith(key) for option in OPTIONS):
+        raise BadInput(
+            f"{where}: {value!r} is not valid; the options of a candidate are joined by commas: "
+            f"{first},{rest}"
+        )
 
 
 def _parse_candidate(text: str) -> Candidate:

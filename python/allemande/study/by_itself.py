@@ -1,0 +1,181 @@
+"""What does a job get that knows nothing of its network? First calls, settled ones, a second job.
+
+Run as `python -m allemande.study.by_itself`, or `make bench-by-itself`. For each cluster, library
+and size, in the lab:
+
+- described: with the cluster file and without trials, the median of the calls;
+- first 50: without a file, by default, the mean of the first 50 calls after the one that brings the
+  communicator up, or of as many as fit LONG_S;
+- settled: the median of the last quarter of these calls;
+- second job: the mean of the first calls of another job, which has what the first has decided;
+- stock: the library alone, the median of three calls.
+
+Exit code 1 where a row misses what is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from allemande.bench.candidates import parse_candidates
+from allemande.bench.comparison import Comparison, compare
+from allemande.bench.message_sizes import parse_sizes
+from allemande.bench.request import Request
+from allemande.bench.runner import Effort
+from allemande.entry import run_command
+from allemande.errors import BadInput, Failed
+from allemande.output_files import write_output
+from allemande.quantities import format_seconds, format_size
+
+CLUSTERS = "oversubscribed-8x4,shallow-4x2,tam-8x4,leaf-spine-4x4,fat-tree:16"
+FIRST = 50
+LONG_S = 20.0  # of calls of one size in one job
+CALLS_MIN = 8
+FIRST_MAX = 1.10  # times described and settled
+SECOND_MAX = 1.03
+SETTLED_MIN = 0.97  # part of described, from SETTLED_BYTES on
+SETTLED_BYTES = 3000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One size on one cluster with one library; times in seconds."""
+
+    cluster: str
+    library: str
+    size: int
+    described: float
+    first: float
+    calls: int  # that `first` is the mean of
+    settled: float
+    second: float
+    stock: float
+
+    def misses(self) -> list[str]:
+        """Which of the figures asked for are missed."""
+        missed = []
+        if self.first > FIRST_MAX * self.described:
+            missed.append(f"first {self.calls}")
+        if self.size >= SETTLED_BYTES and self.described < SETTLED_MIN * self.settled:
+            missed.append("settled")
+        if self.second > SECOND_MAX * self.described:
+            missed.append("second job")
+        return missed
+
+
+def verdict(rows: Sequence[Row]) -> tuple[bool, str]:
+    """Whether no row misses a figure, and the line that says so."""
+    missed = [
+        f"{row.cluster} {row.library} {format_size(row.size)}" for row in rows if row.misses()
+    ]
+    line = (
+        f"{len(rows)} rows; first calls at most {FIRST_MAX:g} times described, settled at least "
+        f"{SETTLED_MIN:.0%} of it, second job at most {SECOND_MAX:g}: "
+    )
+    return not missed, line + (f"missed by {', '.join(missed)}" if missed else "met")
+
+
+def first_calls(times_s: Sequence[float]) -> list[float]:
+    """The first FIRST of them, or as many as fit LONG_S, at least CALLS_MIN."""
+    kept: list[float] = []
+    for time_s in times_s[:FIRST]:
+        if len(kept) >= CALLS_MIN and sum(kept) + time_s > LONG_S:
+            break
+        kept.append(time_s)
+    return kept
+
+
+def _times(compared: Comparison, size: int) -> list[float]:
+    for figure in compared.figures:
+        if figure.size == size and figure.times_s:
+            return figure.times_s
+    raise Failed(f"{size} bytes: {'; '.join(compared.warnings) or 'not measured'}")
+
+
+def _run(cluster: str, scale: float, size: int, candidate: str, effort: Effort) -> list[float]:
+    compared = compare(Request(cluster, [size], parse_candidates([candidate]), effort, scale=scale))
+    if compared.failed:
+        raise Failed(f"{cluster}, {candidate}: {'; '.join(compared.warnings) or 'not measured'}")
+    return _times(compared, size)
+
+
+def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -> Row:
+    few = Effort(rounds=1, calls=5, calls_max=30, seconds=3.0)
+    first = Effort(rounds=1, calls=CALLS_MIN, calls_max=FIRST, seconds=LONG_S, seconds_max=LONG_S)
+    second = Effort(rounds=1, calls=5, calls_max=FIRST, seconds=6.0, seconds_max=LONG_S)
+    alone = f"allemande+{library}:cluster=off,trials=on,decisions={cache}"
+    described = median(_run(cluster, scale, size, f"allemande+{library}", few))
+    times_s = first_calls(_run(cluster, scale, size, alone, first))
+    again_s = _run(cluster, scale, size, alone, second)
+    stock = Effort(rounds=1, calls=3, calls_max=3, seconds=0)
+    return Row(
+        cluster,
+        library,
+        size,
+        described,
+        fmean(times_s),
+        len(times_s),
+        median(times_s[-max(1, len(times_s) // 4) :]),
+        fmean(again_s),
+        median(_run(cluster, scale, size, library, stock)),
+    )
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("cluster", "library"):
+        table.add_column(name)
+    for name in ("size", "described", "first calls", "", "settled", "", "second job", "", "stock"):
+        table.add_column(name, justify="right")
+    table.add_column("missed")
+    for row in rows:
+        cells = [row.cluster, row.library, format_size(row.size), format_seconds(row.described)]
+        for time_s in (row.first, row.settled, row.second):
+            cells += [format_seconds(time_s), f"{time_s / row.described:.2f}"]
+        table.add_row(*cells, format_seconds(row.stock), ", ".join(row.misses()))
+    return table
+
+
+def _command(
+    clusters: Annotated[str, typer.Option(help="Separated by commas.")] = CLUSTERS,
+    libraries: Annotated[str, typer.Option(help="openmpi, mpich.")] = "openmpi,mpich",
+    sizes: Annotated[str, typer.Option(help="Bytes, separated by commas.")] = "1K,10K,50K",
+    scale: Annotated[float, typer.Option(help="Every link rate times this.")] = 0.1,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The rows, as JSON.")] = Path(
+        "out/by-itself.json"
+    ),
+) -> None:
+    """Compare jobs that know nothing of their network with jobs that have a cluster file."""
+    for library in libraries.split(","):
+        if library not in ("openmpi", "mpich"):
+            raise BadInput(f"--libraries {library}: expected openmpi, mpich or both")
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="allemande-by-itself-") as folder:
+        for cluster in clusters.split(","):
+            for library in libraries.split(","):
+                for size in parse_sizes(sizes):
+                    cache = Path(folder) / f"{len(rows)}.toml"
+                    rows.append(_measure(cluster, library, size, scale, cache))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_output(str(output), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    Console(width=160).print(_table(rows))
+    good, line = verdict(rows)
+    print(line)
+    if not good:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command("bench-by-itself", _command))

@@ -1,0 +1,49 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "session/session_test_ranks.h"
+
+namespace alm::session {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class SessionKnown : public SessionTest {
+ protected:
+  std::vector<std::string> told() {
+    job::FakeJob job(kRanks);
+    auto lines = run(job, [](FakeProcess&) {})[0].logged;
+    std::erase_if(lines, [](const std::string& line) { return !line.starts_with("known, "); });
+    return lines;
+  }
+};
+
+TEST_F(SessionKnown, FiveLinesSayWhatIsKnownFromWhere) {
+  options = {"log=info"};
+  EXPECT_THAT(told(), ElementsAre(HasSubstr("hosts: 3 ranks on 3 hosts"),
+                                  HasSubstr("switches: 1 switch with 3 hosts, by "),
+                                  HasSubstr("links: "), HasSubstr("by the cluster file"),
+                                  HasSubstr("decisions: 0 of earlier jobs")));
+}
+
+TEST_F(SessionKnown, WithoutAFileTheySayThatTheNetworkIsNotKnown) {
+  options = {"log=info", "decisions=off"};
+  configure = [](std::uint32_t, Surroundings& its) { its.settings.cluster_file.clear(); };
+  const auto lines = told();
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[1], HasSubstr("all hosts are taken to hang on one"));
+  EXPECT_THAT(lines[3], HasSubstr("not known before exchanges are made"));
+  EXPECT_THAT(lines[4], HasSubstr("none are kept"));
+}
+
+TEST_F(SessionKnown, NothingIsSaidUnlessItIsAskedFor) {
+  options = {"log=warning"};
+  EXPECT_TRUE(told().empty());
+}
+
+}  // namespace
+}  // namespace alm::session
