@@ -15,9 +15,11 @@
 namespace alm::courier {
 namespace {
 
-const base::Error kRevoked{base::ErrorCode::kPeerLost, "the communicator was revoked"};
 // Half of what sockets take at least (EndpointOptions::receive_packets_min).
 constexpr std::uint32_t kUnsharedWindow = 64;
+
+const base::Error kRevoked{base::ErrorCode::kPeerLost, "the communicator was revoked"};
+
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 // Ranks that end because another is lost are dead as well. The one that the library tells of first
 // counts, and only where packets do not tell by then who is lost.
