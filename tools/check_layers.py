@@ -99,6 +99,7 @@ LAYERS: dict[str, set[str]] = {
         "tally",
         "tuning",
         "carrier",
+        "execute",
         "node",
         "plan",
         "topology",

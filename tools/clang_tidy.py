@@ -86,11 +86,11 @@ def units(build: Path) -> list[Unit]:
 
 
 def groups(pending: list[Unit]) -> list[list[Unit]]:
-    """Units of one folder with the same flags, so that one source can include them all: most of the
-    time goes into headers."""
-    alike: dict[tuple[Path, str], list[Unit]] = {}
-    for unit in pending:
-        alike.setdefault((unit.source.parent, unit.command), []).append(unit)
+    """Units with the same flags, so that one source can include them all: most of the time goes
+    into headers. Folders stay together, and each has a namespace of its own."""
+    alike: dict[str, list[Unit]] = {}
+    for unit in sorted(pending, key=lambda unit: unit.source):
+        alike.setdefault(unit.command, []).append(unit)
     return [
         together[begin : begin + GROUP]
         for together in alike.values()

@@ -531,6 +531,8 @@ class OwnWay:
     def takes(self, bytes: int) -> bool:
         """Whether the algorithm goes this way for blocks of so many bytes."""
 
+OVER_UDP: str = 'udp '
+
 def own_ways(cluster: Cluster, members: Sequence[str] | None = None) -> list[OwnWay]:
     """All that allemande may take among these hosts (None: all)."""
 

@@ -17,6 +17,7 @@
 #include "model/signature.h"
 #include "model/structural.h"
 #include "tuning/own_ways.h"
+#include "tuning/way_key.h"
 #include "wire/header.h"
 
 namespace nb = nanobind;
@@ -165,6 +166,7 @@ void bind_model(nb::module_& m) {
       .def_ro("shape", &NamedWay::shape)
       .def("takes", &NamedWay::takes, "bytes"_a,
            "Whether the algorithm goes this way for blocks of so many bytes.");
+  m.attr("OVER_UDP") = std::string(tuning::kOverUdp);  // begins the keys of such ways
   m.def("own_ways", own_ways, "cluster"_a, "members"_a.none() = nb::none(),
         "All that allemande may take among these hosts (None: all).");
   m.def(

@@ -8,12 +8,12 @@
 #include <limits>
 #include <utility>
 
+#include "execute/configuration.h"
 #include "job/settings.h"
 #include "job/sites.h"
 #include "job/slurm_leaf.h"
 #include "meeting/hello_exchange.h"
 #include "node/node_slabs.h"
-#include "plan/limit_time.h"
 #include "topology/cluster.h"
 #include "transport/io/udp_socket.h"
 #include "ways/plan_settings.h"
@@ -393,10 +393,7 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
   const auto& tuning = members_.tuning;
   peers.config = job::channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
                                      driver_->endpoint().receive_buffer_bytes());
-  if (job_.cluster) {
-    const double micros = plan::limit_time_us(*job_.cluster, members_.hosts, datagram_bytes);
-    peers.config.limit_time = static_cast<base::Nanos>(micros * base::kMicrosecond);
-  }
+  if (job_.cluster) execute::set_limit_time(peers.config, *job_.cluster, members_.hosts);
   const auto leaders = meeting::leaders_of(records_, members_.placement, members_.leader());
   peers.identity.key = meeting::common_key(leaders);
   peers.identity.self = members_.host;

@@ -8,7 +8,7 @@
 namespace alm::emulate {
 namespace {
 
-constexpr std::size_t kIpv4Bytes = 20, kIpv6Bytes = 40, kIcmpBytes = 8;
+constexpr std::size_t kIcmpBytes = 8;
 // RFC 1812 section 4.3.2.3: as much of the packet as fits into 576 bytes.
 constexpr std::size_t kQuotedMost = 576 - kIpv4Bytes - kIcmpBytes;
 constexpr std::uint8_t kTtl = 64, kIcmp = 1, kIcmpV6 = 58;

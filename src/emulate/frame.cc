@@ -8,7 +8,6 @@ namespace alm::emulate {
 namespace {
 
 constexpr std::uint16_t kIpv4 = 0x0800, kIpv6 = 0x86dd;
-constexpr std::size_t kIpv4Bytes = 20, kIpv6Bytes = 40;
 constexpr std::uint8_t kTcp = 6, kUdp = 17;
 constexpr std::array<std::uint8_t, 3> kPrefix{0x02, 0xc6, 0x12};
 

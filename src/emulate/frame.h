@@ -9,6 +9,7 @@
 namespace alm::emulate {
 
 constexpr std::uint32_t kEthernetBytes = 14;
+constexpr std::size_t kIpv4Bytes = 20, kIpv6Bytes = 40;  // without options
 
 // The lab's hosts have addresses 02:c6:12:NN:HH:HH: interface number NN of host HHHH.
 struct Station {

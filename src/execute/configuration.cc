@@ -76,6 +76,15 @@ void configure_far(transport::Config& config, base::Nanos round_trip) {
   set_span(config);
 }
 
+// The limiting link is always busy, and a host sends each of the others one datagram in that time.
+void set_limit_time(transport::Config& config, const topology::Cluster& cluster,
+                    std::span<const base::HostId> hosts) {
+  config.limit_time = 0;
+  if (hosts.size() < 2) return;
+  const double seconds = topology::alltoall_limit_seconds(cluster, hosts, config.datagram_bytes);
+  config.limit_time = std::llround(seconds * base::kSecond / static_cast<double>(hosts.size() - 1));
+}
+
 PhaseConfiguration::PhaseConfiguration(const topology::Cluster& cluster,
                                        std::vector<base::HostId> hosts,
                                        std::span<const std::uint32_t> sites, const Wishes& wishes)

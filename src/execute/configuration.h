@@ -32,6 +32,10 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning);
 // The same without a cluster file. `round_trip`: as measured; 0: not measured.
 void configure_far(transport::Config& config, base::Nanos round_trip = 0);
 
+// Sets `limit_time`: how fast one of these hosts sends datagrams if no one else uses the links.
+void set_limit_time(transport::Config& config, const topology::Cluster& cluster,
+                    std::span<const base::HostId> hosts);
+
 // Configures the phases of plans that know sites: those within a site and those between sites have
 // windows and timers of their own. Other phases stay as they are.
 class PhaseConfiguration {

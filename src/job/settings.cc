@@ -1,6 +1,7 @@
 #include "job/settings.h"
 
 #include "execute/configuration.h"
+#include "transport/path_check.h"
 
 namespace alm::job {
 
@@ -21,17 +22,12 @@ base::Nanos peer_timeout(const base::Options& options) {
 }
 
 base::Status check_path_options(const base::Options& options) {
-  const auto possible = paths::check_paths(static_cast<std::uint32_t>(options.paths),
-                                           static_cast<std::uint32_t>(options.path_batch));
-  if (!possible) {
-    return base::bad_input("ALLEMANDE_PATHS, ALLEMANDE_PATH_BATCH: " + possible.error().message);
-  }
-  if (options.paths > 1 && options.reliability == "go-back-n") {
-    return base::bad_input(
-        "ALLEMANDE_PATHS: several paths need ALLEMANDE_RELIABILITY=selective-repeat, because "
-        "packets of different paths overtake each other");
-  }
-  return {};
+  const auto possible = transport::check_paths(
+      static_cast<std::uint32_t>(options.paths), static_cast<std::uint32_t>(options.path_batch),
+      transport::parse_reliability(options.reliability).value());
+  if (possible) return {};
+  return base::bad_input("ALLEMANDE_PATHS, ALLEMANDE_PATH_BATCH, ALLEMANDE_RELIABILITY: " +
+                         possible.error().message);
 }
 
 bool finds_routes(const base::Options& options, std::uint32_t links) {

@@ -18,8 +18,6 @@ using topology::kNoNode;
 using topology::Link;
 using topology::NodeId;
 
-constexpr double kTolerance = 1e-9;  // of rates computed in two ways
-
 class Ports {
  public:
   Ports(const Cluster& cluster, std::span<const base::HostId> hosts, double host_mbit_s)

@@ -10,6 +10,8 @@
 
 namespace alm::plan {
 
+inline constexpr double kTolerance = 1e-9;  // of rates computed in two ways
+
 struct Port {
   std::string name;  // "leaf0 -> core"
   double queue = 0;  // B_L, in packets

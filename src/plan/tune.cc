@@ -64,7 +64,6 @@ constexpr double kWorthWarning = 0.95;  // of the bandwidth
 // % and 16 packets 88 % on a chain, where heads of lines wait (docs/adr/0035).
 constexpr double kLeastLossless = 4;
 constexpr double kSpareLossless = 0.1;  // of what is under way
-constexpr double kTolerance = 1e-9;     // of rates computed in two ways
 
 // Whole packets, at least one.
 std::uint32_t packets(double value) {

@@ -10,7 +10,6 @@
 
 #include "execute/configuration.h"
 #include "plan/host_aggregation.h"
-#include "plan/limit_time.h"
 #include "plan/multi_site.h"
 #include "plan/tune.h"
 #include "plan/uneven.h"
@@ -59,8 +58,7 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                      {scenario.asked.window_packets, scenario.asked.grain_packets});
   // Without a window queues overflow at full speed.
   if (scenario.asked.algorithm.algorithm != plan::Algorithm::kDirect) {
-    config.limit_time =
-        std::llround(plan::limit_time_us(cluster, scenario.hosts, config.datagram_bytes) * 1000);
+    execute::set_limit_time(config, cluster, scenario.hosts);
   }
   return config;
 }

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "messages/turns.h"
-#include "paths/policy.h"
 #include "scenario/network.h"
 #include "scenario/traffic.h"
+#include "transport/path_check.h"
 
 namespace alm::scenario {
 namespace {
@@ -26,13 +26,8 @@ base::Status set_protocol(Scenario& out) {
   config.paths = asked.paths;
   config.path_rule = asked.path_policy;
   config.path_batch = asked.path_batch;
-  if (const auto checked = paths::check_paths(asked.paths, asked.path_batch); !checked) {
-    return base::bad_input("options: " + checked.error().message);
-  }
-  if (asked.paths > 1 && asked.reliability == transport::Reliability::kGoBackN) {
-    return base::bad_input(
-        "options: `paths` above 1 need reliability `selective-repeat`, as packets overtake");
-  }
+  const auto checked = transport::check_paths(asked.paths, asked.path_batch, asked.reliability);
+  if (!checked) return base::bad_input("options: " + checked.error().message);
   constexpr std::uint32_t kDatagramLeast = 128;
   const std::uint32_t datagram = asked.datagram_bytes;
   if (datagram != 0 && datagram < kDatagramLeast) {

@@ -105,7 +105,7 @@ TEST(Scenario, OptionsThatContradictEachOtherAreRefused) {
                 o.paths = 2;
                 o.reliability = transport::Reliability::kGoBackN;
               }),
-              HasSubstr("`paths` above 1 need"));
+              HasSubstr("several paths need reliability selective-repeat"));
   EXPECT_THAT(with([](Options& o) { o.datagram_bytes = 20; }), HasSubstr("expected 128 to 65507"));
   EXPECT_THAT(with([](Options& o) {
                 o.background.push_back({"h0", "h0"});

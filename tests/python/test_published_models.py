@@ -33,7 +33,7 @@ PARAMETERS = (
     *(Parameter(name, value * MICRO) for name, value in (("g_s", 122), ("g_r", 123))),
     *(Parameter("latency", 264 * MICRO), Parameter("latency_per_host", 0.3413 * MICRO)),
     *(Parameter("gap", value * MICRO, bytes=size) for size, value in ((24, 10), (1472, 123))),
-    *(Parameter("alpha", 1e-4, carrier="mpi"), Parameter("beta", 8.2e-8, carrier="mpi")),
+    *(Parameter("alpha", 1e-4, "leaf", "mpi"), Parameter("beta", 8.2e-8, "leaf", "mpi")),
 )
 
 

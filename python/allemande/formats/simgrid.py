@@ -50,7 +50,6 @@ PLATFORM_ELEMENTS_MAX = 100_000
 _HOSTS = "hosts with links, as in <cluster> or <host>, <link> and <route>"
 _KEYS = frozenset(OPTIONS)
 _ZONES = {"zone", "AS"}
-_ROUTES = {"route"}
 _ZONE_ROUTES = {"zoneRoute", "ASroute"}
 # What says nothing of the network.
 _SILENT = {

@@ -131,7 +131,7 @@ def _structural_fits(profile: Profile) -> Iterable[Fit]:
         return
     by_way: dict[str, list[Sample]] = defaultdict(list)
     for one in profile.samples:
-        if one.way.startswith("udp "):
+        if one.way.startswith(_core.OVER_UDP):
             by_way[_family(one.way)].append(one)
     groups = {one.members for timed in by_way.values() for one in timed}
     library = library_of(profile)

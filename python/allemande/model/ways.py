@@ -71,7 +71,7 @@ def way_of(candidate: str) -> str:
     chosen = [word.partition("=")[2] for word in words if word.startswith("algorithm=")]
     if len(words) != 1 or len(chosen) != 1 or chosen[0] in SEVERAL_WAYS:
         return ""
-    return f"udp {chosen[0]}"
+    return f"{_core.OVER_UDP}{chosen[0]}"
 
 
 def check_members(profile: Profile, members: Sequence[str]) -> None:
