@@ -10,8 +10,9 @@
 //
 // Where no cluster file says what queues hold, the full window is a guess, and may lose packets
 // without anybody else. Then the full window is sought: a window that was cut was one too many, and
-// what is one packet less counts as full. After 128 cycles at the full window without a loss it is
-// an eighth larger. If that is cut, the next attempt comes after twice as many cycles, up to 4096.
+// what is one packet less counts as full. After 16 cycles at the full window without a loss it is
+// an eighth larger. If that is cut, it goes back to what it was, and the next attempt comes after
+// twice as many cycles, up to 4096. What was under way at a cut is lost for the same reason.
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
@@ -43,7 +44,7 @@ class Yield {
     } else if (yielding() && ++quiet_ >= kQuietCycles * cycle_) {
       quiet_ = 0;
       window_ = std::min(full_, window_ + std::max(1u, full_ / kOpenPart));
-    } else if (!yielding() && full_ < asked_ && ++quiet_ >= (kQuietCycles << failures_) * cycle_) {
+    } else if (!yielding() && full_ < asked_ && ++quiet_ >= (kSeekCycles << failures_) * cycle_) {
       quiet_ = 0;
       if (attempted_) failures_ = 0;  // the attempt before was good
       attempted_ = true;
@@ -59,9 +60,9 @@ class Yield {
     const bool again = doubt_left_ > 0;
     doubt_left_ = kDoubtCycles * cycle_;
     if (!again) return false;
-    hold_left_ = cycle_;
     const std::uint32_t before = window_;
-    window_ = std::max(least, window_ / 2);
+    hold_left_ = cycle_ + (seeks_ ? 2 * before : 0);
+    window_ = std::max(least, attempted_ ? before - 1 : before / 2);
     if (seeks_ && window_ < before) miss(before);
     return window_ < before;
   }
@@ -84,9 +85,9 @@ class Yield {
     found_ = full_ = std::max(window_, window - 1);
   }
 
-  static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16;
+  static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16, kSeekCycles = 16;
   static constexpr std::uint32_t kOpenPart = 8;
-  static constexpr std::uint32_t kFailuresMax = 5;
+  static constexpr std::uint32_t kFailuresMax = 8;
 
   bool seeks_ = false;
   std::uint32_t asked_ = 0;     // the most that the full window may be
