@@ -29,6 +29,8 @@ struct Rounds {
   // no train follow in the order of the rounds.
   std::vector<Train> trains, arrivals;
   std::uint64_t steps = 0;  // of the whole exchange
+  // Packets that may be under way at least, where no queue fills up by them; 0: the usual window.
+  std::uint32_t window_least = 0;
 
   std::size_t count() const { return send_begin.empty() ? 0 : send_begin.size() - 1; }
 };

@@ -129,13 +129,18 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
   };
   least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
   const bool pays = plan::uneven_pays(matrix, members);
-  has_steps_ = pays || network_.paths;
+  const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
+  const bool lone = is_lone(matrix, limit_us);
+  has_steps_ = pays || lone || network_.paths;
   stepped_sites_.reset();
   if (!has_steps_) return;
   stepped_ = group_.plan().rounds();
+  if (lone) {
+    stepped_.window_least = network_.unshared_window;
+    return;
+  }
   if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
   if (!pays) return;
-  const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
   auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},
@@ -151,6 +156,21 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
   stepped_.trains = std::move(made.send);
   stepped_.arrivals = std::move(made.recv);
   stepped_.steps = made.steps;
+}
+
+// Whether each block has its links for itself. Then a window that only keeps queues short would
+// leave the link idle whenever a process comes late to the processor.
+bool UnevenSteps::is_lone(std::span<const std::uint64_t> matrix, double limit_us) const {
+  constexpr double kAbout = 1.02;  // headers and last packets
+  if (network_.unshared_window == 0 || network_.paths || group_.site_plan() != nullptr)
+    return false;
+  if (!plan::unshared(matrix, group_.members())) return false;
+  std::uint64_t largest = 0;
+  for (std::size_t at = 0; at < matrix.size(); ++at) {
+    if (at % (group_.members() + std::size_t{1}) != 0) largest = std::max(largest, matrix[at]);
+  }
+  const std::uint64_t packets = (largest + group_.packet_bytes() - 1) / group_.packet_bytes();
+  return limit_us <= kAbout * static_cast<double>(packets) * network_.packet_time_us;
 }
 
 base::Status UnevenSteps::run(transport::Exchange exchange) {

@@ -38,6 +38,8 @@ class UnevenSteps {
     std::function<std::vector<std::uint8_t>(std::span<const std::uint64_t> bytes,
                                             std::span<const base::PeerId> send)>
         paths = nullptr;
+    // Of an exchange in which no two blocks share a link (plan::unshared); 0: as of all others.
+    std::uint32_t unshared_window = 0;
   };
 
   // The group and the cluster must live as long as this.
@@ -81,6 +83,7 @@ class UnevenSteps {
                      const WantsSteps& wants_steps);
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
+  bool is_lone(std::span<const std::uint64_t> matrix, double limit_us) const;
 
   UdpGroup& group_;
   Network network_;

@@ -14,6 +14,7 @@ namespace alm::carrier {
 namespace {
 
 constexpr std::uint32_t kMembers = 4;
+constexpr std::uint32_t kUnsharedWindow = 40;
 
 topology::Cluster star() {
   return topology::parse_cluster(R"(format = 1
@@ -93,7 +94,8 @@ class UnevenStepsTest : public testing::Test {
                                                    std::move(plans), of_plans, UdpGroup::Shared{},
                                                    UdpGroup::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
-          *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
+          *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_, nullptr,
+                                            kUnsharedWindow}));
     }
   }
 
@@ -222,6 +224,22 @@ TEST_F(UnevenStepsTest, StepsAreNotTakenForOtherCounts) {
   other[1 * kMembers + 3] += 5'000;
   EXPECT_EQ(prepare(other), kMembers - 2) << "ranks 1 and 3 take the usual rounds";
   EXPECT_EQ(prepare(other), kMembers) << "agreed on anew";
+}
+
+// 1 sends to 2, and 3 to 0.
+TEST_F(UnevenStepsTest, BlocksThatShareNoLinkHaveAWindowOfTheirOwn) {
+  Matrix lone = even(0);
+  lone[1 * kMembers + 2] = 2'000'000;
+  lone[3 * kMembers + 0] = 1'500'000;
+  EXPECT_EQ(prepare(lone), kMembers);
+  EXPECT_EQ(members_[1]->rounds().window_least, kUnsharedWindow);
+  EXPECT_TRUE(members_[1]->rounds().trains.empty());
+  EXPECT_TRUE(exchange(lone));
+  lone[1 * kMembers + 0] = 100'000;
+  EXPECT_EQ(prepare(lone), kMembers);
+  EXPECT_EQ(members_[1]->rounds().window_least, 0u);
+  EXPECT_FALSE(members_[1]->rounds().trains.empty());
+  EXPECT_TRUE(exchange(lone));
 }
 
 class UnevenStepsOfSites : public UnevenStepsTest {

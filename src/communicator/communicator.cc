@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "communicator/bring_up.h"
+#include "job/safe_collectives.h"
 
 namespace alm::communicator {
 namespace {
@@ -57,6 +58,10 @@ void Communicator::bring_up(std::string_view refusal) {
   auto result = BringUp(job_, comm_, members_, ways_, courier_).run(refusal);
   open_ = result.accelerates;
   obstacle_ = std::move(result.obstacle);
+  if (!open_ || !job_.has_nonblocking()) return;
+  const auto begun = queue_.begin(job_.start_thread);
+  if (!begun) job_.log.warning(begun.error().message + "; nonblocking calls pass through");
+  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) queue_.end();
 }
 
 void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
@@ -219,7 +224,7 @@ job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockS
 
 std::optional<int> Communicator::start(const courier::AlltoallCall& call,
                                        job::RequestHandle& request) {
-  if (!accelerates()) return std::nullopt;
+  if (!accelerates() || !queue_.begun()) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
   courier_.begin_call(call.name);
@@ -247,7 +252,7 @@ int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
 
 std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
                                               job::RequestHandle& request) {
-  if (!accelerates() || !courier_.has_udp()) return std::nullopt;
+  if (!accelerates() || !queue_.begun() || !courier_.has_udp()) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return queue(call, request); });

@@ -39,7 +39,8 @@ class Communicator {
                                               std::uint32_t ranks, std::uint32_t self);
 
   // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
-  // calls through. Empty: it can.
+  // calls through. Empty: it can. Nonblocking calls, if the job has them, are carried where every
+  // rank has the thread for them; else they pass through on all.
   void bring_up(std::string_view refusal = {});
   // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.

@@ -15,6 +15,8 @@
 namespace alm::courier {
 namespace {
 
+// Half of what sockets take at least (EndpointOptions::receive_packets_min).
+constexpr std::uint32_t kUnsharedWindow = 64;
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 // Ranks that end because another is lost are dead as well. The one that the library tells of first
 // counts, and only where packets do not tell by then who is lost.
@@ -171,6 +173,7 @@ void Courier::make_steps() {
   if (!steps && (host_ || !ways::wants_trials(job_.options) || job_.mpi == nullptr)) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
+  if (job_.options.window_packets == 0) network.unshared_window = kUnsharedWindow;
   if (steps && assigns_routes()) {
     network.paths = [this](std::span<const std::uint64_t> bytes,
                            std::span<const base::PeerId> send) {

@@ -200,3 +200,22 @@ def test_the_command_prints_its_findings_of_this_machine(
     text = capsys.readouterr().out
     assert "receive buffer" in text and "cluster file" in text
     assert text.rstrip().splitlines()[-1].endswith("bad")
+
+
+@pytest.mark.parametrize(
+    ("speeds", "says"),
+    [
+        ((1000, 25000), r"jobs try b1 first .* the fastest .*25000 Mbit/s.; then b0\."),
+        ((0, 0), r"jobs try b0 first .* it comes first; then b1\."),
+        ((100, 0), "jobs try b1 first"),
+    ],
+)
+def test_which_of_two_interfaces_is_tried_first(speeds: tuple[int, int], says: str) -> None:
+    import re
+
+    both = tuple(
+        replace(ETHERNET, name=f"b{at}", speed_mbit_s=speed) for at, speed in enumerate(speeds)
+    )
+    found = [one for one in examine(replace(GOOD, interfaces=both)) if "jobs try" in one.says]
+    assert len(found) == 1 and found[0].status == "ok"
+    assert re.search(says, found[0].says), found[0].says

@@ -87,7 +87,7 @@ def _interfaces() -> tuple[Interface, ...]:
     for entry in json.loads(_output("ip", "-json", "link", "show") or "[]"):
         queues[entry.get("ifname", "")] = entry.get("qdisc", "")
     found = []
-    for name in sorted(name for _, name in socket.if_nameindex() if name != "lo"):
+    for name in (name for _, name in sorted(socket.if_nameindex()) if name != "lo"):
         folder = f"/sys/class/net/{name}"
         driver = Path(folder, "device", "driver")
         found.append(

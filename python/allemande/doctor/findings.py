@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,7 @@ SEND_BUFFER_BYTES = 128 * KERNEL_BYTES_PER_PACKET
 BACKLOG_MIN = 1000
 PORTS_MIN = 1000
 MTU_MIN = 576
+SPEED_UNTOLD_MBIT_S = 1000  # what counts for interfaces that do not tell theirs
 
 # Whose transmit queues tell senders to wait, where nothing shapes them: packets vanish elsewhere.
 NO_BACK_PRESSURE = ("virtio_net", "veth", "vif", "hv_netvsc", "vmxnet3")
@@ -191,6 +192,29 @@ def _network(facts: Facts) -> Iterator[Finding]:
         )
     for interface in usable:
         yield _interface(interface)
+    if len(usable) > 1:
+        yield _choice(usable)
+
+
+def _choice(usable: Sequence[Interface]) -> Finding:
+    """Which of several interfaces a job takes: the rule of src/job/local_addresses.cc."""
+
+    def speed(interface: Interface) -> int:
+        told = 0 if interface.virtual else interface.speed_mbit_s
+        return told or SPEED_UNTOLD_MBIT_S
+
+    first, *others = sorted(usable, key=lambda interface: -speed(interface))
+    if any(speed(other) < speed(first) for other in others):
+        why = f"the fastest by what it says of itself ({first.speed_mbit_s} Mbit/s)"
+    else:
+        why = "none says to be faster, and it comes first"
+    return Finding(
+        "interfaces",
+        "ok",
+        f"jobs try {first.name} first where all hosts share its subnet, because {why}; then "
+        f"{', '.join(other.name for other in others)}. A cluster file that names interfaces, or "
+        "ALLEMANDE_INTERFACE, decides otherwise",
+    )
 
 
 def _interface(interface: Interface) -> Finding:

@@ -143,6 +143,12 @@ int abort(Word comm, int code) {
   return with_words<int(Word, int)>(self.library().api().Abort)(comm, code);
 }
 
+int comm_free(void* comm) {
+  auto& self = interposer();
+  self.freeing(comm);
+  return with_words<int(void*)>(self.library().api().Comm_free)(comm);
+}
+
 int wait(void* request, void* status) {
   auto& self = interposer();
   self.sleep_until_complete(1, request);

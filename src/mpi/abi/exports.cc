@@ -72,6 +72,13 @@ ALM_EXPORT int MPI_Abort(Word comm, int code) {
   return next != nullptr ? next(comm, code) : entry::abort(comm, code);
 }
 
+ALM_EXPORT int PMPI_Comm_free(void* comm) { return entry::comm_free(comm); }
+
+ALM_EXPORT int MPI_Comm_free(void* comm) {
+  static auto* const next = tool<decltype(PMPI_Comm_free)>("MPI_Comm_free");
+  return next != nullptr ? next(comm) : entry::comm_free(comm);
+}
+
 ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
 
 ALM_EXPORT int MPI_Wait(void* request, void* status) {

@@ -145,6 +145,11 @@ void Interposer::finalising() {
   if (library_->finalises_deaf()) settle(library_->api());
 }
 
+void Interposer::freeing(const void* comm) {
+  if (session_ == nullptr || comm == nullptr) return;
+  session_->forget(to_opaque(*static_cast<const MPI_Comm*>(comm)));
+}
+
 void Interposer::sleep_until_complete(int count, const void* requests) {
   if (session_ == nullptr || !session_->starting() || requests == nullptr) return;
   const auto* all = static_cast<const MPI_Request*>(requests);

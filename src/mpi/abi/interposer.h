@@ -55,6 +55,9 @@ class Interposer {
   template <class Given>
   int passed(const Given& given, int code);
 
+  // Called before the library frees the communicator at `comm`.
+  void freeing(const void* comm);
+
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.
   void sleep_until_complete(int count, const void* requests);

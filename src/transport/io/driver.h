@@ -57,6 +57,14 @@ class Driver {
                                                       bool responder = true, double time_scale = 1);
   ~Driver();  // stops the thread; the sockets close
 
+  // What the process does while its peers wait for it: a number for them, and what the numbers of
+  // others mean, "computes". Both are called under the driver's lock.
+  struct Doing {
+    std::function<std::uint64_t()> now;
+    std::function<std::string(std::uint64_t what)> text;
+  };
+  void tell_doing(Doing doing);
+
   // Reserves a set number, by which peers will address this rank; add_set() follows when keys and
   // addresses are known. 0: all 65535 numbers are taken.
   std::uint16_t reserve_set();
@@ -134,7 +142,7 @@ class Driver {
   transport::Counters counters(std::uint16_t set) const;
   EndpointCounters endpoint_counters() const;
   DriverCounters driver_counters() const;
-  RateClaim rate() const;  // what exchanges say of the rate in the cluster file
+  clocks::RateClaim rate() const;  // what exchanges say of the rate in the cluster file
   const Endpoint& endpoint() const;
 
  private:

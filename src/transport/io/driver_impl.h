@@ -118,6 +118,7 @@ struct Driver::Impl {
 
   mutable std::mutex mutex;
   std::unique_ptr<Endpoint> endpoint;
+  Doing doing;
   const double time_scale;  // factor for times that depend on the speed of the network
   Endpoint::Sink sink;
   SetTable sets;

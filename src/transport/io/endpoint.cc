@@ -54,7 +54,7 @@ struct Endpoint::Impl {
   Sender sender;
   Receiver receiver;
   Pacer pacer;
-  RateClaim rate;
+  clocks::RateClaim rate;
   std::uint32_t pace_burst_bytes = 0;
   EndpointCounters counters;
 
@@ -141,7 +141,7 @@ base::Status Endpoint::Impl::open_sockets(std::span<const Address> locals) {
   pace_burst_bytes = burst * frame;
   double told_mbit_s = 0;
   for (const Address& local : locals) told_mbit_s += interface_speed(local);
-  rate = RateClaim(options.pace_mbit_s, told_mbit_s, options.host_mbit_s);
+  rate = clocks::RateClaim(options.pace_mbit_s, told_mbit_s, options.host_mbit_s);
   if (!options.pace_when_seen) pacer = Pacer(options.pace_mbit_s, pace_burst_bytes);
   pace_as_seen();
 
@@ -185,7 +185,7 @@ std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagra
 
 void Endpoint::Impl::pace_as_seen() {
   if (!options.pace_when_seen) return;
-  const bool seen = rate.verdict() == RateClaim::Verdict::kSeen;
+  const bool seen = rate.verdict() == clocks::RateClaim::Verdict::kSeen;
   pacer = Pacer(seen ? rate.mbit_s() : 0, pace_burst_bytes);
 }
 
@@ -198,7 +198,7 @@ void Endpoint::exchanged(std::uint64_t bytes, base::Nanos time) {
   if (impl_->rate.verdict() != before || impl_->rate.mbit_s() != paced_by) impl_->pace_as_seen();
 }
 
-const RateClaim& Endpoint::rate() const { return impl_->rate; }
+const clocks::RateClaim& Endpoint::rate() const { return impl_->rate; }
 
 // Packets that sit in a queueing discipline (or a real NIC's ring) are still charged to the socket.
 // Where they are not (virtio, veth without a shaper), nothing but the pacer keeps us at the link's

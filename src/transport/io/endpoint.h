@@ -13,9 +13,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "clocks/rate_claim.h"
 #include "transport/io/address.h"
 #include "transport/io/hops.h"
-#include "transport/io/rate_claim.h"
 #include "wire/header.h"
 
 namespace alm::io {
@@ -147,7 +147,7 @@ class Endpoint {
   // So many bytes have come in an exchange that took `time`.
   void exchanged(std::uint64_t bytes, base::Nanos time);
   // What that says of pace_mbit_s.
-  const RateClaim& rate() const;
+  const clocks::RateClaim& rate() const;
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken. Runs
   // of datagrams of equal size to one destination go out as UDP_SEGMENT trains of up to
