@@ -118,7 +118,7 @@ void Trials::risk(Tried& tried, std::uint64_t bytes) const {
     const bool foreseen = i < tried.predicted.size() && tried.predicted[i] > 0;
     if (ways_.goes_over_udp(tried.ways[i]) || foreseen) continue;
     tried.stalls[i] = stall;
-    tried.trial.risks(i, stall);
+    tried.trial.expects(i, stall);
   }
 }
 
@@ -131,11 +131,12 @@ void Trials::hear(Tried& tried) const {
                               base::slowed(tuning::TrialRules::kStall, job_.options.time_scale));
     for (const auto& [key, other] : tried_) {
       const auto same = std::find(other.ways.begin(), other.ways.end(), tried.ways[i]);
-      if (&other == &tried || same == other.ways.end() || !other.trial.has_seen()) continue;
+      const tuning::Standings& standings = other.trial.standings();
+      if (&other == &tried || same == other.ways.end() || standings.ways_seen() == 0) continue;
       const auto way = static_cast<std::size_t>(same - other.ways.begin());
-      others.add(other.bytes, other.trial.shown(way), other.trial.best());
+      others.add(other.bytes, standings[way].seen.shown(), standings.least());
     }
-    tried.trial.hears(i, others.heard(), others.safe() ? 0 : tried.stalls[i]);
+    tried.trial.expects(i, others.safe() ? 0 : tried.stalls[i], others.heard());
   }
 }
 
