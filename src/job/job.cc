@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "job/alike_links.h"
 #include "job/host_links.h"
 #include "job/networks.h"
 #include "job/reach.h"
@@ -151,7 +152,7 @@ void Job::choose_network(CommHandle world) {
 }
 
 bool Job::has_nonblocking() const {
-  return mpi != nullptr && agreement.threads && !agreement.device_memory && wants_threads(options);
+  return mpi != nullptr && agreement.threads && !agreement.device_memory && takes_threads(options);
 }
 
 std::vector<base::HostId> Job::hosts() const {
@@ -164,9 +165,16 @@ std::vector<base::HostId> Job::hosts() const {
 }
 
 // As many as all hosts of the job have addresses for. An interface that is named is the only one.
+// Links that differ in rate are used if the options ask for paths and the cluster file names them.
 std::uint32_t Job::links() const {
-  if (!cluster || !options.interface.empty()) return 1;
-  auto count = static_cast<std::size_t>(std::min<std::int64_t>(options.paths, io::kSocketsMax));
+  if (!options.interface.empty()) return 1;
+  auto count = static_cast<std::size_t>(std::min(paths_max(options), io::kSocketsMax));
+  if (!cluster) {
+    // Where the fastest network does not carry, nobody has looked at the others of its kind.
+    if (records.empty() || network_ != 0) return 1;
+    count = std::min(count, alike_links(records, rank).size());
+    return std::max(1u, static_cast<std::uint32_t>(count));
+  }
   for (const auto& record : records) {
     if (count == 1) break;
     const auto id = find_host(*cluster, host_of(record.host));
@@ -175,6 +183,9 @@ std::uint32_t Job::links() const {
     const auto none = std::find_if(further.begin(), further.end(),
                                    [](const auto& nic) { return nic.address.empty(); });
     count = std::min(count, 1 + static_cast<std::size_t>(none - further.begin()));
+    for (std::size_t link = 1; link < count && !paths_asked(options); ++link) {
+      if (claim_of(*cluster, *id, link, 1).mbit_s != claim_of(*cluster, *id, 0, 1).mbit_s) return 1;
+    }
   }
   return static_cast<std::uint32_t>(count);
 }
@@ -190,11 +201,19 @@ base::Result<std::unique_ptr<io::Driver>> Job::open() {
     wanted.host_mbit_s = claim_of(*cluster, *id, chosen.link, count).mbit_s;
   }
   wanted.local_address = chosen.address.value();
-  if (rank == 0) {
-    log.info(
-        fmt::format("packets leave by {}: {}{}", wanted.local_address, chosen.why, passed_over_));
+  std::string why = chosen.why;
+  if (!cluster && count > 1) {
+    const auto links = alike_links(records, rank);
+    wanted.local_address = to_string(links.front());
+    why = fmt::format("the first of {} links that are equally fast", count);
+    for (std::uint32_t link = 1; link < count; ++link) {
+      wanted.further_addresses.push_back(to_string(links[link]));
+    }
   }
-  for (std::uint32_t link = 1; link < count; ++link) {
+  if (rank == 0) {
+    log.info(fmt::format("packets leave by {}: {}{}", wanted.local_address, why, passed_over_));
+  }
+  for (std::uint32_t link = 1; cluster && link < count; ++link) {
     const auto& entry = cluster->hosts[find_host(*cluster, host)->value];
     wanted.further_addresses.push_back(entry.further[link - 1].address);
   }

@@ -71,7 +71,8 @@ struct Job {
   // Collective over MPI_COMM_WORLD, before there is a driver: where hosts can reach each other by
   // several networks, the fastest that carries packets between them is taken.
   void choose_network(CommHandle world);
-  // How many links of every host paths use, by the cluster file; equal on all ranks.
+  // How many links of every host paths use, by the cluster file or by what their devices say; equal
+  // on all ranks.
   std::uint32_t links() const;
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.

@@ -82,6 +82,16 @@ std::vector<InterfaceAddress> interface_addresses() {
   return addresses;
 }
 
+std::string interface_of(const InterfaceAddress& address) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (convert(*entry) == address) return entry->ifa_name;
+  }
+  return {};
+}
+
 bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b) {
   if (a.family != b.family || a.prefix_bits != b.prefix_bits) return false;
   const std::size_t whole = a.prefix_bits / 8;

@@ -22,6 +22,7 @@ std::string to_string(const InterfaceAddress& address);  // numeric
 // IPv4 first, then those of the fastest interfaces (what says nothing of its speed, as virtual ones
 // do, counts as 1 Gbit/s), then in the kernel's order; no link-local ones.
 std::vector<InterfaceAddress> interface_addresses();
+std::string interface_of(const InterfaceAddress& address);  // its name; empty: none has it
 bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b);
 
 }  // namespace alm::job

@@ -26,6 +26,20 @@ constexpr std::string_view kToStandardError = "1";  // of the option `summary`
 constexpr std::chrono::milliseconds kAbortStagger{20};
 constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 
+void warn_of_progress(const job::Job& job) {
+  if (job.rank != 0 || !job::wants_threads(job.options)) return;
+  if (job.agreement.accelerate && !job.agreement.threads) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
+        "this one does not on every rank; nonblocking calls pass through");
+  }
+  if (job.agreement.device_memory) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
+        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
+  }
+}
+
 }  // namespace
 
 Session::Session(job::MpiOps& mpi, Surroundings surroundings)
@@ -56,7 +70,7 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
   }
   session->begin_tally();
   session->say_what_is_known();
-  session->warn_of_progress();
+  warn_of_progress(job);
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
   if (session->starting()) session->open(mpi.world(), Shape(job));
   return session;
@@ -90,20 +104,6 @@ bool Session::compare(const job::JobRecord& record) {
   return true;
 }
 
-void Session::warn_of_progress() const {
-  if (job_.rank != 0 || !job::wants_threads(job_.options)) return;
-  if (job_.agreement.accelerate && !job_.agreement.threads) {
-    job_.log.warning(
-        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
-        "this one does not on every rank; nonblocking calls pass through");
-  }
-  if (job_.agreement.device_memory) {
-    job_.log.warning(
-        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
-        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
-  }
-}
-
 void Session::read_configuration(job::JobRecord& record, job::JobSettings settings) {
   settings.cluster_named_by = "ALLEMANDE_CLUSTER: ";
   if (const auto done = job::set_up(job_, record, settings); !done) {
@@ -114,7 +114,8 @@ void Session::read_configuration(job::JobRecord& record, job::JobSettings settin
   record.has_decisions = decisions_.found.empty() ? 0 : 1;
   record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
-  record.threads = mpi_.threads() ? 1 : 0;
+  const bool wanted = job::wants_threads(job_.options) || mpi_.threads_asked_for();
+  record.threads = wanted && mpi_.threads() ? 1 : 0;
 }
 
 void Session::await_everybody() {
@@ -204,6 +205,14 @@ std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   return on_communicator(
       call.comm, call.name, buffers, nullptr, call.taken,
       [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
+}
+
+std::optional<int> Session::alltoall_neighbours(const courier::NeighbourCall& call) {
+  if (!accelerating_) return std::nullopt;
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(
+      call.comm, call.name, buffers, nullptr, call.taken,
+      [&](communicator::Communicator& found) { return found.alltoall_neighbours(call); });
 }
 
 template <class Buffers, class Exchange>

@@ -39,6 +39,7 @@ class Session {
   // through.
   std::optional<int> alltoall(const courier::AlltoallCall& call);
   std::optional<int> alltoall_blocks(const courier::BlockCall& call);
+  std::optional<int> alltoall_neighbours(const courier::NeighbourCall& call);
 
   // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
   // communicators that are not up yet pass through.
@@ -89,7 +90,6 @@ class Session {
   void read_configuration(job::JobRecord& record, job::JobSettings settings);
   void await_everybody();
   bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
-  void warn_of_progress() const;
 
   // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
   template <class Buffers, class Exchange>

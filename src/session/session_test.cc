@@ -294,6 +294,16 @@ TEST_F(ThreadsTest, NonblockingCallsBeginOnTheWorldAtOnceAndElsewhereOnceItIsUp)
   for (const End& end : ends) EXPECT_TRUE(end.good);
 }
 
+TEST_F(ThreadsTest, WhereTheProgramHasThreadsNonblockingCallsBeginWithoutAnOption) {
+  options.pop_back();
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { EXPECT_TRUE(process.ialltoall(kWorld)); });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  provides_threads = false;
+  job::FakeJob without(kRanks);
+  run(without, [](FakeProcess& process) { EXPECT_FALSE(process.ialltoall(kWorld)); });
+}
+
 TEST_F(ThreadsTest, WhateverFailsOnOneRankAllRanksEndAlike) {
   EXPECT_GT(expect_alike_whatever_fails([](FakeProcess& process) {
               process.ialltoall(kWorld);

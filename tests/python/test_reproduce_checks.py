@@ -25,12 +25,29 @@ CHEAP = {
     "000-fig-6-probed": ("network.0.options.modules.0.per_packet_ns", 16000),
     "000-table-1": ("value.0.what", "uplink"),
     "001-fig-10": ("design.2.published", 5),
+    "001-fig-3": ("pairs", "distance:4"),
     "001-fig-5": ("options.overheads_ns.g", 24000),
+    "001-fig-6": ("pairs", "distance:4"),
     "001-fig-7": ("options.overheads_ns.g", 40000),
+    "001-fig-8": ("cluster", "myrinet:9"),
     "001-table-1": ("measure", "bisection"),
     "002-fig-5.2": ("options.piggyback_acks", False),
     "002-table-5.2": ("network.0.options.overheads_ns.o_s", 25000),
     "003-fig-7": ("algorithm", "local-group"),
+    "003-fig-9": ("sites", [10, 30]),
+    "dctcp-all-to-all": ("size", 250),
+}
+# The same of what takes longer.
+SLOW = {
+    "000-fig-5": ("curve.0.algorithm", "direct"),
+    "000-fig-7": ("curve.0.window_packets", 1),
+    "001-fig-9": ("options.overheads_ns.g", 40000),
+    "002-fig-5.3": ("options.overheads_ns.g", 140000),
+    "002-fig-5.3-acks": ("options.piggyback_acks", False),
+    "002-fig-5.5": ("options.overheads_ns.g", 10000),
+    "002-fig-5.7": ("curve.0.cluster", "../clusters/ibm-416.toml"),
+    "002-fig-5.8": ("options.overheads_ns.g", 140000),
+    "004-fig-4-5": ("curve.1.options.lmc", 0),
 }
 
 
@@ -87,6 +104,12 @@ def test_a_changed_constant_fails(name: str) -> None:
     assert not verdict_of(experiment).failed
     other = changed(experiment, *CHEAP[name])
     assert verdict_of(other).failed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_a_changed_constant_of_a_longer_experiment_fails(name: str) -> None:
+    assert verdict_of(changed(experiments.load(name), *SLOW[name])).failed
 
 
 def test_every_parameter_is_of_an_experiment_and_says_what_it_is() -> None:

@@ -30,6 +30,10 @@ def command(
             "predictions.",
         ),
     ] = None,
+    simulate: Annotated[
+        bool,
+        typer.Option(help="Simulate the best of our ways at each size, where that takes seconds."),
+    ] = True,
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the plan as JSON; '-' is stdout.")
     ] = None,
@@ -82,7 +86,7 @@ def command(
     count = len(loaded.network.hosts) if hosts is None else hosts
     if measured is not None:
         loaded = with_measured(loaded, measured, loaded.first_hosts(count))
-    made = make_plan(loaded, count, parse_sizes(size))
+    made = make_plan(loaded, count, parse_sizes(size), simulate)
     for doubt in doubts(loaded):
         typer.echo(f"allemande: {doubt}", err=True)
     emitted = None

@@ -12,6 +12,7 @@ from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 if TYPE_CHECKING:
+    from allemande.model.predict import Row
     from allemande.model.profile import Profile
 
 DEFAULT_SIZES = "100,1000,10000,50000,200000"
@@ -25,6 +26,20 @@ def _parse_hosts(text: str | None, most: int) -> list[int]:
     if not all(word.isascii() and word.isdigit() and len(word) < 7 for word in words):
         raise BadInput(f"--hosts {text!r} cannot be read; expected numbers, as in 16,32")
     return [int(word) for word in words]
+
+
+def _simulated(profile: Profile, rows: list[Row]) -> list[Row]:
+    """Each ranking of hosts that the profile has, its best simulated."""
+    from itertools import groupby
+
+    from allemande.model.simulated_rows import simulate_best
+
+    out: list[Row] = []
+    for (ranks, _), some in groupby(rows, key=lambda row: (row.ranks, row.size)):
+        if ranks > len(profile.network.hosts):
+            raise BadInput(f"--simulate takes hosts that the profile has; --hosts asks for {ranks}")
+        out += simulate_best(profile, profile.first_hosts(ranks), list(some))
+    return out
 
 
 def _print_models(
@@ -63,6 +78,13 @@ def command(
         str | None,
         typer.Option(metavar="CANDIDATES", help="Only these, separated by commas. Default: all."),
     ] = None,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate",
+            help="Simulate the best of our ways at each size, where that takes seconds.",
+        ),
+    ] = False,
     models: Annotated[
         bool,
         typer.Option("--models", help="What the models of the five papers say, beside ours."),
@@ -99,11 +121,13 @@ def command(
         raise BadInput("--plot takes one number of hosts")
     sizes = parse_sizes(size)
     if models:
-        if plot is not None or against is not None:
-            raise BadInput("--models takes neither --plot nor --against")
+        if plot is not None or against is not None or simulate:
+            raise BadInput("--models takes neither --plot nor --against nor --simulate")
         _print_models(loaded, numbers, sizes, json, csv)
         return
     rows = predict(loaded, numbers, sizes)
+    if simulate:
+        rows = _simulated(loaded, rows)
     if not rows:
         raise nothing_known(loaded, profile)
     unknown = left_out(loaded, rows, len(numbers) * len(sizes))

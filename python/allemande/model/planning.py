@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any
 
 from allemande import _core
 from allemande.model.predict import Row, nothing_known, predict
 from allemande.model.profile import Profile
+from allemande.model.simulated_rows import simulate_best
 from allemande.topology import Tuning, tune
 
 
@@ -55,8 +57,9 @@ class Plan:
         }
 
 
-def make_plan(profile: Profile, hosts: int, sizes: Sequence[int]) -> Plan:
-    """For the first so many hosts of the profile.
+def make_plan(profile: Profile, hosts: int, sizes: Sequence[int], simulate: bool = False) -> Plan:
+    """For the first so many hosts of the profile. `simulate`: the best of each size, where that
+    takes seconds (simulated_rows.py).
 
     Raises BadInput for more than it has, and where nothing is known of a size.
     """
@@ -68,4 +71,7 @@ def make_plan(profile: Profile, hosts: int, sizes: Sequence[int]) -> Plan:
     rows = predict(profile, [hosts], sizes)
     if {row.size for row in rows} != set(sizes):
         raise nothing_known(profile, "the profile")
+    if simulate:
+        by_size = groupby(rows, key=lambda row: row.size)
+        rows = [one for _, some in by_size for one in simulate_best(profile, members, list(some))]
     return Plan(hosts, tuple(rows), tuning, onset)

@@ -34,7 +34,7 @@ class Row:
     limit_s: float | None  # None: the profile has no network
     latency_s: float | None  # of the longest route, by the latencies of its links alone
     bound_s: float | None  # limit_s and the least times before and after the busiest link
-    basis: str  # measured, fitted, extrapolated
+    basis: str  # measured, simulated, fitted, extrapolated
     way: str = ""  # of ours: as decision files name it
 
     def as_json(self) -> dict[str, Any]:
@@ -59,6 +59,11 @@ SURE = ("sync-shuffle", "multi-site", "local-group")
 def _cautious_s(row: Row) -> float:
     sure = row.basis != "extrapolated" or not row.way or any(one in row.way for one in SURE)
     return row.time_s * (1 if sure else 1 + CAUTION)
+
+
+def ranked(rows: Iterable[Row]) -> list[Row]:
+    """The fastest first; what is known less well has to be CAUTION faster."""
+    return sorted(rows, key=_cautious_s)
 
 
 class Predictions:
@@ -146,7 +151,7 @@ class Predictions:
             found = self._predictor.predict(candidate, size)
             if found is not None and candidate not in best:
                 best[candidate] = self._row(candidate, size, found)
-        return sorted(best.values(), key=_cautious_s)
+        return ranked(best.values())
 
 
 def predict(profile: Profile, hosts: Sequence[int], sizes: Iterable[int]) -> list[Row]:

@@ -89,8 +89,20 @@ std::uint16_t Driver::reserve_set() {
 void Driver::add_set(std::uint16_t set, PeerSet peers) {
   if (!impl_->in_owner()) return;
   const Lock lock(impl_->mutex);
+  if (peers.config.paths > 1) {
+    impl_->several_sockets = true;
+    impl_->endpoint->listen(impl_->endpoint->paths());
+    impl_->driver_wake.kick();
+    impl_->responder_poll.kick();
+  }
   impl_->sets.add(set, std::move(peers));
   if (impl_->doing.now) impl_->sets.find(set)->channel.does(0);
+}
+
+base::Status Driver::open_sockets(std::uint32_t count) {
+  if (!impl_->in_owner()) return forked();
+  const Lock lock(impl_->mutex);
+  return impl_->endpoint->open_more(count);
 }
 
 void Driver::remove_set(std::uint16_t set) {

@@ -73,10 +73,12 @@ class Driver {
   // runs.
   void remove_set(std::uint16_t set);
 
-  // Asks routers (hops.h): returns [question] the address of the router, or one of length 0.
-  // `patience`: how long to wait for an answer; all questions together take up to 20 times as long.
-  // Exchanges of other threads go on meanwhile.
-  std::vector<Address> ask_routers(std::span<const HopQuestion> questions, base::Nanos patience);
+  // Opens more sockets of the endpoint, so that there are so many. They are used by sets with
+  // several paths, and to ask routers.
+  base::Status open_sockets(std::uint32_t count);
+
+  // Asks routers (hops.h) until the asker is done. Exchanges of other threads go on meanwhile.
+  void ask_routers(HopAsker& hops);
 
   // Runs one exchange to completion in the calling thread. `progress` is called at least every
   // millisecond while waiting, without the lock (mpi/abi calls MPI_Test in it); it must not throw.

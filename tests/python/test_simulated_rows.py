@@ -1,0 +1,89 @@
+"""`allemande plan` and `predict --simulate`: the best candidates are simulated."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from allemande.cli import main
+from allemande.model.planning import make_plan
+from allemande.model.predict import Predictions
+from allemande.model.profile import Profile, Sample, save_profile
+from allemande.model.samples import profile_of, simulated_candidate
+from allemande.model.simulated_rows import SIMULATED, simulate_best
+from allemande.simulation.case import Case, run_case
+from allemande.topology import load_cluster
+
+SHUFFLE = simulated_candidate("sync-shuffle")
+
+
+def profile_of_cluster(name: str) -> Profile:
+    return profile_of(load_cluster(name), [], mpi="Open MPI 5.0.11", simulated=True)
+
+
+def test_the_first_choice_takes_what_the_simulator_says() -> None:
+    profile = profile_of_cluster("shallow-4x2")
+    plan = make_plan(profile, 8, [1000, 20_000], simulate=True)
+    for size, row in plan.best().items():
+        assert row.basis == SIMULATED
+        algorithm = row.way.removeprefix("udp ").partition("@")[0]
+        alone = run_case(Case(profile.cluster, algorithm, size, "packet", {})).time_s  # type: ignore[arg-type]
+        assert row.low_s <= alone <= row.high_s
+    assert {row.basis for row in make_plan(profile, 8, [1000]).rows} == {"extrapolated"}
+
+
+def test_what_loses_packets_is_not_the_first_choice() -> None:
+    """The first three of the ranking take ten times their forecast: the next ones are simulated."""
+    profile = profile_of_cluster("tam-8x2")
+    members = profile.network.hosts
+    rows = Predictions(profile, members).rows(20_000)
+    bad = {row.way for row in rows[:3]}
+    asked: list[str] = []
+
+    def run(case: Case) -> float:
+        asked.append(case.algorithm)
+        expected = {row.way.split()[1].partition("@")[0]: row for row in rows if row.way}
+        row = expected[case.algorithm]
+        if row.way in bad:
+            return row.time_s * 10
+        return row.time_s * (1 + int(case.options.get("seed", 0)))
+
+    found = simulate_best(profile, members, rows, run)
+    assert found[0].way not in bad
+    assert found[0].basis == SIMULATED
+    assert found[0].high_s > 2 * found[0].low_s  # chance opens the interval
+    assert len(asked) == len(set(asked)) + 6  # the best three twice more
+
+
+def test_what_was_measured_and_what_is_large_stays() -> None:
+    profile = profile_of_cluster("tam-8x2")
+    members = profile.network.hosts
+    sample = Sample(SHUFFLE, 1000, (0.0123,), members)
+    with_sample = replace(profile, samples=(sample,))
+    rows = Predictions(with_sample, members).rows(1000)
+    found = simulate_best(with_sample, members, rows, lambda case: 1.0)
+    assert next(row for row in found if row.candidate == SHUFFLE).time_s == pytest.approx(0.0123)
+    large = Predictions(profile, members).rows(100_000_000)
+    assert simulate_best(profile, members, large, lambda case: 1.0) == large
+
+
+def test_the_commands_say_what_was_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "net.toml")
+    save_profile(profile_of_cluster("shallow-4x2"), path)
+
+    def bases(*arguments: str) -> set[str]:
+        assert main([*arguments, "--size", "1000", "--json", "-"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        return {row["basis"] for row in (told if isinstance(told, list) else told["ranking"])}
+
+    assert bases("plan", path) == {SIMULATED, "extrapolated"}
+    assert bases("plan", path, "--no-simulate") == {"extrapolated"}
+    assert bases("predict", path) == {"extrapolated"}
+    assert bases("predict", path, "--simulate") == {SIMULATED, "extrapolated"}
+    assert main(["predict", path, "--simulate", "--hosts", "16"]) == 2
+    assert "--hosts asks for 16" in capsys.readouterr().err
