@@ -118,7 +118,7 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
   const bool sparse = known_.size() >= kSparseMembers && partners * kSparsePart <= known_.size();
   without_news_ = news && !small && !sparse ? 0 : without_news_ + 1;
   wait_ = calls_between(load_, without_news_, latency_bytes_, sparse);
-  if (small) {
+  if (small || sparse) {  // the usual rounds serve few partners better
     has_steps_ = false;
     least_time_ = 0;
     return {};

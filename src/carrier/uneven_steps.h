@@ -9,9 +9,9 @@
 // beside the agreement, ever more rarely where it is small. All counts together grow with the
 // square of the ranks: where they change again and again, they travel only when the exchanges since
 // have paid for it. Where no rank has anything for more than a quarter of the others, an agreement
-// with all of them costs more than it can save: they agree ever more rarely, whatever changes. In
-// between, a rank whose counts have changed sends in the usual rounds. That
-// costs time and nothing else, because each rank chooses its order of sending by itself.
+// with all of them costs more than it can save: they agree ever more rarely, whatever changes, and
+// take the usual rounds. In between, a rank whose counts have changed sends in the usual rounds.
+// That costs time and nothing else, because each rank chooses its order of sending by itself.
 #pragma once
 
 #include <cstdint>
