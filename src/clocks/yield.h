@@ -8,6 +8,12 @@
 // that share a queue lose packets in proportion to what they send, cut by a factor and grow by an
 // amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
+// Where no cluster file says what queues hold, the full window is a guess, and may lose packets
+// without anybody else. Then the full window is sought: a window that was cut was one too many, and
+// what is one packet less counts as full. After 16 cycles at the full window without a loss it is
+// an eighth larger. If that is cut, it goes back to what it was, and the next attempt comes after
+// twice as many cycles, up to 4096. What was under way at a cut is lost for the same reason.
+//
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
 
@@ -18,9 +24,14 @@ namespace alm::clocks {
 
 class Yield {
  public:
+  // `seeks`: the full window.
+  explicit Yield(bool seeks = false) : seeks_(seeks) {}
+
   // An exchange begins. Its window is `full` packets while nobody else uses the queues; it sends
   // `cycle_packets` between two turns of a partner.
   void begin(std::uint32_t full, std::uint64_t cycle_packets) {
+    asked_ = full;
+    if (found_ > 0) full = std::min(full, found_);
     window_ = yielding() ? std::min(window_, full) : full;
     full_ = full;
     cycle_ = std::max<std::uint64_t>(cycle_packets, full);
@@ -33,6 +44,12 @@ class Yield {
     } else if (yielding() && ++quiet_ >= kQuietCycles * cycle_) {
       quiet_ = 0;
       window_ = std::min(full_, window_ + std::max(1u, full_ / kOpenPart));
+    } else if (!yielding() && full_ < asked_ && ++quiet_ >= (kSeekCycles << failures_) * cycle_) {
+      quiet_ = 0;
+      if (attempted_) failures_ = 0;  // the attempt before was good
+      attempted_ = true;
+      found_ = full_ = std::min(asked_, full_ + std::max(1u, full_ / kOpenPart));
+      window_ = full_;
     }
   }
   // A packet was lost. True: that has cut the window, at most down to `least` packets.
@@ -43,21 +60,40 @@ class Yield {
     const bool again = doubt_left_ > 0;
     doubt_left_ = kDoubtCycles * cycle_;
     if (!again) return false;
-    hold_left_ = cycle_;
     const std::uint32_t before = window_;
-    window_ = std::max(least, window_ / 2);
+    hold_left_ = cycle_ + (seeks_ ? 2 * before : 0);
+    window_ = std::max(least, attempted_ ? before - 1 : before / 2);
+    if (seeks_ && window_ < before) miss(before);
     return window_ < before;
   }
-  void forget() { *this = Yield{}; }
+  // Nothing is known of others any more. What was found of the queues stays.
+  void forget() {
+    const Yield before = *this;
+    *this = Yield(before.seeks_);
+    found_ = before.found_;
+    failures_ = before.failures_;
+  }
 
   bool yielding() const { return window_ < full_; }
   std::uint32_t window() const { return window_; }
   std::uint32_t full() const { return full_; }
 
  private:
-  static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16;
-  static constexpr std::uint32_t kOpenPart = 8;
+  void miss(std::uint32_t window) {
+    if (attempted_) failures_ = std::min(failures_ + 1, kFailuresMax);
+    attempted_ = false;
+    found_ = full_ = std::max(window_, window - 1);
+  }
 
+  static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16, kSeekCycles = 16;
+  static constexpr std::uint32_t kOpenPart = 8;
+  static constexpr std::uint32_t kFailuresMax = 8;
+
+  bool seeks_ = false;
+  std::uint32_t asked_ = 0;     // the most that the full window may be
+  std::uint32_t found_ = 0;     // the full window that was found; 0: none has been cut
+  std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row
+  bool attempted_ = false;      // the full window is such an attempt
   std::uint32_t full_ = 0, window_ = 0;
   std::uint64_t cycle_ = 1;       // in packets
   std::uint64_t quiet_ = 0;       // packets sent since the latest loss

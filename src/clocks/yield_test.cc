@@ -43,6 +43,62 @@ TEST(Yield, ASecondLossWithinSixteenCyclesHalvesTheWindow) {
   EXPECT_TRUE(yield.yielding());
 }
 
+// Loses two packets, so that the window is cut.
+void overflow(Yield& yield) {
+  yield.lost();
+  send(yield, 1);
+  yield.lost();
+  send(yield, kFull);
+}
+
+// Sends for so many cycles over a queue that more than `fits` packets overflow.
+void send_over(Yield& yield, std::uint32_t fits, std::uint64_t cycles) {
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    if (yield.window() > fits) overflow(yield);
+    send(yield, kCyclePackets);
+  }
+}
+
+TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
+  for (const std::uint32_t fits : {2u, 3u, 5u, 11u}) {
+    Yield yield(true);
+    yield.begin(kFull, kCyclePackets);
+    send_over(yield, fits, 4000);
+    EXPECT_GE(yield.full(), fits) << fits;
+    EXPECT_LE(yield.full(), fits + 1) << fits;
+    std::uint64_t at_it = 0, cycles = 4000;
+    for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+      send_over(yield, fits, 1);
+      at_it += yield.window() == fits ? 1 : 0;
+    }
+    EXPECT_GE(at_it, cycles * 7 / 10) << fits;
+  }
+}
+
+TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {
+  Yield yield(true);
+  yield.begin(kFull, kCyclePackets);
+  send_over(yield, 3, 2000);
+  const std::uint32_t found = yield.full();
+  yield.forget();
+  yield.begin(kFull, kCyclePackets);
+  EXPECT_EQ(yield.window(), found);
+}
+
+TEST(YieldThatSeeks, FindsALargerOneWhenTheQueueHoldsMore) {
+  Yield yield(true);
+  yield.begin(kFull, kCyclePackets);
+  send_over(yield, 3, 2000);
+  send_over(yield, kFull, 200'000);
+  EXPECT_EQ(yield.window(), kFull);
+}
+
+TEST(Yield, WithoutSeekingTheFullWindowStays) {
+  Yield yield = full_yield();
+  overflow(yield);
+  EXPECT_EQ(yield.full(), kFull);
+}
+
 TEST(Yield, LossesOfOneFullQueueCutOnce) {
   Yield yield = full_yield();
   yield.lost();

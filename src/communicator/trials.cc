@@ -107,7 +107,8 @@ base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) c
   return nanos(topology::traffic_limit_seconds(*job_.cluster, members_.hosts, amounts, packing));
 }
 
-// Where ours goes over UDP the library's messages, and ours over it, go over TCP on the same
+// Where ours goes over UDP the messages of the library, and ours by it, go over TCP on the same
+// network. A profile knows whether they stall.
 // network.
 void Trials::risk(Tried& tried, std::uint64_t bytes) const {
   tried.stalls.assign(tried.ways.size(), 0);
@@ -117,9 +118,10 @@ void Trials::risk(Tried& tried, std::uint64_t bytes) const {
       tuning::stall_of(std::uint64_t{members_.ranks - 1} * members_.placement.most(), block,
                        job_.options.time_scale);
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
-    if (ways_.goes_over_udp(tried.ways[i])) continue;
+    const bool foreseen = i < tried.predicted.size() && tried.predicted[i] > 0;
+    if (ways_.goes_over_udp(tried.ways[i]) || foreseen) continue;
     tried.stalls[i] = stall;
-    tried.trial.risks(i, stall);
+    tried.trial.expects(i, stall);
   }
 }
 
@@ -132,11 +134,12 @@ void Trials::hear(Tried& tried) const {
                               base::slowed(tuning::TrialRules::kStall, job_.options.time_scale));
     for (const auto& [key, other] : tried_) {
       const auto same = std::find(other.ways.begin(), other.ways.end(), tried.ways[i]);
-      if (&other == &tried || same == other.ways.end() || !other.trial.has_seen()) continue;
+      const tuning::Standings& standings = other.trial.standings();
+      if (&other == &tried || same == other.ways.end() || standings.ways_seen() == 0) continue;
       const auto way = static_cast<std::size_t>(same - other.ways.begin());
-      others.add(other.bytes, other.trial.shown(way), other.trial.best());
+      others.add(other.bytes, standings[way].seen.shown(), standings.least());
     }
-    tried.trial.hears(i, others.heard(), others.safe() ? 0 : tried.stalls[i]);
+    tried.trial.expects(i, others.safe() ? 0 : tried.stalls[i], others.heard());
   }
 }
 

@@ -94,6 +94,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   config.send_rule = transport::parse_send_rule(options.send_rule).value();
   config.path_batch = static_cast<std::uint32_t>(options.path_batch);
   config.yields = options.congestion_control != "off";
+  config.seeks_window = tuning == nullptr && options.window_packets == 0;
   config.slow_down(options.time_scale);
   config.peer_warning = peer_warning(options);
   config.peer_timeout = peer_timeout(options);

@@ -27,10 +27,20 @@ namespace {
 // "direct" is what libraries do that post everything: no window stops it.
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
+// As a job does without a cluster file (job/settings.h).
+transport::Config undescribed(transport::Config config, const Options& asked) {
+  constexpr std::uint32_t kGuess = 32;
+  config.window_packets = kGuess;
+  config.seeks_window = asked.window_packets == 0;
+  execute::configure(config, nullptr, {asked.window_packets, asked.grain_packets});
+  return config;
+}
+
 transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
+  if (!scenario.asked.described) return undescribed(std::move(config), scenario.asked);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)

@@ -17,7 +17,8 @@ namespace alm::transport {
 class Congestion {
  public:
   explicit Congestion(const Config& config)
-      : sends_(std::max(config.window_packets, config.burst_packets)),
+      : yield_(config.seeks_window),
+        sends_(std::max(config.window_packets, config.burst_packets)),
         limit_time_(config.limit_time),
         latency_(config.latency),
         yields_(config.yields) {}

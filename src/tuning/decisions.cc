@@ -164,13 +164,14 @@ std::string why_chosen(const Trial& trial) {
   std::size_t hopeless = 0;
   for (std::size_t way = 0; way < trial.ways(); ++way) {
     if (trial.time(way) == 0) {
-      if (trial.cannot_win(way)) ++hopeless;
+      if (trial.standings().cannot_win(way)) ++hopeless;
       continue;
     }
     ++seen;
     if (trial.time(way) < trial.time(fastest)) fastest = way;
   }
-  if (trial.at_limit() && fastest == trial.chosen()) return "as fast as the links allow";
+  if (trial.standings().at_limit() && fastest == trial.chosen())
+    return "as fast as the links allow";
   std::string text = fmt::format("the fastest of {}", seen);
   if (fastest != trial.chosen()) {
     text = fmt::format("preferred, and none of {} is clearly faster", seen);

@@ -11,6 +11,7 @@ using Rules = TrialRules;
 base::Nanos stall_of(std::uint64_t blocks, std::uint64_t bytes, double time_scale) {
   constexpr std::uint64_t kSegment = 1448;  // TCP's payload in a frame of 1500 bytes
   const std::uint64_t packets = blocks * ((bytes + kSegment - 1) / kSegment);
+  if (packets <= Rules::kHarmless) return 0;
   const double part = std::min(1.0, static_cast<double>(packets) / Rules::kOverflowing);
   return static_cast<base::Nanos>(part *
                                   static_cast<double>(base::slowed(Rules::kStall, time_scale)));

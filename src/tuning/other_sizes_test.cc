@@ -10,6 +10,7 @@ constexpr base::Nanos kStall = 600 * kMs;
 
 TEST(StallOf, GrowsWithThePacketsThatAreSentAtOnce) {
   EXPECT_EQ(stall_of(31, 0, 1), 0);
+  EXPECT_EQ(stall_of(4, 1000, 1), 0);
   EXPECT_EQ(stall_of(16, 1000, 1), 150 * kMs);
   EXPECT_EQ(stall_of(16, 2000, 1), 300 * kMs);
   EXPECT_EQ(stall_of(31, 100'000, 1), kStall);

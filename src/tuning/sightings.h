@@ -40,6 +40,8 @@ class Sightings {
     if (seen_.empty()) return known_;
     return time_by({seen_.begin() + begin_, seen_.end()});
   }
+  // What is known of it in this trial: the time, or that of the first call.
+  base::Nanos shown() const { return seen_.empty() ? first_ : time(); }
   std::size_t count() const { return seen_.size(); }
   bool none() const { return seen_.empty(); }
   // The time of its first call, if that is no sighting and was timed; 0: there is none.

@@ -157,17 +157,16 @@ void Trial::predicts(std::size_t way, base::Nanos time) {
   if (!decided() && ways_.calls() == 0) begin();
 }
 
-void Trial::risks(std::size_t way, base::Nanos stall) {
-  ways_[way].stall = stall;
-  if (!decided() && ways_.calls() == 0) begin();
-}
-
-void Trial::hears(std::size_t way, Heard heard, base::Nanos stall) {
+void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
   Candidate& candidate = ways_[way];
   if (candidate.heard == heard && candidate.stall == stall) return;
   candidate.heard = heard;
   candidate.stall = stall;
-  if (decided() && !due_ && postponed() && has_seen()) plan();
+  if (ways_.calls() == 0) {
+    if (!decided()) begin();
+  } else if (decided() && !due_ && postponed() && ways_.ways_seen() > 0) {
+    plan();
+  }
 }
 
 // Where the first call of the library's own way may stall the ranks agree on it before the next.

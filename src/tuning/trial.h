@@ -115,18 +115,9 @@ class Trial {
   void needs(std::size_t way, base::Nanos least) { ways_[way].least = least; }
 
   // A call of the way may wait so long for time-outs: who calls it first pays for that, out of the
-  // calls made so far. 0: it will not. Must be called before the first call, but for 0.
-  void risks(std::size_t way, base::Nanos stall);
-
-  // What other sizes have shown of the way. A decision that waits for its turn is reconsidered.
-  void hears(std::size_t way, Heard heard, base::Nanos stall);
-  // What this size has shown of the way: the time of its sightings, or that of its first call.
-  base::Nanos shown(std::size_t way) const {
-    return ways_[way].seen.none() ? ways_[way].seen.first() : time(way);
-  }
-  // The time of the fastest way. Precondition: one has been seen.
-  base::Nanos best() const { return ways_.least(); }
-  bool has_seen() const { return ways_.ways_seen() > 0; }
+  // calls made so far. 0: it will not. `heard`: what other sizes have shown of it. A decision that
+  // waits for its turn is reconsidered.
+  void expects(std::size_t way, base::Nanos stall, Heard heard = {});
 
   // The predicted time of a call of the way; 0: not known. Must be called before the first call.
   void predicts(std::size_t way, base::Nanos time);
@@ -147,10 +138,8 @@ class Trial {
   // Whether a sighting of some way waits until it can be afforded.
   bool postponed() const { return budget_.postponed(); }
   std::size_t ways() const { return ways_.size(); }
-  // Whether the least time of this way is about the time of the best: it is not tried.
-  bool cannot_win(std::size_t way) const { return ways_.cannot_win(way); }
-  // Whether the best way seen is as fast as the links allow.
-  bool at_limit() const { return ways_.at_limit(); }
+  // How the ways stand.
+  const Standings& standings() const { return ways_; }
   // The time of the way on which decisions rest; 0: not known yet.
   base::Nanos time(std::size_t way) const { return ways_.time(way); }
   std::size_t sightings(std::size_t way) const { return ways_[way].seen.count(); }

@@ -35,6 +35,7 @@ struct TrialRules {
   // Packets that a host sends at once, of which queues are expected to overflow. Of fewer they are
   // expected to do so in proportion.
   static constexpr double kOverflowing = 64;
+  static constexpr std::uint64_t kHarmless = 4;  // so many fit any queue
   // MPI libraries combine blocks up to so many bytes: they send few packets at once.
   static constexpr std::uint64_t kCombinedBytes = 256;
 

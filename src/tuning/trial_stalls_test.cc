@@ -12,7 +12,7 @@ namespace {
 // What a trial knows of six ways, four of them over TCP.
 Trial over_tcp(base::Nanos stall) {
   Trial trial = six();
-  for (const std::size_t way : {1, 3, 4, 5}) trial.risks(way, stall);
+  for (const std::size_t way : {1, 3, 4, 5}) trial.expects(way, stall);
   return trial;
 }
 
@@ -26,7 +26,7 @@ int first_call_of(Trial& trial, std::size_t way, const Times& times, int most) {
 
 TEST(TrialStalls, TheLibraryIsNotBegunBeforeTheCallsMadePayForIt) {
   Trial trial({Transport::kUdp, Transport::kMpi});
-  trial.risks(1, 600 * kMs);
+  trial.expects(1, 600 * kMs);
   const int made = first_call_of(trial, 1, {10 * kMs, 8 * kMs}, 10'000);
   EXPECT_GE(made, static_cast<int>(62 / TrialRules::kBudget));
   EXPECT_LT(made, 2000);
@@ -36,13 +36,13 @@ TEST(TrialStalls, TheLibraryIsNotBegunBeforeTheCallsMadePayForIt) {
 
 TEST(TrialStalls, WithoutARiskItIsTheSecond) {
   Trial trial({Transport::kUdp, Transport::kMpi});
-  trial.risks(1, 0);
+  trial.expects(1, 0);
   EXPECT_LE(first_call_of(trial, 1, {10 * kMs, 8 * kMs}, 100), 4);
 }
 
 TEST(TrialStalls, OneThatStallsIsCalledOnce) {
   Trial trial({Transport::kUdp, Transport::kMpi});
-  trial.risks(1, 600 * kMs);
+  trial.expects(1, 600 * kMs);
   const Times times = {30 * kMs, 6000 * kMs};
   const int made = first_call_of(trial, 1, times, 5000);
   EXPECT_LT(made, 5000);
@@ -56,15 +56,15 @@ TEST(TrialStalls, OneThatStallsIsCalledOnce) {
 
 TEST(TrialStalls, WhatOtherSizesHaveShownChangesThePrice) {
   Trial trial({Transport::kUdp, Transport::kMpi});
-  trial.risks(1, 600 * kMs);
+  trial.expects(1, 600 * kMs);
   const Times times = {10 * kMs, 8 * kMs};
   calls(trial, 50, times);
   ASSERT_EQ(trial.sightings(1), 0u);
-  trial.hears(1, {0.8, 0}, 0);
+  trial.expects(1, 0, {0.8, 0});
   EXPECT_LE(first_call_of(trial, 1, times, 200), 60);
   Trial other({Transport::kUdp, Transport::kMpi});
-  other.risks(1, 600 * kMs);
-  other.hears(1, {3, 6000 * kMs}, 600 * kMs);
+  other.expects(1, 600 * kMs);
+  other.expects(1, 600 * kMs, {3, 6000 * kMs});
   EXPECT_GT(first_call_of(other, 1, times, 20'000), 10'000);
 }
 

@@ -239,7 +239,7 @@ TEST(Trial, ARightDecisionOfAnEarlierJobIsComparedOnceAndKept) {
 TEST(Trial, AWayPacedByTheFileIsHeldAgainstTheLibrary) {
   Trial trial(100 * kMs);
   trial.keep_to_rates();
-  EXPECT_FALSE(trial.at_limit());
+  EXPECT_FALSE(trial.standings().at_limit());
   calls(trial, 20, {102 * kMs, 10 * kMs});
   EXPECT_EQ(trial.way(), 1u);
   EXPECT_TRUE(trial.refutes_limit());
@@ -251,7 +251,7 @@ TEST(Trial, ARateThatIsRightIsNotRefuted) {
   trial.keep_to_rates();
   calls(trial, 20, {102 * kMs, 140 * kMs});
   EXPECT_EQ(trial.way(), 0u);
-  EXPECT_TRUE(trial.at_limit());
+  EXPECT_TRUE(trial.standings().at_limit());
   EXPECT_FALSE(trial.refutes_limit());
   EXPECT_LE(trial.sightings(1), 2u);
 }
@@ -423,7 +423,7 @@ TEST(Trial, WhatTakesNoLongerThanTheLinksNeedIsKeptAtOnce) {
   EXPECT_EQ(calls_until_decided(trial, {104 * kMs, 90 * kMs}), 2);
   EXPECT_EQ(trial.way(), 0u);
   EXPECT_EQ(trial.sightings(1), 0u);
-  EXPECT_TRUE(trial.at_limit());
+  EXPECT_TRUE(trial.standings().at_limit());
   EXPECT_FALSE(trial.postponed());
   calls(trial, 256, {160 * kMs, 120 * kMs});
   EXPECT_EQ(trial.reopened(), 1u);
@@ -445,7 +445,7 @@ TEST(Trial, AWayThatNeedsAsLongAsTheBestTakesIsNotTried) {
   for (const std::size_t way : {2u, 3u}) trial.needs(way, 12 * kMs);
   calls(trial, 1000, {9 * kMs, 13 * kMs, 30 * kMs, 40 * kMs});
   EXPECT_FALSE(trial.postponed());
-  EXPECT_TRUE(trial.cannot_win(2) && trial.cannot_win(3));
+  EXPECT_TRUE(trial.standings().cannot_win(2) && trial.standings().cannot_win(3));
   EXPECT_EQ(trial.sightings(2) + trial.sightings(3), 0u);
   EXPECT_EQ(trial.chosen(), 0u);
   // The hosts take so much longer that they may be faster.
@@ -458,14 +458,14 @@ TEST(Trial, WhatItNeedsIsNotBelievedOnceItHasTakenLess) {
   trial.needs(0, 12 * kMs);
   calls(trial, 400, {9 * kMs, 13 * kMs, 7 * kMs});
   EXPECT_EQ(trial.chosen(), 2u);
-  EXPECT_FALSE(trial.cannot_win(0));
+  EXPECT_FALSE(trial.standings().cannot_win(0));
 }
 
 TEST(Trial, ALimitThatIsUndercutCountsForNothing) {
   Trial trial(100 * kMs);
   calls_until_decided(trial, {50 * kMs, 40 * kMs});
   EXPECT_EQ(trial.way(), 1u);
-  EXPECT_FALSE(trial.at_limit());
+  EXPECT_FALSE(trial.standings().at_limit());
 }
 
 TEST(Trial, LongCallsNearTheLimitAreNotPutAtRisk) {

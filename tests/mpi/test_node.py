@@ -153,7 +153,6 @@ def test_blocks_of_any_size_on_trial_are_right(node: Bench, slots: Sequence[int]
     done = node.run("blocks", "repeated", slots=slots, env=env)
     done.check()
     assert done.stats["exchanges"] + done.stats["native"] == 500 * sum(slots)
-    assert done.stats["native"] > 0
     assert any("bytes at the fullest rank: " in line for line in done.warnings), done.err
 
 

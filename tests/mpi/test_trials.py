@@ -29,9 +29,10 @@ def test_all_ways_are_tried_and_the_bytes_are_right(bench: Bench) -> None:
     done.check()
     ours, native = done.stats["exchanges"], done.stats["native"]
     assert ours + native == calls * ranks
-    assert native >= ranks
     told = decisions(done.warnings)
     assert told, done.err
+    # A call of the library may stall: it may wait until the calls made pay for that.
+    assert native >= ranks or "too dear to be tried yet" in told[-1][0]
     assert told[0][2] == "1024" and told[0][3] == "2047"
     tried = [way.rpartition(": ")[0] for way in told[-1][5].split("; ")]
     assert tried[1] == "the MPI library"
@@ -73,7 +74,9 @@ def test_blocks_of_any_size_on_trial(bench: Bench, transport: str) -> None:
     done.check()
     calls = 500
     assert done.stats["exchanges"] + done.stats["native"] == calls * len(bench.lab.hosts)
-    assert done.stats["native"] > 0
     told = [line for line in done.warnings if DECIDED_BLOCKS.search(line)]
     assert told, done.err
-    assert re.search(r"the MPI library: \S+ ms, seen [1-9]", told[-1]), told
+    # Over UDP a call of the library may stall: it may wait until the calls made pay for that.
+    if transport == "mpi":
+        assert done.stats["native"] > 0
+        assert re.search(r"the MPI library: \S+ ms, seen [1-9]", told[-1]), told

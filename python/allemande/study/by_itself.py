@@ -3,10 +3,10 @@
 Run as `python -m allemande.study.by_itself`, or `make bench-by-itself`. For each cluster, library
 and size, in the lab:
 
-- described: with the cluster file and without trials, the median of the calls;
+- described: with the cluster file and without trials, the mean of the calls;
 - first 50: without a file, by default, the mean of the first 50 calls after the one that brings the
   communicator up, or of as many as fit LONG_S;
-- settled: the median of the last quarter of these calls;
+- settled: the mean of the last quarter of these calls;
 - second job: the mean of the first calls of another job, which has what the first has decided;
 - stock: the library alone, the median of three calls.
 
@@ -116,7 +116,7 @@ def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -
     first = Effort(rounds=1, calls=CALLS_MIN, calls_max=FIRST, seconds=LONG_S, seconds_max=LONG_S)
     second = Effort(rounds=1, calls=5, calls_max=FIRST, seconds=6.0, seconds_max=LONG_S)
     alone = f"allemande+{library}:cluster=off,trials=on,decisions={cache}"
-    described = median(_run(cluster, scale, size, f"allemande+{library}", few))
+    described = fmean(_run(cluster, scale, size, f"allemande+{library}", few))
     times_s = first_calls(_run(cluster, scale, size, alone, first))
     again_s = _run(cluster, scale, size, alone, second)
     stock = Effort(rounds=1, calls=3, calls_max=3, seconds=0)
@@ -127,7 +127,7 @@ def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -
         described,
         fmean(times_s),
         len(times_s),
-        median(times_s[-max(1, len(times_s) // 4) :]),
+        fmean(times_s[-max(1, len(times_s) // 4) :]),
         fmean(again_s),
         median(_run(cluster, scale, size, library, stock)),
     )
