@@ -17,7 +17,9 @@ from allemande.preload import LIBRARIES, library_path
 # Only what every Linux system brings: the C++ runtime is inside.
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
 
-FORMS = {"Alltoall", "Alltoallv", "Alltoallw", "Ialltoall", "Ialltoallv", "Ialltoallw"}
+FORMS = {
+    f"{prefix}lltoall{suffix}" for prefix in ("A", "Ia", "Neighbor_a") for suffix in ("", "v", "w")
+}
 COMMON = {"Init", "Init_thread", "Finalize", "Abort", "Comm_free", "Wait", "Waitall"} | FORMS
 LARGE_COUNTS = COMMON | {f"{form}_c" for form in FORMS}
 WRAPPED = {"openmpi": COMMON, "mpich": LARGE_COUNTS, "mpiabi": LARGE_COUNTS}
