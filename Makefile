@@ -121,6 +121,11 @@ bench-trials: build ## what the first calls of a job cost that knows a profile (
 bench-by-itself: build ## jobs without a cluster file beside jobs with one (25 minutes; fails where a row is missed)
 	$(python) -m allemande.study.by_itself $(ITSELF)
 
+# WRONG="--clusters tam-8x2 --sizes 1K --jobs 4" measures a part.
+.PHONY: bench-wrong
+bench-wrong: build ## what wrong cluster files cost beside none (20 minutes; fails above 5 %)
+	$(python) -m allemande.study.wrong_files $(WRONG)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.study.scale_check

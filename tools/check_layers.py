@@ -26,7 +26,7 @@ LAYERS: dict[str, set[str]] = {
     "paths": set(),
     "clocks": set(),
     "transport": {"clocks", "paths", "wire"},
-    "transport/io": {"transport", "wire"},
+    "transport/io": {"transport", "clocks", "wire"},
     "messages": set(),
     "messages/io": {"messages", "transport"},
     "probe": {"wire"},

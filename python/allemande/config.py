@@ -59,7 +59,7 @@ def check_value(option: Option, where: str, text: str) -> str:
         if (option.key, text) in _RENAMED_VALUES:
             new_name = _RENAMED_VALUES[option.key, text]
             raise _bad_value(where, text, f"its new name, {new_name}")
-        if text not in choices:
+        if not any(_is_choice(text, choice) for choice in choices):
             raise _bad_value(where, text, f"one of {', '.join(choices)}")
     if option.kind == "path" and text == "off":
         return ""
@@ -68,6 +68,14 @@ def check_value(option: Option, where: str, text: str) -> str:
 
 def _bad_value(where: str, text: str, expected: str) -> BadInput:
     return BadInput(f"{where}: `{text}` is not valid; expected {expected}")
+
+
+def _is_choice(text: str, choice: str) -> bool:
+    """`choice`: a word, or a range of numbers in their usual spelling."""
+    if ".." not in choice:
+        return text == choice
+    number = text.isascii() and text.isdigit() and str(int(text)) == text
+    return number and _in_ranges(int(text), choice)
 
 
 def _in_ranges(value: int, ranges: str) -> bool:

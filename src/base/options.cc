@@ -57,6 +57,14 @@ bool in_ranges(std::uint32_t value, std::string_view ranges) {
   return false;
 }
 
+bool is_range(std::string_view choice) { return choice.find("..") != std::string_view::npos; }
+
+// Only the usual spelling, because ranks compare texts.
+bool spells_number_in(std::string_view text, std::string_view range) {
+  const auto value = to_integer(text);
+  return value && std::to_string(*value) == text && in_ranges(*value, range);
+}
+
 // `where` names the variable or the place in the file; it opens the message.
 Error bad_value(std::string_view where, std::string_view text, std::string_view expected) {
   return bad_input(fmt::format("{}: `{}` is not valid; expected {}", where, text, expected));
@@ -115,7 +123,9 @@ Status assign_text(const OptionInfo& info, std::string_view where, std::string_v
                    std::string& out) {
   if (info.kind == OptionKind::kChoice) {
     bool known = false;
-    for (const std::string_view choice : split(info.valid, '|')) known = known || text == choice;
+    for (const std::string_view choice : split(info.valid, '|')) {
+      known = known || (is_range(choice) ? spells_number_in(text, choice) : text == choice);
+    }
     for (const RenamedValue& renamed : kRenamedValues) {
       if (info.key == renamed.key && text == renamed.before) {
         return bad_value(where, text, fmt::format("its new name, {}", renamed.now));

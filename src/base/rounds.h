@@ -23,12 +23,17 @@ struct Train {
 struct Rounds {
   std::vector<PeerId> send, recv;
   std::vector<std::uint32_t> send_begin, recv_begin;  // count() + 1 entries each
-  std::vector<std::uint8_t> paths;  // [i] path to send[i] by the plan; empty: the sender chooses
+  // [i] path to send[i] by the plan, or kAnyPath: the sender chooses. Empty: path 0 or, if the
+  // sender follows no plan, any.
+  static constexpr std::uint8_t kAnyPath = UINT8_MAX;
+  std::vector<std::uint8_t> paths;
   bool interleaved = true;  // packets to a round's partners alternate; false: block after block
   // For blocks of different sizes: what is sent and what comes, step by step. Packets that are in
   // no train follow in the order of the rounds.
   std::vector<Train> trains, arrivals;
   std::uint64_t steps = 0;  // of the whole exchange
+  // Packets that may be under way at least, where no queue fills up by them; 0: the usual window.
+  std::uint32_t window_least = 0;
 
   std::size_t count() const { return send_begin.empty() ? 0 : send_begin.size() - 1; }
 };

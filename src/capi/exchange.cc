@@ -82,6 +82,7 @@ int Exchange::open() {
   if (const int code = compare(record, wrong_here); code != ALM_OK) return code;
   if (const int code = check_switches(); code != ALM_OK) return code;
   if (settings_.ranks > 1) {
+    job_.choose_network(AllgatherBootstrap::kComm);
     communicator_ = communicator::Communicator::create(job_, AllgatherBootstrap::kComm,
                                                        settings_.ranks, settings_.self);
     if (bootstrap_.failure() != 0) {

@@ -67,8 +67,11 @@ base::Status NodeBlocks::Sizes::exchange(std::uint64_t, std::byte*, std::byte*) 
   std::vector<std::uint64_t> at, bytes;
   std::uint64_t next = 0;
   for (std::uint32_t host = 0; host < placement.hosts(); ++host) {
+    const bool partner = of_.is_partner(host);
+    const auto begin = in.begin() + static_cast<std::ptrdiff_t>(of_.header_at(host));
+    if (!partner) std::fill_n(begin, of_.header_words(host), 0);  // nothing comes from there
     at.push_back(kWord * of_.header_at(host));
-    bytes.push_back(kWord * of_.header_words(host));
+    bytes.push_back(partner ? kWord * of_.header_words(host) : 0);
     out[next++] = needed;
     for (const std::uint32_t to : placement.ranks[host]) {
       for (std::uint32_t origin = 0; origin < placement.count(of_.host_); ++origin) {
@@ -115,10 +118,14 @@ std::uint64_t NodeBlocks::most_of_host() const {
 
 // Rounding may add a byte to every piece.
 std::uint64_t NodeBlocks::slabs_needed() const {
-  const std::uint64_t blocks = std::uint64_t{placement_.count(host_)} * placement_.rank_count();
-  const std::uint64_t room =
-      node_.memory().shape().slab_bytes - blocks - kVerdictBytes * placement_.hosts();
-  return (most_of_host() + room - 1) / room;
+  const std::uint64_t blocks = room(node_.memory().shape(), placement_);
+  return (most_of_host() + blocks - 1) / blocks;
+}
+
+// On the fullest host, so that all hosts know alike.
+std::uint64_t NodeBlocks::room(const node::NodeShape& shape, const plan::Placement& placement) {
+  const std::uint64_t blocks = std::uint64_t{placement.most()} * placement.rank_count();
+  return shape.slab_bytes - blocks - kVerdictBytes * placement.hosts();
 }
 
 NodeVerdict NodeBlocks::judge() const {
@@ -146,6 +153,20 @@ base::Error NodeBlocks::disagreement(const NodeVerdict& verdict) const {
                                      verdict.expected));
 }
 
+// Whether messages go to that host and come from there. All ranks of a host know alike, once their
+// sizes are in its memory.
+bool NodeBlocks::is_partner(std::uint32_t host) const {
+  if (host == host_ || !network_.partners_only) return true;
+  for (std::uint32_t place = 0; place < placement_.count(host_); ++place) {
+    const auto sent = node_.memory().sizes(call_, true, place);
+    const auto expected = node_.memory().sizes(call_, false, place);
+    for (const std::uint32_t peer : placement_.ranks[host]) {
+      if (sent[peer] != 0 || expected[peer] != 0) return true;
+    }
+  }
+  return false;
+}
+
 NodeBlocks::Piece NodeBlocks::piece(std::uint64_t size, std::uint64_t slab) const {
   const std::uint64_t each = (size + slabs() - 1) / slabs();
   const std::uint64_t begin = std::min(size, slab * each);
@@ -159,7 +180,7 @@ NodeBlocks::Layout NodeBlocks::sent(std::uint64_t slab) const {
   std::uint64_t at = 0;
   for (std::uint32_t host = 0; host < placement_.hosts(); ++host) {
     const std::uint64_t begin = at;
-    if (slab == 0 && host != host_) at += kVerdictBytes;
+    if (slab == 0 && host != host_ && is_partner(host)) at += kVerdictBytes;
     for (const std::uint32_t to : placement_.ranks[host]) {
       for (std::uint32_t place = 0; place < placement_.count(host_); ++place) {
         const std::uint32_t from = placement_.ranks[host_][place];
@@ -186,7 +207,7 @@ NodeBlocks::Layout NodeBlocks::received(std::uint64_t slab) const {
     const bool inside = host == host_;
     const std::uint64_t begin = at;
     std::uint64_t place_at = inside ? own.message_at[host] : at;
-    if (slab == 0 && !inside) place_at += kVerdictBytes;
+    if (slab == 0 && !inside && is_partner(host)) place_at += kVerdictBytes;
     std::uint64_t next = header_at(host) + 1;
     for (const std::uint32_t to : placement_.ranks[host_]) {
       for (const std::uint32_t from : placement_.ranks[host]) {
@@ -221,7 +242,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
   const std::uint32_t hosts = of_.placement_.hosts();
   const bool judges = slab == 0 && of_.node_.is_host_leader();
   for (std::uint32_t host = 0; judges && host < hosts; ++host) {
-    if (host == of_.host_) continue;
+    if (host == of_.host_ || !of_.is_partner(host)) continue;
     std::memcpy(send + out.message_at[host], &of_.verdict_, kVerdictBytes);
   }
   // Messages may need more room than there is. Each fits by itself, and nobody will read them.
@@ -234,7 +255,7 @@ base::Status NodeBlocks::Data::exchange(std::uint64_t slab, std::byte* send, std
   if (!judges) return {};
   if (of_.verdict_.differs != 0) return of_.disagreement(of_.verdict_);
   for (std::uint32_t host = 0; host < hosts; ++host) {
-    if (host == of_.host_) continue;
+    if (host == of_.host_ || !of_.is_partner(host)) continue;
     NodeVerdict verdict;
     std::memcpy(&verdict, recv + heads[host], kVerdictBytes);
     if (verdict.differs != 0) return of_.disagreement(verdict);
@@ -252,6 +273,7 @@ base::Status NodeBlocks::carry(Layout& out, Layout& in, std::byte* send, std::by
   transport::Exchange exchange;
   exchange.send = {send, 0, 0, out.message_at, out.message_bytes};
   exchange.recv = {recv, 0, 0, in.message_at, in.message_bytes};
+  if (network_.partners_only) return network_.group->run(exchange);  // nothing is told to others
   if (auto* counts = shared ? network_.of_slices : network_.counts; counts != nullptr) {
     if (auto known = counts->prepare(out.message_bytes, in.message_bytes); !known) return known;
     exchange.rounds = &counts->rounds();

@@ -8,6 +8,9 @@
 //          verdict: whether a rank of the sender's host expects another size than it is sent, and
 //          which. So all hosts know it once the first slab is complete, and end alike. Where
 //          messages are shared, verdicts are in the slices of the host leaders.
+//
+// Among partners only, hosts that exchange nothing with each other tell each other nothing; they
+// hear of ranks that do not agree as of any failure.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +42,9 @@ struct NodeNetwork {
   UnevenSteps* counts = nullptr;     // null on a leader where no steps are to be made
   UnevenSteps* of_slices = nullptr;  // the same for shared messages
   std::uint32_t leaders = 1;         // so many may share messages
+  // Hosts that exchange nothing send each other nothing. All hosts must know before that one slab
+  // is enough for each, because they count slabs alike. Not where leaders share.
+  bool partners_only = false;
 };
 
 class NodeBlocks {
@@ -47,6 +53,9 @@ class NodeBlocks {
   NodeBlocks(node::Node& node, const plan::Placement& placement, std::uint32_t self,
              NodeNetwork network, std::uint64_t call, const transport::ConstBlocks& send,
              const transport::MutableBlocks& recv);
+
+  // How many bytes of blocks a slab has room for.
+  static std::uint64_t room(const node::NodeShape& shape, const plan::Placement& placement);
 
   node::SlabData& sizes() { return sizes_; }
   node::SlabData& data() { return data_; }
@@ -93,6 +102,7 @@ class NodeBlocks {
   Piece piece(std::uint64_t size, std::uint64_t slab) const;
   std::uint64_t header_at(std::uint32_t host) const;  // words
   std::uint64_t header_words(std::uint32_t host) const;
+  bool is_partner(std::uint32_t host) const;
   std::uint64_t most_of_host() const;
   std::uint64_t slabs_needed() const;
   base::Status carry(Layout& out, Layout& in, std::byte* send, std::byte* recv) const;

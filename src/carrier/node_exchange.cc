@@ -204,7 +204,22 @@ base::Status NodeExchange::alltoall(const std::byte* send, std::byte* recv, std:
 
 base::Status NodeExchange::alltoall_blocks(const transport::ConstBlocks& send,
                                            const transport::MutableBlocks& recv, bool shared) {
-  const NodeNetwork network{group_, counts_, of_slices_, shared ? leaders_ : 1};
+  return run_blocks(send, recv, {group_, counts_, of_slices_, shared ? leaders_ : 1});
+}
+
+base::Status NodeExchange::alltoall_neighbours(const transport::ConstBlocks& send,
+                                               const transport::MutableBlocks& recv,
+                                               std::uint64_t most, bool shared) {
+  NodeNetwork network{group_, counts_, of_slices_, shared ? leaders_ : 1};
+  network.partners_only =
+      network.leaders == 1 && most > 0 &&
+      most * placement_.most() <= NodeBlocks::room(node_->memory().shape(), placement_);
+  return run_blocks(send, recv, network);
+}
+
+base::Status NodeExchange::run_blocks(const transport::ConstBlocks& send,
+                                      const transport::MutableBlocks& recv,
+                                      const NodeNetwork& network) {
   NodeBlocks blocks(*node_, placement_, self_, network, calls_++, send, recv);
   node::NodeCall call{node::NodeCall::kBlocks, 0};
   if (auto told = node::run_slabs(*node_, blocks.sizes(), 1, call, turn_); !told) return told;

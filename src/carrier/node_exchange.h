@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 
+#include "carrier/node_blocks.h"
 #include "carrier/udp_group.h"
 #include "carrier/uneven_steps.h"
 #include "node/node.h"
@@ -44,6 +45,11 @@ class NodeExchange {
   // leaders take part if some host has enough to send or to receive.
   base::Status alltoall_blocks(const transport::ConstBlocks& send,
                                const transport::MutableBlocks& recv, bool shared);
+  // The same among neighbours: if one slab is enough for them all, nothing goes to other hosts.
+  // `most`, equal on all ranks: no rank sends or receives more; 0: not known.
+  base::Status alltoall_neighbours(const transport::ConstBlocks& send,
+                                   const transport::MutableBlocks& recv, std::uint64_t most,
+                                   bool shared);
 
   // On leaders: messages of different sizes then go in steps; `of_slices` makes those of shared
   // messages. Both must outlive this.
@@ -57,6 +63,9 @@ class NodeExchange {
   std::uint64_t piece_bytes() const;
 
  private:
+  base::Status run_blocks(const transport::ConstBlocks& send, const transport::MutableBlocks& recv,
+                          const NodeNetwork& network);
+
   std::unique_ptr<node::Node> node_;
   plan::Placement placement_;
   std::uint32_t self_;

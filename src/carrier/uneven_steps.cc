@@ -19,6 +19,11 @@ constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr std::uint64_t kHundred = 100;
 constexpr std::uint32_t kDoublingsSmall = 6;
 constexpr std::uint32_t kDoublingsMedium = 3;
+constexpr std::uint32_t kDoublingsSparse = 8;
+// An exchange is sparse where there are so many members, and none has more than 1 / kSparsePart of
+// them as partners.
+constexpr std::uint64_t kSparseMembers = 16;
+constexpr std::uint64_t kSparsePart = 4;
 // All counts may take 1 / kMatrixPart of the bytes that the fullest member carries.
 constexpr std::uint64_t kMatrixPart = 20;
 constexpr std::uint64_t kPacketCost = 100;  // of a small one, in bytes, beside what is in it
@@ -34,6 +39,13 @@ std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t se
   return sum;
 }
 
+std::uint64_t partners_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
+                          std::uint32_t self) {
+  std::uint64_t partners = 0;
+  for (std::size_t i = 0; i < send.size(); ++i) partners += i != self && (send[i] | recv[i]) != 0;
+  return partners;
+}
+
 }  // namespace
 
 UnevenSteps::UnevenSteps(UdpGroup& group, Network network)
@@ -41,6 +53,9 @@ UnevenSteps::UnevenSteps(UdpGroup& group, Network network)
       network_(std::move(network)),
       known_(group.members()),
       allowance_(matrix_cost()) {
+  // The paths of the group's rounds are for equal blocks.
+  open_ = group_.plan().rounds();
+  if (network_.paths) open_.paths.assign(open_.send.size(), base::Rounds::kAnyPath);
   if (network_.cluster == nullptr || group_.site_plan() == nullptr) return;
   const double latency_us = topology::latency_seconds(*network_.cluster, network_.hosts) *
                             base::kSecond / base::kMicrosecond;
@@ -60,7 +75,8 @@ std::uint64_t UnevenSteps::load_of(std::span<const std::uint64_t> send,
 }
 
 std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t without_news,
-                                         std::uint64_t latency_bytes) {
+                                         std::uint64_t latency_bytes, bool sparse) {
+  if (sparse) return (std::uint64_t{1} << std::min(without_news, kDoublingsSparse)) - 1;
   if (load >= std::max(kLargeBytes, kHundred * latency_bytes)) return 0;
   const std::uint32_t doublings = load >= kPlanBytes ? kDoublingsMedium : kDoublingsSmall;
   return (std::uint64_t{1} << std::min(without_news, doublings)) - 1;
@@ -69,7 +85,8 @@ std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t witho
 base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
                                   std::span<const std::uint64_t> recv,
                                   const WantsSteps& wants_steps) {
-  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv)};
+  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv),
+                  partners_of(send, recv, group_.self())};
   allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;
@@ -90,21 +107,24 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
   }
   load_ = 0;
   bool news = false;
+  std::uint64_t partners = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     load_ = std::max(load_, all[i].load);
+    partners = std::max(partners, all[i].partners);
     news = news || all[i].hash != known_[i].hash;
   }
   known_ = std::move(all);
   const bool small = load_ < kPlanBytes;  // then news need not be followed
-  without_news_ = news && !small ? 0 : without_news_ + 1;
-  wait_ = calls_between(load_, without_news_, latency_bytes_);
+  const bool sparse = known_.size() >= kSparseMembers && partners * kSparsePart <= known_.size();
+  without_news_ = news && !small && !sparse ? 0 : without_news_ + 1;
+  wait_ = calls_between(load_, without_news_, latency_bytes_, sparse);
   if (small) {
     has_steps_ = false;
     least_time_ = 0;
     return {};
   }
   if (news) {
-    matrix_due_ = network_.cluster != nullptr && known_.size() <= plan::kUnevenRanksMax;
+    matrix_due_ = uses_counts() && known_.size() <= plan::kUnevenRanksMax;
     least_time_ = 0;
   }
   if (!matrix_due_ || allowance_ < matrix_cost()) return {};
@@ -122,20 +142,28 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
 }
 
 void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
+  stepped_sites_.reset();
+  has_steps_ = network_.paths != nullptr;
+  stepped_ = group_.plan().rounds();
+  if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
+  if (network_.cluster != nullptr) make_trains(matrix);
+}
+
+void UnevenSteps::make_trains(std::span<const std::uint64_t> matrix) {
   const std::uint32_t members = group_.members();
   const auto limit_of = [&](topology::Packing packing) {
     return base::kSecond *
            topology::traffic_limit_seconds(*network_.cluster, network_.hosts, matrix, packing);
   };
   least_time_ = static_cast<base::Nanos>(limit_of(topology::Packing::kShared));
-  const bool pays = plan::uneven_pays(matrix, members);
-  has_steps_ = pays || network_.paths;
-  stepped_sites_.reset();
-  if (!has_steps_) return;
-  stepped_ = group_.plan().rounds();
-  if (network_.paths) stepped_.paths = network_.paths(matrix, stepped_.send);
-  if (!pays) return;
   const double limit_us = limit_of(topology::Packing::kPerMessage) / base::kMicrosecond;
+  if (is_lone(matrix, limit_us)) {
+    stepped_.window_least = network_.unshared_window;
+    has_steps_ = true;
+    return;
+  }
+  if (!plan::uneven_pays(matrix, members)) return;
+  has_steps_ = true;
   auto made = plan::make_uneven(
       {.ranks = members,
        .self = {group_.self()},
@@ -153,14 +181,27 @@ void UnevenSteps::make_steps(std::span<const std::uint64_t> matrix) {
   stepped_.steps = made.steps;
 }
 
+// Whether each block has its links for itself. Then a window that only keeps queues short would
+// leave the link idle whenever a process comes late to the processor.
+bool UnevenSteps::is_lone(std::span<const std::uint64_t> matrix, double limit_us) const {
+  constexpr double kAbout = 1.02;  // headers and last packets
+  if (network_.unshared_window == 0 || network_.paths || group_.site_plan() != nullptr)
+    return false;
+  if (!plan::unshared(matrix, group_.members())) return false;
+  std::uint64_t largest = 0;
+  for (std::size_t at = 0; at < matrix.size(); ++at) {
+    if (at % (group_.members() + std::size_t{1}) != 0) largest = std::max(largest, matrix[at]);
+  }
+  const std::uint64_t packets = (largest + group_.packet_bytes() - 1) / group_.packet_bytes();
+  return limit_us <= kAbout * static_cast<double>(packets) * network_.packet_time_us;
+}
+
 base::Status UnevenSteps::run(transport::Exchange exchange) {
   const bool stepped = planned_ && stepped_sites_;
   exchange.rounds = &rounds();
   return group_.run_blocks(exchange, stepped ? &*stepped_sites_ : nullptr);
 }
 
-const base::Rounds& UnevenSteps::rounds() const {
-  return planned_ ? stepped_ : group_.plan().rounds();
-}
+const base::Rounds& UnevenSteps::rounds() const { return planned_ ? stepped_ : open_; }
 
 }  // namespace alm::carrier

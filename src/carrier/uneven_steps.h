@@ -8,7 +8,9 @@
 // agreements, so that all of them do it at the same call: at every call where the exchange is large
 // beside the agreement, ever more rarely where it is small. All counts together grow with the
 // square of the ranks: where they change again and again, they travel only when the exchanges since
-// have paid for it. In between, a rank whose counts have changed sends in the usual rounds. That
+// have paid for it. Where no rank has anything for more than a quarter of the others, an agreement
+// with all of them costs more than it can save: they agree ever more rarely, whatever changes. In
+// between, a rank whose counts have changed sends in the usual rounds. That
 // costs time and nothing else, because each rank chooses its order of sending by itself.
 #pragma once
 
@@ -31,13 +33,15 @@ class UnevenSteps {
  public:
   // What steps are made for: the network, and where the members are in it.
   struct Network {
-    const topology::Cluster* cluster = nullptr;  // null: no steps
+    const topology::Cluster* cluster = nullptr;  // null: no steps, but paths may be known
     double packet_time_us = 0;
     std::vector<base::HostId> hosts;
     // The path to each peer of `send`, from [from * members + to] bytes; null: the sender chooses.
     std::function<std::vector<std::uint8_t>(std::span<const std::uint64_t> bytes,
                                             std::span<const base::PeerId> send)>
         paths = nullptr;
+    // Of an exchange in which no two blocks share a link (plan::unshared); 0: as of all others.
+    std::uint32_t unshared_window = 0;
   };
 
   // The group and the cluster must live as long as this.
@@ -67,20 +71,25 @@ class UnevenSteps {
                                std::span<const std::uint64_t> recv, std::uint32_t self);
   // How many calls go by until the next agreement, after `without_news` agreements in a row without
   // news and with a load() of `load` bytes. `latency_bytes`: what a host's link carries in the
-  // latency of the network, for which the small exchange waits.
+  // latency of the network, for which the small exchange waits. Where exchanges are sparse, all
+  // agreements count as without news.
   static std::uint64_t calls_between(std::uint64_t load, std::uint32_t without_news,
-                                     std::uint64_t latency_bytes = 0);
+                                     std::uint64_t latency_bytes = 0, bool sparse = false);
 
  private:
   struct Told {
     std::uint64_t load = 0;
     std::uint64_t hash = 0;
+    std::uint64_t partners = 0;  // members to which something goes, or from which it comes
   };
 
+  bool uses_counts() const { return network_.cluster != nullptr || network_.paths; }
   base::Status agree(const Told& mine, std::span<const std::uint64_t> send,
                      const WantsSteps& wants_steps);
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
+  void make_trains(std::span<const std::uint64_t> matrix);
+  bool is_lone(std::span<const std::uint64_t> matrix, double limit_us) const;
 
   UdpGroup& group_;
   Network network_;
@@ -97,6 +106,7 @@ class UnevenSteps {
   bool has_steps_ = false;
   bool planned_ = false;  // this call takes the steps
   base::Rounds stepped_;  // the rounds of the group with steps or paths added
+  base::Rounds open_;     // where paths are made from counts: rounds for counts that are not known
   std::optional<execute::Execution> stepped_sites_;  // the group's site plan, with the steps
 };
 

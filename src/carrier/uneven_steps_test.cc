@@ -14,6 +14,7 @@ namespace alm::carrier {
 namespace {
 
 constexpr std::uint32_t kMembers = 4;
+constexpr std::uint32_t kUnsharedWindow = 40;
 
 topology::Cluster star() {
   return topology::parse_cluster(R"(format = 1
@@ -93,7 +94,8 @@ class UnevenStepsTest : public testing::Test {
                                                    std::move(plans), of_plans, UdpGroup::Shared{},
                                                    UdpGroup::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
-          *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_}));
+          *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_, nullptr,
+                                            kUnsharedWindow}));
     }
   }
 
@@ -187,6 +189,31 @@ TEST_F(UnevenStepsTest, ChangedCountsGetNewSteps) {
   EXPECT_GT(members_[0]->rounds().steps, steps);
 }
 
+TEST_F(UnevenStepsTest, WithoutAClusterFilePathsAreMadeFromCounts) {
+  for (std::uint32_t self = 0; self < kMembers; ++self) {
+    UnevenSteps::Network network;
+    network.paths = [self](std::span<const std::uint64_t> bytes,
+                           std::span<const base::PeerId> send) {
+      std::vector<std::uint8_t> paths;
+      for (const base::PeerId to : send) paths.push_back(bytes[self * kMembers + to] > 200'000);
+      return paths;
+    };
+    members_[self] = std::make_unique<UnevenSteps>(*groups_[self], network);
+  }
+  for (const std::uint8_t path : members_[1]->rounds().paths) {
+    EXPECT_EQ(path, base::Rounds::kAnyPath) << "counts are not known yet";
+  }
+  EXPECT_EQ(prepare(hot(200'000)), kMembers);
+  const base::Rounds& rounds = members_[1]->rounds();
+  ASSERT_EQ(rounds.paths.size(), rounds.send.size());
+  for (std::size_t i = 0; i < rounds.send.size(); ++i) {
+    EXPECT_EQ(rounds.paths[i], rounds.send[i] == 2 ? 1 : 0);
+  }
+  EXPECT_TRUE(rounds.trains.empty());
+  EXPECT_EQ(members_[1]->least_time(), 0);
+  EXPECT_TRUE(exchange(hot(200'000)));
+}
+
 // All counts travel only for exchanges that will take the steps; later, when one does.
 TEST_F(UnevenStepsTest, StepsAreMadeForThoseWhoTakeThem) {
   const auto never = [](std::uint64_t) { return false; };
@@ -222,6 +249,22 @@ TEST_F(UnevenStepsTest, StepsAreNotTakenForOtherCounts) {
   other[1 * kMembers + 3] += 5'000;
   EXPECT_EQ(prepare(other), kMembers - 2) << "ranks 1 and 3 take the usual rounds";
   EXPECT_EQ(prepare(other), kMembers) << "agreed on anew";
+}
+
+// 1 sends to 2, and 3 to 0.
+TEST_F(UnevenStepsTest, BlocksThatShareNoLinkHaveAWindowOfTheirOwn) {
+  Matrix lone = even(0);
+  lone[1 * kMembers + 2] = 2'000'000;
+  lone[3 * kMembers + 0] = 1'500'000;
+  EXPECT_EQ(prepare(lone), kMembers);
+  EXPECT_EQ(members_[1]->rounds().window_least, kUnsharedWindow);
+  EXPECT_TRUE(members_[1]->rounds().trains.empty());
+  EXPECT_TRUE(exchange(lone));
+  lone[1 * kMembers + 0] = 100'000;
+  EXPECT_EQ(prepare(lone), kMembers);
+  EXPECT_EQ(members_[1]->rounds().window_least, 0u);
+  EXPECT_FALSE(members_[1]->rounds().trains.empty());
+  EXPECT_TRUE(exchange(lone));
 }
 
 class UnevenStepsOfSites : public UnevenStepsTest {
@@ -280,6 +323,12 @@ TEST(CallsBetween, GrowWhereThereIsNoNewsAndNotForLargeExchanges) {
   EXPECT_EQ(UnevenSteps::calls_between(100 << 10, 0), 0u);
   EXPECT_EQ(UnevenSteps::calls_between(100 << 10, 9), 7u);
   EXPECT_EQ(UnevenSteps::calls_between(100, 9), 63u);
+}
+
+TEST(CallsBetween, AreManyWhereExchangesAreSparse) {
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 0, 0, true), 0u);
+  EXPECT_EQ(UnevenSteps::calls_between(10 << 20, 3, 0, true), 7u);
+  EXPECT_EQ(UnevenSteps::calls_between(100, 99, 0, true), 255u);
 }
 
 TEST(CallsBetween, AreMoreWhereAnAgreementWaitsForALatency) {

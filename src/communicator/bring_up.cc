@@ -22,7 +22,6 @@ namespace alm::communicator {
 namespace {
 
 constexpr std::uint32_t kSafeDatagramBytes = 1232;  // 1280 (RFC 8200 section 5) - IPv6 40 - UDP 8
-constexpr base::Nanos kRouterPatience = 10 * base::kMillisecond;
 constexpr std::string_view kNative = "its MPI_Alltoall passes through";
 
 }  // namespace
@@ -146,11 +145,7 @@ base::Status BringUp::open_udp() {
     job_.warn_once(warning);
   }
 
-  // A single switch has one route between any two hosts.
-  const bool one_switch = job_.cluster && job_.cluster->switches.size() == 1;
-  if (job::finds_routes(job_.options, job_.links()) && !one_switch) {
-    if (auto asked = find_routes(); !asked) return asked;
-  }
+  if (auto settled = settle_paths(mine); !settled) return settled;
   std::uint32_t datagram_bytes = common_datagram_bytes();
   if (auto said = say_hello(sets, datagram_bytes); !said) {
     if (datagram_bytes <= kSafeDatagramBytes) return said;
@@ -162,60 +157,6 @@ base::Status BringUp::open_udp() {
   check_forecast(datagram_bytes);
   courier_.take_udp(std::move(memory));
   ways_.take_udp(courier_.phases_bytes_max());
-  return {};
-}
-
-// No error if no routes are found.
-base::Status BringUp::find_routes() {
-  const auto patience = base::slowed(kRouterPatience, job_.options.time_scale);
-  std::vector<std::vector<io::Address>> addresses;
-  if (driver_ != nullptr) {
-    for (const meeting::PeerRecord& record :
-         meeting::leaders_of(records_, members_.placement, members_.leader())) {
-      auto of_host = meeting::addresses_of(record);
-      addresses.push_back(of_host ? std::move(of_host).value() : std::vector<io::Address>{});
-    }
-  }
-  meeting::RouterRecord mine;
-  std::vector<meeting::RouterRecord> all(members_.ranks), of_hosts;
-  const auto gather = [&] {
-    auto gathered = collectives_.gather(mine, all);
-    of_hosts.clear();
-    for (std::uint32_t host = 0; gathered && driver_ != nullptr && host < addresses.size();
-         ++host) {
-      of_hosts.push_back(all[members_.placement.ranks[host][members_.leader()]]);
-    }
-    return gathered;
-  };
-  if (driver_ != nullptr) {
-    const auto questions = meeting::leaf_questions(addresses, members_.host);
-    mine = meeting::leaf_record(driver_->ask_routers(questions, patience));
-  }
-  if (const auto gathered = gather(); !gathered) return gathered.error();
-  std::vector<io::HopQuestion> questions;
-  std::vector<io::Address> routers;
-  if (driver_ != nullptr) {
-    questions = meeting::route_questions(addresses, members_.host, of_hosts);
-    routers = driver_->ask_routers(questions, patience);
-    meeting::add_routers(mine, routers);
-  }
-  if (const auto gathered = gather(); !gathered) return gathered.error();
-  if (driver_ == nullptr) return {};
-  members_.routes =
-      meeting::find_routes(of_hosts, members_.host, static_cast<std::uint32_t>(job_.options.paths),
-                           questions, routers, addresses);
-  if (members_.routes.known()) {
-    std::vector<std::string> hosts;
-    for (std::uint32_t host = 0; host < members_.placement.hosts(); ++host) {
-      hosts.push_back(members_.host_names[members_.placement.leader(host)]);
-    }
-    job_.log.debug("routes by path number: " + members_.routes.text(hosts));
-  }
-  if (members_.self == 0) {
-    job_.log.info(members_.routes.known()
-                      ? fmt::format("{} routes between leaves", members_.routes.count)
-                      : "no router has told which routes there are: path numbers are hashed");
-  }
   return {};
 }
 
@@ -245,7 +186,9 @@ void BringUp::open_sockets(meeting::PeerRecord& mine, meeting::ReservedSets& set
   reserve(mine, sets);
   if (mine.set == 0) return meeting::set_cause(mine, "too many communicators are in use");
   const io::Endpoint& endpoint = driver_->endpoint();
-  meeting::set_addresses(mine, endpoint, job_.links());
+  // Another communicator may have opened more. How many this one takes is known later.
+  const bool open = !job::paths_asked(job_.options) && job_.links() == 1;
+  meeting::set_addresses(mine, endpoint, open ? 1 : endpoint.paths(), job_.links());
   if (const auto warnings = endpoint.warnings(); !warnings.empty()) {
     meeting::set_cause(mine, warnings.front());
   }
@@ -406,16 +349,15 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
     peers.names.push_back(members_.host_text(host));
   }
   if (const std::uint32_t links = job_.links(); links > 1) {
-    const io::Tuples round = io::round_of_links(static_cast<std::uint32_t>(job_.options.paths),
-                                                driver_->endpoint().paths(), links);
+    const io::Tuples round = io::round_of_links(members_.paths, driver_->endpoint().paths(), links);
     peers.tuples.assign(placement.hosts(), round);
   }
+  peers.config.paths = members_.paths;
+  peers.config.path_rule = job::path_rule(job_.options, false);
   carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
   if (members_.routes.known()) peers.tuples = members_.routes.tuples;
-  if (job_.options.path_policy == "assigned" &&
-      !meeting::assigns_paths(job_.options, members_.routes)) {
-    peers.config.path_rule = paths::PathRule::kLeastLoaded;
-  }
+  peers.config.path_rule =
+      job::path_rule(job_.options, meeting::assigns_paths(job_.options, members_.routes));
   std::vector<std::vector<std::uint16_t>> phase_sets(members_.leads() ? ways_.phases() : 0);
   for (const meeting::PeerRecord& record : leaders) {
     add_peer(peers, record, record.set);

@@ -8,7 +8,10 @@
 //   2. Allgather of sockets and set numbers. A host without sockets: MPI messages for all.
 //   3. Where ranks share hosts, they attach to the memory of their leaders; the minimum of the
 //      outcomes. One that cannot: MPI messages for all.
-//   4. With several paths: leaders ask the routers about them; two Allgathers of the answers.
+//   4. Unless there is one path: leaders ask which router is next, and an Allgather of the answers
+//      (bring_up_routes.cc). If there are several, sockets are opened for the ways between them and
+//      gathered, where none were asked for; then leaders ask the routers about the ways, and an
+//      Allgather of the answers.
 //   5. Hello over UDP between the leaders of the hosts; the minimum of the outcomes. If it fails,
 //      a second hello with packets that fit any path IPv6 allows; if that fails, MPI messages.
 //
@@ -30,6 +33,7 @@
 #include "meeting/members.h"
 #include "meeting/peer_record.h"
 #include "meeting/reserved_sets.h"
+#include "meeting/route_search.h"
 #include "ways/repertoire.h"
 
 namespace alm::communicator {
@@ -63,7 +67,14 @@ class BringUp {
   base::Status open_udp();
   base::Status open_messages();
   base::Status share_memory(std::unique_ptr<node::NodeMemory>& memory);
-  base::Status find_routes();
+  base::Status settle_paths(meeting::PeerRecord& mine);
+  base::Status find_routes(meeting::PeerRecord& mine);
+  base::Status open_sockets_for_routes(meeting::PeerRecord& mine);
+  std::vector<io::Address> ask_routers(std::span<const io::HopQuestion> questions,
+                                       meeting::RouteSearch* search = nullptr);
+  std::vector<meeting::RouterRecord> routers_by_host(
+      std::span<const meeting::RouterRecord> by_rank) const;
+  std::vector<std::vector<io::Address>> addresses_of_peers() const;
   base::Status say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes);
   base::Status say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,
                                  const base::Error& reason);

@@ -91,7 +91,8 @@ base::Result<job::HostSites> BringUp::measure_sites() {
   io::Address local;
   if (members_.leads()) {
     if (const auto driver = job_.driver()) {
-      meeting::set_addresses(mine, driver.value()->endpoint(), job_.links());
+      meeting::set_addresses(mine, driver.value()->endpoint(), driver.value()->endpoint().paths(),
+                             job_.links());
       local = driver.value()->endpoint().local(0);
     }
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "communicator/bring_up.h"
+#include "job/safe_collectives.h"
 
 namespace alm::communicator {
 namespace {
@@ -57,6 +58,10 @@ void Communicator::bring_up(std::string_view refusal) {
   auto result = BringUp(job_, comm_, members_, ways_, courier_).run(refusal);
   open_ = result.accelerates;
   obstacle_ = std::move(result.obstacle);
+  if (!open_ || !job_.has_nonblocking()) return;
+  const auto begun = queue_.begin(job_.start_thread);
+  if (!begun) job_.log.warning(begun.error().message + "; nonblocking calls pass through");
+  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) queue_.end();
 }
 
 void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
@@ -139,6 +144,7 @@ int Communicator::note_time(const char* function, Tried& tried, base::Nanos begi
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
   if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(staging_);
+  const courier::Courier::Within here(courier_);
   return raise(carry(call, *staging_, way));
 }
 
@@ -168,13 +174,11 @@ std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call)
   if (failure_.happened()) return failure_.raise();
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
-  return or_withdraw(call.name, [&] { return exchange_blocks(call); });
-}
-
-int Communicator::exchange_blocks(const courier::BlockCall& call) {
-  if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
-  taken_.note(call.taken, ways_.blocks_way(), true);
-  return stage_and_carry(call, ways_.blocks_way(), false);
+  return or_withdraw(call.name, [&] {
+    if (trials_.on_for_blocks()) return exchange_blocks_on_trial(call);
+    taken_.note(call.taken, ways_.blocks_way(), true);
+    return stage_and_carry(call, ways_.blocks_way(), courier::Counts::kUntold);
+  });
 }
 
 int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
@@ -182,44 +186,85 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   const auto known = load_.learn(job_.bootstrap, call, members_.self, courier_,
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
-  Tried& tried = trials_.of_blocks(load_.bytes(), load_.limit());
+  Tried& tried = trials_.of_blocks(Blocks::kOfAnySize, load_.bytes(), load_.limit());
   const tuning::Way way = tried.way();
   taken_.note(call.taken, way, tried.trial.decided());
   int code = job::kMpiSuccess;
   if (way == tuning::kNativeWay) {
     code = by_library(call.native);
   } else {
-    code = stage_and_carry(call, way, courier_.tells_counts());
+    const bool told = courier_.tells_counts();
+    code = stage_and_carry(call, way, told ? courier::Counts::kTold : courier::Counts::kUntold);
     load_.exchanged();
   }
   return note_time(call.name, tried, begin, code);
 }
 
 int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
-                                  bool counts_told) {
-  if (const auto ready = stage(*blocks_, call); !ready) return withdraw(call.name, ready.error());
+                                  courier::Counts counts, std::uint64_t most) {
+  const auto ready = packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
+  if (!ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
-  return raise(carry(call, *blocks_, way, counts_told));
-}
-
-base::Status Communicator::stage(courier::BlockStaging& staging,
-                                 const courier::BlockCall& call) const {
-  return packed(staging.begin(job_.bootstrap, call, members_.self));
+  const courier::Courier::Within here(courier_);
+  return raise(carry(call, *blocks_, way, counts, most));
 }
 
 job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockStaging& staged,
-                                 tuning::Way way, bool counts_told) {
-  if (const auto done = courier_.alltoall_blocks(way, staged, counts_told); !done) {
+                                 tuning::Way way, courier::Counts counts, std::uint64_t most) {
+  if (const auto done = courier_.alltoall_blocks(way, staged, counts, most); !done) {
     return {job::kMpiSuccess, failure_.give_up(call.name, done.error())};
   }
-  return {staged.finish(job_.bootstrap, call, members_.self), {}};
+  return {staged.finish(job_.bootstrap, call), {}};
+}
+
+// --- MPI_Neighbor_alltoall and its v and w forms
+
+std::optional<int> Communicator::alltoall_neighbours(const courier::NeighbourCall& call) {
+  queue_.settle();
+  if (!accelerates()) return std::nullopt;
+  if (failure_.happened()) return failure_.raise();
+  // Messages of ours would be those of the library in another order.
+  if (!courier_.has_udp()) {
+    if (call.taken != nullptr)
+      call.taken->way = job_.tally.way("library: neighbours, not over UDP");
+    return by_library(call.native);
+  }
+  report_.announce_blocks(call.name);
+  courier_.begin_call(call.name);
+  return or_withdraw(call.name, [&] { return exchange_neighbours(call); });
+}
+
+int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
+  if (!neighbourhood_) {
+    neighbourhood_.emplace();
+    const auto learnt = neighbourhood_->learn(*job_.mpi, comm_, members_.ranks, members_.self);
+    if (!learnt) return withdraw(call.name, learnt.error());
+  }
+  const courier::BlockCall blocks = neighbourhood_->blocks_of(call);
+  const std::uint64_t most = neighbourhood_->most_bytes(call);
+  if (!trials_.on_for_blocks()) {
+    taken_.note(call.taken, ways_.blocks_way(), true);
+    return stage_and_carry(blocks, ways_.blocks_way(), courier::Counts::kOfNeighbours, most);
+  }
+  const base::Nanos begin = io::monotonic_now();
+  const auto known = neighbour_load_.learn(job_, blocks, call.one_size, members_, *neighbourhood_);
+  if (!known) return withdraw(call.name, known.error());
+  Tried& tried =
+      trials_.of_blocks(Blocks::kOfNeighbours, neighbour_load_.bytes(), neighbour_load_.limit());
+  const tuning::Way way = tried.way();
+  taken_.note(call.taken, way, tried.trial.decided());
+  if (call.taken != nullptr) call.taken->bound = neighbour_load_.limit();
+  const int code = way == tuning::kNativeWay
+                       ? by_library(call.native)
+                       : stage_and_carry(blocks, way, courier::Counts::kOfNeighbours, most);
+  return note_time(call.name, tried, begin, code);
 }
 
 // --- Nonblocking
 
 std::optional<int> Communicator::start(const courier::AlltoallCall& call,
                                        job::RequestHandle& request) {
-  if (!accelerates()) return std::nullopt;
+  if (!accelerates() || !queue_.begun()) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
   courier_.begin_call(call.name);
@@ -247,7 +292,7 @@ int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
 
 std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
                                               job::RequestHandle& request) {
-  if (!accelerates() || !courier_.has_udp()) return std::nullopt;
+  if (!accelerates() || !queue_.begun() || !courier_.has_udp()) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] { return queue(call, request); });
@@ -255,15 +300,16 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
 
 int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
-  if (const auto ready = stage(queued->staging, call); !ready) {
-    return withdraw(call.name, ready.error());
-  }
+  const auto ready =
+      packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
+  if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
   const auto carried = [this, queued, begin] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
-    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), false);
+    job::Outcome outcome =
+        carry(queued->call, queued->staging, ways_.blocks_way(), courier::Counts::kUntold);
     courier_.uses(nullptr);
     taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes(queued->call), begin);
     return outcome;

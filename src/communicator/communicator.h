@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "communicator/block_load.h"
+#include "communicator/neighbour_load.h"
+#include "communicator/neighbourhood.h"
 #include "communicator/nonblocking_queue.h"
 #include "communicator/report.h"
 #include "communicator/taken_ways.h"
@@ -39,7 +41,8 @@ class Communicator {
                                               std::uint32_t ranks, std::uint32_t self);
 
   // Collective, once (bring_up.h). `refusal`: why this rank cannot take part; then all ranks pass
-  // calls through. Empty: it can.
+  // calls through. Empty: it can. Nonblocking calls, if the job has them, are carried where every
+  // rank has the thread for them; else they pass through on all.
   void bring_up(std::string_view refusal = {});
   // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.
@@ -54,6 +57,8 @@ class Communicator {
   // Returns the MPI error code; nothing: pass the call through.
   std::optional<int> alltoall(const courier::AlltoallCall& call);
   std::optional<int> alltoall_blocks(const courier::BlockCall& call);
+  // With MPI alone, on a communicator with a topology.
+  std::optional<int> alltoall_neighbours(const courier::NeighbourCall& call);
 
   // Nonblocking, with MPI alone: `request` completes when the exchange is over. Buffers must stay
   // until then, datatypes need not.
@@ -83,15 +88,16 @@ class Communicator {
 
  private:
   int exchange(const courier::AlltoallCall& call);
-  int exchange_blocks(const courier::BlockCall& call);
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
+  int exchange_neighbours(const courier::NeighbourCall& call);
   bool has_messages();
   int by_library(const std::function<int()>& native);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
-  int stage_and_carry(const courier::BlockCall& call, tuning::Way way, bool counts_told);
+  int stage_and_carry(const courier::BlockCall& call, tuning::Way way, courier::Counts counts,
+                      std::uint64_t most = 0);
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
   int queue(const courier::BlockCall& call, job::RequestHandle& request);
   template <class Carry>
@@ -99,10 +105,9 @@ class Communicator {
   // Called in the thread that carries the exchange out.
   job::Outcome carry(const courier::AlltoallCall& call, courier::Staging& staged, tuning::Way way);
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
-                     bool counts_told);
+                     courier::Counts counts, std::uint64_t most = 0);
 
   base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
-  base::Status stage(courier::BlockStaging& staging, const courier::BlockCall& call) const;
   int raise(const job::Outcome& outcome);
   int or_withdraw(const char* function, const std::function<int()>& work);
 
@@ -122,6 +127,8 @@ class Communicator {
   Report report_;
   Trials trials_;
   BlockLoad load_;
+  std::optional<Neighbourhood> neighbourhood_;  // from the first call among neighbours on
+  NeighbourLoad neighbour_load_;
   TakenWays taken_;
   std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
   std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();

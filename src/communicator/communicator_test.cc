@@ -4,9 +4,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "communicator/communicator_test_ranks.h"
@@ -33,6 +35,10 @@ void on_communicator(job::FakeJob& job, const Configure& configure, const Body& 
 }
 
 void over_udp(FakeRank&) {}
+void nonblocking(FakeRank& rank) {
+  rank.job.options.progress = "thread";
+  rank.job.agreement.threads = true;
+}
 void over_messages(FakeRank& rank) { rank.job.options.transport = "mpi"; }
 void on_trial(FakeRank& rank) { rank.job.options.trials = true; }
 void over_messages_on_trial(FakeRank& rank) {
@@ -158,7 +164,7 @@ TEST(Communicator, MessagesInEveryOrderBringTheBlocks) {
 
 TEST(Communicator, NonblockingCallsCompleteInTheOrderOfTheProgram) {
   job::FakeJob job(kRanks);
-  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+  on_communicator(job, nonblocking, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks first(kRanks, rank.rank, 700);
     FakeBlocks second(kRanks, rank.rank, 90);
     job::RequestHandle one = 0;
@@ -182,6 +188,7 @@ TEST(Communicator, NonblockingCallsGoTheWayThatWasDecidedUnlessItIsMessages) {
     job::FakeJob job(kRanks);
     const auto decided = [&](FakeRank& rank) {
       on_trial(rank);
+      rank.job.options.progress = "thread";
       decide_before(rank, kRanks, "udp sync-shuffle@balanced", library ? "library" : "mpi few");
     };
     on_communicator(job, decided, [&](FakeRank& rank, Communicator& comm) {
@@ -207,7 +214,7 @@ TEST(Communicator, NonblockingCallsGoTheWayThatWasDecidedUnlessItIsMessages) {
 TEST(Communicator, ARankThatCannotPackANonblockingCallIsNamedOnAll) {
   job::FakeJob job(2);
   job.fail({0, "pack", 1});
-  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+  on_communicator(job, nonblocking, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(2, rank.rank, 200);
     job::RequestHandle request = 0;
     const auto code = comm.start(blocks.call(rank.ops, kComm, 7), request);
@@ -378,7 +385,7 @@ TEST(Communicator, ARankWithoutMemoryIsNamedOnAll) {
 TEST(Communicator, ARankWithoutMemoryWhileANonblockingCallIsCarriedFailsTheNextOnAll) {
   job::FakeJob job(2);
   job.fail({1, "unpack", 1, true});
-  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+  on_communicator(job, nonblocking, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(2, rank.rank, 200);
     job::RequestHandle request = 0;
     ASSERT_EQ(comm.start(blocks.call(rank.ops, kComm, 7), request), job::kMpiSuccess);
@@ -392,7 +399,7 @@ TEST(Communicator, ARankWithoutMemoryWhileANonblockingCallIsCarriedFailsTheNextO
 TEST(Communicator, AFailedOneRaisesTheSameErrorAgain) {
   job::FakeJob job(2);
   job.fail({1, "pack", 1});
-  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+  on_communicator(job, nonblocking, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(2, rank.rank, 200);
     EXPECT_EQ(comm.alltoall(blocks.call(rank.ops, kComm, 7)), job::kFakeRaised);
     EXPECT_TRUE(comm.failure().happened());
@@ -403,10 +410,30 @@ TEST(Communicator, AFailedOneRaisesTheSameErrorAgain) {
   });
 }
 
+TEST(Communicator, WhereOneRankHasNoThreadNonblockingCallsOfAllPassThrough) {
+  job::FakeJob job(kRanks);
+  const auto without = [](FakeRank& rank) {
+    nonblocking(rank);
+    if (rank.rank != 1) return;
+    rank.job.start_thread = [](std::function<void()>) -> std::thread {
+      throw std::system_error(EAGAIN, std::generic_category());
+    };
+  };
+  on_communicator(job, without, [](FakeRank& rank, Communicator& comm) {
+    EXPECT_EQ(rank.has_logged("cannot start a thread"), rank.rank == 1);
+    FakeBlocks blocks(kRanks, rank.rank, 200);
+    job::RequestHandle request = 0;
+    EXPECT_EQ(comm.start(blocks.call(rank.ops, kComm), request), std::nullopt);
+    EXPECT_EQ(comm.start_blocks(blocks.block_call(rank.ops, kComm), request), std::nullopt);
+    ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), job::kMpiSuccess);
+    EXPECT_TRUE(blocks.arrived());
+  });
+}
+
 TEST(Communicator, ARequestThatCannotBeMadeFailsAllRanks) {
   job::FakeJob job(2);
   job.fail({0, "make_request", 1});
-  on_communicator(job, over_udp, [](FakeRank& rank, Communicator& comm) {
+  on_communicator(job, nonblocking, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(2, rank.rank, 200);
     job::RequestHandle request = 0;
     const auto code = comm.start(blocks.call(rank.ops, kComm), request);

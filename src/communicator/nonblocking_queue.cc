@@ -1,5 +1,7 @@
 #include "communicator/nonblocking_queue.h"
 
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace alm::communicator {
@@ -26,9 +28,17 @@ void HeldTypes::hold(std::vector<job::TypedBuffer>& blocks) {
   }
 }
 
+base::Status NonblockingQueue::begin(job::StartThread start) {
+  try {
+    worker_ = std::make_unique<Worker>(start);
+  } catch (const std::exception& thrown) {
+    return base::io_error(std::string("cannot start a thread: ") + thrown.what());
+  }
+  return {};
+}
+
 base::Status NonblockingQueue::add(std::function<job::Outcome()> exchange,
                                    job::RequestHandle& request) {
-  if (!worker_) worker_ = std::make_unique<Worker>();
   auto made = mpi_->make_request(comm_, freed_);
   if (!made) return made.error();
   const std::shared_ptr<job::PendingRequest> pending = std::move(made).value();

@@ -73,6 +73,9 @@ class NonblockingQueue {
                    std::shared_ptr<const std::atomic<bool>> freed)
       : mpi_(mpi), comm_(comm), freed_(std::move(freed)) {}
 
+  // Starts the thread. Nothing may be added before.
+  base::Status begin(job::StartThread start);
+  bool begun() const { return worker_ != nullptr; }
   // `exchange` is carried out after those queued before; then `request` completes. It must not
   // throw.
   base::Status add(std::function<job::Outcome()> exchange, job::RequestHandle& request);
@@ -86,7 +89,7 @@ class NonblockingQueue {
   job::MpiOps* mpi_;
   job::CommHandle comm_;
   std::shared_ptr<const std::atomic<bool>> freed_;
-  std::unique_ptr<Worker> worker_;  // from the first use on
+  std::unique_ptr<Worker> worker_;
 };
 
 }  // namespace alm::communicator

@@ -106,8 +106,8 @@ std::string Report::class_text(std::uint64_t bytes) const {
 std::string Report::subject_text(const Tried& tried) const {
   if (!tried.any_size) return class_text(tried.bytes);
   const tuning::SizeClass sizes(tried.bytes);
-  return fmt::format("{} on {} ranks, {} to {} bytes at the fullest rank: ",
-                     tuning::kCallsOfAnySize, members_.ranks, sizes.least(), sizes.most());
+  return fmt::format("{} on {} ranks, {} to {} bytes at the fullest rank: ", tried.calls(),
+                     members_.ranks, sizes.least(), sizes.most());
 }
 
 std::string Report::way_text(tuning::Way way) const {

@@ -13,6 +13,8 @@ namespace {
 
 // Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
 constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
+// So small blocks libraries combine as well, and send few messages.
+constexpr std::uint64_t kLibrariesCombine = 256;
 
 base::Nanos nanos(double seconds) { return static_cast<base::Nanos>(seconds * base::kSecond); }
 
@@ -64,26 +66,27 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
-Tried& Trials::of_blocks(std::uint64_t load, base::Nanos limit) {
-  const tuning::SizeClass sizes(load);
-  if (const auto found = tried_blocks_.find(sizes); found != tried_blocks_.end()) {
+Tried& Trials::of_blocks(Blocks blocks, std::uint64_t load, base::Nanos limit) {
+  const std::pair key(blocks, tuning::SizeClass(load));
+  if (const auto found = tried_blocks_.find(key); found != tried_blocks_.end()) {
     found->second.trial.set_limit(limit);
     return found->second;
   }
   Tried made;
   made.bytes = load;
   made.any_size = true;
+  made.blocks = blocks;
   made.ways = ways_.candidates_for_blocks(load);
   made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
   made.trial.keep_to_rates();
   risk(made, load / std::max(1u, members_.ranks - 1));
   adopt(made);
-  return tried_blocks_.emplace(sizes, std::move(made)).first->second;
+  return tried_blocks_.emplace(key, std::move(made)).first->second;
 }
 
 bool Trials::takes_ours(std::uint64_t load) const {
   if (load == 0) return true;
-  const auto found = tried_blocks_.find(tuning::SizeClass(load));
+  const auto found = tried_blocks_.find({Blocks::kOfAnySize, tuning::SizeClass(load)});
   return found == tried_blocks_.end() || found->second.way() != tuning::kNativeWay;
 }
 
@@ -174,7 +177,10 @@ std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
   const tuning::Way model = ways_.model_way(bytes);
   if (!on()) return model;
   const auto found = tried_.find(key_of(bytes));
-  if (found == tried_.end() || !found->second.trial.has_decided()) return model;
+  if (found == tried_.end() || !found->second.trial.has_decided()) {
+    const bool unasked = job_.options.progress == "auto" && bytes <= kLibrariesCombine;
+    return unasked ? std::nullopt : std::optional(model);
+  }
   const tuning::Way way = found->second.ways[found->second.trial.chosen()];
   if (way == tuning::kNativeWay) return std::nullopt;
   return way.kind == tuning::Way::Kind::kMessages ? model : way;
@@ -184,7 +190,7 @@ tuning::Decision Trials::subject(const Tried& tried) const {
   const tuning::SizeClass sizes(tried.bytes);
   tuning::Decision decision;
   decision.shape = job_.shape;
-  decision.calls = std::string(tried.any_size ? tuning::kCallsOfAnySize : tuning::kCallsOfOneSize);
+  decision.calls = std::string(tried.calls());
   decision.ranks = members_.ranks;
   decision.hosts = members_.placement.hosts();
   decision.least_bytes = sizes.least();

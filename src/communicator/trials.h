@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/transport.h"
 #include "communicator/report.h"
@@ -34,7 +35,7 @@ class Trials {
   Tried& of(std::uint64_t bytes, bool messages_refused);
   // The same for blocks of any size, by the bytes that the fullest rank carries; `limit` as in
   // tuning::Trial.
-  Tried& of_blocks(std::uint64_t load, base::Nanos limit);
+  Tried& of_blocks(Blocks blocks, std::uint64_t load, base::Nanos limit);
   // Whether the next exchange of blocks with this load is carried out by us, not by the library.
   bool takes_ours(std::uint64_t load) const;
 
@@ -43,7 +44,8 @@ class Trials {
   base::Status took(Tried& tried, base::Nanos time);
 
   // For calls that are not on trial themselves: the way decided on for their size. The model's way
-  // if there is no decision, or if MPI messages won. Nothing: the library's own.
+  // if there is no decision, or if MPI messages won. Nothing: the library's own, which also carries
+  // the smallest blocks while nothing is decided and nobody has asked for ours.
   std::optional<tuning::Way> decided(std::uint64_t bytes) const;
 
   // Hands all decisions to the job, for the decision file.
@@ -71,7 +73,7 @@ class Trials {
   Report& report_;
   // Where the model's choice changes within a size class, each part has a trial of its own.
   std::map<Key, Tried> tried_;
-  std::map<tuning::SizeClass, Tried> tried_blocks_;
+  std::map<std::pair<Blocks, tuning::SizeClass>, Tried> tried_blocks_;
 };
 
 }  // namespace alm::communicator

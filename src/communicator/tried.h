@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tuning/candidates.h"
@@ -11,9 +12,13 @@
 
 namespace alm::communicator {
 
+// Which blocks of any size a trial is of.
+enum class Blocks { kOfAnySize, kOfNeighbours };
+
 struct Tried {
   std::uint64_t bytes = 0;  // of the first call
   bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
+  Blocks blocks = Blocks::kOfAnySize;
   std::vector<tuning::Way> ways;
   std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known
   std::vector<base::Nanos> stalls;     // [way] by its packets; 0: it waits for no time-outs
@@ -24,6 +29,10 @@ struct Tried {
   std::uint32_t told_reopened = 0;
   std::optional<std::size_t> told_way;
 
+  std::string_view calls() const {
+    if (!any_size) return tuning::kCallsOfOneSize;
+    return blocks == Blocks::kOfNeighbours ? tuning::kCallsOfNeighbours : tuning::kCallsOfAnySize;
+  }
   tuning::Way way() const { return ways[trial.way()]; }  // for the next call
 };
 

@@ -6,9 +6,9 @@
 
 namespace alm::communicator {
 
-Worker::Worker() {
+Worker::Worker(job::StartThread start) {
   const base::BlockedSignals blocked;
-  thread_ = std::thread([this] { work(); });
+  thread_ = start([this] { work(); });
 }
 
 Worker::~Worker() {

@@ -10,13 +10,16 @@
 #include <mutex>
 #include <thread>
 
+#include "job/start_thread.h"
+
 namespace alm::communicator {
 
 class Worker {
  public:
   using Task = std::function<void()>;
 
-  Worker();   // starts the thread, signals blocked; throws std::system_error
+  // Starts the thread, signals blocked; throws std::system_error.
+  explicit Worker(job::StartThread start = job::start_thread);
   ~Worker();  // carries out what is queued, then ends the thread
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -5,35 +5,35 @@
 
 namespace alm::courier {
 
-// The user's memory where blocks are contiguous (and `all` are not to be copied), a place in the
-// store elsewhere. The own block stays where it is: copy_own sees to it.
-void BlockStaging::Side::choose(job::Bootstrap& bootstrap, std::span<const job::TypedBuffer> blocks,
+// The user's memory where a block is one contiguous buffer (and `all` are not to be copied), a
+// place in the store elsewhere. The own block stays where it is: copy_own sees to it.
+void BlockStaging::Side::choose(job::Bootstrap& bootstrap, const Given& given, std::size_t ranks,
                                 std::uint32_t self, bool all) {
-  block.assign(blocks.size(), nullptr);
-  size.resize(blocks.size());
-  copied.assign(blocks.size(), false);
-  std::uint64_t stored = 0;
+  block.assign(ranks, nullptr);
+  size.assign(ranks, 0);
+  copied.assign(ranks, false);
   job::TypeHandle known = 0;  // the type asked about last: neighbours mostly have the same
   bool known_contiguous = false;
   bool any_known = false;
-  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
-    const job::TypedBuffer& buffer = blocks[rank];
-    size[rank] = buffer.bytes();
-    if (size[rank] == 0 || rank == self) continue;
+  for (std::size_t i = 0; i < given.buffers.size(); ++i) {
+    const job::TypedBuffer& buffer = given.buffers[i];
+    const std::uint32_t rank = given.rank_of(i);
+    if (buffer.bytes() == 0) continue;
+    const bool first = size[rank] == 0;
+    size[rank] += buffer.bytes();
+    if (rank == self) continue;
     if (!any_known || buffer.type != known) {
       known = buffer.type;
       known_contiguous = bootstrap.is_contiguous(buffer);
       any_known = true;
     }
-    copied[rank] = all || !known_contiguous;
-    if (copied[rank]) {
-      stored += size[rank];
-    } else {
-      block[rank] = static_cast<std::byte*>(buffer.base);
-    }
+    copied[rank] = all || !first || !known_contiguous || copied[rank];
+    block[rank] = static_cast<std::byte*>(buffer.base);
   }
+  std::uint64_t stored = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) stored += copied[rank] ? size[rank] : 0;
   std::byte* free = stored > 0 ? store.reserve(stored) : nullptr;
-  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
     if (!copied[rank]) continue;
     block[rank] = free;
     free += size[rank];
@@ -51,17 +51,42 @@ void BlockStaging::Side::measure() {
   });
 }
 
-int BlockStaging::begin(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self) {
-  recv_.choose(bootstrap, call.recv, self, false);
+// The buffers of a block lie in its copy one after the other.
+int BlockStaging::Side::pack(job::Bootstrap& bootstrap, const Given& given) const {
+  std::vector<std::byte*> next = block;
+  for (std::size_t i = 0; i < given.buffers.size(); ++i) {
+    const std::uint32_t rank = given.rank_of(i);
+    const std::uint64_t bytes = given.buffers[i].bytes();
+    if (bytes == 0 || !copied[rank]) continue;
+    const int code = bootstrap.pack(given.buffers[i], 1, next[rank]);
+    if (code != job::kMpiSuccess) return code;
+    next[rank] += bytes;
+  }
+  return job::kMpiSuccess;
+}
+
+int BlockStaging::Side::unpack(job::Bootstrap& bootstrap, const Given& given) const {
+  std::vector<std::byte*> next = block;
+  for (std::size_t i = 0; i < given.buffers.size(); ++i) {
+    const std::uint32_t rank = given.rank_of(i);
+    const std::uint64_t bytes = given.buffers[i].bytes();
+    if (bytes == 0 || !copied[rank]) continue;
+    const int code = bootstrap.unpack(next[rank], 1, given.buffers[i]);
+    if (code != job::kMpiSuccess) return code;
+    next[rank] += bytes;
+  }
+  return job::kMpiSuccess;
+}
+
+int BlockStaging::begin(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t ranks,
+                        std::uint32_t self) {
+  const Given sent{call.send, call.send_to};
+  recv_.choose(bootstrap, {call.recv, call.recv_from}, ranks, self, false);
   // In place, what arrives overwrites what is still to be sent: a copy goes out.
-  send_.choose(bootstrap, call.send, self, call.in_place);
+  send_.choose(bootstrap, sent, ranks, self, call.in_place);
   recv_.measure();
   send_.measure();
-  for (std::size_t rank = 0; rank < call.send.size(); ++rank) {
-    if (!send_.copied[rank]) continue;
-    const int code = bootstrap.pack(call.send[rank], 1, send_.block[rank]);
-    if (code != job::kMpiSuccess) return code;
-  }
+  if (const int code = send_.pack(bootstrap, sent); code != job::kMpiSuccess) return code;
   return call.in_place ? job::kMpiSuccess : copy_own(bootstrap, call, self);
 }
 
@@ -69,18 +94,26 @@ int BlockStaging::copy_own(job::Bootstrap& bootstrap, const BlockCall& call, std
   // Unequal sizes are found by the exchange, as between any two ranks.
   if (send_.size[self] != recv_.size[self] || send_.size[self] == 0) return job::kMpiSuccess;
   std::byte* bytes = own_.reserve(send_.size[self]);
-  if (const int code = bootstrap.pack(call.send[self], 1, bytes); code != job::kMpiSuccess)
-    return code;
-  return bootstrap.unpack(bytes, 1, call.recv[self]);
+  const auto each_own = [&](const Given& given, const auto& copy) {
+    std::byte* next = bytes;
+    for (std::size_t i = 0; i < given.buffers.size(); ++i) {
+      if (given.rank_of(i) != self || given.buffers[i].bytes() == 0) continue;
+      if (const int code = copy(given.buffers[i], next); code != job::kMpiSuccess) return code;
+      next += given.buffers[i].bytes();
+    }
+    return job::kMpiSuccess;
+  };
+  const int code = each_own({call.send, call.send_to}, [&](const auto& from, std::byte* to) {
+    return bootstrap.pack(from, 1, to);
+  });
+  if (code != job::kMpiSuccess) return code;
+  return each_own({call.recv, call.recv_from}, [&](const auto& to, const std::byte* from) {
+    return bootstrap.unpack(from, 1, to);
+  });
 }
 
-int BlockStaging::finish(job::Bootstrap& bootstrap, const BlockCall& call, std::uint32_t self) {
-  for (std::size_t rank = 0; rank < call.recv.size(); ++rank) {
-    if (rank == self || !recv_.copied[rank]) continue;
-    const int code = bootstrap.unpack(recv_.block[rank], 1, call.recv[rank]);
-    if (code != job::kMpiSuccess) return code;
-  }
-  return job::kMpiSuccess;
+int BlockStaging::finish(job::Bootstrap& bootstrap, const BlockCall& call) {
+  return recv_.unpack(bootstrap, {call.recv, call.recv_from});
 }
 
 void BlockStaging::release() {

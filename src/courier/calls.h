@@ -25,12 +25,26 @@ struct AlltoallCall {
 };
 
 // Blocks of any size: MPI_Alltoallv, MPI_Alltoallw and their nonblocking forms. Buffers lie [rank],
-// with the displacement added to their base.
+// with the displacement added to their base, or belong to the ranks that `send_to` and `recv_from`
+// name: in the order in which those of one rank travel.
 struct BlockCall {
   const char* name = "";  // of the MPI function
   job::CommHandle comm = 0;
   bool in_place = false;
   std::span<const job::TypedBuffer> send;  // as `recv` when in place
+  std::span<const job::TypedBuffer> recv;
+  std::span<const std::uint32_t> send_to = {}, recv_from = {};  // [buffer] rank; empty: its index
+  std::function<int()> native;    // the same call, by the MPI library; its error code
+  tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
+};
+
+// Blocks to and from the neighbours of a topology: MPI_Neighbor_alltoall and its v and w forms.
+// Buffers lie [slot] (job::Neighbours).
+struct NeighbourCall {
+  const char* name = "";  // of the MPI function
+  job::CommHandle comm = 0;
+  bool one_size = false;  // MPI_Neighbor_alltoall: all blocks of a rank
+  std::span<const job::TypedBuffer> send;
   std::span<const job::TypedBuffer> recv;
   std::function<int()> native;    // the same call, by the MPI library; its error code
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for

@@ -15,6 +15,11 @@
 namespace alm::courier {
 namespace {
 
+// Half of what sockets take at least (EndpointOptions::receive_packets_min).
+constexpr std::uint32_t kUnsharedWindow = 64;
+
+const base::Error kRevoked{base::ErrorCode::kPeerLost, "the communicator was revoked"};
+
 constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;  // at what the library knows
 // Ranks that end because another is lost are dead as well. The one that the library tells of first
 // counts, and only where packets do not tell by then who is lost.
@@ -95,10 +100,21 @@ void Courier::learn_of_deaths() {
   const base::Nanos now = io::monotonic_now();
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
+  if (revoked()) return udp_group_->give_up(kRevoked.message, members_.self);
   if (!dead_) look_for_deaths(now);
   if (!dead_ || now - death_seen_ < kDeathPatience) return;
   udp_group_->give_up(members_.name_of(*dead_) + " is lost: the MPI library knows it has died",
                       *dead_);
+}
+
+bool Courier::revoked() { return within_ && job_.mpi->is_revoked(comm_); }
+
+// On ranks that lead nobody.
+void Courier::end_where_revoked() {
+  const base::Nanos now = io::monotonic_now();
+  if (udp_group_ || job_.mpi == nullptr || now < next_look_) return;
+  next_look_ = now + kLookInterval;
+  if (revoked()) host_->node().fail(kRevoked, members_.self);
 }
 
 void Courier::look_for_deaths(base::Nanos now) {
@@ -151,7 +167,10 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
     node::Node::Settings settings;
     settings.peer_warning = job::peer_warning(job_.options);
     settings.peer_timeout = job::peer_timeout(job_.options);
-    settings.progress = [this] { job_.bootstrap.progress(); };
+    settings.progress = [this] {
+      job_.bootstrap.progress();
+      end_where_revoked();
+    };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
     settings.leaders_max = members_.leaders;
     if (udp_group_ && members_.leaders > 1) settings.loss = [this] { return udp_group_->loss(); };
@@ -164,14 +183,19 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
 }
 
 void Courier::make_steps() {
-  // Steps take time to be measured in packets of a known link, and rounds that are one.
+  // Steps take time to be measured in packets of a known link, and rounds that are one. Routes are
+  // spread over without that.
   const auto& tuning = members_.tuning;
-  const bool steps = tuning && tuning->packet_time_us > 0 && job_.options.uneven_steps &&
-                     ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
-  if (!steps && (host_ || !ways::wants_trials(job_.options) || job_.mpi == nullptr)) return;
+  const bool possible =
+      job_.options.uneven_steps && ways_.plan_of_hosts().algorithm == plan::Algorithm::kSyncShuffle;
+  const bool steps = possible && tuning && tuning->packet_time_us > 0;
+  const bool spreads = possible && assigns_routes();
+  const bool trials = !host_ && ways::wants_trials(job_.options) && job_.mpi != nullptr;
+  if (!steps && !spreads && !trials) return;
   carrier::UnevenSteps::Network network;
   if (steps) network = {&*job_.cluster, tuning->packet_time_us, members_.hosts};
-  if (steps && assigns_routes()) {
+  if (job_.options.window_packets == 0) network.unshared_window = kUnsharedWindow;
+  if (spreads) {
     network.paths = [this](std::span<const std::uint64_t> bytes,
                            std::span<const base::PeerId> send) {
       return meeting::assigned_paths(members_.routes, members_.host, bytes, send);
@@ -278,8 +302,8 @@ base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
   return uneven_steps_->prepare(send, recv, wants_steps);
 }
 
-base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged,
-                                      bool counts_told) {
+base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                                      std::uint64_t most) {
   const auto sends = staged.send().size;
   const auto expects = staged.recv().size;
   if (!udp_) {
@@ -287,23 +311,26 @@ base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& stage
       if (!differ->known_to_all) tell_others(differ->error);
       return std::move(differ->error);
     }
-  } else if (uneven_steps_ && !host_ && !counts_told) {
+  } else if (uneven_steps_ && !host_ && counts == Counts::kUntold) {
     if (auto known = uneven_steps_->prepare(sends, expects); !known) return known;
   }
-  auto done = send_blocks(way, staged);
+  auto done = send_blocks(way, staged, counts, most);
   count();  // of no message size
   job_.stats.update([](job::StatsRecord& stats) { ++stats.exchanges; });
   return done;
 }
 
-base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged) {
+base::Status Courier::send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                                  std::uint64_t most) {
   transport::Exchange exchange;
   exchange.send = staged.send();
   exchange.recv = staged.recv();
-  if (host_) {
-    return host_->alltoall_blocks(exchange.send, exchange.recv, way == tuning::kSharedWay);
+  const bool shared = way == tuning::kSharedWay;
+  if (host_ && counts == Counts::kOfNeighbours) {
+    return host_->alltoall_neighbours(exchange.send, exchange.recv, most, shared);
   }
-  if (uneven_steps_) return uneven_steps_->run(exchange);
+  if (host_) return host_->alltoall_blocks(exchange.send, exchange.recv, shared);
+  if (uneven_steps_ && counts != Counts::kOfNeighbours) return uneven_steps_->run(exchange);
   if (udp_) return udp_group_->run_blocks(exchange);
   return in_rounds(exchange);
 }

@@ -26,6 +26,13 @@
 
 namespace alm::courier {
 
+// What the ranks know of each other's counts before an exchange of blocks.
+enum class Counts {
+  kUntold,        // Courier tells them where that is due
+  kTold,          // by tell_counts() in this call
+  kOfNeighbours,  // none are told: packets go to neighbours alone. Over UDP only.
+};
+
 class Courier {
  public:
   Courier(job::Job& job, job::CommHandle comm, const meeting::Members& members,
@@ -64,11 +71,23 @@ class Courier {
   // This rank exchanges by other means in this call, `bytes` with each rank. Ranks that wait for it
   // over UDP learn that it is not coming.
   void goes_elsewhere(std::uint64_t bytes);
+  // While one of these lives, the program is in a call, so that it cannot free the communicator.
+  class Within {
+   public:
+    explicit Within(Courier& courier) : courier_(courier) { courier_.within_ = true; }
+    ~Within() { courier_.within_ = false; }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    Courier& courier_;
+  };
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  // `counts_told`: tell_counts() has been called in this call.
-  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, bool counts_told);
+  // `most`, of neighbours and equal on all ranks: no rank sends or receives more; 0: not known.
+  base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                               std::uint64_t most = 0);
 
   // Whether the ranks agree over UDP on what the fullest of them carries.
   bool tells_counts() const { return udp_ && uneven_steps_ && !host_; }
@@ -96,13 +115,16 @@ class Courier {
   std::function<void(const plan::Phase&, transport::Config&)> phase_configuration(
       const io::Driver& driver) const;
   base::Status take(tuning::Way way, const Staging& staged, std::uint64_t bytes);
-  base::Status send_blocks(tuning::Way way, const BlockStaging& staged);
+  base::Status send_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
+                           std::uint64_t most);
   plan::Plan plan_with_paths() const;
   bool assigns_routes() const;
   void make_steps();
   void learn_of_deaths();
   void look_for_deaths(base::Nanos now);
   void end_with_host();
+  bool revoked();
+  void end_where_revoked();
   base::Status in_rounds(transport::Exchange exchange);
   base::Status by_messages(const std::function<base::Status()>& send);
   transport::Counters count();
@@ -126,6 +148,7 @@ class Courier {
   std::optional<std::uint32_t> dead_;       // the rank that the library told of first
   base::Nanos death_seen_ = 0;              // when
   transport::Counters counted_;             // the part that is already in the statistics
+  std::atomic<bool> within_ = false;        // the program is in a call
   std::uint64_t calls_ = 0;                 // begun so far; equal on all ranks
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };

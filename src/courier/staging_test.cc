@@ -94,7 +94,7 @@ class BlockStagingTest : public StagingTest {
 
 TEST_F(BlockStagingTest, ContiguousBlocksAreUsedWhereTheyLie) {
   describe(0, 0);
-  ASSERT_EQ(blocks_.begin(ops_, call_, kSelf), job::kMpiSuccess);
+  ASSERT_EQ(blocks_.begin(ops_, call_, kRanks, kSelf), job::kMpiSuccess);
   EXPECT_EQ(static_cast<const void*>(blocks_.send().at(2)), send_.data() + 2 * kBytes);
   EXPECT_EQ(static_cast<const void*>(blocks_.recv().at(0)), at(recv_));
   EXPECT_EQ(recv_[kSelf * kBytes], send_[kSelf * kBytes]) << "the own block is copied at once";
@@ -103,21 +103,43 @@ TEST_F(BlockStagingTest, ContiguousBlocksAreUsedWhereTheyLie) {
 TEST_F(BlockStagingTest, OnlyBlocksOfOtherTypesAreCopied) {
   describe(0, kScattered);
   out_[2].type = kScattered;
-  ASSERT_EQ(blocks_.begin(ops_, call_, kSelf), job::kMpiSuccess);
+  ASSERT_EQ(blocks_.begin(ops_, call_, kRanks, kSelf), job::kMpiSuccess);
   EXPECT_EQ(static_cast<const void*>(blocks_.send().at(0)), at(send_));
   EXPECT_EQ(std::memcmp(blocks_.send().at(2), send_.data() + 2 * kBytes, kBytes), 0);
   std::memset(blocks_.recv().at(2), 9, kBytes);
-  ASSERT_EQ(blocks_.finish(ops_, call_, kSelf), job::kMpiSuccess);
+  ASSERT_EQ(blocks_.finish(ops_, call_), job::kMpiSuccess);
+  EXPECT_EQ(recv_[2 * kBytes], 9);
+}
+
+TEST_F(BlockStagingTest, BuffersOfOneRankTravelTogetherInTheirOrder) {
+  describe(0, 0);
+  const std::vector<std::uint32_t> ranks = {2, 0, 2, kSelf};
+  out_.resize(4, out_[0]);
+  in_.resize(4, in_[0]);
+  in_[3].base = in_[1].base;
+  call_.send = out_;
+  call_.recv = in_;
+  call_.send_to = call_.recv_from = ranks;
+  ASSERT_EQ(blocks_.begin(ops_, call_, kRanks, kSelf), job::kMpiSuccess);
+  EXPECT_EQ(blocks_.send().size_of(2), 2 * kBytes);
+  EXPECT_EQ(std::memcmp(blocks_.send().at(2), out_[0].base, kBytes), 0);
+  EXPECT_EQ(std::memcmp(blocks_.send().at(2) + kBytes, out_[2].base, kBytes), 0);
+  EXPECT_EQ(static_cast<const void*>(blocks_.send().at(0)), out_[1].base);
+  EXPECT_EQ(recv_[kBytes], send_[0]) << "an edge to itself is copied at once";
+  std::memset(blocks_.recv().at(2), 8, kBytes);
+  std::memset(blocks_.recv().at(2) + kBytes, 9, kBytes);
+  ASSERT_EQ(blocks_.finish(ops_, call_), job::kMpiSuccess);
+  EXPECT_EQ(recv_[0], 8);
   EXPECT_EQ(recv_[2 * kBytes], 9);
 }
 
 TEST_F(BlockStagingTest, WhatCannotBePackedOrUnpackedIsAnErrorCode) {
   describe(kScattered, kScattered);
   job_.fail({0, "pack", 1});
-  EXPECT_EQ(blocks_.begin(ops_, call_, kSelf), job::kFakeError);
-  ASSERT_EQ(blocks_.begin(ops_, call_, kSelf), job::kMpiSuccess);
+  EXPECT_EQ(blocks_.begin(ops_, call_, kRanks, kSelf), job::kFakeError);
+  ASSERT_EQ(blocks_.begin(ops_, call_, kRanks, kSelf), job::kMpiSuccess);
   job_.fail({0, "unpack", 2});  // the first was that of the own block
-  EXPECT_EQ(blocks_.finish(ops_, call_, kSelf), job::kFakeError);
+  EXPECT_EQ(blocks_.finish(ops_, call_), job::kFakeError);
 }
 
 }  // namespace

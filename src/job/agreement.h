@@ -20,7 +20,7 @@ constexpr std::size_t kAddressesMax = 8;
 // `layout` is compared first: another build has another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
-  std::uint32_t layout = 0x616c'0006;
+  std::uint32_t layout = 0x616c'0007;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint8_t wants_stats = 0;
@@ -30,8 +30,9 @@ struct JobRecord {
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t has_decisions = 0;  // 1: this rank has decisions to tell; those of rank 0 count
-  std::uint32_t machine = 0;       // this_machine()
+  std::uint8_t has_decisions = 0;   // 1: this rank has decisions to tell; those of rank 0 count
+  std::uint8_t fast_addresses = 0;  // bit i: of addresses[i], see fastest_devices()
+  std::uint32_t machine = 0;        // this_machine()
 };
 
 // Why the ranks cannot work together, for callers that word it themselves.

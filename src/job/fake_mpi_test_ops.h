@@ -65,6 +65,7 @@ class FakeJob {
   }
   // Communicators that are intercommunicators, or have ranks of other jobs.
   std::set<CommHandle> intercommunicators, of_other_jobs;
+  std::vector<Neighbours> neighbours;  // [rank], on every communicator
 
   // A rank was left waiting for longer than any collective takes.
   bool hung() const { return hung_; }
@@ -368,6 +369,11 @@ class FakeMpiOps final : public MpiOps {
   int unpack(const std::byte* in, std::uint32_t ranks, const TypedBuffer& buffer) override {
     if (job_.fails(rank_, "unpack")) return kFakeError;
     std::memcpy(buffer.base, in, buffer.bytes() * ranks);
+    return kMpiSuccess;
+  }
+  int neighbours(CommHandle, Neighbours& found) override {
+    if (job_.fails(rank_, "neighbours")) return kFakeError;
+    found = job_.neighbours.at(rank_);
     return kMpiSuccess;
   }
   bool hold_type(TypedBuffer&) override { return false; }

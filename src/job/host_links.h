@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "base/ids.h"
@@ -14,11 +13,6 @@ namespace alm::job {
 
 // The cluster file may call hosts by short or full names.
 std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
-
-// The number of the link that a job of these hosts uses if it uses one link alone. Every host has
-// this link, with an address or an interface, and its lowest rate among the hosts is the highest of
-// all such numbers. The first among equals.
-std::size_t fastest_link(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
 
 // What the file says of `count` links of a host, from number `first` on: their rates together, and
 // the line of the first.

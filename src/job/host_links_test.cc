@@ -1,11 +1,16 @@
 #include "job/host_links.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <string>
 
+#include "job/networks.h"
+
 namespace alm::job {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // Two hosts with a link to each of three switches, named or not.
 topology::Cluster cluster(const std::string& interfaces, const std::string& last_rates) {
@@ -55,15 +60,6 @@ queue_down_packets = 40
   return topology::parse_cluster(text, "net.toml").value();
 }
 
-constexpr base::HostId kBoth[] = {{0}, {1}};
-
-TEST(HostLinks, TheFastestThatAllHostsHaveIsUsed) {
-  const std::string named = R"(["eth0", "eth1", "eth2"])";
-  EXPECT_EQ(fastest_link(cluster(named, "20"), kBoth), 1u);
-  EXPECT_EQ(fastest_link(cluster(named, "200"), kBoth), 2u);
-  EXPECT_EQ(fastest_link(cluster(named, "20"), std::span(kBoth).first(1)), 2u);
-}
-
 TEST(HostLinks, WhatTheFileSaysOfLinksInUse) {
   const topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
   EXPECT_EQ(claim_of(given, {0}, 1, 1).mbit_s, 100);
@@ -72,14 +68,31 @@ TEST(HostLinks, WhatTheFileSaysOfLinksInUse) {
   EXPECT_EQ(claim_of(given, {1}, 2, 1).mbit_s, 20);
 }
 
-TEST(HostLinks, WhereNothingIsNamedItIsTheFirst) {
+TEST(HostLinks, WhereNothingIsNamedThereIsNoInterface) {
   topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
   for (topology::Host& host : given.hosts) {
     host.interface.clear();
     host.further.clear();
   }
-  EXPECT_EQ(fastest_link(given, kBoth), 0u);
   EXPECT_TRUE(nic_of(given.hosts[0], 1).interface.empty());
+}
+
+constexpr base::HostId kBoth[] = {{0}, {1}};
+
+TEST(RankedLinks, TheFastestThatAllHostsHaveIsFirst) {
+  const std::string named = R"(["eth0", "eth1", "eth2"])";
+  EXPECT_THAT(ranked_links(cluster(named, "20"), kBoth), ElementsAre(1, 2, 0));
+  EXPECT_THAT(ranked_links(cluster(named, "200"), kBoth), ElementsAre(2, 1, 0));
+  EXPECT_THAT(ranked_links(cluster(named, "20"), std::span(kBoth).first(1)), ElementsAre(2, 1, 0));
+}
+
+TEST(RankedLinks, WhereNothingIsNamedThereAreNone) {
+  topology::Cluster given = cluster(R"(["eth0", "eth1", "eth2"])", "20");
+  for (topology::Host& host : given.hosts) {
+    host.interface.clear();
+    host.further.clear();
+  }
+  EXPECT_THAT(ranked_links(given, kBoth), IsEmpty());
 }
 
 TEST(FindHost, ShortAndFullNamesAreTheSameHost) {

@@ -10,9 +10,11 @@
 
 #include "base/options.h"
 #include "job/agreement.h"
+#include "job/doing.h"
 #include "job/log.h"
 #include "job/ops.h"
 #include "job/random_key.h"
+#include "job/start_thread.h"
 #include "job/stats.h"
 #include "model/profile.h"
 #include "node/liveness.h"
@@ -35,6 +37,7 @@ struct Job {
   MpiOps* mpi = nullptr;
   base::Options options;
   RandomBytes random_bytes = system_random_bytes;  // for keys
+  StartThread start_thread = job::start_thread;    // for nonblocking calls
   Log log;
   std::optional<topology::Cluster> cluster;
   std::string host;
@@ -45,6 +48,7 @@ struct Job {
   Stats stats;
   tally::Tally tally;  // begun where the options ask for statistics or a summary
   tally::SummaryOutput summary{tally};
+  Doing doing;  // for ranks that wait for this one
   tuning::JobShape shape;
   node::LivenessFiles liveness;           // of ranks that share a host with this one
   std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks
@@ -62,7 +66,13 @@ struct Job {
   // The hosts of the job that the cluster file knows, each once, in the order of their ranks.
   // Precondition: there is a cluster file.
   std::vector<base::HostId> hosts() const;
-  // How many links of every host paths use, by the cluster file; equal on all ranks.
+  // Whether nonblocking calls are carried; equal on all ranks.
+  bool has_nonblocking() const;
+  // Collective over MPI_COMM_WORLD, before there is a driver: where hosts can reach each other by
+  // several networks, the fastest that carries packets between them is taken.
+  void choose_network(CommHandle world);
+  // How many links of every host paths use, by the cluster file or by what their devices say; equal
+  // on all ranks.
   std::uint32_t links() const;
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
@@ -77,19 +87,21 @@ struct Job {
 
  private:
   struct LocalAddress {
-    std::string address;
-    const char* why = "";  // for people
+    base::Result<std::string> address;
+    std::string why = {};  // for people
+    std::size_t link = 0;  // of the cluster file, the first one in use
   };
-  // `link`: the first one in use.
-  base::Result<LocalAddress> local_address(std::size_t link) const;
-  std::size_t first_link() const;  // 0 without a cluster file
-  base::Result<std::unique_ptr<io::Driver>> open() const;
+  // The best first; as many on every rank.
+  std::vector<LocalAddress> local_addresses() const;
+  base::Result<std::unique_ptr<io::Driver>> open();
 
   std::mutex mutex_;  // threads may bring up different communicators at once
   std::unique_ptr<io::Driver> driver_;
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
   bool warned_of_rates_ = false;
+  std::size_t network_ = 0;  // of local_addresses()
+  std::string passed_over_;  // the networks before it, and why; empty: there are none
   std::vector<tuning::Decision> recorded_;
 };
 

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "base/text_file.h"
+#include "job/alike_links.h"
 #include "job/machine.h"
 #include "job/settings.h"
 #include "job/sites.h"
 #include "job/slurm_leaf.h"
+#include "transport/io/address.h"
 
 namespace alm::job {
 namespace {
@@ -44,6 +47,11 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   record.address_count =
       static_cast<std::uint32_t>(std::min(addresses.size(), record.addresses.size()));
   std::copy_n(addresses.begin(), record.address_count, record.addresses.begin());
+  record.fast_addresses = fastest_devices(
+      std::span(record.addresses).first(record.address_count), [](const InterfaceAddress& address) {
+        const auto local = io::make_address(to_string(address), 0);
+        return LinkDevice{interface_of(address), local ? io::interface_speed(local.value()) : 0};
+      });
   if (job.host.size() >= kHostNameBytes) {
     return base::bad_input(
         fmt::format("the host name `{}` is longer than {} bytes", job.host, kHostNameBytes - 1));

@@ -9,9 +9,15 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <tuple>
+#include <utility>
+
+#include "transport/io/address.h"
 
 namespace alm::job {
 namespace {
+
+constexpr double kUntoldMbitS = 1000;
 
 std::size_t length_of(std::uint8_t family) { return family == AF_INET ? 4 : 16; }
 
@@ -61,9 +67,29 @@ std::vector<InterfaceAddress> interface_addresses() {
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if (const auto address = convert(*entry)) addresses.push_back(*address);
   }
-  std::stable_partition(addresses.begin(), addresses.end(),
-                        [](const auto& address) { return address.family == AF_INET; });
+  std::vector<std::pair<std::tuple<bool, double>, InterfaceAddress>> ranked;
+  for (const InterfaceAddress& address : addresses) {
+    const auto known = addresses.size() > 1 ? io::make_address(to_string(address), 0)
+                                            : base::Result<io::Address>(io::Address{});
+    const double mbit_s =
+        known && known.value().length > 0 ? io::interface_speed(known.value()) : 0;
+    ranked.push_back({{address.family != AF_INET, mbit_s > 0 ? -mbit_s : -kUntoldMbitS}, address});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::transform(ranked.begin(), ranked.end(), addresses.begin(),
+                 [](const auto& one) { return one.second; });
   return addresses;
+}
+
+std::string interface_of(const InterfaceAddress& address) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (convert(*entry) == address) return entry->ifa_name;
+  }
+  return {};
 }
 
 bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b) {
@@ -72,20 +98,6 @@ bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b) {
   if (!std::equal(a.bytes.begin(), a.bytes.begin() + whole, b.bytes.begin())) return false;
   const unsigned rest = a.prefix_bits % 8;
   return rest == 0 || ((a.bytes[whole] ^ b.bytes[whole]) >> (8 - rest)) == 0;
-}
-
-std::optional<InterfaceAddress> common_subnet_address(
-    std::span<const InterfaceAddress> mine, std::span<const std::vector<InterfaceAddress>> others) {
-  const auto reaches_all = [&](const InterfaceAddress& address) {
-    return std::all_of(others.begin(), others.end(), [&](const auto& other) {
-      const bool shared = std::find(other.begin(), other.end(), address) != other.end();
-      return !shared && std::any_of(other.begin(), other.end(), [&](const auto& candidate) {
-        return same_subnet(address, candidate);
-      });
-    });
-  };
-  const auto found = std::find_if(mine.begin(), mine.end(), reaches_all);
-  return found == mine.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace alm::job

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,12 +18,11 @@ struct InterfaceAddress {
 };
 
 std::string to_string(const InterfaceAddress& address);  // numeric
-std::vector<InterfaceAddress> interface_addresses();     // IPv4 first, no link-local ones
-bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b);
 
-// The first of `mine` whose subnet holds an address of every other host. An address that another
-// host has as well (a container bridge, the same on every host) is skipped.
-std::optional<InterfaceAddress> common_subnet_address(
-    std::span<const InterfaceAddress> mine, std::span<const std::vector<InterfaceAddress>> others);
+// IPv4 first, then those of the fastest interfaces (what says nothing of its speed, as virtual ones
+// do, counts as 1 Gbit/s), then in the kernel's order; no link-local ones.
+std::vector<InterfaceAddress> interface_addresses();
+std::string interface_of(const InterfaceAddress& address);  // its name; empty: none has it
+bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b);
 
 }  // namespace alm::job

@@ -18,8 +18,6 @@ InterfaceAddress v6(const char* text, int prefix) {
   return address;
 }
 
-using Hosts = std::vector<std::vector<InterfaceAddress>>;
-
 TEST(LocalAddresses, SubnetsCompareByPrefix) {
   EXPECT_TRUE(same_subnet(v4("10.0.0.1", 24), v4("10.0.0.200", 24)));
   EXPECT_FALSE(same_subnet(v4("10.0.0.1", 25), v4("10.0.0.200", 25)));
@@ -27,24 +25,6 @@ TEST(LocalAddresses, SubnetsCompareByPrefix) {
   EXPECT_FALSE(same_subnet(v4("10.0.0.1", 24), v4("10.0.0.2", 16)));
   EXPECT_TRUE(same_subnet(v6("fd00::1", 64), v6("fd00::2", 64)));
   EXPECT_FALSE(same_subnet(v6("fd00::1", 64), v4("10.0.0.1", 8)));
-}
-
-TEST(LocalAddresses, TheSubnetAllHostsShareWins) {
-  const std::vector mine{v4("192.168.7.1", 24), v4("10.0.0.1", 16)};
-  const Hosts others{{v4("192.168.9.1", 24), v4("10.0.3.1", 16)}, {v4("10.0.4.4", 16)}};
-  EXPECT_EQ(common_subnet_address(mine, others), v4("10.0.0.1", 16));
-}
-
-TEST(LocalAddresses, AContainerBridgeReachesNobody) {
-  const std::vector mine{v4("172.17.0.1", 16), v4("10.0.0.1", 24)};
-  const Hosts others{{v4("172.17.0.1", 16), v4("10.0.0.2", 24)}};
-  EXPECT_EQ(common_subnet_address(mine, others), v4("10.0.0.1", 24));
-}
-
-TEST(LocalAddresses, RoutedHostsShareNone) {
-  const std::vector mine{v4("10.0.1.1", 24)};
-  const Hosts others{{v4("10.0.2.1", 24)}};
-  EXPECT_EQ(common_subnet_address(mine, others), std::nullopt);
 }
 
 TEST(LocalAddresses, TextIsNumeric) {

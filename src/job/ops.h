@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -34,6 +35,21 @@ class PendingRequest {
   virtual RequestHandle handle() const = 0;
   // Once, from any thread.
   virtual void complete(Outcome outcome) = 0;
+};
+
+// The neighbours of a rank in a communicator with a topology, by slot: by the place that a block
+// has in the arguments of the neighbour collectives.
+struct Neighbours {
+  static constexpr std::uint32_t kNobody = ~0u;  // beyond the edge of a Cartesian grid
+
+  // A block comes from this rank, where it stands in this slot.
+  struct Source {
+    std::uint32_t rank = kNobody;
+    std::uint32_t slot = 0;
+  };
+
+  std::vector<std::uint32_t> to;
+  std::vector<Source> from;
 };
 
 // "rank 3 on h3".
@@ -67,6 +83,12 @@ class MpiOps : public Bootstrap {
   // may have freed other communicators by now, and the library takes a freed one for an error.
   virtual std::vector<std::uint32_t> lost_ranks() { return {}; }
 
+  // Collective. Precondition: `comm` has a topology.
+  [[nodiscard]] virtual int neighbours(CommHandle comm, Neighbours& found) = 0;
+
+  // Whether a rank has revoked the communicator (ULFM). Precondition: the program has not freed it.
+  virtual bool is_revoked(CommHandle) { return false; }
+
   // Makes `buffer` describe its elements by a type that outlives the user's. True: by a new type,
   // to be released.
   virtual bool hold_type(TypedBuffer& buffer) = 0;
@@ -74,6 +96,8 @@ class MpiOps : public Bootstrap {
 
   // Whether MPI may be called from several threads at once.
   virtual bool threads() const = 0;
+  // Whether the program has asked for that. Some libraries allow it to those that have not.
+  virtual bool threads_asked_for() const { return threads(); }
   // `freed` says whether the user has freed `comm`; its error handler is gone then.
   virtual base::Result<std::unique_ptr<PendingRequest>> make_request(
       CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;

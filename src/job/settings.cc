@@ -1,12 +1,18 @@
 #include "job/settings.h"
 
+#include <string>
+
 #include "execute/configuration.h"
 #include "transport/path_check.h"
 
 namespace alm::job {
 
 bool wants_threads(const base::Options& options) {
-  return options.progress == "thread" && !options.disable && options.algorithm != "native";
+  return options.progress == "thread" && takes_threads(options);
+}
+
+bool takes_threads(const base::Options& options) {
+  return options.progress != "off" && !options.disable && options.algorithm != "native";
 }
 
 base::Nanos hello_timeout(const base::Options& options) {
@@ -22,16 +28,33 @@ base::Nanos peer_timeout(const base::Options& options) {
 }
 
 base::Status check_path_options(const base::Options& options) {
-  const auto possible = transport::check_paths(
-      static_cast<std::uint32_t>(options.paths), static_cast<std::uint32_t>(options.path_batch),
-      transport::parse_reliability(options.reliability).value());
+  const auto possible =
+      transport::check_paths(paths_max(options), static_cast<std::uint32_t>(options.path_batch),
+                             transport::parse_reliability(options.reliability).value());
   if (possible) return {};
   return base::bad_input("ALLEMANDE_PATHS, ALLEMANDE_PATH_BATCH, ALLEMANDE_RELIABILITY: " +
                          possible.error().message);
 }
 
+std::optional<std::uint32_t> paths_asked(const base::Options& options) {
+  if (options.paths == "auto") return std::nullopt;
+  return static_cast<std::uint32_t>(std::stoul(options.paths));
+}
+
+// Go-back-N takes packets in order: it has one path unless it is told otherwise, which is refused.
+std::uint32_t paths_max(const base::Options& options) {
+  if (const auto asked = paths_asked(options)) return *asked;
+  return options.reliability == "go-back-n" ? 1 : wire::kPathsMax;
+}
+
 bool finds_routes(const base::Options& options, std::uint32_t links) {
-  return options.paths > 1 && options.find_ways && links == 1;
+  return paths_max(options) > 1 && options.find_ways && links == 1;
+}
+
+paths::PathRule path_rule(const base::Options& options, bool planned) {
+  const bool plans = options.path_policy == "auto" || options.path_policy == "assigned";
+  if (!plans) return paths::parse_path_rule(options.path_policy).value();
+  return planned ? paths::PathRule::kAssigned : paths::PathRule::kLeastLoaded;
 }
 
 io::EndpointOptions endpoint_options(const base::Options& options, const plan::Tuning* tuning,
@@ -48,9 +71,9 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
     }
   }
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
-  const auto paths = static_cast<std::uint32_t>(options.paths);
-  endpoint.paths = finds_routes(options, links) ? io::sockets_to_choose_for(paths)
-                                                : io::sockets_for(paths, links);
+  const std::uint32_t paths = paths_asked(options).value_or(links);
+  const bool chooses = paths > 1 && finds_routes(options, links);
+  endpoint.paths = chooses ? io::sockets_to_choose_for(paths) : io::sockets_for(paths, links);
   endpoint.allow_gso = options.gso != "off";
   endpoint.allow_gro = options.gro != "off";
   return endpoint;
@@ -69,8 +92,6 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   if (options.integrity == "header") config.covers = wire::Covers::kHeader;
   config.reliability = transport::parse_reliability(options.reliability).value();
   config.send_rule = transport::parse_send_rule(options.send_rule).value();
-  config.paths = static_cast<std::uint32_t>(options.paths);
-  config.path_rule = paths::parse_path_rule(options.path_policy).value();
   config.path_batch = static_cast<std::uint32_t>(options.path_batch);
   config.yields = options.congestion_control != "off";
   config.slow_down(options.time_scale);

@@ -14,15 +14,19 @@ TEST(Settings, TheWindowYieldsUnlessThatIsTurnedOff) {
 
 TEST(Settings, PathsAndWhatDoesNotGoWithThem) {
   auto options = base::load_options({}).value();
-  EXPECT_EQ(channel_config(options, nullptr, 1472, 1u << 20).paths, 1u);
+  EXPECT_EQ(paths_asked(options), std::nullopt);
+  EXPECT_TRUE(finds_routes(options));
   EXPECT_EQ(endpoint_options(options, nullptr).paths, 1u);
+  EXPECT_EQ(endpoint_options(options, nullptr, 2).paths, 2u);
+  EXPECT_EQ(path_rule(options, true), paths::PathRule::kAssigned);
+  EXPECT_EQ(path_rule(options, false), paths::PathRule::kLeastLoaded);
   EXPECT_TRUE(check_path_options(options).ok());
   ASSERT_TRUE(base::set_option(options, "paths=12"));
   ASSERT_TRUE(base::set_option(options, "path_policy=bss"));
   ASSERT_TRUE(base::set_option(options, "path_batch=3"));
   const transport::Config config = channel_config(options, nullptr, 1472, 1u << 20);
-  EXPECT_EQ(config.paths, 12u);
-  EXPECT_EQ(config.path_rule, paths::PathRule::kBss);
+  EXPECT_EQ(paths_asked(options), 12u);
+  EXPECT_EQ(path_rule(options, true), paths::PathRule::kBss);
   EXPECT_EQ(config.path_batch, 3u);
   EXPECT_EQ(endpoint_options(options, nullptr).paths, 8u);  // to choose from
   ASSERT_TRUE(base::set_option(options, "find_ways=off"));
@@ -33,6 +37,9 @@ TEST(Settings, PathsAndWhatDoesNotGoWithThem) {
   ASSERT_TRUE(base::set_option(options, "path_batch=0"));
   ASSERT_TRUE(base::set_option(options, "reliability=go-back-n"));
   EXPECT_FALSE(check_path_options(options).ok());
+  ASSERT_TRUE(base::set_option(options, "paths=auto"));
+  EXPECT_TRUE(check_path_options(options).ok());
+  EXPECT_FALSE(finds_routes(options));
 }
 
 TEST(Settings, SocketsAreSpreadOverTheLinksOfAHost) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "schedule/assigned_routes.h"
 
@@ -16,6 +18,7 @@ namespace {
 static_assert(std::is_trivially_copyable_v<RouterRecord>);
 
 constexpr std::size_t kLeafQuestions = 16;
+constexpr std::size_t kDeeperQuestions = 8;
 constexpr RouterAddress kNobody{};
 
 RouterAddress bytes_of(const io::Address& address) {
@@ -42,15 +45,48 @@ std::vector<std::uint32_t> leaves(std::span<const RouterRecord> records) {
   return leaf_of;
 }
 
-std::vector<RouterAddress> all_routers(std::span<const RouterRecord> records) {
-  std::vector<RouterAddress> all;
-  for (const RouterRecord& record : records) {
-    all.insert(all.end(), record.next.begin(), record.next.begin() + record.count);
+// Routers by number. Those that any two leaves share, directly or by others, are one fabric with
+// numbers of its own, in the order of addresses. Leaves share them where routers answer by one
+// address; where they answer by that of each link, every leaf is a fabric of its own.
+class RouteNumbers {
+ public:
+  explicit RouteNumbers(std::span<const RouterRecord> records) {
+    const auto leaf_of = leaves(records);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (leaf_of[i] == schedule::kNoLeaf) continue;
+      for (std::size_t k = 0; k < records[i].count; ++k) join(leaf_of[i], records[i].next[k]);
+    }
+    std::map<std::uint32_t, std::uint32_t> sizes;  // by fabric
+    for (const auto& [router, leaf] : leaf_of_router_) {
+      numbers_[router] = sizes[fabric_of(leaf)]++;
+    }
+    for (const auto& [fabric, size] : sizes) count_ = std::max(count_, size);
   }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
+
+  std::uint32_t count() const { return count_; }
+  std::optional<std::uint32_t> of(const RouterAddress& router) const {
+    const auto found = numbers_.find(router);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  void join(std::uint32_t leaf, const RouterAddress& router) {
+    const std::uint32_t first = leaf_of_router_.emplace(router, leaf).first->second;
+    const std::uint32_t a = fabric_of(first), b = fabric_of(leaf);
+    if (a != b) parent_[std::max(a, b)] = std::min(a, b);
+  }
+  std::uint32_t fabric_of(std::uint32_t leaf) const {
+    for (auto up = parent_.find(leaf); up != parent_.end(); up = parent_.find(leaf)) {
+      leaf = up->second;
+    }
+    return leaf;
+  }
+
+  std::map<RouterAddress, std::uint32_t> leaf_of_router_;  // the first that has met it
+  std::map<std::uint32_t, std::uint32_t> parent_;          // of leaves: another of the same fabric
+  std::map<RouterAddress, std::uint32_t> numbers_;
+  std::uint32_t count_ = 0;  // of the largest fabric
+};
 
 // Path numbers to one host: in turn by each route that is known to lead there, beginning with
 // `first`, and each with a five-tuple of its own as long as there are some.
@@ -71,8 +107,25 @@ void number_paths(const std::vector<io::Tuples>& by_route, std::uint32_t paths, 
 }  // namespace
 
 bool assigns_paths(const base::Options& options, const FoundRoutes& routes) {
-  return options.path_policy == "assigned" && routes.known() &&
-         routes.leaf_of.size() <= schedule::kAssignedMembersMax;
+  const bool plans =
+      options.path_policy == "assigned" || (options.path_policy == "auto" && !routes.deeper);
+  return plans && routes.known() && routes.leaf_of.size() <= schedule::kAssignedMembersMax;
+}
+
+bool has_several_leaves(std::span<const RouterRecord> records) {
+  const auto leaf_of = leaves(records);
+  return std::any_of(leaf_of.begin(), leaf_of.end(),
+                     [](std::uint32_t leaf) { return leaf != schedule::kNoLeaf && leaf > 0; });
+}
+
+bool any_router(std::span<const RouterRecord> records) {
+  return std::any_of(records.begin(), records.end(),
+                     [](const RouterRecord& record) { return record.count > 0; });
+}
+
+std::uint32_t routes_in(std::span<const RouterRecord> records) {
+  const std::uint32_t count = RouteNumbers(records).count();
+  return count < 2 || count > kRoutesMax ? 0 : count;
 }
 
 std::uint8_t FoundRoutes::path_by(std::uint32_t host, std::uint8_t route) const {
@@ -96,8 +149,10 @@ std::string FoundRoutes::text(std::span<const std::string> hosts) const {
 std::vector<io::HopQuestion> leaf_questions(HostAddresses addresses, std::uint32_t self) {
   std::vector<io::HopQuestion> questions;
   const std::size_t stride = std::max<std::size_t>(1, addresses.size() / kLeafQuestions);
-  for (std::size_t host = 0; host < addresses.size(); host += stride) {
-    if (host == self || addresses[host].empty()) continue;
+  // Each asks others, because hosts answer few questions a second, too.
+  for (std::size_t i = 1; i < addresses.size(); i += stride) {
+    const std::size_t host = (self + i) % addresses.size();
+    if (addresses[host].empty()) continue;
     const auto to =
         io::make_address(io::to_numeric_string(addresses[host].front()), io::kDiscardPort);
     if (to) questions.push_back({0, to.value(), 1});
@@ -109,16 +164,17 @@ std::vector<io::HopQuestion> route_questions(HostAddresses addresses, std::uint3
                                              std::span<const RouterRecord> records) {
   std::vector<io::HopQuestion> questions;
   const auto leaf_of = leaves(records);
-  // Neighbours ask different hosts first.
-  for (std::size_t i = 1; i < addresses.size(); ++i) {
-    const std::size_t host = (self + i) % addresses.size();
-    if (leaf_of[self] == schedule::kNoLeaf || leaf_of[host] == schedule::kNoLeaf) continue;
-    if (leaf_of[host] == leaf_of[self]) continue;
-    const std::size_t sockets = addresses[host].size();
-    for (std::size_t socket = 0; socket < sockets; ++socket) {
-      for (const io::Address& to : addresses[host]) {
-        questions.push_back({static_cast<std::uint8_t>(socket), to, 2});
-      }
+  const std::size_t sockets = addresses[self].size();
+  // One five-tuple to each host before the next: what all hosts show is soon known. Neighbours ask
+  // different hosts first.
+  for (std::size_t tuple = 0; tuple < sockets * sockets; ++tuple) {
+    for (std::size_t i = 1; i < addresses.size(); ++i) {
+      const std::size_t host = (self + i) % addresses.size();
+      if (leaf_of[self] == schedule::kNoLeaf || leaf_of[host] == schedule::kNoLeaf) continue;
+      if (leaf_of[host] == leaf_of[self] || addresses[host].size() != sockets) continue;
+      const auto way = io::tuple_of(static_cast<std::uint8_t>(tuple), sockets);
+      questions.push_back(
+          {way.socket, addresses[host][way.port], 2, static_cast<std::uint32_t>(host)});
     }
   }
   return questions;
@@ -143,41 +199,66 @@ void add_routers(RouterRecord& record, std::span<const io::Address> routers) {
   std::copy_n(all.begin(), record.count, record.next.begin());
 }
 
+std::vector<io::HopQuestion> deeper_questions(std::span<const io::HopQuestion> questions,
+                                              std::span<const io::Address> routers) {
+  // By host and router: the questions that have been answered alike.
+  std::map<std::pair<std::uint32_t, RouterAddress>, std::vector<io::HopQuestion>> alike;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (routers[i].length == 0) continue;
+    alike[{questions[i].host, bytes_of(routers[i])}].push_back(questions[i]);
+  }
+  const auto most = std::max_element(alike.begin(), alike.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  if (most == alike.end()) return {};
+  std::vector<io::HopQuestion> deeper = most->second;
+  deeper.resize(std::min(deeper.size(), kDeeperQuestions));
+  for (io::HopQuestion& question : deeper) ++question.hops;
+  return deeper;
+}
+
+void note_deeper(RouterRecord& record, std::span<const io::Address> routers,
+                 std::span<const io::Address> before) {
+  const io::Address* first = nullptr;
+  for (const io::Address& router : routers) {
+    if (router.length == 0) continue;
+    if (std::find(before.begin(), before.end(), router) != before.end()) continue;
+    if (first == nullptr) first = &router;
+    if (!(router == *first)) record.deeper = 1;
+  }
+}
+
+bool any_deeper(std::span<const RouterRecord> records) {
+  return std::any_of(records.begin(), records.end(),
+                     [](const RouterRecord& record) { return record.deeper != 0; });
+}
+
 FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t self,
                         std::uint32_t paths, std::span<const io::HopQuestion> questions,
                         std::span<const io::Address> routers, HostAddresses addresses) {
   FoundRoutes routes;
-  const auto all = all_routers(records);
-  if (all.size() < 2 || all.size() > kRoutesMax) return routes;
-  routes.count = static_cast<std::uint32_t>(all.size());
+  const RouteNumbers numbers(records);
+  routes.count = routes_in(records);
+  if (routes.count == 0) return routes;
+  routes.deeper = any_deeper(records);
   routes.leaf_of = leaves(records);
   routes.routers.resize(routes.count);
   std::vector<std::vector<io::Tuples>> by_route(addresses.size(),
                                                 std::vector<io::Tuples>(routes.count));
-  // Questions to a host lie together.
-  std::size_t host = self;
-  const auto asks = [&](const io::HopQuestion& question) {
-    const auto& ports = addresses[host];
-    const auto port = std::find(ports.begin(), ports.end(), question.to);
-    return port == ports.end() ? ports.size() : static_cast<std::size_t>(port - ports.begin());
-  };
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    std::size_t port = asks(questions[i]);
-    while (port == addresses[host].size()) {
-      host = (host + 1) % addresses.size();
-      port = asks(questions[i]);
-    }
-    const auto route = std::lower_bound(all.begin(), all.end(), bytes_of(routers[i]));
-    if (routers[i].length == 0 || route == all.end() || *route != bytes_of(routers[i])) continue;
-    const auto number = static_cast<std::size_t>(route - all.begin());
-    routes.routers[number] = io::to_numeric_string(routers[i]);
-    by_route[host][number].push_back({questions[i].socket, static_cast<std::uint8_t>(port)});
+    const auto number = numbers.of(bytes_of(routers[i]));
+    if (routers[i].length == 0 || !number) continue;
+    const auto& ports = addresses[questions[i].host];
+    const auto port = std::find(ports.begin(), ports.end(), questions[i].to) - ports.begin();
+    routes.routers[*number] = io::to_numeric_string(routers[i]);
+    by_route[questions[i].host][*number].push_back(
+        {questions[i].socket, static_cast<std::uint8_t>(port)});
   }
   routes.tuples.resize(addresses.size());
   routes.route_of.resize(addresses.size());
   for (std::uint32_t to = 0; to < addresses.size(); ++to) {
-    // Hosts begin with different ones: what follows no plan takes path 0.
-    number_paths(by_route[to], paths, self + to, routes.tuples[to], routes.route_of[to]);
+    // Hosts below a leaf begin with different ones: what follows no plan takes path 0.
+    number_paths(by_route[to], paths, self, routes.tuples[to], routes.route_of[to]);
   }
   return routes;
 }

@@ -3,10 +3,13 @@
 //
 // The first router that answers a host is its leaf. Packets from one leaf to another pass one of
 // several routers next: a route is known by that router. All ranks gather the addresses of these
-// routers and number them alike. Choices further up are left to the routers' hash. Without routers
-// that answer no routes are known; path numbers then stand for five-tuples as they come, and path
-// policies find out what each path carries.
-// Pure: communicator/bring_up.cc asks the questions.
+// routers and number them alike. Many routers answer by the address of the link that the question
+// came by, so that each leaf sees others: then they are numbered leaf by leaf, in the order of
+// their addresses, which is that of the routers in most plans of addresses. Choices further up are
+// left to the routers' hash; whether there are any is asked about a few five-tuples. Without
+// routers that answer no routes are known; path numbers then stand for five-tuples as they come,
+// and path policies find out what each path carries. Pure: communicator/bring_up.cc asks the
+// questions.
 #pragma once
 
 #include <array>
@@ -26,17 +29,21 @@ namespace alm::meeting {
 using RouterAddress = std::array<std::uint8_t, 16>;  // all 0: none
 constexpr std::size_t kRoutesMax = 32;
 
-// Trivially copyable: gathered from all ranks, first with the leaf, then with the routers behind
-// it.
-struct RouterRecord {
+// Trivially copyable: gathered from all ranks. Where all have the same leaf, or none, that is all.
+struct LeafRecord {
   RouterAddress leaf{};
+};
+// With the routers behind the leaf.
+struct RouterRecord : LeafRecord {
   std::uint8_t count = 0;
+  std::uint8_t deeper = 0;  // 1: packets by one of these routers may pass several others next
   std::array<RouterAddress, kRoutesMax> next{};
 };
 
 // What one leader knows. `count` and `leaf_of` are equal on all leaders of its number.
 struct FoundRoutes {
   std::uint32_t count = 0;             // below 2: nothing is known
+  bool deeper = false;                 // five-tuples of one route part further up
   std::vector<std::uint32_t> leaf_of;  // [host], schedule::kNoLeaf where no router has answered
   std::vector<io::Tuples> tuples;      // [host][path]; empty: not known
   std::vector<std::vector<std::uint8_t>> route_of;  // [host][path]
@@ -51,10 +58,18 @@ struct FoundRoutes {
   std::uint8_t path_by(std::uint32_t host, std::uint8_t route) const;
 };
 
-// Whether the plan assigns paths: routes must be known, and hosts must not be too many.
+// Whether the plan assigns paths: routes must be known, to their end unless the options ask for it,
+// and hosts must not be too many.
 bool assigns_paths(const base::Options& options, const FoundRoutes& routes);
 
 using HostAddresses = std::span<const std::vector<io::Address>>;  // [host][port]
+
+// Whether hosts are known to hang on different leaves. Only then are there routes to ask for.
+bool has_several_leaves(std::span<const RouterRecord> records);
+// Whether a router behind the leaves has answered anybody.
+bool any_router(std::span<const RouterRecord> records);
+// How many routes all hosts together have seen; below 2: none are known.
+std::uint32_t routes_in(std::span<const RouterRecord> records);
 
 // Questions that find the leaf: to a few hosts, at ports where nobody listens.
 std::vector<io::HopQuestion> leaf_questions(HostAddresses addresses, std::uint32_t self);
@@ -65,6 +80,15 @@ std::vector<io::HopQuestion> route_questions(HostAddresses addresses, std::uint3
 RouterRecord leaf_record(std::span<const io::Address> routers);
 // Adds the routers to the record, as many as fit.
 void add_routers(RouterRecord& record, std::span<const io::Address> routers);
+
+// Questions about five-tuples to one host that pass the same router: which one is next?
+std::vector<io::HopQuestion> deeper_questions(std::span<const io::HopQuestion> questions,
+                                              std::span<const io::Address> routers);
+// Notes in the record whether they part. `routers`: the answers to them. `before`: the answers to
+// the questions from which these were made, of which late copies may come.
+void note_deeper(RouterRecord& record, std::span<const io::Address> routers,
+                 std::span<const io::Address> before);
+bool any_deeper(std::span<const RouterRecord> records);
 
 // `questions` are those of route_questions(), `routers` the answers.
 FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t self,

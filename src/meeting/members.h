@@ -29,6 +29,7 @@ struct Members {
   std::optional<plan::Tuning> tuning;  // from the cluster file
   std::uint32_t leaders = 1;           // the first so many ranks of each host
   FoundRoutes routes;                  // to the other hosts; on leaders
+  std::uint32_t paths = 1;             // to each other host
 
   // Whether this rank is its host's leader.
   bool leads() const { return placement.leads(self); }

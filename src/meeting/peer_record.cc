@@ -34,9 +34,10 @@ void set_site(PeerRecord& record, std::string_view site) {
   std::copy_n(site.begin(), std::min(site.size(), record.site.size() - 1), record.site.begin());
 }
 
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t links) {
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t sockets,
+                   std::uint32_t links) {
   record.udp = 1;
-  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(endpoint.paths(), kSocketsMax));
+  record.paths = static_cast<std::uint8_t>(std::min<std::size_t>(sockets, kSocketsMax));
   record.datagram_bytes = endpoint.datagram_bytes();
   for (std::uint32_t path = 0; path < record.paths; ++path) {
     const io::Address address = endpoint.local(path);

@@ -81,7 +81,9 @@ plan::LeafOf leaves_told(std::span<const PeerRecord> leaders);
 // Write fields of a record, and read them.
 void set_cause(PeerRecord& record, std::string_view cause);
 void set_site(PeerRecord& record, std::string_view site);
-void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t links = 1);
+// `sockets`: so many of the endpoint's.
+void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t sockets,
+                   std::uint32_t links = 1);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
 
 // The hosts of a communicator. There must be several, and the cluster file, if there is one, must

@@ -110,7 +110,7 @@ TEST(Membership, AddressesOfSeveralLinksComeBack) {
   options.paths = 4;
   const auto endpoint = io::Endpoint::open(options).value();
   PeerRecord record;
-  set_addresses(record, *endpoint, 2);
+  set_addresses(record, *endpoint, 4, 2);
   const auto addresses = addresses_of(record).value();
   ASSERT_EQ(addresses.size(), 4u);
   for (std::uint32_t path = 0; path < 4; ++path) {

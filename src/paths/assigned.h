@@ -1,6 +1,6 @@
-// Follows the path that the plan has for the peer (base::Rounds::paths). If that path has not
-// answered, trains go as with least-loaded, which also tries that path now and then, until packets
-// come by it in good time again.
+// Follows the path that the plan has for the peer (base::Rounds::paths). If it has none, trains go
+// as with least-loaded. If that path has not answered, trains go as with least-loaded, which also
+// tries that path now and then, until packets come by it in good time again.
 #pragma once
 
 #include "paths/delay.h"
@@ -15,7 +15,8 @@ class AssignedPath final : public PathPolicy {
 
   void begin(std::uint8_t planned) override { planned_ = planned; }
   std::uint8_t choose(PathSet usable) override {
-    const bool follows = (usable & ~left_ & bit_of(planned_)) != 0;
+    const bool follows =
+        planned_ != base::Rounds::kAnyPath && (usable & ~left_ & bit_of(planned_)) != 0;
     return follows ? planned_ : others_.choose(usable);
   }
   void sent(std::uint8_t path) override { others_.sent(path); }

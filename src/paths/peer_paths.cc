@@ -47,7 +47,8 @@ void PeerPaths::begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t
   train_sent_ = 0;
   past_gap_ = 0;
   sends_ = packets > 0;
-  policy_->begin(static_cast<std::uint8_t>(planned % paths_));
+  const bool any = planned == base::Rounds::kAnyPath;
+  policy_->begin(any ? planned : static_cast<std::uint8_t>(planned % paths_));
   one_path_.reset();
   if (packets > kSmallPackets) return;
   one_path_ = static_cast<std::uint8_t>(turn % paths_);

@@ -88,8 +88,8 @@ class PeerPaths {
  public:
   explicit PeerPaths(const PathSetup& setup);
 
-  // An exchange begins. `planned`: the plan's path. A block of few packets stays on one path, which
-  // `turn` decides.
+  // An exchange begins. `planned`: the plan's path, or Rounds::kAnyPath. A block of few packets
+  // stays on one path, which `turn` decides.
   void begin(std::uint32_t packets, std::uint8_t planned, std::uint32_t turn);
   // The running exchange ends and becomes the tail.
   void end();

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/rounds.h"
 #include "base/time.h"
 
 namespace alm::paths {
@@ -53,7 +54,7 @@ std::uint32_t default_batch(std::uint32_t paths);
 class PathPolicy {
  public:
   virtual ~PathPolicy() = default;
-  // A block begins. `planned`: the path that the plan has for it.
+  // A block begins. `planned`: the path that the plan has for it, or base::Rounds::kAnyPath.
   virtual void begin(std::uint8_t /*planned*/) {}
   // The path of the next train. `usable`: the paths that answer, at least one.
   virtual std::uint8_t choose(PathSet usable) = 0;

@@ -177,6 +177,19 @@ TEST(PathPolicies, OneAndAssignedKeepToTheirPath) {
   EXPECT_NE(assigned->choose(0b1011), 2);
 }
 
+TEST(PathPolicies, WithoutAPathOfThePlanAnAssignedBlockTakesThemAll) {
+  const auto assigned = make_path_policy(setup_of(PathRule::kAssigned, 4));
+  const auto least_loaded = make_path_policy(setup_of(PathRule::kLeastLoaded, 4));
+  assigned->begin(base::Rounds::kAnyPath);
+  for (int train = 0; train < 12; ++train) {
+    const std::uint8_t path = assigned->choose(0b1111);
+    EXPECT_EQ(path, least_loaded->choose(0b1111));
+    for (const auto& policy : {assigned.get(), least_loaded.get()}) policy->sent(path);
+  }
+  assigned->begin(1);
+  EXPECT_EQ(assigned->choose(0b1111), 1);
+}
+
 // The plan's path is slow: it times out, answers again, and is tried now and then.
 TEST(PathPolicies, AnAssignedPathThatTimedOutIsLeftUntilItIsInTime) {
   const auto assigned = make_path_policy(setup_of(PathRule::kAssigned, 4));

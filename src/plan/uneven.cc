@@ -186,4 +186,15 @@ bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks) {
   return static_cast<double>(load.fullest) * ranks > kUneven * static_cast<double>(load.total);
 }
 
+bool unshared(std::span<const std::uint64_t> bytes, std::uint32_t ranks) {
+  std::vector<std::uint32_t> from(ranks), to(ranks);
+  for (std::uint32_t sender = 0; sender < ranks; ++sender) {
+    for (std::uint32_t receiver = 0; receiver < ranks; ++receiver) {
+      if (sender == receiver || bytes[sender * std::size_t{ranks} + receiver] == 0) continue;
+      if (++from[sender] > 1 || ++to[receiver] > 1) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace alm::plan

@@ -47,4 +47,9 @@ void set_steps(Plan& plan, const Uneven& steps);
 constexpr std::uint32_t kUnevenRanksMax = 256;
 bool uneven_pays(std::span<const std::uint64_t> bytes, std::uint32_t ranks);
 
+// Whether no two blocks meet at a host's port: each rank has at most one to send and one to
+// receive. Nothing has to be kept apart there, and no queue fills up where the uplinks carry it as
+// well.
+bool unshared(std::span<const std::uint64_t> bytes, std::uint32_t ranks);
+
 }  // namespace alm::plan

@@ -146,5 +146,18 @@ TEST(Uneven, PaysWhereAPortHasMuchMoreThanTheAverage) {
   EXPECT_FALSE(uneven_pays(Bytes(1, 1), 1));
 }
 
+TEST(Uneven, SharesNoPortWhereNobodyHasTwoPartners) {
+  Bytes bytes(16);
+  EXPECT_TRUE(unshared(bytes, 4));
+  bytes[0] = 7;             // its own
+  bytes[1] = bytes[8] = 5;  // 0 to 1, 2 to 0
+  EXPECT_TRUE(unshared(bytes, 4));
+  bytes[13] = 1;  // 3 to 1
+  EXPECT_FALSE(unshared(bytes, 4));
+  bytes[13] = 0;
+  bytes[3] = 1;  // 0 to 3
+  EXPECT_FALSE(unshared(bytes, 4));
+}
+
 }  // namespace
 }  // namespace alm::plan

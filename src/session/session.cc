@@ -6,12 +6,13 @@
 #include <array>
 #include <chrono>
 #include <iterator>
+#include <string>
 #include <thread>
 #include <utility>
 
-#include "job/host_links.h"
 #include "job/safe_collectives.h"
 #include "plan/tune.h"
+#include "session/session_known.h"
 #include "ways/plan_settings.h"
 
 namespace alm::session {
@@ -24,6 +25,20 @@ constexpr std::string_view kToStandardError = "1";  // of the option `summary`
 // others.
 constexpr std::chrono::milliseconds kAbortStagger{20};
 constexpr std::uint32_t kAbortStaggerRanksMax = 100;
+
+void warn_of_progress(const job::Job& job) {
+  if (job.rank != 0 || !job::wants_threads(job.options)) return;
+  if (job.agreement.accelerate && !job.agreement.threads) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
+        "this one does not on every rank; nonblocking calls pass through");
+  }
+  if (job.agreement.device_memory) {
+    job.log.warning(
+        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
+        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
+  }
+}
 
 }  // namespace
 
@@ -44,19 +59,20 @@ std::unique_ptr<Session> Session::start(job::MpiOps& mpi, Surroundings surroundi
     session->begin_tally();
     return session;
   }
-  session->drop_file_of_others();
+  drop_file_of_others(session->job_);
   const job::Job& job = session->job_;
   session->accelerating_ =
       job.agreement.accelerate && !job.options.disable && job.options.algorithm != "native";
   if (session->accelerating_) {
+    session->job_.choose_network(mpi.world());
     session->load_profile();
     session->tell_decisions();
   }
   session->begin_tally();
   session->say_what_is_known();
-  session->warn_of_progress();
+  warn_of_progress(job);
   // Nonblocking calls cannot wait until a communicator is up: this one is from the beginning.
-  if (session->starting()) session->open(mpi.world(), session->shape_of_world());
+  if (session->starting()) session->open(mpi.world(), Shape(job));
   return session;
 }
 
@@ -88,35 +104,6 @@ bool Session::compare(const job::JobRecord& record) {
   return true;
 }
 
-// A cluster file of other hosts, or of these under old names, is worth no more than none.
-void Session::drop_file_of_others() {
-  if (!job_.cluster) return;
-  const auto named = [this](const job::JobRecord& record) {
-    return job::find_host(*job_.cluster, job::host_of(record.host)).has_value();
-  };
-  if (std::any_of(job_.records.begin(), job_.records.end(), named)) return;
-  if (job_.rank == 0) {
-    job_.log.warning(fmt::format(
-        "{} names none of the job's hosts (rank 0 is on {}): this job does without a cluster file",
-        job_.options.cluster, job_.host));
-  }
-  job_.cluster.reset();
-}
-
-void Session::warn_of_progress() const {
-  if (job_.rank != 0 || !job::wants_threads(job_.options)) return;
-  if (job_.agreement.accelerate && !job_.agreement.threads) {
-    job_.log.warning(
-        "ALLEMANDE_PROGRESS=thread needs an MPI library that provides MPI_THREAD_MULTIPLE, which "
-        "this one does not on every rank; nonblocking calls pass through");
-  }
-  if (job_.agreement.device_memory) {
-    job_.log.warning(
-        "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
-        "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
-  }
-}
-
 void Session::read_configuration(job::JobRecord& record, job::JobSettings settings) {
   settings.cluster_named_by = "ALLEMANDE_CLUSTER: ";
   if (const auto done = job::set_up(job_, record, settings); !done) {
@@ -127,7 +114,8 @@ void Session::read_configuration(job::JobRecord& record, job::JobSettings settin
   record.has_decisions = decisions_.found.empty() ? 0 : 1;
   record.has_profile = job_.options.profile.empty() ? 0 : 1;
   record.device_memory = DeviceMemory::may_occur(job_.options.device_memory) ? 1 : 0;
-  record.threads = mpi_.threads() ? 1 : 0;
+  const bool wanted = job::wants_threads(job_.options) || mpi_.threads_asked_for();
+  record.threads = wanted && mpi_.threads() ? 1 : 0;
 }
 
 void Session::await_everybody() {
@@ -202,6 +190,7 @@ void Session::note_passed(tally::Function function, std::uint64_t bytes) {
 
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{
       std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
   return on_communicator(call.comm, call.name, buffers, &call.recv, call.taken,
@@ -211,10 +200,19 @@ std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
 // How much there is to exchange is known to no rank for all: the communicator alone decides.
 std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
       call.comm, call.name, buffers, nullptr, call.taken,
       [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
+}
+
+std::optional<int> Session::alltoall_neighbours(const courier::NeighbourCall& call) {
+  if (!accelerating_) return std::nullopt;
+  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
+  return on_communicator(
+      call.comm, call.name, buffers, nullptr, call.taken,
+      [&](communicator::Communicator& found) { return found.alltoall_neighbours(call); });
 }
 
 template <class Buffers, class Exchange>
@@ -319,18 +317,11 @@ int Session::in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& 
   return code;
 }
 
-Session::Shape Session::shape_of_world() const {
-  Shape shape;
-  shape.ranks = static_cast<int>(job_.records.size());
-  shape.self = static_cast<int>(job_.rank);
-  return shape;
-}
-
 // What is known of it must be known on all ranks: where the library does not tell, the call fails
 // rather than to go another way than on the others. Of MPI_COMM_WORLD everything is known.
 int Session::describe(job::CommHandle comm, Shape& shape) const {
   if (comm == mpi_.world()) {
-    shape = shape_of_world();
+    shape = Shape(job_);
     return job::kMpiSuccess;
   }
   if (const int code = mpi_.is_intercommunicator(comm, shape.inter); code != job::kMpiSuccess)
@@ -402,6 +393,14 @@ void Session::communicator_freed(void* state) {
   static_cast<communicator::Communicator*>(state)->mark_dead();
 }
 
+void Session::forget(job::CommHandle comm) {
+  const std::lock_guard lock(mutex_);
+  const auto known = not_kept_.find(comm);
+  if (known == not_kept_.end()) return;
+  known->second->mark_dead();
+  not_kept_.erase(known);
+}
+
 // What communicators freed since the last call have left behind. A program may free one while an
 // exchange on it is under way.
 void Session::reap() {
@@ -431,6 +430,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 // request that is still pending there hangs MPICH, and a rank that has given up, or that others
 // believe lost, may be alive and late.
 void Session::finish() {
+  const job::Doing::InCall in(job_.doing, "MPI_Finalize");
   for (const auto& communicator : communicators_) communicator->settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);

@@ -39,6 +39,7 @@ class Session {
   // through.
   std::optional<int> alltoall(const courier::AlltoallCall& call);
   std::optional<int> alltoall_blocks(const courier::BlockCall& call);
+  std::optional<int> alltoall_neighbours(const courier::NeighbourCall& call);
 
   // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
   // communicators that are not up yet pass through.
@@ -51,10 +52,7 @@ class Session {
   bool accelerating() const { return accelerating_; }
   // Says on rank 0 that `tool` calls the MPI library's own function, where nothing is accelerated.
   void passed_by(std::string_view function, std::string_view tool) const;
-  bool starting() const {
-    return accelerating_ && job_.agreement.threads && !job_.agreement.device_memory &&
-           job::wants_threads(job_.options);
-  }
+  bool starting() const { return accelerating_ && job_.has_nonblocking(); }
 
   // The process is about to end otherwise; `end` says how.
   void ends(const char* end);
@@ -70,12 +68,19 @@ class Session {
 
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
+  // Comes before each MPI_Comm_free: another communicator may get the handle of one whose state MPI
+  // does not keep.
+  void forget(job::CommHandle comm);
 
  private:
   Session(job::MpiOps& mpi, Surroundings surroundings);
 
   // What is known of a communicator before it is brought up.
   struct Shape {
+    Shape() = default;
+    explicit Shape(const job::Job& job)  // of MPI_COMM_WORLD
+        : ranks(static_cast<int>(job.records.size())), self(static_cast<int>(job.rank)) {}
+
     bool inter = false, within_world = true;
     int ranks = 0, self = 0;
   };
@@ -84,9 +89,7 @@ class Session {
   void identify();
   void read_configuration(job::JobRecord& record, job::JobSettings settings);
   void await_everybody();
-  void drop_file_of_others();
   bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
-  void warn_of_progress() const;
 
   // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
   template <class Buffers, class Exchange>
@@ -105,7 +108,6 @@ class Session {
   // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(job::CommHandle comm, communicator::Communicator*& found);
-  Shape shape_of_world() const;
   int describe(job::CommHandle comm, Shape& shape) const;
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
   double host_rate_mbit_s();  // of the slowest host's link; 0: not known

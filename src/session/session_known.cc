@@ -1,10 +1,15 @@
 // What the job knows at its start, and from where: five lines with ALLEMANDE_LOG=info
 // (docs/by-itself.md).
+#include "session/session_known.h"
+
 #include <fmt/format.h>
 
 #include <set>
 #include <string>
+#include <vector>
 
+#include "base/hostlist.h"
+#include "job/host_links.h"
 #include "job/network_links.h"
 #include "session/session.h"
 
@@ -56,6 +61,24 @@ std::string times_text(const job::Job& job) {
 }
 
 }  // namespace
+
+void drop_file_of_others(job::Job& job) {
+  if (!job.cluster) return;
+  std::set<std::string> missing;
+  for (const job::JobRecord& record : job.records) {
+    const std::string_view host = job::host_of(record.host);
+    if (!job::find_host(*job.cluster, host)) missing.emplace(host);
+  }
+  if (missing.empty()) return;
+  if (job.rank == 0) {
+    const std::vector<std::string> names(missing.begin(), missing.end());
+    job.log.warning(fmt::format(
+        "{} ({} hosts) does not name {} {} of this job: the job does without a cluster file",
+        job.options.cluster, job.cluster->host_count(), names.size() == 1 ? "host" : "hosts",
+        base::compress_hostlist(names)));
+  }
+  job.cluster.reset();
+}
 
 void Session::say_what_is_known() const {
   if (job_.rank != 0 || !accelerating_ || !job_.log.shows(job::LogLevel::kInfo)) return;

@@ -79,19 +79,21 @@ TEST_F(SessionTest, AConfigurationThatIsInvalidOnOneRankIsWarnedOfAndAccelerates
   EXPECT_TRUE(ends[2].logged.empty());
 }
 
-TEST_F(SessionTest, AClusterFileOfOtherHostsIsLikeNone) {
-  const std::string text =
-      "format = 1\nname = \"others\"\n[[switch]]\nname = \"s\"\n[[host]]\nname = \"x[0-2]\"\n"
-      "[[link]]\nfrom = \"x[0-2]\"\nto = \"s\"\nrate_mbit_s = 100\n";
-  std::ofstream(path("others.toml")) << text;
-  configure = [this](std::uint32_t, Surroundings& its) {
-    its.settings.cluster_file = path("others.toml");
-  };
-  job::FakeJob job(kRanks);
-  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
-  for (const End& end : ends) EXPECT_TRUE(end.accelerating && end.good);
-  ASSERT_FALSE(ends[0].logged.empty());
-  EXPECT_THAT(ends[0].logged[0], HasSubstr("names none of the job's hosts"));
+TEST_F(SessionTest, AClusterFileThatLacksHostsOfTheJobIsLikeNone) {
+  for (const char* hosts : {"x[0-2]", "h0,x1,h2"}) {
+    std::ofstream(path("others.toml"))
+        << "format = 1\nname = \"others\"\n[[switch]]\nname = \"s\"\n[[host]]\nname = \"" << hosts
+        << "\"\n[[link]]\nfrom = \"" << hosts << "\"\nto = \"s\"\nrate_mbit_s = 100\n";
+    configure = [this](std::uint32_t, Surroundings& its) {
+      its.settings.cluster_file = path("others.toml");
+    };
+    job::FakeJob job(kRanks);
+    const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+    for (const End& end : ends) EXPECT_TRUE(end.accelerating && end.good) << hosts;
+    ASSERT_FALSE(ends[0].logged.empty()) << hosts;
+    EXPECT_THAT(ends[0].logged[0], HasSubstr("(3 hosts) does not name host")) << hosts;
+    EXPECT_THAT(ends[0].logged[0], HasSubstr("of this job: the job does without a cluster file"));
+  }
 }
 
 TEST_F(SessionTest, OptionsThatDifferOnOneRankAreWarnedOfAndAccelerateNone) {
@@ -121,6 +123,23 @@ TEST_F(SessionTest, ACommunicatorThatOneRankDoesNotKeepPassesThroughOnAll) {
   }
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("rank 1 on h1: MPI does not keep what belongs to"));
+}
+
+// What MPI does not keep is known by its handle, which another communicator may get.
+TEST_F(SessionTest, AHandleThatIsFreedBelongsToNobody) {
+  job::FakeJob job(kRanks);
+  job.fail({1, "set_state", 1});
+  const auto ends = run(job, [](FakeProcess& process) {
+    process.alltoall(kOther);
+    process.session->forget(kOther);
+    if (void* state = process.ops.free(kOther)) Session::communicator_freed(state);
+    for (int call = 0; call < 2; ++call) process.alltoall(kOther);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(job.calls(rank)["native"], 1) << "the second communicator is accelerated";
+    EXPECT_EQ(job.calls(rank)["set_state"], 2);
+  }
 }
 
 TEST_F(SessionTest, ACommunicatorThatCannotBeAskedAboutFailsThatCallAndIsMetInTheNext) {
@@ -273,6 +292,16 @@ TEST_F(ThreadsTest, NonblockingCallsBeginOnTheWorldAtOnceAndElsewhereOnceItIsUp)
     EXPECT_TRUE(process.ialltoall_blocks(kOther));
   });
   for (const End& end : ends) EXPECT_TRUE(end.good);
+}
+
+TEST_F(ThreadsTest, WhereTheProgramHasThreadsNonblockingCallsBeginWithoutAnOption) {
+  options.pop_back();
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { EXPECT_TRUE(process.ialltoall(kWorld)); });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  provides_threads = false;
+  job::FakeJob without(kRanks);
+  run(without, [](FakeProcess& process) { EXPECT_FALSE(process.ialltoall(kWorld)); });
 }
 
 TEST_F(ThreadsTest, WhateverFailsOnOneRankAllRanksEndAlike) {

@@ -7,9 +7,10 @@
 namespace alm::tally {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"MPI_Alltoall",   "MPI_Alltoallv",
-                                                 "MPI_Alltoallw",  "MPI_Ialltoall",
-                                                 "MPI_Ialltoallv", "MPI_Ialltoallw"};
+constexpr std::array<std::string_view, 9> kNames{
+    "MPI_Alltoall",          "MPI_Alltoallv",          "MPI_Alltoallw",
+    "MPI_Ialltoall",         "MPI_Ialltoallv",         "MPI_Ialltoallw",
+    "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw"};
 constexpr std::string_view kOtherWays = "other ways";
 constexpr std::uint32_t kMultiplier = 0x9E3779B1;
 

@@ -23,6 +23,9 @@ enum class Function : std::uint8_t {
   kIalltoall,
   kIalltoallv,
   kIalltoallw,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
 };
 std::string_view name_of(Function function);
 // By the name of the function, "MPI_Alltoallv".

@@ -27,6 +27,9 @@ class Attendance {
   // all ranks, and the bytes it sends to each rank by other means. It is the answer to peers that
   // ask for an exchange that the rank has not entered.
   using Elsewhere = wire::ElsewhereBody;
+  // The number of no call: the rank is in none of these peers, and `sends` is what it does instead,
+  // in words of the process.
+  static constexpr std::uint64_t kNoCall = 0;
 
   explicit Attendance(std::uint32_t peers) : peers_(peers) {}
 
@@ -65,9 +68,13 @@ class Attendance {
   // Where this rank is itself.
   void be_elsewhere(const std::optional<Elsewhere>& elsewhere) { own_ = elsewhere; }
   const std::optional<Elsewhere>& own() const { return own_; }
+  // What this rank does while it is in no call: told to peers that ask, too.
+  void does(std::uint64_t what) { doing_ = {kNoCall, what}; }
+  std::optional<Elsewhere> answer() const { return own_ ? own_ : doing_; }
+  bool asked() const { return asking_.size() > 0; }
   // The peer asks for the exchange that this rank enters next.
   void asks(PeerId id) {
-    if (own_ && asking_.size() < peers_.size()) asking_.push_back(id);
+    if (answer() && asking_.size() < peers_.size()) asking_.push_back(id);
   }
   std::optional<PeerId> take_asking() {
     if (asking_.empty()) return std::nullopt;
@@ -85,7 +92,7 @@ class Attendance {
   };
 
   PeerQueue asking_;
-  std::optional<Elsewhere> own_;
+  std::optional<Elsewhere> own_, doing_;
   std::vector<Peer> peers_;
 };
 

@@ -186,6 +186,9 @@ std::optional<Engine::Elsewhere> Channel::elsewhere(PeerId peer) const {
   return impl_->engine.elsewhere(peer);
 }
 
+void Channel::does(std::uint64_t what) { impl_->engine.attendance().does(what); }
+bool Channel::asked() const { return impl_->engine.attendance().asked(); }
+
 std::uint64_t Channel::sends_to(PeerId peer) const { return impl_->exchange.send.size_of(peer); }
 
 const std::optional<Mismatch>& Channel::mismatch() const { return impl_->engine.mismatch(); }

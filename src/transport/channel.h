@@ -133,6 +133,9 @@ class Channel {
   bool absent(PeerId peer) const;
   void be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere);
   std::optional<Engine::Elsewhere> elsewhere(PeerId peer) const;
+  // See Attendance: what this rank does outside of calls, for peers that ask.
+  void does(std::uint64_t what);
+  bool asked() const;
   std::uint64_t sends_to(PeerId peer) const;  // bytes in the running exchange
 
   const Counters& counters() const;

@@ -106,6 +106,7 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
   if (even && send_left_ <= config_.burst_packets) {
     window = std::max(window, config_.burst_packets);
   }
+  window = std::max(window, rounds_->window_least);
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
   const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
   const auto of_frame = [&](base::Nanos time) {

@@ -70,10 +70,10 @@ bool EngineControl::emit_notice(Emission* out) {
 
 bool EngineControl::emit_elsewhere(Emission* out) {
   const auto id = attendance_.take_asking();
-  if (!id || numbers_.running() || !attendance_.own()) return false;
+  if (!id || numbers_.running() || !attendance_.answer()) return false;
   fill_control(out, *id, wire::Type::kElsewhere, numbers_.entered());
   out->control_bytes =
-      static_cast<std::uint8_t>(wire::encode_elsewhere(*attendance_.own(), out->control));
+      static_cast<std::uint8_t>(wire::encode_elsewhere(*attendance_.answer(), out->control));
   return true;
 }
 

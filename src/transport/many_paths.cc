@@ -25,7 +25,8 @@ void ManyPaths::begin(const base::Rounds& rounds, const std::vector<Peer>& peers
   for (std::size_t i = 0; i < rounds.paths.size(); ++i) planned[rounds.send[i]] = rounds.paths[i];
   ++small_turn_;
   for (PeerId id = 0; id < peers.size(); ++id) {
-    const std::uint32_t turn = assigned_ ? planned[id] : small_turn_ + self_ + id;
+    const bool follows = assigned_ && planned[id] != base::Rounds::kAnyPath;
+    const std::uint32_t turn = follows ? planned[id] : small_turn_ + self_ + id;
     paths_[id].begin(peers[id].send.total, planned[id], turn);
   }
 }

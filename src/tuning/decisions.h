@@ -33,6 +33,7 @@ struct JobShape {
 // The calls that a decision is for.
 constexpr std::string_view kCallsOfOneSize = "MPI_Alltoall";
 constexpr std::string_view kCallsOfAnySize = "MPI_Alltoallv and MPI_Alltoallw";
+constexpr std::string_view kCallsOfNeighbours = "MPI_Neighbor_alltoall, v and w";
 
 struct Decision {
   struct Way {
@@ -46,7 +47,7 @@ struct Decision {
   };
 
   JobShape shape;
-  std::string calls;  // kCallsOfOneSize or kCallsOfAnySize
+  std::string calls;  // one of the above
   std::uint32_t ranks = 0, hosts = 0;
   // Per pair; for calls of any size: what the fullest rank sends or receives.
   std::uint64_t least_bytes = 0, most_bytes = 0;

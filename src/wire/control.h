@@ -7,7 +7,7 @@
 //   rank `from` of the set sends `sent` bytes to rank `to`, which expects `expected`
 // Elsewhere: call (u64) | sends (u64)                                      16 bytes
 //   the number of the call that the sender is in, and the bytes it sends to each rank in that call
-//   outside this set
+//   outside this set; call 0: none, and `sends` is what the sender does instead
 // Ack:       echo (u32) | seen (u32) | bitmap (0..4 x u64)                 8..40 bytes
 //   echo    the number of the probe answered, 0 if none
 //   seen    highest packet number received + 1

@@ -38,7 +38,7 @@ enum class Type : std::uint8_t {
   kProbe = 2,     // payload: control.h; asks for an ack
   kLost = 3,      // payload: control.h; the sender has given up because a rank is lost
   kMismatch = 4,  // payload: control.h; .. because two ranks do not agree on a block's size
-  // payload: control.h; the sender has not entered `exchange`, and says in which call it is
+  // payload: control.h; the sender has not entered `exchange`, and says where it is
   kElsewhere = 5,
 };
 constexpr std::uint8_t kTypeMax = 5;

@@ -29,6 +29,20 @@ def test_untouched_unless_asked_for(bench: Bench, what: str) -> None:
     assert done.stats["passed_through"] == 0
 
 
+@pytest.mark.parametrize("what", ["calls", "blocks", "freed"])
+def test_without_an_option_where_the_program_has_threads(bench: Bench, what: str) -> None:
+    done = bench.run("nonblocking", what, "multiple")
+    done.check()
+    assert done.stats["nonblocking"] > 0
+    assert done.stats["passed_through"] == 0
+
+
+def test_turned_off_where_the_program_has_threads(bench: Bench) -> None:
+    done = bench.run("nonblocking", "calls", "multiple", env={"ALLEMANDE_PROGRESS": "off"})
+    done.check()
+    assert done.stats["nonblocking"] == 0
+
+
 def test_combined_blocks(bench: Bench) -> None:
     done = bench.run("nonblocking", "calls", env={**THREAD, "ALLEMANDE_ALGORITHM": "combine"})
     done.check()

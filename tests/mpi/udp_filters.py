@@ -34,16 +34,16 @@ def _udp_and(*rest: Instruction) -> list[Instruction]:
     ]
 
 
-def _attach(lab: Lab, host: str, program: Sequence[Instruction]) -> None:
+def _attach(lab: Lab, host: str, program: Sequence[Instruction], device: str = HOST_DEVICE) -> None:
     code = ",".join([str(len(program)), *(" ".join(map(str, one)) for one in program)])
-    where = ["dev", HOST_DEVICE]
+    where = ["dev", device]
     lab.exec(host, ["tc", "qdisc", "add", *where, "clsact"], check=True)
     filter_ = ["tc", "filter", "add", *where, "ingress", "bpf", "direct-action", "bytecode", code]
     lab.exec(host, filter_, check=True)
 
 
-def drop_udp(lab: Lab, host: str) -> None:
-    _attach(lab, host, _udp_and((RETURN, 0, 0, DROP)))
+def drop_udp(lab: Lab, host: str, device: str = HOST_DEVICE) -> None:
+    _attach(lab, host, _udp_and((RETURN, 0, 0, DROP)), device)
 
 
 def drop_large_udp(lab: Lab, host: str, frame_bytes: int) -> None:

@@ -84,7 +84,8 @@ def built(words: list[str], names: list[str], key: str, target: Path) -> Path | 
     for entry in json.loads(commands.read_text()) if commands.exists() else ():
         if f" -o {target} " not in entry["command"]:
             continue
-        theirs = [*shlex.split(entry["command"])[1:], *names]
+        # Headers may say something else with optimisation: both are asked without.
+        theirs = [*shlex.split(entry["command"])[1:], *QUICK, *names]
         text = preprocess(theirs, str(target), entry["directory"])
         known = Path(entry["directory"], target)
         if text is None or key_of(theirs, text) != key or not known.exists():

@@ -89,6 +89,12 @@ def test_candidates_differ_in_what_their_names_say() -> None:
         ("allemande+mpich:colour=red", "no option is called 'colour'; expected one of: cluster, "),
         ("allemande+mpich:window=red", "`red` is not valid; expected an integer"),
         ("allemande+mpich:window", "'window' is not valid; expected option=value"),
+        (
+            "allemande+mpich:paths=4:path_policy=assigned",
+            "joined by commas: 4,path_policy=assigned",
+        ),
+        ("allemande+mpich:paths=40", "`40` is not valid; expected one of auto, 1..32"),
+        ("allemande+mpich:paths=04", "`04` is not valid"),
     ],
 )
 def test_bad_candidates_are_refused(text: str, message: str) -> None:

@@ -13,7 +13,7 @@ from allemande.cli import main
 from allemande.doctor import collect as collecting
 from allemande.doctor import sockets as probing
 from allemande.doctor.collect import collect
-from allemande.doctor.facts import Cluster, Facts, Interface, Mpi, Sockets
+from allemande.doctor.facts import Bond, Cluster, Facts, Interface, Mpi, Sockets
 from allemande.doctor.findings import Finding, examine, failed
 from allemande.launchers import Launcher, identify
 
@@ -52,6 +52,25 @@ def test_a_good_machine_has_no_trouble() -> None:
     assert not failed(examine(GOOD))
     subjects = {finding.check for finding in examine(GOOD)}
     assert {"receive buffer", "UDP_SEGMENT", "ports", "preload", "cluster file"} <= subjects
+
+
+def test_bonds_are_read_and_those_that_hash_ports_are_fine() -> None:
+    files = {"mode": "802.3ad 4", "xmit_hash_policy": "layer3+4 1", "slaves": "eno1 eno2"}
+    told = (
+        "Bonding Mode: IEEE 802.3ad\nMII Status: up\n\n"
+        "Slave Interface: eno1\nMII Status: up\nSpeed: 10000 Mbps\n\n"
+        "Slave Interface: eno2\nMII Status: down\n"
+    )
+    assert collecting.bond(files, told) == Bond("802.3ad", "layer3+4", ("eno1", "eno2"), ("eno1",))
+    assert collecting.bond(dict.fromkeys(files, ""), "") is None
+    sound = Bond("802.3ad", "layer3+4", ("eno1", "eno2"), ("eno1", "eno2"))
+    facts = replace(GOOD, interfaces=(replace(ETHERNET, queue="noqueue", bond=sound),))
+    assert troubles(facts) == []
+    says = [finding.says for finding in examine(facts) if finding.check == "bond"]
+    assert says == [
+        "eth0: 802.3ad of eno1, eno2, by layer3+4: paths spread over the links with "
+        "ALLEMANDE_PATHS=4"
+    ]
 
 
 def wire(**changes: object) -> Facts:
@@ -95,6 +114,11 @@ def mpi(**changes: object) -> Facts:
         (card(mtu=500), "bad", "eth0: igb, MTU 500; packets of at least 576", "mtu 1500"),
         (card(driver="virtio_net"), "note", "packets vanish", "paces in user space"),
         (card(driver="", virtual=True, queue="noqueue"), "note", "eth0: virtual", "paces"),
+        (card(bond=Bond("802.3ad", "layer2", ("a", "b"), ("a", "b"))), "note",
+         "eth0: 802.3ad of a, b, by layer2: all packets between two hosts take one",
+         "echo layer3.4 > /sys/class/net/eth0/bonding/xmit_hash_policy"),
+        (card(bond=Bond("802.3ad", "layer3+4", ("a", "b"), ("b",))), "note", "a, b; down: a",
+         "cable"),
         (replace(GOOD, processors=1), "note", "1 of 8 may be used", "--bind-to none"),
         (replace(GOOD, huge_pages="never"), "note", "transparent huge pages are off", "madvise"),
         (replace(GOOD, container="Docker"), "note", "Docker: addresses", "--network host"),
@@ -200,3 +224,22 @@ def test_the_command_prints_its_findings_of_this_machine(
     text = capsys.readouterr().out
     assert "receive buffer" in text and "cluster file" in text
     assert text.rstrip().splitlines()[-1].endswith("bad")
+
+
+@pytest.mark.parametrize(
+    ("speeds", "says"),
+    [
+        ((1000, 25000), r"jobs try b1 first .* the fastest .*25000 Mbit/s.; then b0\."),
+        ((0, 0), r"jobs try b0 first .* it comes first; then b1\."),
+        ((100, 0), "jobs try b1 first"),
+    ],
+)
+def test_which_of_two_interfaces_is_tried_first(speeds: tuple[int, int], says: str) -> None:
+    import re
+
+    both = tuple(
+        replace(ETHERNET, name=f"b{at}", speed_mbit_s=speed) for at, speed in enumerate(speeds)
+    )
+    found = [one for one in examine(replace(GOOD, interfaces=both)) if "jobs try" in one.says]
+    assert len(found) == 1 and found[0].status == "ok"
+    assert re.search(says, found[0].says), found[0].says

@@ -211,8 +211,20 @@ def _parse_options(name: str, text: str) -> dict[str, str]:
             raise BadInput(f"candidate {name!r}: {item!r} is not valid; expected option=value")
         option = _find_option(name, key)
         where = f"candidate {name!r}: {option.key}"
+        _refuse_colons(where, value)
         environment[option.variable] = variable_text(option, check_value(option, where, value))
     return environment
+
+
+def _refuse_colons(where: str, value: str) -> None:
+    """Another option behind a colon, as other tools take them."""
+    first, _, rest = value.partition(":")
+    key = rest.partition("=")[0].strip()
+    if "=" in rest and any(option.key.startswith(key) for option in OPTIONS):
+        raise BadInput(
+            f"{where}: {value!r} is not valid; the options of a candidate are joined by commas: "
+            f"{first},{rest}"
+        )
 
 
 def _parse_candidate(text: str) -> Candidate:

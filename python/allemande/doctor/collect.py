@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allemande.doctor import mpi_check, sockets
-from allemande.doctor.facts import Cluster, Facts, Interface
+from allemande.doctor.facts import Bond, Cluster, Facts, Interface
 from allemande.errors import AllemandeError
 
 COMMAND_TIMEOUT_S = 20
@@ -87,7 +87,7 @@ def _interfaces() -> tuple[Interface, ...]:
     for entry in json.loads(_output("ip", "-json", "link", "show") or "[]"):
         queues[entry.get("ifname", "")] = entry.get("qdisc", "")
     found = []
-    for name in sorted(name for _, name in socket.if_nameindex() if name != "lo"):
+    for name in (name for _, name in sorted(socket.if_nameindex()) if name != "lo"):
         folder = f"/sys/class/net/{name}"
         driver = Path(folder, "device", "driver")
         found.append(
@@ -99,9 +99,30 @@ def _interfaces() -> tuple[Interface, ...]:
                 virtual="/virtual/" in str(Path(folder).resolve()),
                 queue=queues.get(name, ""),
                 speed_mbit_s=max(0, int(_read(f"{folder}/speed") or 0)),
+                bond=bond(
+                    {
+                        key: _read(f"{folder}/bonding/{key}")
+                        for key in ("mode", "xmit_hash_policy", "slaves")
+                    },
+                    _read(f"/proc/net/bonding/{name}"),
+                ),
             )
         )
     return tuple(found)
+
+
+def bond(files: Mapping[str, str], told: str) -> Bond | None:
+    """Of an interface: `files` of its folder `bonding` in sysfs, and /proc/net/bonding/NAME."""
+    if not files["mode"]:
+        return None
+    parts = [part.strip() for part in told.split("Slave Interface:")]
+    up = [part.split()[0] for part in parts[1:] if "MII Status: up" in part]
+    return Bond(
+        mode=files["mode"].split()[0],
+        hash_policy=next(iter(files["xmit_hash_policy"].split()), ""),
+        members=tuple(files["slaves"].split()),
+        up=tuple(up),
+    )
 
 
 def _is_up(folder: str) -> bool:

@@ -6,6 +6,16 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Bond:
+    """Several links that are one interface."""
+
+    mode: str  # "802.3ad", "active-backup"
+    hash_policy: str  # which of them a packet takes: "layer2", "layer3+4"; empty: not told
+    members: tuple[str, ...] = ()
+    up: tuple[str, ...] = ()  # those of the members that carry packets
+
+
+@dataclass(frozen=True)
 class Interface:
     name: str
     up: bool
@@ -14,6 +24,7 @@ class Interface:
     virtual: bool  # no device behind it (bridge, veth, tun)
     queue: str = ""  # the queueing discipline at its root: "fq_codel", "noqueue"; empty: not known
     speed_mbit_s: int = 0  # 0: not known
+    bond: Bond | None = None  # None: it is none
 
 
 @dataclass(frozen=True)

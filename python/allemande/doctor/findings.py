@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from allemande.doctor.facts import Cluster, Facts, Interface, Mpi
+from allemande.doctor.facts import Bond, Cluster, Facts, Interface, Mpi
 
 Status = Literal["ok", "note", "bad"]  # a note costs speed at most; bad: something does not work
 
@@ -18,9 +18,14 @@ SEND_BUFFER_BYTES = 128 * KERNEL_BYTES_PER_PACKET
 BACKLOG_MIN = 1000
 PORTS_MIN = 1000
 MTU_MIN = 576
+SPEED_UNTOLD_MBIT_S = 1000  # what counts for interfaces that do not tell theirs
 
 # Whose transmit queues tell senders to wait, where nothing shapes them: packets vanish elsewhere.
 NO_BACK_PRESSURE = ("virtio_net", "veth", "vif", "hv_netvsc", "vmxnet3")
+
+# Bonds that choose a link by a hash, and hashes that leave out the ports.
+HASHING_BONDS = ("balance-xor", "802.3ad")
+HASHES_WITHOUT_PORTS = ("layer2", "layer2+3", "vlan+srcmac")
 
 
 @dataclass(frozen=True)
@@ -191,6 +196,31 @@ def _network(facts: Facts) -> Iterator[Finding]:
         )
     for interface in usable:
         yield _interface(interface)
+        if interface.bond is not None:
+            yield _bond(interface.name, interface.bond)
+    if len(usable) > 1:
+        yield _choice(usable)
+
+
+def _choice(usable: Sequence[Interface]) -> Finding:
+    """Which of several interfaces a job takes: the rule of src/job/local_addresses.cc."""
+
+    def speed(interface: Interface) -> int:
+        told = 0 if interface.virtual else interface.speed_mbit_s
+        return told or SPEED_UNTOLD_MBIT_S
+
+    first, *others = sorted(usable, key=lambda interface: -speed(interface))
+    if any(speed(other) < speed(first) for other in others):
+        why = f"the fastest by what it says of itself ({first.speed_mbit_s} Mbit/s)"
+    else:
+        why = "none says to be faster, and it comes first"
+    return Finding(
+        "interfaces",
+        "ok",
+        f"jobs try {first.name} first where all hosts share its subnet, because {why}; then "
+        f"{', '.join(other.name for other in others)}. A cluster file that names interfaces, or "
+        "ALLEMANDE_INTERFACE, decides otherwise",
+    )
 
 
 def _interface(interface: Interface) -> Finding:
@@ -206,7 +236,8 @@ def _interface(interface: Interface) -> Finding:
             f"ip link set {interface.name} mtu 1500",
         )
     weak = interface.driver in NO_BACK_PRESSURE or interface.queue == "noqueue"
-    if weak and not interface.queue.startswith(("tbf", "htb", "netem")):
+    # A bond has no queue because its members have them.
+    if weak and interface.bond is None and not interface.queue.startswith(("tbf", "htb", "netem")):
         return Finding(
             "interface",
             "note",
@@ -214,6 +245,30 @@ def _interface(interface: Interface) -> Finding:
             "name the link's rate in the cluster file: allemande then paces in user space",
         )
     return Finding("interface", "ok", what)
+
+
+def _bond(name: str, bond: Bond) -> Finding:
+    what = f"{name}: {bond.mode} of {', '.join(bond.members) or 'no link'}"
+    down = [member for member in bond.members if member not in bond.up]
+    if down:
+        links = ", ".join(down)
+        return Finding("bond", "note", f"{what}; down: {links}", "see to the cable and the switch")
+    if bond.mode not in HASHING_BONDS or len(bond.members) < 2:
+        return Finding("bond", "ok", what)
+    what += f", by {bond.hash_policy}"
+    if bond.hash_policy in HASHES_WITHOUT_PORTS:
+        return Finding(
+            "bond",
+            "note",
+            f"{what}: all packets between two hosts take one of the links",
+            f"echo layer3+4 > /sys/class/net/{name}/bonding/xmit_hash_policy, the switch likewise, "
+            "and ALLEMANDE_PATHS=4",
+        )
+    return Finding(
+        "bond",
+        "ok",
+        f"{what}: paths spread over the links with ALLEMANDE_PATHS={2 * len(bond.members)}",
+    )
 
 
 def _machine(facts: Facts) -> Iterator[Finding]:

@@ -66,7 +66,8 @@ int call(void* function, const BlockArguments& given) {
 
 int natively(Interposer& self, const Arguments& given) {
   const auto& api = self.library().api();
-  const Native native = given.request ? ALM_NATIVE(Ialltoall) : ALM_NATIVE(Alltoall);
+  Native native = given.request ? ALM_NATIVE(Ialltoall) : ALM_NATIVE(Alltoall);
+  if (given.neighbours) native = ALM_NATIVE(Neighbor_alltoall);
   if (given.wide && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
 #if MPI_VERSION >= 4
   if (given.wide && !large_counts::fit(given)) return large_counts::refuse(api, given.comm);
@@ -78,9 +79,15 @@ int natively(Interposer& self, const BlockArguments& given) {
   const auto& api = self.library().api();
   Native native = given.request ? ALM_NATIVE(Ialltoallv) : ALM_NATIVE(Alltoallv);
   if (given.typed) native = given.request ? ALM_NATIVE(Ialltoallw) : ALM_NATIVE(Alltoallw);
+  if (given.neighbours) {
+    native = given.typed ? ALM_NATIVE(Neighbor_alltoallw) : ALM_NATIVE(Neighbor_alltoallv);
+  }
 #if MPI_VERSION >= 4
   if (given.wide() && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
   if (given.wide()) {
+    if (given.neighbours && !self.library().unusable().empty()) {
+      return large_counts::refuse(api, given.comm);
+    }
     // The library may look at the arrays until the request is complete.
     std::deque<std::vector<int>> until_return;
     const auto narrow = large_counts::narrowed(api, given, [&](std::vector<int> values) {
@@ -141,6 +148,12 @@ int abort(Word comm, int code) {
   auto& self = interposer();
   self.aborting();
   return with_words<int(Word, int)>(self.library().api().Abort)(comm, code);
+}
+
+int comm_free(void* comm) {
+  auto& self = interposer();
+  self.freeing(comm);
+  return with_words<int(void*)>(self.library().api().Comm_free)(comm);
 }
 
 int wait(void* request, void* status) {

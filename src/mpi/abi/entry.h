@@ -48,6 +48,7 @@ struct Arguments {
   bool wide;  // the _c form
   // Where the nonblocking forms put their request: a handle of the library's ABI.
   std::optional<void*> request = {};
+  bool neighbours = false;  // MPI_Neighbor_alltoall
 };
 
 // What it gives to MPI_Alltoallv or, where types are arrays of handles, to MPI_Alltoallw.
@@ -61,6 +62,7 @@ struct BlockArguments {
   Word comm;
   bool typed;  // MPI_Alltoallw
   std::optional<void*> request = {};
+  bool neighbours = false;
 
   bool wide() const { return recv.counts.wide(); }
 };
@@ -72,6 +74,7 @@ int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
 int abort(Word comm, int code);
+int comm_free(void* comm);  // a pointer to a handle of the library's ABI
 
 // `caller` is the address the exported function returns to.
 int alltoall(const void* caller, const Arguments& arguments);

@@ -72,6 +72,13 @@ ALM_EXPORT int MPI_Abort(Word comm, int code) {
   return next != nullptr ? next(comm, code) : entry::abort(comm, code);
 }
 
+ALM_EXPORT int PMPI_Comm_free(void* comm) { return entry::comm_free(comm); }
+
+ALM_EXPORT int MPI_Comm_free(void* comm) {
+  static auto* const next = tool<decltype(PMPI_Comm_free)>("MPI_Comm_free");
+  return next != nullptr ? next(comm) : entry::comm_free(comm);
+}
+
 ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
 
 ALM_EXPORT int MPI_Wait(void* request, void* status) {
@@ -135,7 +142,21 @@ ALM_EXPORT int MPI_Waitall(int count, void* requests, void* statuses) {
   ALM_EXPORT_BOTH(MPI_Ialltoallw##c, give_start, (ALM_BLOCKS(integer), void* request), \
                   (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request))
 
+// Those among the neighbours of a topology. Displacements of w are addresses at every width.
+#define ALM_BLOCKS_AT(integer, place)                                                              \
+  const void *send, const integer *send_counts, const place *send_at, Word send_types, void *recv, \
+      const integer *recv_counts, const place *recv_at, Word recv_types, Word comm
+#define ALM_EXPORT_NEIGHBOUR_FORMS(integer, c)                                                \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),    \
+                  ALM_ARGUMENTS(integer, std::nullopt, true))                                 \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS), \
+                  ALM_BLOCK_ARGUMENTS(false, std::nullopt, true))                             \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallw##c, give, (ALM_BLOCKS_AT(integer, std::int64_t)),    \
+                  (ALM_GIVEN_BLOCKS), ALM_BLOCK_ARGUMENTS(true, std::nullopt, true))
+
 ALM_EXPORT_FORMS(int, )
+ALM_EXPORT_NEIGHBOUR_FORMS(int, )
 #if ALM_MPI_LARGE_COUNTS
 ALM_EXPORT_FORMS(std::int64_t, _c)
+ALM_EXPORT_NEIGHBOUR_FORMS(std::int64_t, _c)
 #endif

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "job/log.h"
@@ -52,10 +53,12 @@ bool first_of_job() {
 }
 
 const char* name_of(const entry::Arguments& given) {
+  if (given.neighbours) return "MPI_Neighbor_alltoall";
   return given.request ? "MPI_Ialltoall" : "MPI_Alltoall";
 }
 
 const char* name_of(const entry::BlockArguments& given) {
+  if (given.neighbours) return given.typed ? "MPI_Neighbor_alltoallw" : "MPI_Neighbor_alltoallv";
   if (given.request) return given.typed ? "MPI_Ialltoallw" : "MPI_Ialltoallv";
   return given.typed ? "MPI_Alltoallw" : "MPI_Alltoallv";
 }
@@ -79,7 +82,8 @@ Interposer* Interposer::get() {
   return instance.load();
 }
 
-int Interposer::thread_level(int required) const {
+int Interposer::thread_level(int required) {
+  asked_ = required;
   if (!library_->unusable().empty() || session_ != nullptr) return required;
   const auto options = base::load_options();  // what is invalid is reported later
   if (!options || !job::wants_threads(options.value())) return required;
@@ -94,8 +98,9 @@ int Interposer::initialised(int code) {
     return code;
   }
   try {
-    ops_ = std::make_unique<AbiOps>(library_->api(), &session::Session::communicator_freed,
-                                    [this] { aborting(); });
+    ops_ = std::make_unique<AbiOps>(
+        library_->api(), &session::Session::communicator_freed, [this] { aborting(); },
+        asked_ >= MPI_THREAD_MULTIPLE);
     session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
     job::Log().error(std::string("MPI_Init: ") + failure.what());
@@ -145,6 +150,11 @@ void Interposer::finalising() {
   if (library_->finalises_deaf()) settle(library_->api());
 }
 
+void Interposer::freeing(const void* comm) {
+  if (session_ == nullptr || comm == nullptr) return;
+  session_->forget(to_opaque(*static_cast<const MPI_Comm*>(comm)));
+}
+
 void Interposer::sleep_until_complete(int count, const void* requests) {
   if (session_ == nullptr || !session_->starting() || requests == nullptr) return;
   const auto* all = static_cast<const MPI_Request*>(requests);
@@ -166,7 +176,7 @@ const int* Interposer::keep(std::vector<int> values) {
 std::optional<courier::AlltoallCall> Interposer::describe_call(
     const entry::Arguments& given) const {
   const auto& api = library_->api();
-  const auto& [send, recv, comm_word, wide, request] = given;
+  const auto& [send, recv, comm_word, wide, request, neighbours] = given;
   const auto send_type = from_opaque<MPI_Datatype>(send.type);
   const auto recv_type = from_opaque<MPI_Datatype>(recv.type);
   const auto comm = from_opaque<MPI_Comm>(comm_word);
@@ -219,6 +229,57 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
   return blocks;
 }
 
+// The blocks of one side lie one after the other.
+std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
+    const entry::Arguments& given) const {
+  const auto degrees = degrees_of_call(given);
+  if (!degrees || given.send.base == MPI_IN_PLACE) return std::nullopt;
+  const auto call = describe_call(given);
+  if (!call) return std::nullopt;
+  const auto lay = [](const job::TypedBuffer& first, std::size_t blocks) {
+    std::vector<job::TypedBuffer> all(blocks, first);
+    const auto apart = static_cast<std::uintptr_t>(first.count * first.extent);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      all[i].base =
+          reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(first.base) + i * apart);
+    }
+    return all;
+  };
+  NeighbourBlocks blocks{lay(call->send, degrees->out), lay(call->recv, degrees->in), {}};
+  blocks.call.one_size = true;
+  return name(given, std::move(blocks));
+}
+
+std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
+    const entry::BlockArguments& given) const {
+  const auto degrees = degrees_of_call(given);
+  if (!degrees) return std::nullopt;
+  // Where there are none, programs give what they like.
+  const auto describe = [&](const entry::BlockArguments::Side& side,
+                            std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {
+    if (blocks == 0) return std::vector<job::TypedBuffer>();
+    return describe_blocks(ops_->packing(), side, given.typed, blocks);
+  };
+  auto sent = describe(given.send, degrees->out);
+  auto received = describe(given.recv, degrees->in);
+  if (!sent || !received) return std::nullopt;
+  return name(given, {*std::move(sent), *std::move(received), {}});
+}
+
+template <class Given>
+Interposer::NeighbourBlocks Interposer::name(const Given& given, NeighbourBlocks blocks) {
+  blocks.call.name = name_of(given);
+  blocks.call.comm = to_opaque(from_opaque<MPI_Comm>(given.comm));
+  return blocks;
+}
+
+template <class Given>
+std::optional<Degrees> Interposer::degrees_of_call(const Given& given) const {
+  const auto comm = from_opaque<MPI_Comm>(given.comm);
+  if (comm == library_->api().comm_null) return std::nullopt;
+  return degrees_of(library_->api(), comm);
+}
+
 int Interposer::raise(job::CommHandle comm, const char* function,
                       const std::exception& failure) const {
   const std::string text = std::string(function) + ": " + failure.what();
@@ -243,13 +304,17 @@ std::uint64_t Interposer::bytes_of(const entry::BlockArguments& given) const {
   const job::CommHandle comm = to_opaque(from_opaque<MPI_Comm>(given.comm));
   bool inter = false;
   int ranks = 0;
-  if (ops_->is_intercommunicator(comm, inter) != MPI_SUCCESS || inter ||
-      ops_->comm_size(comm, ranks) != MPI_SUCCESS || ranks == 0) {
-    return 0;
+  std::size_t blocks = 0;
+  if (given.neighbours) {
+    if (const auto degrees = degrees_of_call(given)) blocks = degrees->in;
+  } else if (ops_->is_intercommunicator(comm, inter) == MPI_SUCCESS && !inter &&
+             ops_->comm_size(comm, ranks) == MPI_SUCCESS) {
+    blocks = static_cast<std::size_t>(ranks);
   }
+  if (blocks == 0) return 0;
   std::uint64_t bytes = 0;
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
+  for (std::size_t i = 0; i < blocks; ++i) {
     if (given.typed) {
       bytes +=
           bytes_of(recv.counts[i], to_opaque(reinterpret_cast<const MPI_Datatype*>(recv.types)[i]));
@@ -258,7 +323,7 @@ std::uint64_t Interposer::bytes_of(const entry::BlockArguments& given) const {
     }
   }
   if (!given.typed) bytes = bytes_of(count, recv.types);
-  return bytes / static_cast<std::uint64_t>(ranks);
+  return bytes / blocks;
 }
 
 template <class Given>
@@ -300,37 +365,34 @@ std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
   return counted(given, native);
 }
 
-std::optional<int> Interposer::accelerate(const entry::Arguments& given,
-                                          const std::function<int()>& native, tally::Taken* taken) {
+template <class Given>
+std::optional<int> Interposer::accelerate(const Given& given, const std::function<int()>& native,
+                                          tally::Taken* taken) {
   if (!session_->accelerating()) {
     session_->refuse(taken);
     return std::nullopt;
   }
   const Inside guard;
-  auto call = describe_call(given);
-  if (!call) return std::nullopt;
-  call->native = native;
-  call->taken = taken;
+  const auto carry = [&](auto& call, auto exchange) -> std::optional<int> {
+    call.native = native;
+    call.taken = taken;
+    return (session_.get()->*exchange)(call);
+  };
   try {
-    return session_->alltoall(*call);
-  } catch (const std::exception& failure) {
-    return raise(call->comm, call->name, failure);
-  }
-}
-
-std::optional<int> Interposer::accelerate(const entry::BlockArguments& given,
-                                          const std::function<int()>& native, tally::Taken* taken) {
-  if (!session_->accelerating()) {
-    session_->refuse(taken);
-    return std::nullopt;
-  }
-  const Inside guard;
-  try {
-    auto blocks = describe_call(given);
-    if (!blocks) return std::nullopt;
-    blocks->call.native = native;
-    blocks->call.taken = taken;
-    return session_->alltoall_blocks(blocks->call);
+    if (given.neighbours) {
+      auto blocks = describe_neighbours(given);
+      if (!blocks) return std::nullopt;
+      blocks->call.send = blocks->send;
+      blocks->call.recv = blocks->recv;
+      return carry(blocks->call, &session::Session::alltoall_neighbours);
+    }
+    auto described = describe_call(given);
+    if (!described) return std::nullopt;
+    if constexpr (std::is_same_v<Given, entry::Arguments>) {
+      return carry(*described, &session::Session::alltoall);
+    } else {
+      return carry(described->call, &session::Session::alltoall_blocks);
+    }
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }

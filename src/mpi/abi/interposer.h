@@ -12,6 +12,7 @@
 
 #include "mpi/abi/entry.h"
 #include "mpi/abi/library.h"
+#include "mpi/abi/neighbours.h"
 #include "mpi/abi/ops.h"
 #include "session/session.h"
 #include "tally/tally.h"
@@ -26,7 +27,7 @@ class Interposer {
   const Library& library() const { return *library_; }
 
   // The thread level to request from the library when the program requests `required`.
-  int thread_level(int required) const;
+  int thread_level(int required);
   // Collective over MPI_COMM_WORLD. `code` is what the library's MPI_Init returned.
   int initialised(int code);
   void finalising();
@@ -55,6 +56,9 @@ class Interposer {
   template <class Given>
   int passed(const Given& given, int code);
 
+  // Called before the library frees the communicator at `comm`.
+  void freeing(const void* comm);
+
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.
   void sleep_until_complete(int count, const void* requests);
@@ -69,10 +73,9 @@ class Interposer {
   // Carries the call out here or natively; counts and times both.
   template <class Given>
   std::optional<int> counted(const Given& given, const std::function<int()>& native);
-  std::optional<int> accelerate(const entry::Arguments& given, const std::function<int()>& native,
+  template <class Given>
+  std::optional<int> accelerate(const Given& given, const std::function<int()>& native,
                                 tally::Taken* taken);
-  std::optional<int> accelerate(const entry::BlockArguments& given,
-                                const std::function<int()>& native, tally::Taken* taken);
   // To each rank; on average, where blocks have sizes of their own. Precondition: the arguments are
   // valid.
   std::uint64_t bytes_of(const entry::Arguments& given) const;
@@ -86,12 +89,24 @@ class Interposer {
     courier::BlockCall call;
   };
   std::optional<Blocks> describe_call(const entry::BlockArguments& given) const;
+  struct NeighbourBlocks {
+    std::vector<job::TypedBuffer> send, recv;
+    courier::NeighbourCall call;
+  };
+  std::optional<NeighbourBlocks> describe_neighbours(const entry::Arguments& given) const;
+  std::optional<NeighbourBlocks> describe_neighbours(const entry::BlockArguments& given) const;
+  template <class Given>
+  static NeighbourBlocks name(const Given& given, NeighbourBlocks blocks);
+  // Nothing: the communicator has no topology.
+  template <class Given>
+  std::optional<Degrees> degrees_of_call(const Given& given) const;
 
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;
   std::unique_ptr<session::Session> session_;
   bool initialised_ = false, finalised_ = false;
-  bool passed_by_ = false;  // MPI_Init did not come through PMPI_Init here
+  int asked_ = MPI_THREAD_SINGLE;  // the thread level, by the program; not known past a tool
+  bool passed_by_ = false;         // MPI_Init did not come through PMPI_Init here
   std::atomic<bool> warned_ = false;
   std::mutex kept_mutex_;
   std::deque<std::vector<int>> kept_;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "mpi/abi/handle.h"
+#include "mpi/abi/neighbours.h"
 #include "mpi/abi/words.h"
 
 namespace alm::mpi::large_counts {
@@ -25,6 +27,13 @@ std::size_t blocks_of(const messages::MpiApi& api, Word comm) {
   return static_cast<std::size_t>(blocks);
 }
 
+std::optional<Degrees> degrees_of_call(const messages::MpiApi& api,
+                                       const entry::BlockArguments& given) {
+  if (given.neighbours) return degrees_of(api, from_opaque<MPI_Comm>(given.comm));
+  const std::size_t blocks = blocks_of(api, given.comm);
+  return Degrees{blocks, blocks};
+}
+
 }  // namespace
 
 int refuse(const messages::MpiApi& api, Word comm) {
@@ -39,24 +48,28 @@ bool fit(const entry::Arguments& given) {
 std::optional<entry::BlockArguments> narrowed(
     const messages::MpiApi& api, const entry::BlockArguments& given,
     const std::function<const int*(std::vector<int>)>& keep) {
-  const std::size_t blocks = blocks_of(api, given.comm);
+  const std::optional<Degrees> blocks = degrees_of_call(api, given);
+  if (!blocks) return std::nullopt;
   entry::BlockArguments out = given;
-  const auto narrow = [&](entry::Integers& integers) {
+  const auto narrow = [&](entry::Integers& integers, std::size_t size) {
     const auto* wide = integers.as<std::int64_t>();
     if (wide == nullptr) {
       integers = static_cast<const int*>(nullptr);
       return true;
     }
-    if (!std::all_of(wide, wide + blocks, fits)) return false;
-    integers = keep({wide, wide + blocks});
+    if (!std::all_of(wide, wide + size, fits)) return false;
+    integers = keep({wide, wide + size});
     return true;
   };
   // In place, nothing is said about what is sent.
   if (given.send.base == MPI_IN_PLACE) {
     out.send.counts = out.send.displacements = static_cast<const std::int64_t*>(nullptr);
   }
+  const bool addresses = given.neighbours && given.typed;  // MPI_Aint at every width
   for (auto* side : {&out.send, &out.recv}) {
-    if (!narrow(side->counts) || !narrow(side->displacements)) return std::nullopt;
+    const std::size_t size = side == &out.send ? blocks->out : blocks->in;
+    if (!narrow(side->counts, size)) return std::nullopt;
+    if (!addresses && !narrow(side->displacements, size)) return std::nullopt;
   }
   return out;
 }

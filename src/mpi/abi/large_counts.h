@@ -15,7 +15,8 @@
 namespace alm::mpi::large_counts {
 
 bool fit(const entry::Arguments& given);
-// The same with arrays of ints, which `keep` holds; nothing: a value does not fit.
+// The same with arrays of ints, which `keep` holds; nothing: a value does not fit. Precondition of
+// the neighbour forms: the library has this ABI, because its kinds of topologies are asked for.
 std::optional<entry::BlockArguments> narrowed(
     const messages::MpiApi& api, const entry::BlockArguments& given,
     const std::function<const int*(std::vector<int>)>& keep);

@@ -126,6 +126,7 @@ void Library::resolve(void* handle) {
 #undef ALM_MPI_RESOLVE
 
   look_up(handle, "PMPIX_Comm_get_failed", api_.Comm_get_failed);
+  look_up(handle, "PMPIX_Comm_is_revoked", api_.Comm_is_revoked);
 #if defined(OPEN_MPI)
   // The handles are addresses of data inside libmpi; mpi.h's macros would refer to them as symbols.
   require(look_up_data(handle, "ompi_mpi_comm_world", api_.comm_world), "ompi_mpi_comm_world");
@@ -141,6 +142,7 @@ void Library::resolve(void* handle) {
           "ompi_mpi_errors_return");
   require(look_up_data(handle, "ompi_mpi_errors_are_fatal", api_.errors_are_fatal),
           "ompi_mpi_errors_are_fatal");
+  api_.unweighted = MPI_UNWEIGHTED;
 #else
   look_up(handle, "PMPI_Alltoall_c", api_.Alltoall_c);  // absent before MPICH 4 (large_counts.h)
   look_up(handle, "PMPI_Alltoallv_c", api_.Alltoallv_c);
@@ -148,6 +150,9 @@ void Library::resolve(void* handle) {
   look_up(handle, "PMPI_Ialltoall_c", api_.Ialltoall_c);
   look_up(handle, "PMPI_Ialltoallv_c", api_.Ialltoallv_c);
   look_up(handle, "PMPI_Ialltoallw_c", api_.Ialltoallw_c);
+  look_up(handle, "PMPI_Neighbor_alltoall_c", api_.Neighbor_alltoall_c);
+  look_up(handle, "PMPI_Neighbor_alltoallv_c", api_.Neighbor_alltoallv_c);
+  look_up(handle, "PMPI_Neighbor_alltoallw_c", api_.Neighbor_alltoallw_c);
   look_up(handle, "PMPI_Type_get_envelope_c", api_.Type_get_envelope_c);
   look_up(handle, "PMPI_Type_get_contents_c", api_.Type_get_contents_c);
   api_.comm_world = MPI_COMM_WORLD;
@@ -160,6 +165,13 @@ void Library::resolve(void* handle) {
   api_.min = MPI_MIN;
   api_.errors_return = MPI_ERRORS_RETURN;
   api_.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
+#if defined(MPI_ABI)
+  api_.unweighted = MPI_UNWEIGHTED;
+#else
+  int* const* unweighted = nullptr;  // a variable of the library
+  require(look_up(handle, "MPI_UNWEIGHTED", unweighted), "MPI_UNWEIGHTED");
+  if (unweighted != nullptr) api_.unweighted = *unweighted;
+#endif
 #endif
 }
 

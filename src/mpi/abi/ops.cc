@@ -11,6 +11,7 @@
 
 #include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
+#include "mpi/abi/neighbours.h"
 #include "transport/io/endpoint.h"
 
 namespace alm::mpi {
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::chrono::microseconds kPoll{200};
 constexpr base::Nanos kSpin = 10 * base::kMillisecond;
+// A rank may hear over UDP that others have given up before it hears that they were told to.
+constexpr base::Nanos kRevocationPatience = 100 * base::kMillisecond;
 
 MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -35,14 +38,18 @@ int deleted(MPI_Comm, int, void* state, void* on_delete) {
   return MPI_SUCCESS;
 }
 
-// The class of processes that have failed (ULFM), as binary interfaces have it: headers of releases
-// without it must do. Open MPI from 5.0, MPICH from 3.2.
+// The classes of processes that have failed and of communicators that are revoked (ULFM), as binary
+// interfaces have them: headers of releases without them must do. Open MPI from 5.0, MPICH
+// from 3.2.
 #if defined(OPEN_MPI)
 constexpr int kProcFailed = 75;
+constexpr int kRevoked = 77;
 #elif defined(MPI_ABI)
 constexpr int kProcFailed = MPI_ERR_OTHER;
+constexpr int kRevoked = MPI_ERR_OTHER;
 #else
 constexpr int kProcFailed = 101;
+constexpr int kRevoked = 103;
 #endif
 
 // The standard's class: two ranks that do not agree on a size are what it calls truncation.
@@ -54,8 +61,11 @@ int class_of(base::ErrorCode code, bool has_ulfm) {
 }  // namespace
 
 AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
-               std::function<void()> before_abort)
-    : api_(api), before_abort_(std::move(before_abort)), type_keyval_(make_type_keyval(api)) {
+               std::function<void()> before_abort, bool threads_asked_for)
+    : api_(api),
+      before_abort_(std::move(before_abort)),
+      threads_asked_for_(threads_asked_for),
+      type_keyval_(make_type_keyval(api)) {
   api_.Comm_create_keyval(copy_no_state, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -242,6 +252,16 @@ int AbiOps::unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuf
   return mpi::unpack(packing(), in, ranks, buffer);
 }
 
+bool AbiOps::is_revoked(job::CommHandle comm) {
+  int revoked = 0;
+  return api_.Comm_is_revoked != nullptr &&
+         api_.Comm_is_revoked(comm_of(comm), &revoked) == MPI_SUCCESS && revoked != 0;
+}
+
+int AbiOps::neighbours(job::CommHandle comm, job::Neighbours& found) {
+  return find_neighbours(api_, comm_of(comm), found);
+}
+
 bool AbiOps::hold_type(job::TypedBuffer& buffer) { return mpi::hold_type(packing(), buffer); }
 
 void AbiOps::release_type(job::TypeHandle type) {
@@ -278,7 +298,15 @@ base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point
 }
 
 int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
-  const int code = error_code(error);
+  const bool may_be = error.code == base::ErrorCode::kPeerLost && api_.Comm_is_revoked != nullptr;
+  const base::Nanos limit = io::monotonic_now() + (may_be ? kRevocationPatience : 0);
+  bool revoked = is_revoked(comm);
+  while (!revoked && io::monotonic_now() < limit) {
+    progress();
+    std::this_thread::sleep_for(kPoll);
+    revoked = is_revoked(comm);
+  }
+  const int code = revoked ? error_code(kRevoked, error.message) : error_code(error);
   // Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are
   // in calls of its own wait for ever.
   if (errors_are_fatal(comm)) abort(comm, 1);
@@ -287,11 +315,14 @@ int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
 
 // Libraries have room for some thousand codes: the same text has the same.
 int AbiOps::error_code(const base::Error& error) {
+  return error_code(class_of(error.code, api_.Comm_get_failed != nullptr), error.message);
+}
+
+int AbiOps::error_code(int error_class, const std::string& message) {
   const std::lock_guard lock(error_mutex_);
-  const std::string text = error.message.substr(0, MPI_MAX_ERROR_STRING - 1);
-  const auto [place, made] = error_codes_.try_emplace(text, MPI_ERR_OTHER);
-  if (made)
-    place->second = make_error_code(class_of(error.code, api_.Comm_get_failed != nullptr), text);
+  const std::string text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
+  const auto [place, made] = error_codes_.try_emplace({error_class, text}, MPI_ERR_OTHER);
+  if (made) place->second = make_error_code(error_class, text);
   return place->second;
 }
 
@@ -307,7 +338,9 @@ int AbiOps::make_error_code(int error_class, const std::string& text) {
   }
   // MPICH 4.0 keeps no texts in the standard's classes; what they say matters more. Not where
   // programs go by the class.
-  if (error_class == error_class_ || error_class == kProcFailed) return code;
+  if (error_class == error_class_ || error_class == kProcFailed || error_class == kRevoked) {
+    return code;
+  }
   if (error_class_ < 0) api_.Add_error_class(&error_class_);
   return make_error_code(error_class_, text);
 }

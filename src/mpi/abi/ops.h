@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "job/ops.h"
@@ -19,9 +20,10 @@ namespace alm::mpi {
 class AbiOps final : public job::MpiOps {
  public:
   // Precondition: MPI is initialised. `on_delete` gets the state of every communicator that is
-  // freed. `before_abort` is called when this ends the job.
+  // freed. `before_abort` is called when this ends the job. `threads_asked_for`: the program has
+  // asked for MPI_THREAD_MULTIPLE.
   AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
-         std::function<void()> before_abort);
+         std::function<void()> before_abort, bool threads_asked_for);
 
   std::string library() const override;
   job::CommHandle world() const override;
@@ -45,9 +47,12 @@ class AbiOps final : public job::MpiOps {
   bool is_contiguous(const job::TypedBuffer& buffer) override;
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
+  bool is_revoked(job::CommHandle comm) override;
+  int neighbours(job::CommHandle comm, job::Neighbours& found) override;
   bool hold_type(job::TypedBuffer& buffer) override;
   void release_type(job::TypeHandle type) override;
   bool threads() const override;
+  bool threads_asked_for() const override { return threads_asked_for_; }
   base::Result<std::unique_ptr<job::PendingRequest>> make_request(
       job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
@@ -68,19 +73,21 @@ class AbiOps final : public job::MpiOps {
   bool tells_of_deaths() const;
   int translate(MPI_Group group, std::vector<int>& in_world) const;
 
+  int error_code(int error_class, const std::string& text);
   int make_error_code(int error_class, const std::string& text);
   bool errors_are_fatal(job::CommHandle comm);
 
   const messages::MpiApi& api_;
   std::function<void()> before_abort_;
+  bool threads_asked_for_;
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;
   UnendedMessages unended_;
   std::mutex error_mutex_;
   int error_class_ = -1;
-  std::map<std::string, int> error_codes_;  // by text
-  std::mutex progress_mutex_;               // a request may be tested by one thread at a time
+  std::map<std::pair<int, std::string>, int> error_codes_;  // by class and text
+  std::mutex progress_mutex_;  // a request may be tested by one thread at a time
   MPI_Comm private_self_;
   MPI_Request never_;  // a receive that matches no message: testing it drives MPI's progress
   std::byte never_byte_{};

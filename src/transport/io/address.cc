@@ -262,7 +262,8 @@ double interface_speed(const Address& local, const std::string& interfaces) {
   for (const auto& entry : list.value()) {
     if (to_numeric_string(entry.address) != wanted) continue;
     const std::string folder = interfaces + "/" + entry.name;
-    if (::access((folder + "/device").c_str(), F_OK) != 0) return 0;
+    const auto has = [&](const char* what) { return ::access((folder + what).c_str(), F_OK) == 0; };
+    if (!has("/device") && !has("/bonding")) return 0;
     const auto text = base::read_text(folder + "/speed", kNumberBytesMax, "a speed in Mbit/s");
     return text ? std::max(0.0, std::strtod(text.value().c_str(), nullptr)) : 0;
   }

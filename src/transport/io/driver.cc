@@ -72,6 +72,14 @@ Driver::~Driver() {
   impl_->stop_responder();
 }
 
+void Driver::tell_doing(Doing doing) {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  impl_->doing = std::move(doing);
+  if (!impl_->doing.now) return;
+  for (SetEntry* entry : impl_->sets.live()) entry->channel.does(0);
+}
+
 std::uint16_t Driver::reserve_set() {
   if (!impl_->in_owner()) return 0;
   const Lock lock(impl_->mutex);
@@ -81,7 +89,20 @@ std::uint16_t Driver::reserve_set() {
 void Driver::add_set(std::uint16_t set, PeerSet peers) {
   if (!impl_->in_owner()) return;
   const Lock lock(impl_->mutex);
+  if (peers.config.paths > 1) {
+    impl_->several_sockets = true;
+    impl_->endpoint->listen(impl_->endpoint->paths());
+    impl_->driver_wake.kick();
+    impl_->responder_poll.kick();
+  }
   impl_->sets.add(set, std::move(peers));
+  if (impl_->doing.now) impl_->sets.find(set)->channel.does(0);
+}
+
+base::Status Driver::open_sockets(std::uint32_t count) {
+  if (!impl_->in_owner()) return forked();
+  const Lock lock(impl_->mutex);
+  return impl_->endpoint->open_more(count);
 }
 
 void Driver::remove_set(std::uint16_t set) {
@@ -138,8 +159,8 @@ base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchang
 bool Driver::Impl::hurries(std::uint64_t bytes) {
   constexpr std::uint64_t kMuch = 64 << 10;
   constexpr std::uint32_t kShowing = 2;
-  const RateClaim& rate = endpoint->rate();
-  if (rate.verdict() != RateClaim::Verdict::kOpen) return !rate.holds();
+  const clocks::RateClaim& rate = endpoint->rate();
+  if (rate.verdict() != clocks::RateClaim::Verdict::kOpen) return !rate.holds();
   if (bytes >= kMuch && large_exchanges <= kShowing) ++large_exchanges;
   return large_exchanges <= kShowing;
 }
@@ -297,7 +318,7 @@ DriverCounters Driver::driver_counters() const {
   return impl_->counters;
 }
 
-RateClaim Driver::rate() const {
+clocks::RateClaim Driver::rate() const {
   if (!impl_->in_owner()) return {};
   const Lock lock(impl_->mutex);
   return impl_->endpoint->rate();

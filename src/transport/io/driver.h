@@ -57,6 +57,14 @@ class Driver {
                                                       bool responder = true, double time_scale = 1);
   ~Driver();  // stops the thread; the sockets close
 
+  // What the process does while its peers wait for it: a number for them, and what the numbers of
+  // others mean, "computes". Both are called under the driver's lock.
+  struct Doing {
+    std::function<std::uint64_t()> now;
+    std::function<std::string(std::uint64_t what)> text;
+  };
+  void tell_doing(Doing doing);
+
   // Reserves a set number, by which peers will address this rank; add_set() follows when keys and
   // addresses are known. 0: all 65535 numbers are taken.
   std::uint16_t reserve_set();
@@ -65,10 +73,12 @@ class Driver {
   // runs.
   void remove_set(std::uint16_t set);
 
-  // Asks routers (hops.h): returns [question] the address of the router, or one of length 0.
-  // `patience`: how long to wait for an answer; all questions together take up to 20 times as long.
-  // Exchanges of other threads go on meanwhile.
-  std::vector<Address> ask_routers(std::span<const HopQuestion> questions, base::Nanos patience);
+  // Opens more sockets of the endpoint, so that there are so many. They are used by sets with
+  // several paths, and to ask routers.
+  base::Status open_sockets(std::uint32_t count);
+
+  // Asks routers (hops.h) until the asker is done. Exchanges of other threads go on meanwhile.
+  void ask_routers(HopAsker& hops);
 
   // Runs one exchange to completion in the calling thread. `progress` is called at least every
   // millisecond while waiting, without the lock (mpi/abi calls MPI_Test in it); it must not throw.
@@ -134,7 +144,7 @@ class Driver {
   transport::Counters counters(std::uint16_t set) const;
   EndpointCounters endpoint_counters() const;
   DriverCounters driver_counters() const;
-  RateClaim rate() const;  // what exchanges say of the rate in the cluster file
+  clocks::RateClaim rate() const;  // what exchanges say of the rate in the cluster file
   const Endpoint& endpoint() const;
 
  private:

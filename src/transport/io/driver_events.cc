@@ -14,6 +14,14 @@ constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
 
 double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
 
+std::string doing_of(const SetEntry& entry, transport::PeerId peer, const Driver::Doing& doing) {
+  const auto told = entry.channel.elsewhere(peer);
+  if (!told || told->call != transport::Attendance::kNoCall || !doing.text) {
+    return "its process answers, and computes or is in another call";
+  }
+  return doing.text(told->sends);
+}
+
 }  // namespace
 
 bool Driver::Impl::all_settled() const {
@@ -91,9 +99,10 @@ void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
                                seconds(failure->silent))},
                   entry.numbers[failure->peer]);
     }
-    call.warnings.push_back(
-        fmt::format("{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S)",
-                    who, seconds(failure->silent), seconds(config.peer_timeout)));
+    call.warnings.push_back(fmt::format(
+        "{} silent for {:.1f} s; waiting until {:.0f} s (ALLEMANDE_PEER_TIMEOUT_S): its "
+        "process is stopped, or cannot be reached",
+        who, seconds(failure->silent), seconds(config.peer_timeout)));
   }
   if (!entry.told_absent && now - entry.begun >= config.peer_warning) tell_absent(call, entry);
 }
@@ -104,19 +113,21 @@ void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
   if (absent.empty()) return;
   entry.told_absent = true;
   constexpr std::size_t kNamed = 3;
-  std::vector<std::string> names;
+  std::vector<std::string> names, doings;
   std::uint32_t present = 0;  // the first of those that have come
   for (std::size_t i = 0; i < absent.size(); ++i) {
     if (absent[i] == present) ++present;
-    if (i < kNamed) names.push_back(entry.name_of(entry.numbers[absent[i]]));
+    if (i >= kNamed) continue;
+    names.push_back(entry.name_of(entry.numbers[absent[i]]));
+    doings.push_back(doing_of(entry, absent[i], doing));
   }
   if (entry.channel.identity().self != present) return;
   std::string who = fmt::format("{}", fmt::join(names, ", "));
   if (absent.size() > kNamed) who += fmt::format(" and {} more", absent.size() - kNamed);
-  call.warnings.push_back(fmt::format(
-      "{} {} not entered {} for {:.0f} s: {} process answers, and computes or is in another call",
-      who, absent.size() == 1 ? "has" : "have", call.warn.call ? call.warn.call() : "this exchange",
-      seconds(now - entry.begun), absent.size() == 1 ? "its" : "each"));
+  call.warnings.push_back(fmt::format("{} {} not entered {} for {:.0f} s: {}", who,
+                                      absent.size() == 1 ? "has" : "have",
+                                      call.warn.call ? call.warn.call() : "this exchange",
+                                      seconds(now - entry.begun), fmt::join(doings, "; ")));
 }
 
 // Ends all exchanges of the call.

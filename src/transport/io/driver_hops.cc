@@ -4,11 +4,9 @@
 
 namespace alm::io {
 
-std::vector<Address> Driver::ask_routers(std::span<const HopQuestion> questions,
-                                         base::Nanos patience) {
+void Driver::ask_routers(HopAsker& hops) {
   Impl& self = *impl_;
-  std::vector<Address> none(questions.size());
-  if (!self.in_owner() || questions.empty()) return none;
+  if (!self.in_owner()) return;
   Lock lock(self.mutex);
   self.begin_call();
   while (self.driving) {
@@ -17,19 +15,21 @@ std::vector<Address> Driver::ask_routers(std::span<const HopQuestion> questions,
     --self.waiting;
   }
   self.driving = true;
+  const std::uint32_t listened = self.endpoint->listening();
+  self.endpoint->listen(self.endpoint->paths());
   self.now = monotonic_now();
-  HopQuestions hops(questions, self.now, patience);
+  hops.begin(self.now);
   while (!hops.done(self.now)) {
     self.ask(lock, hops);
     self.now = monotonic_now();
   }
+  if (!self.several_sockets) self.endpoint->listen(listened);
   self.driving = false;
   if (self.waiting > 0) self.turn_over.notify_all();
   self.end_call(self.now);
-  return hops.routers();
 }
 
-void Driver::Impl::ask(Lock& lock, HopQuestions& hops) {
+void Driver::Impl::ask(Lock& lock, HopAsker& hops) {
   receive();
   const bool more = pump();
   finish_complete();

@@ -92,7 +92,7 @@ struct Driver::Impl {
   base::Nanos gathers_until(base::Nanos at) const;
   void block(Lock& lock, base::Nanos until, Wake& wake, bool* read);
   // driver_hops.cc
-  void ask(Lock& lock, HopQuestions& hops);
+  void ask(Lock& lock, HopAsker& hops);
   // driver_events.cc
   bool all_settled() const;
   bool find_event(Call& call);
@@ -118,10 +118,12 @@ struct Driver::Impl {
 
   mutable std::mutex mutex;
   std::unique_ptr<Endpoint> endpoint;
+  Doing doing;
   const double time_scale;  // factor for times that depend on the speed of the network
   Endpoint::Sink sink;
   SetTable sets;
   Outbox outbox;
+  bool several_sockets = false;       // a set has used several: all that are open are read
   bool may_send = true;               // false: the last wait ended before the queue had drained
   std::uint32_t large_exchanges = 0;  // begun so far, as far as they are counted
   DriverCounters counters;

@@ -140,6 +140,7 @@ void Driver::Impl::route(std::span<const std::byte> datagram) {
   const std::size_t arrivals = entry->channel.arrivals();
   if (!entry->channel.on_datagram(now, datagram)) return;
   entry->attention = true;
+  if (doing.now && entry->channel.asked()) entry->channel.does(doing.now());
   news = news || entry->channel.arrivals() != arrivals;
 }
 

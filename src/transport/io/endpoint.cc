@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cassert>
 #include <cmath>
 #include <ctime>
 #include <span>
@@ -45,7 +47,13 @@ struct Endpoint::Impl {
   enum class Blocked { kNo, kKernel, kPaced, kPause };
 
   EndpointOptions options;
+  // Has room for all of them from the start: who waits at some meets none that moves. `opened` is
+  // read by other threads.
   std::vector<UdpSocket> sockets;
+  std::atomic<std::uint32_t> opened = 0;
+  std::uint32_t listening = 0;  // the first so many are read
+  std::vector<Address> locals;  // the sockets have these addresses in turn
+  UdpSocketOptions socket_options;
   std::vector<std::uint32_t> overflow_seen;
   std::vector<std::string> warnings;
   std::uint32_t datagram_bytes = 0;
@@ -54,7 +62,7 @@ struct Endpoint::Impl {
   Sender sender;
   Receiver receiver;
   Pacer pacer;
-  RateClaim rate;
+  clocks::RateClaim rate;
   std::uint32_t pace_burst_bytes = 0;
   EndpointCounters counters;
 
@@ -64,7 +72,8 @@ struct Endpoint::Impl {
   base::Nanos pause_until = 0;
   base::Nanos pause = kNoBuffersPauseMin;
 
-  base::Status open_sockets(std::span<const Address> locals);
+  base::Status open_sockets(std::vector<Address> addresses);
+  base::Status open_up_to(std::uint32_t count);
   // Segments of one UDP_SEGMENT send: the grain is what queues on the way are known to hold.
   std::size_t train_packets(const UdpSocket& socket) const {
     return socket.gso() ? options.grain_packets : 1;
@@ -106,11 +115,13 @@ base::Result<std::unique_ptr<Endpoint>> Endpoint::open(const EndpointOptions& op
 
   std::unique_ptr<Endpoint> endpoint(new Endpoint);
   endpoint->impl_->options = options;
-  if (auto status = endpoint->impl_->open_sockets(locals); !status) return status.error();
+  if (auto status = endpoint->impl_->open_sockets(std::move(locals)); !status)
+    return status.error();
   return endpoint;
 }
 
-base::Status Endpoint::Impl::open_sockets(std::span<const Address> locals) {
+base::Status Endpoint::Impl::open_sockets(std::vector<Address> addresses) {
+  locals = std::move(addresses);
   std::uint32_t mtu = options.mtu_bytes;
   if (mtu == 0) {
     mtu = kMtuBytesDefaultMax;
@@ -141,40 +152,61 @@ base::Status Endpoint::Impl::open_sockets(std::span<const Address> locals) {
   pace_burst_bytes = burst * frame;
   double told_mbit_s = 0;
   for (const Address& local : locals) told_mbit_s += interface_speed(local);
-  rate = RateClaim(options.pace_mbit_s, told_mbit_s, options.host_mbit_s);
+  rate = clocks::RateClaim(options.pace_mbit_s, told_mbit_s, options.host_mbit_s);
   if (!options.pace_when_seen) pacer = Pacer(options.pace_mbit_s, pace_burst_bytes);
   pace_as_seen();
 
-  UdpSocketOptions socket_options{.local = locals.front(),
-                                  .datagram_bytes = datagram_bytes,
-                                  .send_buffer_packets = send_buffer_packets,
-                                  .receive_buffer_bytes = options.receive_buffer_bytes,
-                                  .receive_packets_min = options.receive_packets_min,
-                                  .gso = options.allow_gso,
-                                  .gro = options.allow_gro};
-  sockets.reserve(options.paths);
-  for (std::uint32_t path = 0; path < options.paths; ++path) {
-    socket_options.local = locals[path % locals.size()];
-    auto socket = UdpSocket::open(socket_options);
-    if (!socket) return socket.error();
-    sockets.push_back(std::move(socket).value());
-  }
-  overflow_seen.assign(sockets.size(), 0);
+  socket_options = {.local = locals.front(),
+                    .datagram_bytes = datagram_bytes,
+                    .send_buffer_packets = send_buffer_packets,
+                    .receive_buffer_bytes = options.receive_buffer_bytes,
+                    .receive_packets_min = options.receive_packets_min,
+                    .gso = options.allow_gso,
+                    .gro = options.allow_gro};
+  sockets.reserve(kSocketsMax);
+  overflow_seen.assign(kSocketsMax, 0);
+  if (auto status = open_up_to(options.paths); !status) return status;
+  listening = options.paths;
   warnings = sockets.front().warnings();
   last_fd = sockets.front().fd();
   return {};
 }
 
-Address Endpoint::local(std::uint32_t path) const { return impl_->sockets.at(path).local(); }
-std::uint32_t Endpoint::paths() const { return static_cast<std::uint32_t>(impl_->sockets.size()); }
+base::Status Endpoint::Impl::open_up_to(std::uint32_t count) {
+  while (opened < count) {
+    socket_options.local = locals[opened % locals.size()];
+    auto socket = UdpSocket::open(socket_options);
+    if (!socket) return socket.error();
+    sockets.push_back(std::move(socket).value());
+    ++opened;
+  }
+  return {};
+}
+
+base::Status Endpoint::open_more(std::uint32_t count) {
+  assert(count <= kSocketsMax);
+  return impl_->open_up_to(count);
+}
+
+void Endpoint::listen(std::uint32_t count) {
+  impl_->listening = std::clamp(count, 1u, impl_->opened.load());
+}
+
+std::uint32_t Endpoint::listening() const { return impl_->listening; }
+
+Address Endpoint::local(std::uint32_t path) const {
+  assert(path < impl_->opened);
+  return impl_->sockets[path].local();
+}
+std::uint32_t Endpoint::paths() const { return impl_->opened; }
 std::uint32_t Endpoint::datagram_bytes() const { return impl_->datagram_bytes; }
 std::vector<std::string> Endpoint::warnings() const { return impl_->warnings; }
 const EndpointCounters& Endpoint::counters() const { return impl_->counters; }
 
 std::uint32_t Endpoint::receive_buffer_bytes() const {
-  std::uint32_t bytes = impl_->sockets.front().receive_buffer_bytes();
-  for (const UdpSocket& socket : impl_->sockets) {
-    bytes = std::min(bytes, socket.receive_buffer_bytes());
+  std::uint32_t bytes = impl_->sockets[0].receive_buffer_bytes();
+  for (std::uint32_t i = 1, count = impl_->opened; i < count; ++i) {
+    bytes = std::min(bytes, impl_->sockets[i].receive_buffer_bytes());
   }
   return bytes;
 }
@@ -185,7 +217,7 @@ std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagra
 
 void Endpoint::Impl::pace_as_seen() {
   if (!options.pace_when_seen) return;
-  const bool seen = rate.verdict() == RateClaim::Verdict::kSeen;
+  const bool seen = rate.verdict() == clocks::RateClaim::Verdict::kSeen;
   pacer = Pacer(seen ? rate.mbit_s() : 0, pace_burst_bytes);
 }
 
@@ -198,7 +230,7 @@ void Endpoint::exchanged(std::uint64_t bytes, base::Nanos time) {
   if (impl_->rate.verdict() != before || impl_->rate.mbit_s() != paced_by) impl_->pace_as_seen();
 }
 
-const RateClaim& Endpoint::rate() const { return impl_->rate; }
+const clocks::RateClaim& Endpoint::rate() const { return impl_->rate; }
 
 // Packets that sit in a queueing discipline (or a real NIC's ring) are still charged to the socket.
 // Where they are not (virtio, veth without a shaper), nothing but the pacer keeps us at the link's
@@ -241,7 +273,7 @@ std::size_t Endpoint::send(base::Nanos now, std::span<const SendItem> items) {
       break;
     }
     batch = batch.first(count);
-    const UdpSocket& socket = self.sockets[batch[0].path % self.sockets.size()];
+    const UdpSocket& socket = self.sockets[batch[0].path % self.listening];
     self.last_fd = socket.fd();
     const SendResult result =
         self.sender.send(socket.fd(), self.train_packets(socket), batch, self.counters);
@@ -271,10 +303,10 @@ std::size_t Endpoint::send(base::Nanos now, std::span<const SendItem> items) {
 
 // One look at all of them costs less than a vain attempt at each.
 std::uint32_t Endpoint::Impl::ready_sockets() const {
-  if (sockets.size() == 1) return 1;
+  if (listening == 1) return 1;
   std::array<pollfd, kSocketsMax> fds;
   nfds_t count = 0;
-  for (const UdpSocket& socket : sockets) fds[count++] = {socket.fd(), POLLIN, 0};
+  for (; count < listening; ++count) fds[count] = {sockets[count].fd(), POLLIN, 0};
   std::uint32_t ready = 0;
   if (::poll(fds.data(), count, 0) <= 0) return ready;
   for (nfds_t i = 0; i < count; ++i) {
@@ -298,7 +330,7 @@ std::uint32_t Endpoint::batch_packets() const {
 std::size_t Endpoint::receive(const Sink& sink) {
   std::size_t datagrams = 0;
   const std::uint32_t ready = impl_->ready_sockets();
-  for (std::size_t path = 0; path < impl_->sockets.size(); ++path) {
+  for (std::size_t path = 0; path < impl_->listening; ++path) {
     if ((ready >> path & 1) == 0) continue;
     datagrams += impl_->receiver.receive(impl_->sockets[path].fd(), impl_->overflow_seen[path],
                                          sink, impl_->counters);
@@ -333,7 +365,8 @@ std::vector<HopAnswer> Endpoint::read_answers() {
 WaitPlan Endpoint::plan_wait(base::Nanos now, base::Nanos until, bool want_write, int wake_fd,
                              bool read) {
   ++impl_->counters.waits;
-  WaitPlan plan{.timeout = 0, .read = read, .write_fd = -1, .wake_fd = wake_fd};
+  WaitPlan plan{
+      .timeout = 0, .sockets = impl_->listening, .read = read, .write_fd = -1, .wake_fd = wake_fd};
   if (want_write) {
     base::Nanos resume = base::kNever;
     switch (impl_->blocked) {
@@ -358,10 +391,11 @@ WaitPlan Endpoint::plan_wait(base::Nanos now, base::Nanos until, bool want_write
 Ready Endpoint::block(const WaitPlan& plan) const {
   std::array<pollfd, kSocketsMax + 1> fds;
   nfds_t count = 0;
-  for (const UdpSocket& socket : impl_->sockets) {
+  for (; count < plan.sockets; ++count) {
+    const int fd = impl_->sockets[count].fd();
     short events = plan.read ? POLLIN : 0;
-    if (socket.fd() == plan.write_fd) events |= POLLOUT;
-    fds[count++] = {socket.fd(), events, 0};
+    if (fd == plan.write_fd) events |= POLLOUT;
+    fds[count] = {fd, events, 0};
   }
   const nfds_t sockets = count;
   if (plan.wake_fd >= 0) fds[count++] = {plan.wake_fd, POLLIN, 0};

@@ -13,9 +13,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "clocks/rate_claim.h"
 #include "transport/io/address.h"
 #include "transport/io/hops.h"
-#include "transport/io/rate_claim.h"
 #include "wire/header.h"
 
 namespace alm::io {
@@ -124,6 +124,7 @@ struct Ready {
 // The arguments of one block(): made under the caller's lock, used without it.
 struct WaitPlan {
   base::Nanos timeout = 0;
+  std::uint32_t sockets = 1;
   bool read = true;
   int write_fd = -1;
   bool write_timed = false;  // sending may go on after `timeout`
@@ -138,7 +139,13 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   Address local(std::uint32_t path = 0) const;
-  std::uint32_t paths() const;
+  std::uint32_t paths() const;  // sockets that are open
+  // Opens more sockets, so that there are so many. They are used once listen() says so. Not while
+  // another thread opens some.
+  base::Status open_more(std::uint32_t count);
+  // The first so many sockets are read, and all of them wake up who waits. Each one more costs.
+  void listen(std::uint32_t count);
+  std::uint32_t listening() const;
   std::uint32_t datagram_bytes() const;  // largest UDP payload of one packet on the interface
   // Kernel memory granted to each socket.
   std::uint32_t receive_buffer_bytes() const;
@@ -147,7 +154,7 @@ class Endpoint {
   // So many bytes have come in an exchange that took `time`.
   void exchanged(std::uint64_t bytes, base::Nanos time);
   // What that says of pace_mbit_s.
-  const RateClaim& rate() const;
+  const clocks::RateClaim& rate() const;
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken. Runs
   // of datagrams of equal size to one destination go out as UDP_SEGMENT trains of up to

@@ -168,6 +168,27 @@ TEST(Endpoint, SocketsTakeTurnsOnItsAddresses) {
   EXPECT_FALSE(Endpoint::open(options).ok());
 }
 
+TEST(Endpoint, SocketsThatAreOpenedLaterAreReadOnceItListens) {
+  const auto sender = Endpoint::open(loopback()).value();
+  const auto receiver = Endpoint::open(loopback()).value();
+  ASSERT_TRUE(receiver->open_more(3).ok());
+  ASSERT_TRUE(receiver->open_more(2).ok());
+  EXPECT_EQ(receiver->paths(), 3u);
+  EXPECT_EQ(receiver->listening(), 1u);
+  const auto datagram = pattern(100, 1);
+  const Address to = receiver->local(2);
+  const SendItem item{&to, 0, datagram, {}};
+  ASSERT_EQ(sender->send(monotonic_now(), std::span(&item, 1)), 1u);
+  const auto nothing = [](const Address&, std::span<const std::byte>) {};
+  const base::Nanos soon = monotonic_now() + 20 * base::kMillisecond;
+  EXPECT_FALSE(receiver->wait(monotonic_now(), soon, false).readable);
+  EXPECT_EQ(receiver->receive(nothing), 0u);
+  receiver->listen(9);
+  EXPECT_EQ(receiver->listening(), 3u);
+  EXPECT_TRUE(receiver->wait(monotonic_now(), monotonic_now() + base::kSecond, false).readable);
+  EXPECT_EQ(receiver->receive(nothing), 1u);
+}
+
 TEST(Endpoint, RefusesBadOptions) {
   auto options = loopback();
   options.paths = 9;

@@ -4,11 +4,9 @@
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <numeric>
 
 namespace alm::io {
 namespace {
@@ -104,49 +102,6 @@ void read_hops(int fd, std::uint8_t socket, std::vector<HopAnswer>& out) {
   int pending = 0;
   socklen_t length = sizeof pending;
   ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &pending, &length);  // reading clears it
-}
-
-HopQuestions::HopQuestions(std::span<const HopQuestion> questions, base::Nanos now,
-                           base::Nanos patience)
-    : questions_(questions),
-      patience_(patience),
-      end_(now + kPatiences * patience),
-      queue_(questions.size()),
-      tries_(questions.size(), 0),
-      routers_(questions.size()) {
-  std::iota(queue_.rbegin(), queue_.rend(), 0);
-}
-
-void HopQuestions::expire(base::Nanos now) {
-  while (!asked_.empty() && asked_.front().until <= now) {
-    const std::size_t question = asked_.front().question;
-    asked_.erase(asked_.begin());
-    if (tries_[question] < kTries) queue_.push_back(question);
-  }
-}
-
-std::optional<HopQuestion> HopQuestions::next(base::Nanos now) {
-  expire(now);
-  if (queue_.empty() || asked_.size() >= kUnderWay) return std::nullopt;
-  const std::size_t question = queue_.back();
-  queue_.pop_back();
-  ++tries_[question];
-  asked_.push_back({question, now + patience_});
-  return questions_[question];
-}
-
-void HopQuestions::answered(const HopAnswer& answer) {
-  const auto found = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& asked) {
-    const HopQuestion& question = questions_[asked.question];
-    return question.socket == answer.socket && question.to == answer.to;
-  });
-  if (found == asked_.end()) return;
-  routers_[found->question] = answer.router;
-  asked_.erase(found);
-}
-
-base::Nanos HopQuestions::deadline() const {
-  return asked_.empty() ? end_ : std::min(end_, asked_.front().until);
 }
 
 }  // namespace alm::io

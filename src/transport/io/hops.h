@@ -30,6 +30,7 @@ struct HopQuestion {
   std::uint8_t socket = 0;  // of this process
   Address to;               // with the port
   std::uint8_t hops = 1;
+  std::uint32_t host = 0;  // number of the one it leads to
 };
 
 struct HopAnswer {
@@ -43,38 +44,16 @@ bool send_to_hop(int fd, const Address& to, std::uint8_t hops);
 // Empties the error queue of this socket; appends answers of routers and hosts to `out`.
 void read_hops(int fd, std::uint8_t socket, std::vector<HopAnswer>& out);
 
-// Asks questions, a few at once so that they fill no queue, and repeats those without an answer.
-// Sans-IO.
-class HopQuestions {
+// What is asked, and what is done with the answers. Sans-IO.
+class HopAsker {
  public:
-  static constexpr std::size_t kUnderWay = 16;
-  static constexpr std::uint32_t kTries = 3;
-  static constexpr std::uint32_t kPatiences = 20;
-
-  // `patience`: how long to wait for an answer. All questions end after kPatiences times that.
-  HopQuestions(std::span<const HopQuestion> questions, base::Nanos now, base::Nanos patience);
-
+  virtual ~HopAsker() = default;
+  virtual void begin(base::Nanos now) = 0;
   // The question to ask now; nothing: wait until deadline().
-  std::optional<HopQuestion> next(base::Nanos now);
-  void answered(const HopAnswer& answer);
-  bool done(base::Nanos now) const { return now >= end_ || (queue_.empty() && asked_.empty()); }
-  base::Nanos deadline() const;
-  // [question] the router; length 0: none has answered.
-  const std::vector<Address>& routers() const { return routers_; }
-
- private:
-  struct Asked {
-    std::size_t question = 0;
-    base::Nanos until = 0;
-  };
-  void expire(base::Nanos now);
-
-  std::span<const HopQuestion> questions_;
-  base::Nanos patience_, end_;
-  std::vector<std::size_t> queue_;  // questions to ask, the next one last
-  std::vector<Asked> asked_;        // in the order of `until`
-  std::vector<std::uint32_t> tries_;
-  std::vector<Address> routers_;
+  virtual std::optional<HopQuestion> next(base::Nanos now) = 0;
+  virtual void answered(const HopAnswer& answer) = 0;
+  virtual bool done(base::Nanos now) const = 0;
+  virtual base::Nanos deadline() const = 0;
 };
 
 }  // namespace alm::io

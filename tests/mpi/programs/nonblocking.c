@@ -441,6 +441,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "level") == 0) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     expect(provided >= MPI_THREAD_FUNNELED, "the level asked for");
+  } else if (argc == 3 && strcmp(argv[2], "multiple") == 0) {
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   } else {
     MPI_Init(&argc, &argv);
     MPI_Query_thread(&provided);

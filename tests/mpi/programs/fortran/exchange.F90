@@ -1,4 +1,5 @@
-! mpi_alltoall and mpi_alltoallv by one of the three Fortran interfaces, in place too, checked.
+! mpi_alltoall and mpi_alltoallv, in place too, and mpi_neighbor_alltoall by one of the three Fortran
+! interfaces, checked.
 ! Built three times: with -DBY_MPIF, -DBY_MODULE and -DBY_F08.
 program exchange
 #if defined(BY_F08)
@@ -15,7 +16,13 @@ program exchange
   integer :: rank, ranks, code, from, to, i, length
   integer, allocatable :: send(:), recv(:)
   integer, allocatable :: out_counts(:), out_places(:), in_counts(:), in_places(:)
+  integer :: left, right, to_both(2 * most), from_both(2 * most)
   logical :: found
+#if defined(BY_F08)
+  type(MPI_Comm) :: ring
+#else
+  integer :: ring
+#endif
   double precision :: begin
 
   call mpi_init(code)
@@ -70,6 +77,19 @@ program exchange
     length = in_counts(from + 1)
     call check(recv(from * most + 1:from * most + length), from, length, 'mpi_alltoallv in place')
   end do
+
+  ! Around a ring.
+  left = mod(rank + ranks - 1, ranks)
+  right = mod(rank + 1, ranks)
+  do i = 1, most
+    to_both(i) = element(rank, left, i)
+    to_both(most + i) = element(rank, right, i)
+  end do
+  from_both = -1
+  call mpi_cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., ring, code)
+  call mpi_neighbor_alltoall(to_both, most, MPI_INTEGER, from_both, most, MPI_INTEGER, ring, code)
+  call check(from_both(1:most), left, most, 'mpi_neighbor_alltoall')
+  call check(from_both(most + 1:2 * most), right, most, 'mpi_neighbor_alltoall')
 
   ! See check.h on MPI_Finalize of MPICH before 4.2.
   begin = mpi_wtime()

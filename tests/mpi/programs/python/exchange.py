@@ -1,4 +1,4 @@
-"""comm.Alltoall, Alltoallv and Alltoallw of mpi4py, in place too, checked."""
+"""comm.Alltoall, Alltoallv, Alltoallw and Neighbor_alltoall of mpi4py, in place too, checked."""
 
 import sys
 
@@ -58,6 +58,13 @@ for source in range(ranks):
     expect(np.array_equal(turned[source], wanted), "Alltoallw")
 for datatype in columns + rows:
     datatype.Free()
+
+left, right = (rank - 1) % ranks, (rank + 1) % ranks
+ring = world.Create_cart([ranks], periods=[True])
+both = np.full((2, MOST), -1)
+ring.Neighbor_alltoall(np.array([element(rank, left), element(rank, right)]), both)
+wanted = np.array([element(left, rank), element(right, rank)])
+expect(np.array_equal(both, wanted), "Neighbor_alltoall")
 
 world.Barrier()
 if rank == 0:

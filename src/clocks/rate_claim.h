@@ -15,7 +15,7 @@
 
 #include "base/time.h"
 
-namespace alm::io {
+namespace alm::clocks {
 
 class RateClaim {
  public:
@@ -74,4 +74,4 @@ class RateClaim {
   Verdict verdict_ = Verdict::kOpen;
 };
 
-}  // namespace alm::io
+}  // namespace alm::clocks

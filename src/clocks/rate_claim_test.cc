@@ -1,8 +1,8 @@
-#include "transport/io/rate_claim.h"
+#include "clocks/rate_claim.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::io {
+namespace alm::clocks {
 namespace {
 
 using Verdict = RateClaim::Verdict;
@@ -90,4 +90,4 @@ TEST(RateClaim, WithoutAClaimThereIsNothingToRefute) {
 }
 
 }  // namespace
-}  // namespace alm::io
+}  // namespace alm::clocks

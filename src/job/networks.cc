@@ -1,0 +1,105 @@
+#include "job/networks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "job/host_links.h"
+
+namespace alm::job {
+namespace {
+
+// In Mbit/s, link by link.
+std::map<std::uint32_t, std::vector<double>> rates_of(const topology::Cluster& cluster,
+                                                      std::span<const base::HostId> hosts) {
+  std::map<std::uint32_t, std::vector<double>> rates;
+  for (const base::HostId host : hosts) rates[host.value];
+  for (const topology::Link& link : cluster.links) {
+    for (const topology::NodeId end : {link.from, link.to}) {
+      const auto found = rates.find(end.value);
+      if (found == rates.end()) continue;
+      found->second.push_back(std::min(link.rate_up_mbit_s, link.rate_down_mbit_s));
+    }
+  }
+  return rates;
+}
+
+// Where `address` has a neighbour in the list of another host; none: it cannot be reached by it, or
+// has the same address.
+std::optional<std::size_t> place_in(std::span<const InterfaceAddress> list,
+                                    const InterfaceAddress& address) {
+  if (std::find(list.begin(), list.end(), address) != list.end()) return std::nullopt;
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& candidate) {
+    return same_subnet(address, candidate);
+  });
+  if (found == list.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - list.begin());
+}
+
+}  // namespace
+
+std::vector<InterfaceAddress> common_subnets(
+    std::span<const InterfaceAddress> mine, std::span<const std::vector<InterfaceAddress>> others) {
+  // The places of a subnet are the same on every rank, and so is the order by them.
+  struct Ranked {
+    std::size_t last = 0, sum = 0;
+    const InterfaceAddress* address = nullptr;
+  };
+  std::vector<Ranked> ranked;
+  for (std::size_t at = 0; at < mine.size(); ++at) {
+    const auto first = std::find_if(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(at),
+                                    [&](const auto& one) { return same_subnet(one, mine[at]); });
+    if (first != mine.begin() + static_cast<std::ptrdiff_t>(at)) continue;  // one is enough
+    Ranked subnet{at, at, &mine[at]};
+    const bool common = std::all_of(others.begin(), others.end(), [&](const auto& other) {
+      const auto place = place_in(other, mine[at]);
+      subnet.last = std::max(subnet.last, place.value_or(0));
+      subnet.sum += place.value_or(0);
+      return place.has_value();
+    });
+    if (common) ranked.push_back(subnet);
+  }
+  const auto network = [](const InterfaceAddress& address) {
+    auto bytes = address.bytes;
+    for (std::size_t bit = address.prefix_bits; bit < bytes.size() * 8; ++bit) {
+      bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80u >> bit % 8));
+    }
+    return bytes;
+  };
+  std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+    return std::tuple(a.last, a.sum, a.address->family, network(*a.address)) <
+           std::tuple(b.last, b.sum, b.address->family, network(*b.address));
+  });
+  if (ranked.size() > kNetworksMax) ranked.resize(kNetworksMax);
+  std::vector<InterfaceAddress> out;
+  for (const Ranked& one : ranked) out.push_back(*one.address);
+  return out;
+}
+
+std::vector<std::size_t> ranked_links(const topology::Cluster& cluster,
+                                      std::span<const base::HostId> hosts) {
+  const auto rates = rates_of(cluster, hosts);
+  std::vector<std::pair<double, std::size_t>> usable;  // by falling rates
+  for (std::size_t link = 0; link < topology::kHostLinksMax; ++link) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const auto& [host, of_host] : rates) {
+      const topology::Host::Nic nic = nic_of(cluster.hosts[host], link);
+      const bool has_it = link < of_host.size() && !(nic.address.empty() && nic.interface.empty());
+      slowest = has_it ? std::min(slowest, of_host[link]) : 0;
+      if (!has_it) break;
+    }
+    if (slowest > 0 && !rates.empty()) usable.emplace_back(-slowest, link);
+  }
+  std::sort(usable.begin(), usable.end());
+  if (usable.size() > kNetworksMax) usable.resize(kNetworksMax);
+  std::vector<std::size_t> out;
+  std::transform(usable.begin(), usable.end(), std::back_inserter(out),
+                 [](const auto& one) { return one.second; });
+  return out;
+}
+
+}  // namespace alm::job

@@ -1,0 +1,54 @@
+#include "job/networks.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace alm::job {
+namespace {
+
+using Hosts = std::vector<std::vector<InterfaceAddress>>;
+
+InterfaceAddress ip(const char* text, int prefix) {
+  InterfaceAddress address{.family = AF_INET, .prefix_bits = static_cast<std::uint8_t>(prefix)};
+  EXPECT_EQ(inet_pton(AF_INET, text, address.bytes.data()), 1);
+  return address;
+}
+
+TEST(CommonSubnets, ThoseThatAllHostsShare) {
+  const std::vector mine{ip("192.168.7.1", 24), ip("10.0.0.1", 16)};
+  const Hosts others{{ip("192.168.9.1", 24), ip("10.0.3.1", 16)}, {ip("10.0.4.4", 16)}};
+  EXPECT_THAT(common_subnets(mine, others), testing::ElementsAre(ip("10.0.0.1", 16)));
+}
+
+TEST(CommonSubnets, AContainerBridgeReachesNobody) {
+  const std::vector mine{ip("172.17.0.1", 16), ip("10.0.0.1", 24)};
+  const Hosts others{{ip("172.17.0.1", 16), ip("10.0.0.2", 24)}};
+  EXPECT_THAT(common_subnets(mine, others), testing::ElementsAre(ip("10.0.0.1", 24)));
+}
+
+TEST(CommonSubnets, RoutedHostsShareNone) {
+  EXPECT_THAT(common_subnets(std::vector{ip("10.0.1.1", 24)}, Hosts{{ip("10.0.2.1", 24)}}),
+              testing::IsEmpty());
+}
+
+TEST(CommonSubnets, EveryHostHasThemInTheSameOrder) {
+  // Each by falling speed of its own interfaces.
+  const Hosts hosts{{ip("10.1.0.1", 24), ip("10.2.0.1", 24), ip("10.3.0.1", 24)},
+                    {ip("10.2.0.2", 24), ip("10.3.0.2", 24), ip("10.1.0.2", 24)},
+                    {ip("10.2.0.3", 24), ip("10.1.0.3", 24), ip("10.3.0.3", 24)}};
+  for (std::size_t self = 0; self < hosts.size(); ++self) {
+    Hosts others = hosts;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(self));
+    const auto found = common_subnets(hosts[self], others);
+    ASSERT_EQ(found.size(), 3u);
+    for (std::size_t at = 0; at < found.size(); ++at) {
+      const char* expected[] = {"10.2.0.0", "10.1.0.0", "10.3.0.0"};
+      EXPECT_TRUE(same_subnet(found[at], ip(expected[at], 24))) << self << " " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace alm::job

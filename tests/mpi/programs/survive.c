@@ -1,0 +1,68 @@
+// Life after a death, by ULFM. Usage: survive WHAT
+//
+//   death    the last rank is killed between two exchanges; the others shrink and go on
+//   revoked  rank 1 revokes the communicator while the others are in an exchange on it
+#include <mpi-ext.h>
+#include <signal.h>
+
+#include "check.h"
+
+enum { kBytes = 20000, kCalls = 5 };
+
+static int class_of(int code) {
+  int class = MPI_SUCCESS;
+  MPI_Error_class(code, &class);
+  return class;
+}
+
+// Survivors go on together, and each call is right.
+static void go_on(MPI_Comm broken) {
+  MPI_Comm next;
+  int ranks = 0, rank = 0;
+  const double begin = MPI_Wtime();
+  expect(MPIX_Comm_shrink(broken, &next) == MPI_SUCCESS, "MPIX_Comm_shrink");
+  MPI_Comm_set_errhandler(next, MPI_ERRORS_RETURN);
+  MPI_Comm_size(next, &ranks);
+  MPI_Comm_rank(next, &rank);
+  const double shrunk = MPI_Wtime();
+  for (unsigned call = 0; call < kCalls; ++call) {
+    expect(exchange_bytes(next, kBytes, 100 + call) == MPI_SUCCESS, "an exchange afterwards");
+    if (rank == 0 && call == 0) {
+      printf("SHRUNK %d ranks in %.3f s, first exchange in %.3f s\n", ranks, shrunk - begin,
+             MPI_Wtime() - shrunk);
+    }
+  }
+  MPI_Comm_free(&next);
+}
+
+int main(int argc, char** argv) {
+  int rank = 0, ranks = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  expect(argc == 2, "usage: survive death|revoked");
+  const int death = strcmp(argv[1], "death") == 0;
+  for (unsigned call = 0; call < kCalls; ++call) {
+    expect(exchange_bytes(MPI_COMM_WORLD, kBytes, call) == MPI_SUCCESS, "an exchange before");
+  }
+  if (death && rank == ranks - 1) raise(SIGKILL);
+  const double begin = MPI_Wtime();
+  if (!death && rank == 1) {
+    usleep(500000);
+    MPIX_Comm_revoke(MPI_COMM_WORLD);
+  }
+  const int code = exchange_bytes(MPI_COMM_WORLD, kBytes, 50);
+  const double waited = MPI_Wtime() - begin;
+  expect(class_of(code) == (death ? MPIX_ERR_PROC_FAILED : MPIX_ERR_REVOKED),
+         "the class of the error");
+  if (rank == 0) printf("FAILED after %.3f s\n", waited);
+  if (death) MPIX_Comm_revoke(MPI_COMM_WORLD);
+  go_on(MPI_COMM_WORLD);
+  if (rank == 0) {
+    printf("CORRECT\n");
+    fflush(stdout);
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,48 @@
+"""The study of wrong cluster files: what its lies change, and how jobs are counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from allemande.errors import Failed
+from allemande.study.wrong_files import COST_MAX, LIES, Cost, job_seconds, verdict
+from allemande.topology import load_cluster, parse_cluster
+
+
+def told(lie: str, cluster: str = "shallow-4x2") -> dict[str, tuple[str, float, int]]:
+    """By host: its leaf, and the rate and the queue of its link."""
+    read = parse_cluster(LIES[lie](load_cluster(cluster).to_toml()), "lie.toml")
+    return {
+        link.from_: (link.to, link.rate_down_mbit_s, link.queue_down_packets)
+        for link in read.links
+        if link.to.startswith("leaf")
+    }
+
+
+def test_each_lie_changes_what_it_says_alone() -> None:
+    true = told("true")
+    assert {rate for _, rate, _ in told("rates-tenth").values()} == {10}
+    assert {rate for _, rate, _ in told("rates-tenfold").values()} == {1000}
+    assert {queue for _, _, queue in told("queues-tenfold").values()} == {100}
+    moved = told("leaves-shuffled")
+    assert moved.keys() == true.keys() and moved != true
+    assert {host for host, one in moved.items() if one != true[host]}
+    assert set(told("hosts-renamed")) == {f"old-{host}" for host in true}
+    assert set(true) - set(told("one-renamed")) == {"h1"}
+
+
+def test_the_least_of_the_jobs_counts() -> None:
+    assert job_seconds([3, 1, 1, 1, 5, 5], 2) == 2
+    with pytest.raises(Failed, match="1 calls; expected at least 2"):
+        job_seconds([1], 2)
+
+
+def test_one_lie_that_costs_more_misses() -> None:
+    costs = [Cost("c", "openmpi", 1000, lie, s, 1.0, []) for lie, s in (("a", 0.9), ("b", 1.04))]
+    assert verdict(costs)[0]
+    dear = Cost("c", "openmpi", 1000, "c", COST_MAX + 0.01, 1.0, [])
+    assert verdict([*costs, dear]) == (
+        False,
+        "3 wrong files: at most 1.060 times a job without a file (c, openmpi, 1 KB, c); 1.05 "
+        "asked: missed",
+    )
