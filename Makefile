@@ -171,7 +171,7 @@ test-fast: build ## the quick tests (under 4 minutes)
 .PHONY: test
 test: build build/asan/build.ninja ## every test, and lint (a quarter of an hour on two cores)
 	$(python) -m pytest -m alone tests/lab
-	tools/side_by_side.py '$(MAKE) test-code' "$(pytest) -m 'not alone'"
+	tools/side_by_side.py 'make test-code' "$(pytest) -m 'not alone'"
 
 # What computes: all but pytest.
 .PHONY: test-code

@@ -1,4 +1,4 @@
-"""Which processes are a lab's.
+"""Which processes are a lab's, and what they are.
 
 Other labs may run at the same time, with the same programs and the same numbers inside.
 """
@@ -32,5 +32,13 @@ def name_of_process(folder: Path) -> str:
     """Empty: it has ended."""
     try:
         return (folder / "comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def command_line(pid: int) -> str:
+    """Empty: it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return ""

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from typing import IO
 
 LOOK_S = 0.2
 # Ranks that wait poll, and yield to others: against them a lower priority gets nothing at all.
@@ -30,9 +31,14 @@ def end_at_signal(number: int, _: object) -> None:
     raise Ended(128 + number)
 
 
-def start(command: str, **how: object) -> subprocess.Popen[bytes]:
+def start(command: str, niceness: int, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
     """In a group of its own, so that all it has started can be ended."""
-    return subprocess.Popen(["bash", "-c", command], start_new_session=True, **how)  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen(
+        ["nice", "-n", str(niceness), "bash", "-c", command],
+        stdout=output,
+        stderr=output and subprocess.STDOUT,
+        start_new_session=True,
+    )
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -48,8 +54,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def run(computing: str, waiting: str) -> int:
     with tempfile.TemporaryFile() as told:
-        second = start(waiting, stdout=told, stderr=subprocess.STDOUT)
-        first = start(f"renice --priority {NICENESS} $$ >/dev/null; {computing}")
+        second = start(waiting, 0, told)
+        first = start(computing, NICENESS)
         try:
             code = first.wait()
             shown = 0

@@ -188,7 +188,7 @@ TEST(Communicator, NonblockingCallsGoTheWayThatWasDecidedUnlessItIsMessages) {
     job::FakeJob job(kRanks);
     const auto decided = [&](FakeRank& rank) {
       on_trial(rank);
-      rank.job.options.progress = "thread";
+      nonblocking(rank);
       decide_before(rank, kRanks, "udp sync-shuffle@balanced", library ? "library" : "mpi few");
     };
     on_communicator(job, decided, [&](FakeRank& rank, Communicator& comm) {

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lab_processes import command_line
 
 from allemande.errors import Failed
 from allemande.preload import library_path
@@ -136,10 +137,3 @@ def test_flows_end_with_the_command(
     process.send_signal(number)
     process.communicate(timeout=60)
     assert process.returncode == code
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""

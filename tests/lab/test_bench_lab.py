@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.lab_processes import command_line
 
 from allemande.errors import Failed
 from allemande.formats import emit
@@ -178,10 +179,3 @@ def test_an_interrupt_leaves_nothing_behind(
     process.communicate(timeout=60)
     assert process.returncode == 130
     nothing_left()
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""

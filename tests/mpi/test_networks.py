@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,25 +42,11 @@ def test_the_faster_port_is_taken_unless_it_carries_nothing(two_ports: Bench) ->
         f"packets leave by {fast}: of the host's links in the cluster file the fastest"
     )
     drop_udp(two_ports.lab, "h2", "eth1")
-    begin = time.monotonic()
     done = two_ports.run("repeat", "3", "1000", env=TALKATIVE)
-    assert time.monotonic() - begin < 10  # a hello that is not answered takes that long alone
     done.check()
     assert done.stats["communicators_mpi"] == 0 and done.stats["exchanges"] > 0
     assert re.fullmatch(
         f"packets leave by {re.escape(slow)}: .*; not by {re.escape(fast)}, over which h2 has not "
         r"heard h[013]",
         said(done.err),
-    )
-
-
-def test_without_a_file_the_next_subnet_is_taken(two_ports: Bench) -> None:
-    off = {**TALKATIVE, "ALLEMANDE_CLUSTER": "off"}
-    slow, fast = address_of(two_ports, "eth0"), address_of(two_ports, "eth1")
-    drop_udp(two_ports.lab, "h1", "eth0")
-    done = two_ports.run("repeat", "3", "1000", env=off)
-    done.check()
-    assert done.stats["communicators_mpi"] == 0 and done.stats["exchanges"] > 0
-    assert re.match(
-        f"packets leave by {re.escape(fast)}: .* not by {re.escape(slow)}", said(done.err)
     )

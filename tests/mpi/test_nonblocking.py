@@ -38,7 +38,7 @@ def test_without_an_option_where_the_program_has_threads(bench: Bench, what: str
 
 
 def test_turned_off_where_the_program_has_threads(bench: Bench) -> None:
-    done = bench.run("nonblocking", "calls", "multiple", env={"ALLEMANDE_PROGRESS": "off"})
+    done = bench.run("nonblocking", "blocks", "multiple", env={"ALLEMANDE_PROGRESS": "off"})
     done.check()
     assert done.stats["nonblocking"] == 0
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,12 +18,14 @@ from tests.mpi.test_linking import (  # the same questions, asked of more platfo
     test_libmpi_out_of_the_global_scope,
     test_the_library_of_another_mpi_passes_through_with_a_hint,
 )
+from tests.mpi.test_run import test_a_job_in_the_lab
 
 from allemande.lab import Lab
 from allemande.lab.mpi_launch import installation
 from allemande.preload import launch, linked_interface
 
 __all__ = [
+    "test_a_job_in_the_lab",
     "test_a_tool_that_goes_on_to_the_next_library",
     "test_another_tool_sees_every_call",
     "test_libmpi_out_of_the_global_scope",
@@ -111,16 +111,3 @@ def test_the_launcher_and_the_program_are_known(bench: Bench) -> None:
     assert linked_interface(["-n", "2", program], os.environ) == bench.platform.interface
     line, _ = launch([mpirun, "-n", "2", program], {})
     assert any(str(bench.library) in word for word in line)
-
-
-def test_a_job_by_the_command(bench: Bench) -> None:
-    stats = bench.folder / "stats.json"
-    inner = bench.command([bench.program("repeat"), "3", "1000"], preload=False)
-    at = inner.index(str(installation(bench.platform.launcher).mpirun))
-    ours = [sys.executable, "-m", "allemande", "run", "--cluster", str(bench.lab.cluster_file)]
-    ours += ["--set", f"stats={stats}", "--set", "trials=off", "--"]
-    done = subprocess.run(
-        [*inner[:at], *ours, *inner[at:]], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0 and "CORRECT" in done.stdout, done.stderr
-    assert '"exchanges": 18' in stats.read_text()

@@ -12,7 +12,7 @@ import pytest
 from tests.mpi.mpi_job import Bench
 
 from allemande.errors import BadInput
-from allemande.lab.mpi_launch import prefix
+from allemande.lab.mpi_launch import installation, prefix
 from allemande.preload import launch, launcher_kind, library_path
 
 
@@ -138,7 +138,7 @@ def test_a_job_in_the_lab(bench: Bench) -> None:
     """The whole way: the command, the launcher's forwarding, an accelerated exchange."""
     stats = bench.folder / "stats.json"
     inner = bench.command([bench.program("repeat"), "3", "1000"], preload=False)
-    at = inner.index(launcher(bench.mpi))
+    at = inner.index(str(installation(bench.platform.launcher).mpirun))
     ours = [sys.executable, "-m", "allemande", "run", "--cluster", str(bench.lab.cluster_file)]
     ours += ["--set", f"stats={stats}", "--set", "trials=off", "--"]
     done = subprocess.run(

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ibsim import simulated, tool
 
 from allemande import _core
 from allemande.formats.opensm_lfts import LidTables, read_fabric, read_tables, write_tables
 from allemande.simulation.networks import find_cluster
 from allemande.topology import Cluster
-
-UMAD = Path("/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so")
-TOOL_S = 20
 
 
 def fabric_text(cluster: Cluster) -> str:
@@ -52,21 +47,10 @@ class Subnet:
         """The tables after the subnet manager has been there once."""
         found = self.folder / "opensm-lfts.dump"
         found.unlink(missing_ok=True)
-        subprocess.run(
-            [
-                *("timeout", "--kill-after=1", str(TOOL_S)),
-                *("opensm", "-o", "-r", "-D", "0x43", "-f", str(self.folder / "opensm.log")),
-                *words,
-            ],
-            env={
-                "PATH": "/usr/sbin:/usr/bin:/bin",
-                "LD_PRELOAD": str(UMAD),
-                "OSM_TMP_DIR": str(self.folder),
-                "OSM_CACHE_DIR": str(self.folder),
-            },
-            cwd=self.folder,
-            capture_output=True,
-            check=True,
+        tool(
+            self.folder,
+            *("opensm", "-o", "-r", "-D", "0x43", "-f", str(self.folder / "opensm.log")),
+            *words,
         )
         return found.read_text()
 
@@ -83,25 +67,10 @@ fat_trees = pytest.mark.parametrize("subnet", FAT_TREES, indirect=True)
 
 @pytest.fixture
 def subnet(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subnet]:
-    if not UMAD.exists() or not all(
-        shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("ibsim", "opensm")
-    ):
-        pytest.skip("needs Debian's ibsim-utils and opensm")
     cluster = find_cluster(request.param)
     (tmp_path / "fabric.net").write_text(fabric_text(cluster))
-    log = (tmp_path / "ibsim.log").open("w")
-    simulator = subprocess.Popen(
-        ["ibsim", "-s", "-n", "fabric.net"], stdout=log, stderr=log, cwd=tmp_path
-    )
-    try:
-        time.sleep(0.5)
-        if simulator.poll() is not None:
-            pytest.skip("another ibsim holds the machine's sockets")
+    with simulated(tmp_path, tmp_path / "fabric.net", "opensm"):
         yield Subnet(cluster, tmp_path)
-    finally:
-        simulator.kill()
-        simulator.wait()
-        log.close()
 
 
 def hops(cluster: Cluster, tables: LidTables) -> dict[tuple[str, int], int]:

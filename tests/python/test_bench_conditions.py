@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.python.run_texts import read_run
+from tests.python.bench_runs import LAUNCHERS, read_run, two_ranks
 
 from allemande.background import parse_background
 from allemande.bench.background_flows import FlowLog, find_flows, path
@@ -20,7 +20,6 @@ from allemande.bench.conditions import Conditions, half_rate_file, make_conditio
 from allemande.bench.figure_output import rich_tables, shared_cells, to_csv, to_json
 from allemande.bench.figures import Shared, make_figure
 from allemande.bench.job_plan import make_jobs, split_placement
-from allemande.bench.program import build_program, find_root
 from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records
 from allemande.bench.runner import MEETING_BYTES
 from allemande.errors import BadInput
@@ -260,19 +259,10 @@ def test_together_is_what_all_jobs_got_out_of_the_links() -> None:
 
 # ---- the program ---------------------------------------------------------------------------------
 
-LAUNCH = {
-    "openmpi": (
-        *("--allow-run-as-root", "--oversubscribe", "--bind-to", "none"),
-        *("--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "sm,self"),
-    ),
-    "mpich": (),
-}
-
 
 def start(library: str, *arguments: str) -> subprocess.Popen[str]:
-    line = [str(find_root() / ".mpi" / library / "bin" / "mpirun"), *LAUNCH[library], "-n", "2"]
     return subprocess.Popen(
-        [*line, str(build_program(library)), *arguments],
+        [*two_ranks(library), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -294,7 +284,7 @@ def meeting(tmp_path: Path) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("library", LAUNCH)
+@pytest.mark.parametrize("library", LAUNCHERS)
 def test_a_cold_call_is_one_call_without_warm_up(library: str, meeting: str) -> None:
     one_call = ["--warmup", "0", "--min-calls", "1", "--max-calls", "1"]
     run = finish(start(library, "--sizes", "3000", *one_call, "--meet", meeting, "--cold", "2"))
@@ -303,7 +293,7 @@ def test_a_cold_call_is_one_call_without_warm_up(library: str, meeting: str) -> 
     assert len(run.hosts) == 2
 
 
-@pytest.mark.parametrize("library", LAUNCH)
+@pytest.mark.parametrize("library", LAUNCHERS)
 def test_idle_and_late_take_their_time(library: str) -> None:
     host = Path("/proc/sys/kernel/hostname").read_text().strip()
     begin = time.monotonic()

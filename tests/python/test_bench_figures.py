@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.python.run_texts import read_run
+from tests.python.bench_runs import read_run
 
 from allemande.bench import figure_output
 from allemande.bench.candidates import parse_candidates

@@ -8,18 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.python.run_texts import read_run
+from tests.python.bench_runs import LAUNCHERS, read_run, two_ranks
 
-from allemande.bench.program import build_program, find_root
+from allemande.bench.program import find_root
 from allemande.bench.records import RunRecord
 
-LAUNCHERS = {
-    "openmpi": (
-        *("--allow-run-as-root", "--oversubscribe", "--bind-to", "none"),
-        *("--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "sm,self"),
-    ),
-    "mpich": (),
-}
 # Flips one bit of what rank 1 receives, in the third exchange only.
 SABOTEUR = """
 #define _GNU_SOURCE
@@ -51,14 +44,8 @@ int MPI_Alltoallv(const void *s, const int *sc, const int *so, MPI_Datatype st, 
 
 
 def run(library: str, arguments: list[str], preload: Path | None = None) -> tuple[int, str, str]:
-    root = find_root()
     environment = {**os.environ, "LD_PRELOAD": str(preload)} if preload else dict(os.environ)
-    command = [
-        str(root / ".mpi" / library / "bin" / "mpirun"),
-        *LAUNCHERS[library],
-        *("-n", "2", str(build_program(library))),
-        *arguments,
-    ]
+    command = [*two_ranks(library), *arguments]
     result = subprocess.run(
         command, capture_output=True, text=True, timeout=60, check=False, env=environment
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ibsim import simulated, tool
 
 from allemande.cli import main
 from allemande.errors import BadInput
@@ -236,53 +235,11 @@ def test_routers_and_aggregation_nodes_are_left_out(
         find_cluster(f"ibnetdiscover:{path}")
 
 
-UMAD = Path("/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so")
-TOOL_S = 20
-
-
-def tool(folder: Path, *words: str) -> str:
-    """One of Debian's tools, on the simulated fabric."""
-    environment = {
-        "PATH": "/usr/sbin:/usr/bin:/bin",
-        "LD_PRELOAD": str(UMAD),
-        "OSM_TMP_DIR": str(folder),
-        "OSM_CACHE_DIR": str(folder),
-    }
-    done = subprocess.run(
-        ["timeout", "--kill-after=1", str(TOOL_S), *words],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
 @pytest.fixture
 def fabric(tmp_path: Path) -> Iterator[Path]:
     """A folder whose processes see the fabric of ibsim.net."""
-    if not UMAD.exists() or not all(
-        shutil.which(name, path="/usr/sbin:/usr/bin")
-        for name in ("ibsim", "opensm", "ibnetdiscover")
-    ):
-        pytest.skip("needs Debian's ibsim-utils, opensm and infiniband-diags")
-    log = (tmp_path / "ibsim.log").open("w")
-    simulator = subprocess.Popen(
-        ["ibsim", "-s", "-n", str(FIXTURES / "ibsim.net")],
-        stdout=log,
-        stderr=log,
-        cwd=tmp_path,
-    )
-    try:
-        time.sleep(0.5)
-        if simulator.poll() is not None:
-            pytest.skip("another ibsim holds the machine's sockets")
+    with simulated(tmp_path, FIXTURES / "ibsim.net", "opensm", "ibnetdiscover"):
         yield tmp_path
-    finally:
-        simulator.kill()
-        simulator.wait()
-        log.close()
 
 
 def test_a_fabric_of_debians_tools_is_read(fabric: Path) -> None:
