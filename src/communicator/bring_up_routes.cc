@@ -81,8 +81,10 @@ base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
     const auto questions = meeting::leaf_questions(addresses_of_peers(), members_.host);
     told = meeting::leaf_record(ask_routers(questions));
   }
-  std::vector<meeting::LeafRecord> leaves(members_.ranks);
   const meeting::LeafRecord& leaf = told;
+  const bool silent = leaf.leaf == meeting::RouterAddress{};
+  if (collectives_.on_all(silent)) return {};  // as in most networks: one switch
+  std::vector<meeting::LeafRecord> leaves(members_.ranks);
   if (auto gathered = collectives_.gather(leaf, leaves); !gathered) return gathered;
   std::transform(leaves.begin(), leaves.end(), all.begin(),
                  [](const meeting::LeafRecord& one) { return meeting::RouterRecord{one}; });

@@ -1,6 +1,9 @@
 #include "job/networks.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -74,6 +77,12 @@ std::vector<InterfaceAddress> common_subnets(
     return std::tuple(a.last, a.sum, a.address->family, network(*a.address)) <
            std::tuple(b.last, b.sum, b.address->family, network(*b.address));
   });
+  // An interface has addresses of both families as a rule. Other hosts do not tell which belong
+  // together, and to ask twice over one cable is no use.
+  const auto is_ip4 = [](const Ranked& one) { return one.address->family == AF_INET; };
+  if (std::any_of(ranked.begin(), ranked.end(), is_ip4)) {
+    ranked.erase(std::remove_if(ranked.begin(), ranked.end(), std::not_fn(is_ip4)), ranked.end());
+  }
   if (ranked.size() > kNetworksMax) ranked.resize(kNetworksMax);
   std::vector<InterfaceAddress> out;
   for (const Ranked& one : ranked) out.push_back(*one.address);

@@ -18,7 +18,7 @@ constexpr std::size_t kNetworksMax = 4;
 // The subnets in which every host has an address, as those of this host: `mine`. `others`: of the
 // other hosts. Every host lists its fastest first; where they differ, the place in the list where a
 // subnet stands last counts. An address that another host has as well (a container bridge, the same
-// on every host) is skipped.
+// on every host) is skipped, and so are all of IPv6 where there is one of IPv4.
 std::vector<InterfaceAddress> common_subnets(std::span<const InterfaceAddress> mine,
                                              std::span<const std::vector<InterfaceAddress>> others);
 

@@ -28,6 +28,17 @@ TEST(CommonSubnets, AContainerBridgeReachesNobody) {
   EXPECT_THAT(common_subnets(mine, others), testing::ElementsAre(ip("10.0.0.1", 24)));
 }
 
+TEST(CommonSubnets, AnInterfaceOfBothFamiliesIsOneNetwork) {
+  InterfaceAddress mine{.family = AF_INET6, .prefix_bits = 64};
+  ASSERT_EQ(inet_pton(AF_INET6, "fd00::1", mine.bytes.data()), 1);
+  InterfaceAddress other = mine;
+  other.bytes.back() = 2;
+  EXPECT_THAT(common_subnets(std::vector{mine}, Hosts{{other}}), testing::ElementsAre(mine));
+  EXPECT_THAT(
+      common_subnets(std::vector{mine, ip("10.0.0.1", 24)}, Hosts{{other, ip("10.0.0.2", 24)}}),
+      testing::ElementsAre(ip("10.0.0.1", 24)));
+}
+
 TEST(CommonSubnets, RoutedHostsShareNone) {
   EXPECT_THAT(common_subnets(std::vector{ip("10.0.1.1", 24)}, Hosts{{ip("10.0.2.1", 24)}}),
               testing::IsEmpty());

@@ -40,7 +40,7 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
-  if (!scenario.asked.described) return undescribed(std::move(config), scenario.asked);
+  if (!scenario.asked.described) return undescribed(config, scenario.asked);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)

@@ -293,12 +293,14 @@ def test_a_program_that_fails_is_shown(tmp_path: Path) -> None:
 def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     with pytest.raises(Failed, match="did not end within 1 s and was ended"):
         run_once(
-            lambda side, path: shell("sleep 600 & echo $! > pid; wait"),
+            lambda side, path: shell(f"sleep 600 & echo $! > {tmp_path}/pid; wait"),
             STOCK,
             1,
             tmp_path,
             Watched(timeout_s=1.0),
         )
+    state = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"  # nobody may have reaped it
 
 
 def test_a_file_that_is_not_written_is_said(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ predict PROFILE
     --plot p.pdf | ends with .svg or .png
     --plot p.svg --hosts 8,16 | one number of hosts
 reproduce
-    | no experiment named; expected one of 000-fig-10,
+    | no experiment named; expected one of 000-ablation, 000-fig-10,
     000-fig-11 | no experiment is called '000-fig-11' (did you mean 004-fig-11?)
     000-fig-5 --json - --csv - | cannot both be '-'
     000-fig-3-4 --lab | simulated only

@@ -287,19 +287,19 @@ def test_under_jitter_the_shuffle_falls_off_first(points: Points) -> None:
     def drops(label: str, k: int) -> int:
         return points.result("002-fig-5.6", label, k).dropped
 
-    assert [drops("sync, 0.2 ms", k) > 0 for k in (256, 768)] == [False, True]
-    for label in ("group, 0.2 ms", "pairwise, 0.2 ms"):
+    assert [drops("sync, one ahead", k) > 0 for k in (256, 768)] == [False, True]
+    for label in ("group, one ahead", "pairwise, one ahead"):
         assert [drops(label, k) for k in (256, 768)] == [0, 0]
 
 
 @pytest.mark.slow
-def test_under_more_jitter_groups_fall_off_next(points: Points) -> None:
+def test_under_jitter_groups_fall_off_next(points: Points) -> None:
     def first_loss(label: str) -> float:
         values = experiments.load("002-fig-5.6").data["values"]
         lossy = (k for k in values if points.result("002-fig-5.6", label, k).dropped)
         return next(lossy, float("inf"))
 
-    order = [first_loss(f"{name}, 2 ms") for name in ("sync", "group", "pairwise")]
+    order = [first_loss(f"{name}, one ahead") for name in ("sync", "group", "pairwise")]
     assert order == sorted(order)
     assert len(set(order)) == 3
 
@@ -372,8 +372,10 @@ def test_bisections_beyond_four_links_bring_nothing() -> None:
     ]
     rows = run_networks(replace(loaded, data=data), 1, None).rows
     gains = {row.point: row.ours for row in rows}
-    for label in ("all-to-all", "one-to-all, serial", "all-to-one", "synchronous shuffle"):
+    for label in ("one-to-all, serial", "all-to-one", "synchronous shuffle"):
         assert gains[label] == pytest.approx(1, abs=0.03), label
+    # As the experiment's own check of it: cards whose turn takes no time gain a little more.
+    assert gains["all-to-all"] == pytest.approx(1, abs=0.05)
 
 
 # 001 Figures 3 and 6: what routes alone say.

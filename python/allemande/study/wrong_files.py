@@ -65,7 +65,7 @@ def _renamed(text: str, name_of: Callable[[str], str], key: str = "from") -> str
     return re.sub(rf'^{key} = "(.*)"$', changed, text, flags=re.MULTILINE)
 
 
-def shuffled(text: str, seed: int = SEED) -> str:
+def _shuffled(text: str, seed: int = SEED) -> str:
     """Hosts on leaves that are not theirs."""
     names = [
         name
@@ -94,7 +94,7 @@ LIES: dict[str, Callable[[str], str]] = {
     "rates-tenth": lambda text: _times(text, "rate_mbit_s", 0.1),
     "rates-tenfold": lambda text: _times(text, "rate_mbit_s", 10),
     "queues-tenfold": lambda text: _times(text, "queue_[a-z]+_packets|buffer_packets", 10),
-    "leaves-shuffled": shuffled,
+    "leaves-shuffled": _shuffled,
     "hosts-renamed": _all_renamed,
     "one-renamed": _one_renamed,
 }

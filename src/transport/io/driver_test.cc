@@ -72,7 +72,10 @@ TEST(Driver, LatePeerIsWaitedFor) {
   Cluster cluster(2);
   std::atomic<int> progressed = 0;
   std::thread late([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    // Comes when the other has been told often enough that it waits, however busy the machine is.
+    for (int ms = 0; ms < 20'000 && (ms < 200 || progressed <= 5); ++ms) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     Side side(cluster, 1, 50'000);
     ASSERT_TRUE(side.run(0).ok());
     ASSERT_TRUE(side.check(0));
@@ -80,7 +83,7 @@ TEST(Driver, LatePeerIsWaitedFor) {
   Side side(cluster, 0, 50'000);
   ASSERT_TRUE(side.run(0, [&] { ++progressed; }).ok());
   EXPECT_TRUE(side.check(0));
-  EXPECT_GT(progressed, 5);  // at least every millisecond, on a machine that may be busy
+  EXPECT_GT(progressed, 5);
   late.join();
 }
 
