@@ -36,7 +36,8 @@ def test_several_ranks_per_host(node: Bench, topology: str, slots: tuple[int, ..
 
 
 def test_on_trial_with_the_librarys_own(bench: Bench) -> None:
-    argv = ("neighbours", "random", "5", "20", "2000")
+    # So few bytes that nobody expects a call of the library to stall.
+    argv = ("neighbours", "random", "5", "20", "100")
     done = bench.run(*argv, env={"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"})
     assert digest(done) == digest(bench.run(*argv, preload=False))
     assert done.stats["exchanges"] > 0
